@@ -1,0 +1,55 @@
+# `make help` lists the targets. Only python3 (3.11 or newer, with venv) and pip are needed.
+
+PYTHON ?= python3
+BIN    := .venv/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-all conformance format clean check
+
+help:  ## list the targets
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+
+demo: .venv/installed  ## an attention step worked exactly, forward and backward
+	@$(BIN)/workings demo
+
+test: check  ## format, lint, types and the tests that take seconds
+	@echo "tests"
+	@$(BIN)/python -m pytest -q -n 2
+
+test-all: check  ## the same with the slow tests
+	@echo "tests, the slow ones too"
+	@$(BIN)/python -m pytest -q -n 2 -m ""
+
+conformance: .venv/installed-test  ## run PyTorch's own operator tests on exact tensors, rewrite docs/conformance.md
+	@$(BIN)/python conformance/run.py
+
+bench-%: .venv/installed-test  ## run bench/%.py, for example: make bench-exact
+	@$(BIN)/python bench/$*.py
+
+format: .venv/installed-test  ## put the code into its standard form
+	@$(BIN)/ruff check -q --fix .
+	@$(BIN)/ruff format -q .
+
+clean:  ## delete the environment and everything generated
+	@rm -rf .venv build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+check: .venv/installed-test
+	@echo "format, lint and types"
+	@$(BIN)/ruff format -q --check .
+	@$(BIN)/ruff check -q .
+	@$(BIN)/mypy --no-error-summary
+
+.venv/bin/python:
+	@echo "creating .venv"
+	@$(PYTHON) -m venv .venv
+
+.venv/installed: pyproject.toml | .venv/bin/python
+	@echo "installing workings into .venv (PyTorch is large: the first time takes minutes)"
+	@$(BIN)/python -m pip install -q -e .
+	@touch $@
+
+.venv/installed-test: pyproject.toml | .venv/bin/python
+	@echo "installing workings and its test tools into .venv (PyTorch is large: the first time takes minutes)"
+	@$(BIN)/python -m pip install -q -e '.[test]'
+	@touch $@ .venv/installed

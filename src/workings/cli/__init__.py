@@ -1,0 +1,51 @@
+"""The command line: one file per verb, and heavy imports only inside the verbs."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from workings.cli.demo import demo
+from workings.cli.exact import exact
+from workings.errors import WorkingsError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # plain help: importing rich would double the time it takes
+)
+
+
+def version(wanted: bool) -> None:
+    """Print the version and stop."""
+    if wanted:
+        from workings import __version__
+
+        typer.echo(f"workings {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def workings(
+    _version: Annotated[
+        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Deep learning that shows its work.
+
+    Example: workings demo
+    """
+
+
+app.command()(demo)
+# Unknown options pass as text, so that an expression may begin with a minus.
+app.command(context_settings={"ignore_unknown_options": True})(exact)
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is a message and exit code 2, never a traceback."""
+    try:
+        app()
+    except WorkingsError as error:
+        typer.echo(str(error), err=True)
+        sys.exit(2)

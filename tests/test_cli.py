@@ -1,0 +1,139 @@
+"""The command line: quick help with examples, exit codes, and messages without tracebacks."""
+
+import subprocess
+import sys
+from time import perf_counter
+
+import pytest
+from typer.testing import CliRunner
+
+from workings import __version__
+from workings.cli import app
+
+VERBS = ["demo", "exact"]
+
+
+def workings(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run([sys.executable, "-m", "workings", *arguments], capture_output=True, text=True)
+
+
+def refusal(*arguments: str) -> str:
+    """The message with which the command refuses `arguments`, after checking that it refuses properly."""
+    done = workings(*arguments)
+    assert done.returncode == 2, done
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+    return done.stderr
+
+
+def test_help_answers_at_once():
+    def seconds() -> float:
+        start = perf_counter()
+        workings("--help")
+        return perf_counter() - start
+
+    assert min(seconds() for _ in range(5)) < 0.3
+
+
+def test_help_loads_nothing_heavy():
+    code = (
+        "import sys; from workings.cli import app; app(['--help'], standalone_mode=False);"
+        "print([m for m in ('torch', 'sympy', 'flint', 'numpy', 'rich') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.endswith("[]\n")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_help_with_an_example(verb):
+    result = CliRunner().invoke(app, [verb, "--help"])
+    assert result.exit_code == 0
+    assert f" workings {verb}" in result.output.partition("Example")[2]
+
+
+def test_the_list_of_verbs_is_complete():
+    assert sorted(command.callback.__name__ for command in app.registered_commands) == VERBS
+
+
+def test_help_keeps_the_examples_on_lines_of_their_own():
+    output = CliRunner().invoke(app, ["exact", "--help"]).output
+    assert '\n    workings exact "16*w - 8" --at w=3/10\n' in output
+
+
+def test_version():
+    result = CliRunner().invoke(app, ["--version"])
+    assert (result.exit_code, result.output) == (0, f"workings {__version__}\n")
+
+
+def test_an_unknown_verb_is_refused():
+    assert "No such command 'nonsense'" in refusal("nonsense")
+
+
+def test_an_unknown_option_is_refused():
+    assert "No such option: --nonsense" in refusal("demo", "--nonsense")
+    assert "--nonsense" in refusal("exact", "1", "--nonsense")
+
+
+def test_no_digits_are_refused():
+    assert "Invalid value for '--digits'" in refusal("exact", "1", "--digits", "0")
+
+
+@pytest.mark.parametrize("text", ["w", "=3", "w=", "3=w"])
+def test_a_bad_letter_is_refused(text):
+    message = f"--at needs LETTER=VALUE, such as w=3/10, but got '{text}'."
+    assert message in " ".join(refusal("exact", "w", "--at", text).split())
+
+
+def test_a_letter_that_does_not_occur_is_refused():
+    message = "no letter v in the expression; its letters: w."
+    assert message in " ".join(refusal("exact", "2*w", "--at", "v=1").split())
+
+
+@pytest.mark.parametrize("text", ["1 +", "(1", "2 $ 3", "", "1 2; 3", "__import__('os')"])
+def test_nonsense_is_refused_with_a_message(text):
+    assert refusal("exact", text).strip()
+
+
+def test_a_parse_error_points_at_the_place():
+    reason, text, caret = refusal("exact", "2*(1 + w").splitlines()
+    assert reason
+    assert text == "  2*(1 + w"
+    assert caret == "          ^"
+
+
+def test_exact_prints_the_value_and_its_decimals():
+    # 1/√2 = 0.70710678…, e^0.7071… = 2.02811498…, and 2.02811498/3.02811498 = 0.66976155…
+    done = workings("exact", "e^(1/sqrt(2)) / (1 + e^(1/sqrt(2)))", "--digits", "6")
+    assert done.returncode == 0, done.stderr
+    value, decimals = done.stdout.splitlines()
+    assert "√2" in value
+    assert decimals.startswith("≈ 0.66976")
+
+
+def test_exact_puts_a_value_for_a_letter():
+    # 16 · 3/10 − 8 = −16/5
+    done = workings("exact", "16*w - 8", "--at", "w=3/10")
+    assert done.stdout.splitlines()[0] in ("-16/5", "−16/5")
+
+
+def test_exact_leaves_decimals_out_while_letters_are_free():
+    done = workings("exact", "16*w - 8")
+    assert done.returncode == 0, done.stderr
+    assert "≈" not in done.stdout
+
+
+def test_an_expression_may_begin_with_a_minus():
+    assert workings("exact", "-1/2").stdout.splitlines()[0] in ("-1/2", "−1/2")
+
+
+def test_exact_prints_latex():
+    assert r"\frac{1}{2}" in workings("exact", "1/2", "--latex").stdout
+
+
+def test_demo_works_attention_forward_and_backward():
+    # Row 2 of S is (1/√2, 0), so A = (0.66976…, 0.33023…) there and Z = A V = (1.33952…, 0.33023…).
+    done = workings("demo")
+    assert done.returncode == 0, done.stderr
+    for piece in ("S = Q Kᵀ / √2", "A = softmax(S)", "Z = A V", "∂(sum Z)/∂K", "0.66976", "1.33952"):
+        assert piece in done.stdout
