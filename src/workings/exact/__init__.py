@@ -1,0 +1,53 @@
+"""PyTorch on exact and symbolic numbers.
+
+    from workings import exact
+    Q = exact("1 0; 0 1")                  # rationals, √, e^x, logarithms, letters
+    w = exact.symbols(w=0.3)               # a letter with a sample value
+    exact.exactify(module)                 # an nn.Module, exact
+    with exact.mode(): ...                 # tensors created inside are exact
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+from workings.exact import attention, contract, convolution, linalg, losses, textbook  # noqa: F401  (they register rules)
+from workings.exact.arena import live
+from workings.exact.assume import Assumption, recording
+from workings.exact.equality import Proof, equal
+from workings.exact.json_form import from_json
+from workings.exact.make import arange, exact, eye, full, ones, symbols, zeros
+from workings.exact.mode import mode
+from workings.exact.module import exactify
+from workings.exact.tensor import ExactTensor
+
+__all__ = [
+    "Assumption",
+    "ExactTensor",
+    "Proof",
+    "arange",
+    "equal",
+    "exact",
+    "exactify",
+    "eye",
+    "from_json",
+    "full",
+    "live",
+    "mode",
+    "ones",
+    "recording",
+    "symbols",
+    "zeros",
+]
+
+
+class _Callable(types.ModuleType):
+    """Lets `from workings import exact` be used both ways: `exact("1 0; 0 1")` and `exact.symbols("w")`."""
+
+    def __call__(self, data: Any, **options: Any) -> ExactTensor:
+        return exact(data, **options)
+
+
+sys.modules[__name__].__class__ = _Callable

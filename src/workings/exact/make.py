@@ -1,0 +1,214 @@
+"""Make exact tensors: from text, numbers, nested lists and tensors; letters; constant tensors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from workings.errors import ParseError, ShapeError
+from workings.exact.arena import ARENA, payload_of
+from workings.exact.assume import recording
+from workings.exact.lift import lift_as_is, lift_number, lift_tensor
+from workings.exact.parse import parse, parse_matrix
+from workings.exact.recover import as_is
+from workings.exact.tensor import ExactTensor, Ledger
+from workings.exact.value import ONE, ZERO, Value, letter, operands
+from workings.exact.value import rational as rational_value
+
+
+def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None) -> ExactTensor:
+    """An exact tensor.
+
+    Text is read by a small parser: rows end with `;`, entries are separated by spaces or commas. Nested lists may mix
+    numbers and text. An ordinary tensor is taken as its floats are; `recover=True` reads them as the numbers people meant
+    (1/10 for 0.1, 1/√2 for 0.7071…). Floats you write yourself are read as written; `recover=False` takes them as they are.
+
+    >>> from workings import exact
+    >>> print(exact([[1, "1/2"], ["sqrt(2)", "w"]]).text())
+    ⎡ 1  1/2⎤
+    ⎣√2    w⎦
+    """
+    if isinstance(data, ExactTensor):
+        return data.detach().requires_grad_(requires_grad) if requires_grad else data
+    with ARENA.working(), recording() as made:
+        payload, dtype = _payload(data, recover)
+        return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, ledger=Ledger(frozenset(made)))
+
+
+def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype]:
+    if isinstance(data, torch.Tensor):
+        dtype = data.dtype if data.is_floating_point() else torch.float64
+        return (lift_tensor(data) if recover else lift_as_is(data)), dtype
+    if hasattr(data, "__array__") and not isinstance(data, (int, float)):
+        return _payload(torch.as_tensor(data), recover)
+    if isinstance(data, str):
+        rows = parse_matrix(data)
+        shape, flat = _flatten(rows, data)
+    else:
+        shape, flat = _flatten(data, data)
+    return payload_of([_value(x, recover) for x in flat], shape), torch.float64
+
+
+def _value(x: Any, recover: bool | None) -> Value:
+    if isinstance(x, str):
+        return parse(x)
+    if isinstance(x, float) and recover is False:
+        return as_is(x)
+    if isinstance(x, ExactTensor):
+        return x.elements()[0]
+    if isinstance(x, torch.Tensor):
+        x = x.item()
+    return lift_number(x)
+
+
+def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Shape and entries of nested lists."""
+    if not isinstance(data, (list, tuple)):
+        if isinstance(data, torch.Tensor) and data.dim():
+            parts = [_flatten(row, whole) for row in data.unbind()]
+            return (len(parts), *parts[0][0]), [x for _, flat in parts for x in flat]
+        return (), [data]
+    parts = [_flatten(row, whole) for row in data]
+    shapes = {shape for shape, _ in parts}
+    if len(shapes) > 1:
+        lengths = [shape[0] if shape else "a single number" for shape, _ in parts]
+        raise ShapeError(f"Rows of one tensor need one length; these are {lengths}.")
+    inner = shapes.pop() if shapes else ()
+    return (len(parts), *inner), [x for _, flat in parts for x in flat]
+
+
+def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any) -> Any:
+    """Letters: unknown real numbers.
+
+    `symbols("w b")` gives two 0-dim tensors; `symbols("W", shape=(2, 3))` a matrix of W_1,1 … W_2,3. A keyword gives
+    a letter a sample value, which decides comparisons (and the result says so).
+
+    >>> from workings import exact
+    >>> w = exact.symbols(w=0.3).requires_grad_()
+    >>> loss = (4 * w - 2) ** 2 / 2
+    >>> loss.backward()
+    >>> print(loss.text(), "·", w.grad.text())
+    8(w − 1/2)² · 16w − 8
+    """
+    size = (shape,) if isinstance(shape, int) else tuple(shape)
+    with ARENA.working():
+        made = [_letters(name, size, None) for name in _names(names)]
+        made += [_letters(name, size, sample) for name, sample in samples.items()]
+    if not made:
+        raise ParseError("Name at least one letter, as in symbols('w b') or symbols(w=0.3).", names, 0)
+    return made[0] if len(made) == 1 else tuple(made)
+
+
+def _names(text: str) -> list[str]:
+    names = [name for name in re.split(r"[\s,]+", text) if name]
+    for name in names:
+        v = parse(name)
+        if v.kind != "letter":
+            raise ParseError(f"{name!r} is not a letter: it is a number here.", text, text.index(name))
+    return names
+
+
+def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
+    number = None if sample is None else _sample(name, sample)
+    base = parse(name).args[0]
+    if not shape:
+        return ExactTensor(payload_of([letter(base, number)], ()))
+    entries = [letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
+    return ExactTensor(payload_of(entries, shape))
+
+
+def _indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [tuple(int(i) for i in at) for at in torch.ones(shape).nonzero()]
+
+
+def _sample(name: str, sample: Any) -> Any:
+    v = _value(sample, None)
+    if v.rational is None:
+        raise ParseError(f"The sample value of {name} must be a rational number, such as 0.3 or '1/3'.", str(sample), 0)
+    return v.rational
+
+
+def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
+    """The same formulas with other values for letters, rebuilt in normal form."""
+    with ARENA.working(), recording() as made:
+        table = {letter(parse(name).args[0]): _value(v, None) for name, v in given.items()}
+        done: dict[Value, Value] = dict(table)
+        payload = payload_of([_replace(v, done) for v in x.elements()], x.shape)
+        return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
+
+
+def _replace(v: Value, done: dict[Value, Value]) -> Value:
+    todo = [v]
+    while todo:
+        x = todo[-1]
+        if x in done or not x.free:
+            done.setdefault(x, x)
+            todo.pop()
+            continue
+        missing = [y for y in operands(x) if y not in done]
+        if missing:
+            todo.extend(missing)
+            continue
+        done[x] = _rebuilt(x, done)
+        todo.pop()
+    return done[v]
+
+
+def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
+    from workings.exact.contract import dot, sum_of
+    from workings.exact.scalar import scalar
+
+    if v.kind == "letter":
+        return v
+    if v.kind == "add":
+        return sum_of([scalar("mul", rational_value(c), done[t]) for c, t in v.args])
+    if v.kind == "mul":
+        out = ONE
+        for base, r in v.args:
+            out = scalar("mul", out, scalar("pow", done[base], rational_value(r)))
+        return out
+    if v.kind == "dot":
+        return dot(tuple(done[x] for x in v.args[0]), tuple(done[y] for y in v.args[1]))
+    return _function(v.kind, [done[a] for a in v.args])
+
+
+def _function(kind: str, args: list[Value]) -> Value:
+    from workings.exact.functions import build
+    from workings.exact.scalar import RULES, scalar
+
+    return scalar(kind, *args) if kind in RULES else build(kind, *args)
+
+
+def zeros(*shape: Any, **options: Any) -> ExactTensor:
+    """Exact zeros of this shape."""
+    return _filled(ZERO, shape, **options)
+
+
+def ones(*shape: Any, **options: Any) -> ExactTensor:
+    """Exact ones of this shape."""
+    return _filled(ONE, shape, **options)
+
+
+def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
+    """A tensor of one exact value."""
+    with ARENA.working():
+        return _filled(_value(value, None), (tuple(shape),), **options)
+
+
+def eye(n: int, m: int | None = None, **options: Any) -> ExactTensor:
+    """The identity matrix."""
+    return ExactTensor(torch.eye(n, n if m is None else m, dtype=torch.float64), **options)
+
+
+def arange(*bounds: int, **options: Any) -> ExactTensor:
+    """Integers, as `torch.arange` counts them."""
+    return exact(torch.arange(*bounds), **options)
+
+
+def _filled(v: Value, shape: Any, **options: Any) -> ExactTensor:
+    size = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    with ARENA.working():
+        return ExactTensor(payload_of([v], ()).expand(tuple(size)).clone(), **options)

@@ -1,0 +1,43 @@
+"""Random operations draw ordinary floats, then lift them as the fractions they are, and say so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from workings.exact.assume import assume
+from workings.exact.lift import lift_as_is
+from workings.exact.operation import arguments, call, is_exact, schema_of, wrap
+
+RANDOM = frozenset(
+    """
+    bernoulli_ uniform_ normal_ exponential_ random_ cauchy_ log_normal_ geometric_ bernoulli rand_like randn_like
+    randint_like normal normal_functional native_dropout multinomial binomial poisson _standard_gamma
+    """.split()
+)
+
+
+def draw(func: Any, args: Any, kwargs: Any) -> Any:
+    """Run the real kernel on floats; its draws become exact values."""
+    schema = schema_of(func)
+    given = {n: x.float64() if is_exact(x) else x for n, x in arguments(func, args, kwargs).items()}
+    if schema.name == "native_dropout":
+        return _dropout(args[0], given)
+    drawn = call(func, given)
+    count = drawn.numel()
+    assume("random", f"{schema.name} drew {count} number{'s' if count != 1 else ''}")
+    if schema.in_place:
+        args[0].payload.copy_(lift_as_is(drawn))
+        return args[0]
+    return wrap(lift_as_is(drawn)) if drawn.is_floating_point() else drawn
+
+
+def _dropout(x: torch.Tensor, given: dict[str, Any]) -> Any:
+    """x·mask/(1 − p) with a drawn mask."""
+    p = given["p"]
+    if not given.get("train", True) or p == 0:
+        return x.clone(), torch.ones(x.shape, dtype=torch.bool)
+    mask = torch.rand(x.shape) >= p
+    assume("random", f"dropout drew {mask.numel()} times with p = {p}")
+    return torch.where(mask, x, torch.zeros_like(x)) / (1 - p) if p < 1 else torch.zeros_like(x), mask

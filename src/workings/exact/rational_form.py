@@ -1,0 +1,197 @@
+"""A value as a quotient of two polynomials, worked by FLINT: how `settle` cancels, expands and factors.
+
+The variables of the polynomials are what a value is made of besides + − × ÷: letters, constants, roots and functions,
+
+    b^(1/d)    for a base b that occurs with exponents of denominator d
+    e^(t/d)    for a term t that occurs in exponents of e with coefficients of denominator d
+
+so that e^(w + 1/2) is the monomial e^w · e^(1/2), and e^(2w) the square of e^w. Every step is an identity; a form that
+would grow beyond the bounds below is given up (`TooLarge`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+from flint import Ordering, fmpq, fmpq_mpoly_ctx
+
+from workings.exact import algebra
+from workings.exact.typeset import bottom_up
+from workings.exact.value import ONE, ZERO, Rational, Value, rational, whole
+
+MOST_GENERATORS = 8
+MOST_TERMS = 120
+"""Of a polynomial on the way; also bounds what a product or a power may come to before it is worked out."""
+HIGHEST_DEGREE = 40
+MOST_TO_FACTOR = 40
+"""Terms of a polynomial that is worth factoring."""
+
+Quotient = tuple[Any, Any]
+
+
+class TooLarge(Exception):
+    """The polynomials outgrew their bounds."""
+
+
+class RationalForm:
+    """`v` as top/bottom, without a common factor."""
+
+    def __init__(self, v: Value) -> None:
+        self.generators: dict[tuple[str, Value], int] = _generators(v)
+        if not 0 < len(self.generators) <= MOST_GENERATORS:
+            raise TooLarge
+        names = tuple(f"g{i}" for i in range(len(self.generators)))
+        self.context = fmpq_mpoly_ctx.get(names, Ordering.deglex)
+        self.variables = dict(zip(self.generators, self.context.gens(), strict=True))
+        self.one = self.context.constant(1)
+        self.done: dict[Value, Quotient] = {}
+        for x in _arithmetic(v):
+            self.done[x] = self._quotient(x)
+        self.top, self.bottom = self.done[v]
+
+    def _quotient(self, v: Value) -> Quotient:
+        """The quotient of a node whose operands have theirs."""
+        if v.kind == "q":
+            return self.context.constant(fmpq(v.args[0])), self.one
+        if v.kind == "add":
+            return self._sum([(self.done[t][0] * fmpq(c), self.done[t][1]) for c, t in v.args])
+        if v.kind == "dot":
+            pairs = zip(*v.args, strict=True)
+            return self._sum([self._product([self.done[x], self.done[y]]) for x, y in pairs])
+        if v.kind == "mul":
+            return self._product([self._power(base, r) for base, r in v.args])
+        return self._power(v, 1)
+
+    def _power(self, base: Value, r: Rational) -> Quotient:
+        """base^r: a monomial in generators, or a whole power of a sum or product."""
+        monomial = self.one
+        inverse = self.one
+        if base.kind == "exp":
+            parts = [(("e", t), c * r) for t, c in _exponent(base)]
+        elif ("root", base) in self.generators:
+            parts = [(("root", base), r)]
+        else:
+            top, bottom = self.done[base]
+            return self._raised(top, bottom, int(r))
+        for key, c in parts:
+            n = int(fmpq(c) * self.generators[key])
+            if n >= 0:
+                monomial = monomial * self.variables[key] ** n
+            else:
+                inverse = inverse * self.variables[key] ** -n
+        return bounded(monomial), bounded(inverse)
+
+    def _raised(self, top: Any, bottom: Any, n: int) -> Quotient:
+        if n < 0:
+            top, bottom, n = bottom, top, -n
+        if max(math.comb(len(p) + n - 1, n) for p in (top, bottom)) > MOST_TERMS:
+            raise TooLarge
+        return bounded(top**n), bounded(bottom**n)
+
+    def _sum(self, parts: list[Quotient]) -> Quotient:
+        top, bottom = self.context.constant(0), self.one
+        for a, b in parts:
+            if b == bottom:
+                top = top + a
+            else:
+                common = b.gcd(bottom)
+                left, right = b / common, bottom / common
+                top, bottom = times(top, left) + times(a, right), times(bottom, left)
+        return reduced(top, bottom)
+
+    def _product(self, parts: list[Quotient]) -> Quotient:
+        top, bottom = self.one, self.one
+        for a, b in parts:
+            top, bottom = reduced(times(top, a), times(bottom, b))
+        return top, bottom
+
+    def expanded(self, p: Any) -> Value:
+        """The value of a polynomial, as a sum of monomials."""
+        return algebra.add_all(self._monomial(powers, c) for powers, c in p.to_dict().items())
+
+    def factored(self, p: Any) -> Value:
+        """The value of a polynomial, as a product of its factors."""
+        content, factors = p.factor()
+        out = rational(content)
+        for factor, n in factors:
+            out = out * algebra.power(self.expanded(factor), int(n))
+        return out
+
+    def _monomial(self, powers: tuple[int, ...], c: fmpq) -> Value:
+        out = rational(c)
+        exponent = ZERO
+        for ((kind, base), d), n in zip(self.generators.items(), powers, strict=True):
+            r = whole(fmpq(int(n), d))
+            if kind == "e":
+                exponent = exponent + algebra.scale(base, r)
+            else:
+                out = out * algebra.power(base, r)
+        return out * algebra.exp(exponent)
+
+
+def times(p: Any, q: Any) -> Any:
+    """p·q, unless that would be long."""
+    if len(p) * len(q) > 4 * MOST_TERMS:
+        raise TooLarge
+    return bounded(p * q)
+
+
+def bounded(p: Any) -> Any:
+    """`p`, unless it is long or of a high degree."""
+    if len(p) > MOST_TERMS or (len(p) and p.total_degree() > HIGHEST_DEGREE):
+        raise TooLarge
+    return p
+
+
+def reduced(top: Any, bottom: Any) -> Quotient:
+    """top/bottom without their common factor, the leading coefficient of the bottom 1."""
+    common = top.gcd(bottom)
+    c = (bottom / common).leading_coefficient()
+    return bounded(top / common / c), bounded(bottom / common / c)
+
+
+def _arithmetic(v: Value) -> Iterator[Value]:
+    """The nodes of `v` above its generators, operands first: those that are added and multiplied."""
+    inside = {v}
+    order = bottom_up(v)
+    for x in reversed(order):
+        if x in inside:
+            inside.update(_opened(x))
+    return (x for x in order if x in inside)
+
+
+def _opened(v: Value) -> list[Value]:
+    """The operands of a sum or product that are part of its polynomial."""
+    if v.kind == "add":
+        return [t for _, t in v.args]
+    if v.kind == "dot":
+        return [*v.args[0], *v.args[1]]
+    return [base for base, r in v.args if not _is_generator(base, r)] if v.kind == "mul" else []
+
+
+def _is_generator(base: Value, r: Rational) -> bool:
+    return type(r) is not int or base.kind not in ("q", "add", "mul", "dot")
+
+
+def _exponent(v: Value) -> list[tuple[Value, Rational]]:
+    """e^(Σ c t) as its terms and coefficients."""
+    x = v.args[0]
+    if x.kind == "q":
+        return [(ONE, x.args[0])]
+    return [(t, c) for c, t in x.args] if x.kind == "add" else [(x, 1)]
+
+
+def _generators(v: Value) -> dict[tuple[str, Value], int]:
+    """The variables, with the common denominator of the exponents they occur with."""
+    found: dict[tuple[str, Value], int] = {}
+    for x in _arithmetic(v):
+        powers = x.args if x.kind == "mul" else [] if x.kind in ("q", "add", "dot") else [(x, 1)]
+        for base, r in powers:
+            if not _is_generator(base, r):
+                continue
+            parts = [(("e", t), c * r) for t, c in _exponent(base)] if base.kind == "exp" else [(("root", base), r)]
+            for key, c in parts:
+                found[key] = math.lcm(found.get(key, 1), int(fmpq(c).q))
+    return found

@@ -1,0 +1,199 @@
+"""Operations as written text means them: exact, real and of bounded size, or refused with the reason.
+
+Where tensors follow PyTorch (1/0 is ∞), written text follows the textbook: 1/0, log(0) and √(−1) are
+mistakes. A number is asked for its sign; letters are generic real numbers, so 1/w and log(w) stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from flint import fmpq
+
+from workings.errors import BudgetError, DomainError
+from workings.exact import algebra
+from workings.exact.ball import compare, sign
+from workings.exact.functions import FUNCTIONS, build
+from workings.exact.tokens import MOST_BITS
+from workings.exact.value import INF, LARGE, NAN, NEG_INF, ONE, ZERO, Rational, Value, rational
+
+HALF = fmpq(1, 2)
+HIGHEST = 2**31
+"""The numerator and the denominator of an exponent are at most this."""
+
+
+def negative(v: Value) -> Value:
+    """−v, for ∞ and NaN too."""
+    return {INF: NEG_INF, NEG_INF: INF, NAN: NAN}[v] if v.special else algebra.scale(v, -1)
+
+
+def total(terms: Sequence[Value]) -> Value:
+    """The sum of the terms, numbers first: their sum is checked for size as it grows."""
+    if len(terms) == 1:
+        return terms[0]
+    _finite(*terms)
+    numbers = ZERO
+    for v in terms:
+        if v.kind == "q":
+            numbers = _sized(algebra.add(numbers, v))
+    return _sized(algebra.add_all([numbers, *[v for v in terms if v.kind != "q"]]))
+
+
+def product(factors: Sequence[Value]) -> Value:
+    """The product of the factors, taken in halves so that no long chain of nodes is built."""
+    if len(factors) == 1:
+        return factors[0]
+    _finite(*factors)
+    middle = len(factors) // 2
+    return _sized(algebra.multiply(product(factors[:middle]), product(factors[middle:])))
+
+
+def inverse(v: Value) -> Value:
+    """1/v"""
+    _finite(v)
+    if _sign(v) == 0:
+        raise DomainError("Division by zero.")
+    return algebra.power(v, -1)
+
+
+def power(b: Value, x: Value) -> Value:
+    """b^x: a power product for rational x, e^(x log b) for b > 0, else the function `pow`."""
+    _finite(b, x)
+    s = _sign(b)
+    if s == 0:
+        return _power_of_zero(x)
+    if x.kind == "q":
+        return _rational_power(b, x.args[0], s)
+    if s == -1:
+        raise DomainError("A power of a negative number is real for whole exponents only.")
+    if s == 1 or algebra.known_positive(b):
+        return exponential(algebra.multiply(x, algebra.log(b)))
+    return build("pow", b, x)
+
+
+def _power_of_zero(x: Value) -> Value:
+    s = _sign(x)
+    if s == -1:
+        raise DomainError("Division by zero: 0 has no negative power.")
+    if s is None:
+        raise DomainError("A power of 0 needs an exponent whose sign is known.")
+    return ZERO if s else ONE
+
+
+def _rational_power(b: Value, r: Rational, s: int | None) -> Value:
+    q = fmpq(r)
+    if s == -1 and q.q != 1:
+        raise DomainError("A root of a negative number is not real.")
+    if max(abs(int(q.p)), int(q.q)) > HIGHEST:
+        raise BudgetError(f"Expected an exponent with a numerator and a denominator of at most {HIGHEST:,}.")
+    _bounded(_bits(b) * abs(q))
+    return algebra.power(b, r)
+
+
+def exponential(x: Value) -> Value:
+    """e^x; the powers that c log n turns into are bounded first."""
+    _finite(x)
+    for c, t in x.args if x.kind == "add" else ():
+        if t.kind == "log":
+            _bounded(_bits(t.args[0]) * abs(c))
+    return algebra.exp(x)
+
+
+def square_root(x: Value) -> Value:
+    """√x"""
+    return power(x, rational(HALF))
+
+
+def absolute(x: Value) -> Value:
+    """|x|, without the bars where the sign is known."""
+    if x.free:
+        return x if algebra.known_positive(x) else build("abs", x)
+    return x if sign(x) >= 0 else algebra.scale(x, -1)
+
+
+def sigmoid(x: Value) -> Value:
+    """1/(1 + e^−x)"""
+    return algebra.power(algebra.add(ONE, exponential(algebra.scale(x, -1))), -1)
+
+
+class Domain(NamedTuple):
+    """Where a function of numbers is real, in words and as a test."""
+
+    words: str
+    holds: Callable[[Value], bool]
+
+
+_UNIT = Domain("a number from −1 to 1", lambda x: compare(absolute(x), ONE) <= 0)
+_INSIDE = Domain("a number between −1 and 1", lambda x: compare(absolute(x), ONE) < 0)
+_NO_POLE = Domain(
+    "a number that is not 0, −1, −2, …", lambda x: type(x.rational) is not int or x.rational > 0
+)
+DOMAINS = {
+    "log": Domain("a positive number", lambda x: sign(x) > 0),
+    "tan": Domain("a number where cos is not 0", lambda x: sign(build("cos", x)) != 0),
+    "asin": _UNIT,
+    "acos": _UNIT,
+    "acosh": Domain("a number from 1 on", lambda x: compare(x, ONE) >= 0),
+    "atanh": _INSIDE,
+    "erfinv": _INSIDE,
+    "lgamma": _NO_POLE,
+    "digamma": _NO_POLE,
+}
+OF_TWO = {"pow", "atan2", "zeta", "bessel_j", "bessel_y", "bessel_i", "bessel_k", "gamma_lower"}
+OWN: dict[str, Callable[..., Value]] = {
+    "sqrt": square_root,
+    "exp": exponential,
+    "abs": absolute,
+    "sigmoid": sigmoid,
+    "pow": power,
+}
+OTHER_NAMES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+NAMES = sorted({*FUNCTIONS, *OWN, *OTHER_NAMES})
+
+
+def call(name: str, arguments: Sequence[Value]) -> Value:
+    """The function of this name."""
+    row = OTHER_NAMES.get(name, name)
+    count = 2 if row in OF_TWO else 1
+    if len(arguments) != count:
+        raise DomainError(f"{name} takes {count} argument{'s' * (count > 1)}, found {len(arguments)}.")
+    _finite(*arguments)
+    domain = DOMAINS.get(row)
+    if domain and not arguments[0].free and not domain.holds(arguments[0]):
+        raise DomainError(f"{name} needs {domain.words}.")
+    return _sized(OWN[row](*arguments) if row in OWN else build(row, *arguments))
+
+
+def _sign(v: Value) -> int | None:
+    """The sign of a number; None for a formula in letters."""
+    return None if v.free else sign(v)
+
+
+def _finite(*vs: Value) -> None:
+    if any(v.special for v in vs):
+        raise DomainError("∞ and nan stand alone: write the result of calculating with them.")
+
+
+def _bits(v: Value) -> Rational:
+    """About log₂ of the rational factors of `v`: the bits that each power of it adds to a result."""
+    if v.kind == "q":
+        q = fmpq(v.args[0])
+        return max((abs(int(q.p)) - 1).bit_length(), (int(q.q) - 1).bit_length())
+    if v.kind == "mul":
+        return sum(_bits(base) * abs(r) for base, r in v.args if base.kind == "q")
+    if v.kind == "add":
+        inner = _bits(v.args[0][1]) if len(v.args) == 1 else 0
+        together = sum if v.size <= LARGE else max  # a large sum is not scaled to whole coefficients
+        return inner + together(_bits(rational(c)) for c, _ in v.args)
+    return 0
+
+
+def _bounded(bits: Rational) -> None:
+    if bits > MOST_BITS:
+        raise BudgetError(f"The result has more than {MOST_BITS:,} bits.")
+
+
+def _sized(v: Value) -> Value:
+    _bounded(_bits(v))
+    return v

@@ -1,0 +1,124 @@
+"""The simplest form of a value, for display: 1 for e^a/(1 + e^a) + 1/(1 + e^a), and p(1 − p) worked out.
+
+A formula of up to `MOST` nodes is also written as a quotient of polynomials without a common factor (`rational_form.py`),
+each of the two both multiplied out and factored; the shortest of all that is shown. Longer formulas stay as they are.
+"""
+
+from __future__ import annotations
+
+from workings.errors import UndecidedError
+from workings.exact import algebra, functions
+from workings.exact.ball import enclosure
+from workings.exact.layout import fold
+from workings.exact.rational_form import MOST_TO_FACTOR, RationalForm, TooLarge
+from workings.exact.text import write
+from workings.exact.typeset import bottom_up, lay_out
+from workings.exact.value import LOCK, ONE, ZERO, Value
+
+MOST = 200
+_ATOMS = frozenset({"q", "letter", "const", "inf", "-inf", "nan"})
+NEGATIVE_EXPONENT = 3
+"""Nodes by which e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
+
+
+def settle(v: Value) -> Value:
+    """The shortest form of `v` that cancelling, multiplying out and factoring find; `v` itself where none is shorter.
+
+    >>> from workings.exact.text import text
+    >>> from workings.exact.value import letter
+    >>> w = letter("w")
+    >>> text(settle((w * w - ONE) / (w - ONE)))
+    'w + 1'
+    """
+    if v.size > MOST or v.kind in _ATOMS:
+        return v
+    with LOCK:
+        found = _shortest_of([v, *_forms(_settled_arguments(v))])
+        return found if _same(v, found) else v
+
+
+def _settled_arguments(v: Value) -> Value:
+    """`v` with the arguments of its functions, and what stands under its roots, settled."""
+    done: dict[Value, Value] = {}
+    for x in bottom_up(v):
+        done[x] = REBUILD.get(x.kind, _rebuilt_function)(x, done)
+    return done[v]
+
+
+def _rebuilt_sum(v: Value, done: dict[Value, Value]) -> Value:
+    return algebra.add_all(algebra.scale(done[t], c) for c, t in v.args)
+
+
+def _rebuilt_product(v: Value, done: dict[Value, Value]) -> Value:
+    out = ONE
+    for base, r in v.args:
+        out = out * algebra.power(done[base] if type(r) is int else _shortest(done[base]), r)
+    return out
+
+
+def _rebuilt_dot(v: Value, done: dict[Value, Value]) -> Value:
+    row, column = v.args
+    return algebra.dot(tuple(done[x] for x in row), tuple(done[y] for y in column))
+
+
+def _rebuilt_function(v: Value, done: dict[Value, Value]) -> Value:
+    return functions.build(v.kind, *[_shortest(done[x]) for x in v.args])
+
+
+REBUILD = dict.fromkeys(_ATOMS, lambda v, done: v) | {
+    "add": _rebuilt_sum,
+    "mul": _rebuilt_product,
+    "dot": _rebuilt_dot,
+}
+"""How a node is made again of settled operands; a kind without a row is a function."""
+
+
+def _shortest(v: Value) -> Value:
+    return v if v.kind in _ATOMS else _shortest_of([v, *_forms(v)])
+
+
+def _forms(v: Value) -> list[Value]:
+    """`v`, and the quotient of its shortest top and bottom."""
+    try:
+        form = RationalForm(v)
+    except TooLarge:
+        return [v]
+    top, bottom = _either(form, form.top), _either(form, form.bottom)
+    if ZERO in bottom:  # a zero that only multiplying out shows: the value does not exist
+        return [v]
+    return [v, *(a * algebra.power(b, -1) for a in top for b in bottom)]
+
+
+def _either(form: RationalForm, p: object) -> list[Value]:
+    """A polynomial multiplied out, and factored where that is quick."""
+    found = [form.expanded(p)]
+    if 1 < len(p) <= MOST_TO_FACTOR:  # type: ignore[arg-type]
+        found.append(form.factored(p))
+    return found
+
+
+def _shortest_of(forms: list[Value]) -> Value:
+    """The one of the fewest nodes; among those, of the fewest characters; among those, the first."""
+    sizes = [_nodes(v) for v in forms]
+    shortest = list(dict.fromkeys(v for v, size in zip(forms, sizes, strict=True) if size == min(sizes)))
+    return shortest[0] if len(shortest) == 1 else min(shortest, key=lambda v: len(fold(lay_out(v), write).string))
+
+
+def _nodes(v: Value) -> int:
+    if v.size > 2 * MOST:
+        return v.size
+    return v.size + sum(NEGATIVE_EXPONENT for x in bottom_up(v) if x.kind == "exp" and _negative(x.args[0]))
+
+
+def _negative(v: Value) -> bool:
+    if v.kind == "q":
+        return bool(v.args[0] < 0)
+    return v.kind == "add" and all(c < 0 for c, _ in v.args)
+
+
+def _same(v: Value, found: Value) -> bool:
+    """Whether the enclosures agree (where letters have sample values): each step is an identity, this guards the steps."""
+    try:
+        return v is found or bool(enclosure(v).overlaps(enclosure(found)))
+    except UndecidedError:
+        return True

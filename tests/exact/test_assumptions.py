@@ -1,0 +1,108 @@
+"""Nothing is silently inexact: what a result rests on is on the result."""
+
+import math
+
+import pytest
+import torch
+
+from workings import exact
+from workings.errors import UndecidedError
+
+
+def kinds(x):
+    return {note.kind for note in x.assumptions}
+
+
+def test_recovered_constants_leave_no_note():
+    x = exact("3")
+    for y in (x / math.sqrt(2), x * 0.1, x + math.pi, x * math.e, x / 3, x - math.log(2)):
+        assert y.assumptions == ()
+
+
+def test_a_rounded_constant_is_noted_and_carried_on():
+    x = exact("1 2") * 0.123456789123
+    assert [str(note) for note in x.assumptions] == [
+        "rounded: 0.123456789123 is kept as the fraction it is: no exact number was recognised"
+    ]
+    assert kinds((x + 1).sum().exp()) == {"rounded"}
+    assert exact("1 2").assumptions == ()
+
+
+def test_notes_reach_the_base_of_a_view():
+    x = exact("1 2; 3 4").clone()
+    x[0].mul_(0.123456789123)
+    assert kinds(x) == {"rounded"}
+
+
+def test_notes_go_through_backward():
+    x = exact("1 2", requires_grad=True)
+    (x * 0.123456789123).sum().backward()
+    assert kinds(x.grad) == {"rounded"}
+
+
+def test_a_comparison_of_letters_asks():
+    w = exact.symbols("w_1")
+    with pytest.raises(UndecidedError, match=r"Whether w_1 is positive, negative or zero depends on w_1\. Give sample values"):
+        torch.relu(w)
+    assert torch.relu(w.exp()).text() == "e^w_1"
+    assert bool(w.exp() > 0)
+    assert bool((w + 1) ** 2 == w**2 + 2 * w + 1)
+
+
+def test_a_sample_value_decides_and_is_noted():
+    v = exact.symbols(v="3/10")
+    y = torch.relu(v - 1) + torch.relu(v)
+    assert y.text() == "v"
+    assert [str(note) for note in y.assumptions] == [
+        "order: v > 0 (decided at v = 3/10)",
+        "order: v − 1 < 0 (decided at v = 3/10)",
+    ]
+
+
+def test_sorting_compares_letters_only_within_a_line():
+    a, b = exact.symbols("a b")
+    x = torch.stack([torch.stack([a, a + 1]), torch.stack([b - 1, b])])
+    assert x.max(1).values.text() == "[a + 1  b]"
+    assert x.argmax(1).tolist() == [1, 1]
+
+
+def test_random_draws_say_so():
+    torch.manual_seed(0)
+    y = torch.nn.functional.dropout(exact("1 2 3 4"), 0.5)
+    assert kinds(y) == {"random"}
+    assert set(y.tolist()) <= {0, 2, 4, 6, 8}
+    z = torch.randn_like(exact("1 2"))
+    assert kinds(z) == {"random"}
+    torch.manual_seed(0)
+    assert torch.nn.functional.dropout(exact("1 2 3 4"), 0.5).tolist() == y.tolist()
+
+
+def test_an_assumed_zero_is_noted():
+    # Equal numbers that algebra here does not prove equal: √2 + √3 against √(5 + 2√6), nested once more.
+    x = exact("sqrt(2) + sqrt(3)").cos() - exact("sqrt(5 + 2sqrt(6))").cos()
+    sign = x.sign()
+    assert sign.item() == 0
+    assert kinds(sign) == {"zero"}
+
+
+def test_the_lowest_float_is_read_as_minus_infinity():
+    mask = torch.tensor([0.0, torch.finfo(torch.float32).min])
+    y = (exact("1 2") + mask).softmax(0)
+    assert y.text() == "[1  0]"
+    assert kinds(y) == {"mask"}
+
+
+def test_recording_catches_what_a_python_if_used():
+    u = exact.symbols(u=2)
+    with exact.recording() as notes:
+        y = exact("1") if u > 1 else exact("0")
+    assert y.assumptions == ()
+    assert [note.text for note in notes] == ["u − 1 > 0 (decided at u = 2)"]
+
+
+def test_equality_proves_or_says_how_far():
+    assert exact.equal(exact("(1+sqrt(2))^2"), exact("3 + 2sqrt(2)")) == (True, "proved")
+    assert exact.equal(exact("sqrt(2)"), exact("1.41421356237309504880168872420969807856967")) == (False, "different")
+    deep = exact.equal(exact("sqrt(2) + sqrt(3)").cos(), exact("sqrt(5 + 2sqrt(6))").cos())
+    assert deep == (True, "to 4096 bits")
+    assert not exact.equal(exact("1 2"), exact("1 2 3"))
