@@ -12,9 +12,7 @@ HEAVY = ["torch", "sympy", "flint", "numpy", "typer", "rich"]
 
 def python(code: str) -> str:
     """What a fresh interpreter prints when it runs `code`."""
-    return subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.strip()
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
 
 
 def test_import_loads_nothing_heavy():
@@ -28,7 +26,7 @@ def test_import_is_quick():
 
 def test_dir_lists_the_public_names():
     assert dir(workings) == sorted(workings.__all__)
-    assert set(workings.HOME) | {"__version__"} == set(workings.__all__)
+    assert set(workings._NAMES) | workings._MODULES | {"__version__"} == set(workings.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -37,11 +35,10 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_every_public_name_arrives():
-    assert (
-        python("from workings import *; print(exact.__name__, ExactTensor.__name__)") == "exact ExactTensor"
-    )
+    code = "from workings import *; print(exact('1/2').text(), ExactTensor.__name__)"
+    assert python(code) == "1/2 ExactTensor"
 
 
-def test_exact_is_the_function_whatever_was_imported_first():
-    # Python sets `workings.exact` to the folder when a file in it is imported.
-    assert python("import workings.exact; from workings import exact; print(exact('1/2').text())") == "1/2"
+def test_exact_is_called_and_opened_whatever_was_imported_first():
+    code = "import workings.exact; from workings import exact; print(exact('1/2').text(), exact.symbols('w').text())"
+    assert python(code) == "1/2 w"

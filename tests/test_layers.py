@@ -41,7 +41,7 @@ def imported_parts(source: str, package: str = "workings") -> set[str]:
         top, _, rest = name.partition(".")
         if top == "workings" and rest and not rest.startswith("__"):
             part = rest.split(".")[0]
-            parts.add(workings.HOME.get(part, f"workings.{part}").split(".")[1])
+            parts.add(workings._NAMES.get(part, f"workings.{part}").split(".")[1])
     return parts
 
 

@@ -1,5 +1,8 @@
 """Errors that tell the user what was needed, what came, and what to do."""
 
+SHOWN = 60
+"""Characters of a long line shown on either side of a mistake."""
+
 
 class WorkingsError(Exception):
     """The base of every error this library raises on purpose."""
@@ -18,7 +21,7 @@ class UndecidedError(WorkingsError):
 
 
 class BudgetError(WorkingsError):
-    """Values that outgrew the time or size they were allowed."""
+    """A value too large, too small or too long for what was asked of it."""
 
 
 class ParseError(WorkingsError):
@@ -39,4 +42,9 @@ class ParseError(WorkingsError):
     def __str__(self) -> str:
         start = self.text.rfind("\n", 0, self.position) + 1
         line = self.text[start:].partition("\n")[0].expandtabs(1)
-        return f"{self.reason}\n  {line.rstrip()}\n  {' ' * (self.position - start)}^"
+        at = self.position - start
+        first = max(0, at - SHOWN)
+        before = "…" if first else ""
+        after = "…" if len(line) > at + SHOWN else ""
+        shown = before + line[first : at + SHOWN].rstrip() + after
+        return f"{self.reason}\n  {shown}\n  {' ' * (at - first + len(before))}^"

@@ -42,7 +42,9 @@ def test_notes_go_through_backward():
 
 def test_a_comparison_of_letters_asks():
     w = exact.symbols("w_1")
-    with pytest.raises(UndecidedError, match=r"Whether w_1 is positive, negative or zero depends on w_1\. Give sample values"):
+    with pytest.raises(
+        UndecidedError, match=r"Whether w_1 is positive, negative or zero depends on w_1\. Give sample values"
+    ):
         torch.relu(w)
     assert torch.relu(w.exp()).text() == "e^w_1"
     assert bool(w.exp() > 0)
@@ -102,7 +104,10 @@ def test_recording_catches_what_a_python_if_used():
 
 def test_equality_proves_or_says_how_far():
     assert exact.equal(exact("(1+sqrt(2))^2"), exact("3 + 2sqrt(2)")) == (True, "proved")
-    assert exact.equal(exact("sqrt(2)"), exact("1.41421356237309504880168872420969807856967")) == (False, "different")
+    assert exact.equal(exact("sqrt(2)"), exact("1.41421356237309504880168872420969807856967")) == (
+        False,
+        "different",
+    )
     deep = exact.equal(exact("sqrt(2) + sqrt(3)").cos(), exact("sqrt(5 + 2sqrt(6))").cos())
     assert deep == (True, "to 4096 bits")
     assert not exact.equal(exact("1 2"), exact("1 2 3"))

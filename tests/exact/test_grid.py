@@ -1,8 +1,6 @@
 """Aligned text of nested lists: brackets, wrapping, slices and what is left out."""
 
-from types import SimpleNamespace
-
-from workings.exact.grid import grid, summary
+from workings.exact.grid import grid
 
 
 def test_a_single_cell_is_itself():
@@ -60,10 +58,3 @@ def test_tall_matrices_lose_their_middle():
 
 def test_wide_characters_count_twice_and_accents_not():
     assert grid([["重"], ["a"], ["x̂"]]) == "⎡重⎤\n⎢ a⎥\n⎣ x̂⎦"
-
-
-def test_summary():
-    x = SimpleNamespace(shape=(2,), dtype="torch.float32", free_symbols={"w", "b"}, numel=lambda: 2, text=lambda width: "[w  b]")
-    assert summary(x) == "exact float32 [2] in b, w: [w  b]"
-    x.numel = lambda: 5000
-    assert summary(x) == "exact float32 [2] in b, w: 5,000 values"

@@ -1,5 +1,6 @@
 """The parser: worked by hand, against SymPy, its messages, and input that means harm."""
 
+import contextlib
 import math
 import time
 
@@ -36,6 +37,7 @@ def root(n: int) -> Value:
         ("12", q(12)),
         ("0.1", q(1, 10)),
         (".5", q(1, 2)),
+        ("12.3456789", q(123456789, 10**7)),
         ("5.", q(5)),
         ("1e-3", q(1, 1000)),
         ("2.5E2", q(250)),
@@ -108,9 +110,14 @@ def test_irrational_numbers_and_functions(text, value):
 
 @pytest.mark.parametrize(
     ("text", "name"),
-    [("w", "w"), ("w_h", "w_h"), ("w_{h}", "w_h"), ("W_{1,2}", "W_1,2"), ("W_{ 1 , 2 }", "W_1,2"), ("x1", "x1"),
-     ("theta", "theta"), ("α", "α"), ("x_12", "x_12"), ("x₁₂", "x_12"), ("i", "i"), ("E", "E"), ("layer_1_b", "layer_1_b")],
-)  # fmt: skip
+    [
+        *((name, name) for name in ("w", "w_h", "x1", "x_12", "theta", "α", "i", "j", "E", "layer_1_b")),
+        ("w_{h}", "w_h"),
+        ("W_{1,2}", "W_1,2"),
+        ("W_{ 1 , 2 }", "W_1,2"),
+        ("x₁₂", "x_12"),
+    ],
+)
 def test_letters(text, name):
     assert parse(text) is letter(name)
 
@@ -227,7 +234,7 @@ def test_no_real_number(text, message):
         ("1 2; 3", "Expected 2 entries, as in the first row, found 1.\n  1 2; 3\n       ^"),
         ("1;;2", "Expected an entry before ';'.\n  1;;2\n    ^"),
         ("1, 2,", "Expected an entry after ','.\n  1, 2,\n       ^"),
-        ("1 2\n3 +", "Expected a number, a letter or a bracket after '+'.\n  3 +\n     ^"),
+        ("1\n3 +", "Expected a number, a letter or a bracket after '+'.\n  3 +\n     ^"),
         ("[[1, 2], 3]", "Expected a row in brackets, like the first.\n  [[1, 2], 3]\n           ^"),
         ("[[[1]]]", "Expected a number, a letter or a bracket, found '['.\n  [[[1]]]\n    ^"),
         ("(1]", "Expected ')' to close the '(' at character 1, found ']'.\n  (1]\n    ^"),
@@ -253,9 +260,6 @@ TOO_LARGE = "The result has more than 100,000 bits."
         ("(2√3·w)^1000000", TOO_LARGE),
         ("(4w + 6)^1000000", TOO_LARGE),
         ("exp(1000000000 log(2))", TOO_LARGE),
-        ("2^50000 * 3^50000", TOO_LARGE),
-        ("*".join(["9^9999"] * 10_000), TOO_LARGE),
-        ("+".join(f"1/{10**9 + k}" for k in range(8_000)), TOO_LARGE),
         ("1e999999999", "Expected a number of at most 100,000 bits."),
         ("1e-99999999999999999999", "Expected a number of at most 100,000 bits."),
         ("9" * 50_000, "Expected a number of at most 100,000 bits."),
@@ -267,6 +271,7 @@ TOO_LARGE = "The result has more than 100,000 bits."
             "w" + "⁹" * 5_000,
             "Expected an exponent with a numerator and a denominator of at most 2,147,483,648.",
         ),
+        ("1/(e^e^e^e^e^9 + 1)", "The sign of a number this large is not known."),
         ("2^(1/10^20)", "Expected an exponent with a numerator and a denominator of at most 2,147,483,648."),
         ("(" * 50_000, f"Expected at most {DEEPEST} brackets, roots and exponents inside one another."),
         ("√" * 50_000, f"Expected at most {DEEPEST} brackets, roots and exponents inside one another."),
@@ -282,6 +287,28 @@ def test_hostile_text_is_refused_in_time(text, reason):
         with pytest.raises(ParseError) as caught:
             read(text)
         assert caught.value.reason == reason
+    assert time.process_time() - start < 10
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*".join(["9^9999"] * 10_000),
+        "+".join(["9^9999/7^9999"] * 1_000),
+        "+".join(f"1/{10**9 + k}" for k in range(7_000)),
+        "*".join(f"cosh(x_{k})" for k in range(5_000)),
+        "e^" * 90 + "9",
+        "1/(" + "e^" * 9 + "9)",
+        "1/(" + "e^-" * 9 + "9 - 1)",
+        "log(" + "e^" * 9 + "9)",
+        "sin(10^9999)",
+    ],
+    ids=lambda text: text[:30],
+)
+def test_heavy_text_is_read_or_refused_in_time(text):
+    start = time.process_time()
+    with contextlib.suppress(ParseError):
+        parse(text)
     assert time.process_time() - start < 10
 
 
@@ -326,7 +353,7 @@ NUMBERS = st.one_of(
 @given(st.recursive(NUMBERS, sums, max_leaves=6))
 def test_numbers_agree_with_sympy(pair):
     text, expression = pair
-    expected = float(expression.evalf(30))
+    expected = float(expression.evalf(300))  # fewer digits lose log(1 + tiny) to rounding
     assert math.isclose(to_float(parse(text)), expected, rel_tol=1e-14, abs_tol=1e-300)
 
 

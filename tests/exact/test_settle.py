@@ -70,6 +70,12 @@ def test_a_denominator_that_vanishes_is_left_alone():
     assert settle(v) is v
 
 
+def test_another_number_is_refused(monkeypatch):
+    monkeypatch.setattr("workings.exact.settle._forms", lambda v: [ONE])
+    v = p - p * p
+    assert settle(v) is v
+
+
 def test_long_formulas_stay():
     v = w
     while v.size <= MOST:

@@ -27,9 +27,7 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def workings(
-    _version: Annotated[
-        bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")
-    ] = False,
+    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
 ) -> None:
     """Deep learning that shows its work.
 

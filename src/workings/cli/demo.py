@@ -28,9 +28,7 @@ def demo() -> None:
     Z = A @ V
     Z.sum().backward()
 
-    typer.echo(
-        "Attention worked exactly: Z = softmax(Q Kᵀ / √2) V, then the gradient of sum Z by backward().\n"
-    )
+    typer.echo("Attention worked exactly: Z = softmax(Q Kᵀ / √2) V, then the gradient of sum Z by backward().\n")
     print_worked("Q", Q)
     print_worked("K", K)
     print_worked("V", V)

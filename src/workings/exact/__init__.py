@@ -1,10 +1,10 @@
 """PyTorch on exact and symbolic numbers.
 
-    from workings import exact
-    Q = exact("1 0; 0 1")                  # rationals, √, e^x, logarithms, letters
-    w = exact.symbols(w=0.3)               # a letter with a sample value
-    exact.exactify(module)                 # an nn.Module, exact
-    with exact.mode(): ...                 # tensors created inside are exact
+from workings import exact
+Q = exact("1 0; 0 1")                  # rationals, √, e^x, logarithms, letters
+w = exact.symbols(w=0.3)               # a letter with a sample value
+exact.exactify(module)                 # an nn.Module, exact
+with exact.mode(): ...                 # tensors created inside are exact
 """
 
 from __future__ import annotations
@@ -13,7 +13,23 @@ import sys
 import types
 from typing import Any
 
-from workings.exact import attention, contract, convolution, linalg, losses, textbook  # noqa: F401  (they register rules)
+from workings.exact import (  # noqa: F401  (they register rules)
+    attention,
+    contract,
+    convolution,
+    fourier,
+    histogram,
+    ldl,
+    linalg,
+    losses,
+    polynomials,
+    pseudoinverse,
+    qr,
+    sampling,
+    segments,
+    spectral,
+    textbook,
+)
 from workings.exact.arena import live
 from workings.exact.assume import Assumption, recording
 from workings.exact.equality import Proof, equal

@@ -1,6 +1,7 @@
 """Sums, products and powers in normal form.
 
-A value is a linear combination of power products, Σ cᵢ Π bⱼ^rⱼ: terms that are the same formula are collected, factors of the
+A value is a linear combination of power products, Σ cᵢ Π bⱼ^rⱼ: terms that are the same formula are collected, factors of
+the
 same base merge their exponents, e^a e^b is e^{a+b}, and rational powers of rationals are products of primes. Products of
 sums are not multiplied out. Formulas beyond `LARGE` nodes are taken as they are: exact, shared, not rearranged.
 """
@@ -11,13 +12,14 @@ import itertools
 import math
 from collections.abc import Iterable
 from functools import lru_cache
+from typing import Any
 
 from flint import fmpq, fmpz
 
 from workings.exact import value as values
-from workings.exact.value import LARGE, Rational, Value, height, key_of, node, rational, whole
+from workings.exact.value import BITS_PER_NODE, LARGE, Rational, Value, height, key_of, node, rational, whole
 
-Terms = dict[Value, Rational]
+Terms = dict[Value, Any]
 
 
 def total(terms: Terms) -> Value:
@@ -142,17 +144,17 @@ def _factors(v: Value) -> tuple[tuple[Value, Rational], ...]:
     return v.args if v.kind == "mul" and len(v.args) <= LARGE // 4 else ((v, 1),)
 
 
-def product(factors: dict[Value, Rational]) -> Value:
+def product(factors: Terms) -> Value:
     """Π b^r, with e^a e^b = e^{a+b} and powers of primes kept between 0 and 1."""
     coefficient: Rational = 1
-    kept: dict[Value, Rational] = {}
+    kept: Terms = {}
     exponents: Terms = {}
     powers_of_e = 0
     for base, r in factors.items():
         if not r:
             continue
-        if base.kind == "q" and base.size * abs(r) <= LARGE:
-            whole_part = math.floor(r) if type(r) is int else int(r.floor())
+        if base.kind == "q" and _fits(base.args[0], r):
+            whole_part = math.floor(r) if isinstance(r, int) else int(r.floor())
             if whole_part:
                 coefficient = coefficient * _integer_power(base.args[0], whole_part)
                 r = r - whole_part
@@ -193,22 +195,30 @@ def _power_product(factors: dict[Value, Rational]) -> Value:
     return node(key, "mul", tuple(items), [base for base, _ in items])
 
 
+def _fits(q: Rational, r: Any) -> bool:
+    """Whether q^r is worth computing: it stays short, and its root is of an ordinary order."""
+    short = height(q) * abs(r) <= LARGE * BITS_PER_NODE or q in (1, -1)
+    return short and (isinstance(r, int) or r.q < 2**31)
+
+
 def _integer_power(q: Rational, n: int) -> Rational:
     return whole(fmpq(q) ** n)
 
 
-def power(v: Value, r: Rational) -> Value:
+def power(v: Value, r: Any) -> Value:
     """v^r for a rational r. Where v is negative and r is a fraction there is no real value: callers ask first."""
     r = whole(r)
     if r == 1:
         return v
     if not r:
         return values.ONE
-    if v.kind == "q" and v.size * abs(r) <= LARGE:
-        return _rational_power(v.args[0], r)
+    if v.kind == "q":
+        return _rational_power(v.args[0], r) if _fits(v.args[0], r) else _power_product({v: r})
     c, u = split(v)
-    if type(r) is int:
+    if isinstance(r, int):
         c, u = _monic(c, u) if r > 0 else (c, u)
+        if not _fits(c, r):
+            return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
     if c > 0 and c != 1:
         return multiply(_rational_power(c, r), power(u, r))
@@ -234,14 +244,14 @@ def power(v: Value, r: Rational) -> Value:
 
 def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
     """(−b)^k for b^k where k is even and the number b is negative."""
-    if type(k) is int and k % 2 == 0 and not base.free and known_positive(scale(base, -1)):
+    if isinstance(k, int) and k % 2 == 0 and not base.free and known_positive(scale(base, -1)):
         return scale(base, -1), k
     return base, k
 
 
 def _odd_root(k: Rational) -> bool:
     """Whether b^k is real only for b ≥ 0 (k a proper fraction), so that (b^k)^r = b^{kr} loses no sign."""
-    return type(k) is not int
+    return not isinstance(k, int)
 
 
 def _monic(c: Rational, u: Value) -> tuple[Rational, Value]:
@@ -255,7 +265,7 @@ def _monic(c: Rational, u: Value) -> tuple[Rational, Value]:
 
 
 def _rational_power(q: Rational, r: Rational) -> Value:
-    if type(r) is int:
+    if isinstance(r, int):
         return rational(_integer_power(q, r))
     if q == 1:
         return values.ONE
@@ -332,8 +342,8 @@ def log(v: Value) -> Value:
         return v.args[0]
     if v.kind == "q" and v.size <= LARGE:
         q = fmpq(v.args[0])
-        if q.p == 1:
-            return scale(log(rational(int(q.q))), -1)
+        if q < 1:
+            return scale(log(rational(1 / q)), -1)
         n, k = _perfect_power(int(q.p), int(q.q))
         base = rational(n)
         return scale(node(("log", base.serial), "log", (base,), (base,)), k)
@@ -365,10 +375,12 @@ def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
         if (x.kind == "q" and x.size <= LARGE) or (y.kind == "q" and y.size <= LARGE):
             c, term = (x.args[0], y) if x.kind == "q" and x.size <= LARGE else (y.args[0], x)
             size += term.size if term.kind != "q" else 0
-        else:
-            c, term = 1, multiply(x, y) if x.size + y.size <= LARGE else None
+        elif x.size + y.size <= LARGE:
+            c, term = 1, multiply(x, y)
             size += x.size + y.size
-        if term is None or (size > LARGE and len(terms) > LARGE // 4):
+        else:
+            return _large_dot(row, column)
+        if size > LARGE and len(terms) > LARGE // 4:
             return _large_dot(row, column)
         collect(terms, term, c)
     return total(terms)

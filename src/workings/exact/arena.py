@@ -1,7 +1,8 @@
 """The arena: which values the payloads of living tensors name, and nothing else.
 
 A payload is a float64 tensor of handles; a handle is the serial number of a value. The arena keeps the value of every handle
-of every living payload, and drops the rest: at once when the last tensor dies, otherwise whenever the graph has doubled since
+of every living payload, and drops the rest: at once when the last tensor dies, otherwise whenever the graph has doubled
+since
 the last sweep. Sweeping happens only between operations.
 """
 
@@ -9,18 +10,24 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import gc
+import sys
 import weakref
 from collections.abc import Iterator, Sequence
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from workings.exact.value import GRAPH, INF, LOCK, NAN, NEG_INF, ONE, ZERO, Value, operands
+from workings.exact.value import GRAPH, INF, LOCK, NAN, NEG_INF, ONE, ZERO, Value
 
 _PERMANENT = (ZERO, ONE, INF, NEG_INF, NAN)
-_SMALLEST_SWEEP = 20_000
+_SMALLEST_SWEEP = 100_000
+_UNHELD = 2
+"""References to a node that only the graph holds: the graph's own, and the question's."""
 
 
+def _unseen_by_modes() -> contextlib.AbstractContextManager[object]:
+    return _disable_current_modes() if torch._C._len_torch_dispatch_stack() else contextlib.nullcontext()
 
 
 class Arena:
@@ -30,28 +37,34 @@ class Arena:
         self.values: dict[int, Value] = {v.serial: v for v in _PERMANENT}
         self.payloads: dict[int, weakref.ref[torch.Tensor]] = {}
         self.registered = 0
-        self.busy = 0
+        self.busy = False
         self.sweep_at = _SMALLEST_SWEEP
 
     @contextlib.contextmanager
     def working(self) -> Iterator[None]:
         """Make values and payloads inside this block.
 
-        No other thread does meanwhile, nothing is swept, and no dispatch mode sees the payloads (a payload is not a tensor of
-        numbers).
+        No other thread does meanwhile, nothing is swept, and no dispatch mode sees the payloads (a payload is not a tensor
+        of
+        numbers). Python's cycle collector rests: values have no cycles, and its walks over them would double the time.
         """
         with LOCK:
-            if self.busy == 0 and len(GRAPH.nodes) > self.sweep_at:
+            if self.busy:
+                with _unseen_by_modes():
+                    yield
+                return
+            if len(GRAPH.nodes) > self.sweep_at:
                 self.sweep()
-            self.busy += 1
+            self.busy = True
+            collecting = gc.isenabled()
+            gc.disable()
             try:
-                if torch._C._len_torch_dispatch_stack():
-                    with _disable_current_modes():
-                        yield
-                else:
+                with _unseen_by_modes():
                     yield
             finally:
-                self.busy -= 1
+                self.busy = False
+                if collecting:
+                    gc.enable()
 
     def register(self, payload: torch.Tensor) -> None:
         """Keep the values of this payload as long as it lives."""
@@ -63,29 +76,26 @@ class Arena:
         self.payloads.pop(number, None)
         if not self.payloads and LOCK.acquire(blocking=False):
             try:
-                if self.busy == 0:
+                if not self.busy:
                     self.sweep()
             finally:
                 LOCK.release()
 
     def sweep(self) -> None:
-        """Drop every value that no living payload needs."""
+        """Drop every value that no living payload needs and nobody holds."""
         handles: set[float] = set()
         for ref in list(self.payloads.values()):
             payload = ref()
             if payload is not None:
                 handles.update(payload.reshape(-1).tolist())
-        roots = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
-        self.values = {v.serial: v for v in (*_PERMANENT, *roots)}
-        needed = set(_PERMANENT)
-        todo = roots
-        while todo:
-            v = todo.pop()
-            if v not in needed:
-                needed.add(v)
-                todo.extend(operands(v))
-        GRAPH.nodes = {key: v for key, v in GRAPH.nodes.items() if v in needed or v.kind in ("letter", "const")}
-        self.sweep_at = max(_SMALLEST_SWEEP, 2 * len(GRAPH.nodes))
+        kept = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
+        self.values = {v.serial: v for v in (*_PERMANENT, *kept)}
+        del kept
+        nodes = GRAPH.nodes
+        for key in reversed(list(nodes)):  # formulas before their parts
+            if sys.getrefcount(nodes[key]) <= _UNHELD:
+                del nodes[key]
+        self.sweep_at = max(_SMALLEST_SWEEP, 2 * len(nodes))
 
 
 ARENA = Arena()

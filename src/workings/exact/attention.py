@@ -1,6 +1,6 @@
 """Scaled dot-product attention, written out.
 
-    S = Q Kᵀ / √d,  A = softmax(S),  O = A V
+S = Q Kᵀ / √d,  A = softmax(S),  O = A V
 """
 
 from __future__ import annotations
@@ -83,5 +83,3 @@ def flash_backward(
         return attention(q, k, v, attn_mask, 0.0, is_causal, scale)
 
     return vjp(forward, [q, k, v], g)
-
-

@@ -1,6 +1,7 @@
 """Certified numbers: enclosures by ball arithmetic, and what follows from them (signs, order, floats, decimals).
 
-An enclosure [m ± r] contains the value, proved by the arithmetic (Arb, through python-flint). Each node keeps its best one, so
+An enclosure [m ± r] contains the value, proved by the arithmetic (Arb, through python-flint). Each node keeps its best
+one, so
 a shared graph is evaluated once, whatever its size when written out.
 """
 
@@ -15,10 +16,11 @@ from fractions import Fraction
 import flint
 from flint import arb, fmpq
 
-from workings.errors import UndecidedError
+from workings.errors import BudgetError, UndecidedError
+from workings.exact import algebra
 from workings.exact.assume import assume
 from workings.exact.functions import FUNCTIONS
-from workings.exact.proof import proved_zero, structural_sign
+from workings.exact.proof import positive_form, proved_zero, structural_sign
 from workings.exact.value import GRAPH, INF, LOCK, NEG_INF, ZERO, Rational, Value, letter, letters, operands
 
 FIRST_BITS = 128
@@ -39,26 +41,23 @@ def precision(bits: int) -> Iterator[None]:
 
 def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
     """A ball that contains `v`, computed with this working precision. Letters stand at their sample values."""
-    if v.bits >= bits and (not v.free or v.epoch == GRAPH.epoch):
+    epoch = GRAPH.epoch
+    if v.bits >= bits and (v.epoch == epoch or not v.free):
         return v.ball
     with LOCK, precision(bits):
-        todo = [v]
+        todo: list[tuple[Value, bool]] = [(v, False)]
         while todo:
-            x = todo[-1]
-            if _fresh(x, bits):
-                todo.pop()
+            x, ready = todo.pop()
+            if x.bits >= bits and (x.epoch == epoch or not x.free):
                 continue
-            missing = [y for y in operands(x) if not _fresh(y, bits)]
-            if missing:
-                todo.extend(missing)
-                continue
-            x.ball, x.bits, x.epoch = _evaluate(x), bits, GRAPH.epoch
-            todo.pop()
+            if not ready:
+                missing = [(y, False) for y in operands(x) if y.bits < bits or (y.free and y.epoch != epoch)]
+                if missing:
+                    todo.append((x, True))
+                    todo += missing
+                    continue
+            x.ball, x.bits, x.epoch = _evaluate(x), bits, epoch
     return v.ball
-
-
-def _fresh(v: Value, bits: int) -> bool:
-    return v.bits >= bits and (not v.free or v.epoch == GRAPH.epoch)
 
 
 def _evaluate(v: Value) -> arb:
@@ -98,7 +97,9 @@ def _sum(terms: tuple[tuple[Rational, Value], ...]) -> arb:
 
 
 def _power(b: arb, r: Rational) -> arb:
-    if type(r) is int:
+    if isinstance(r, int):
+        if r > 0 and b.mid() == 0:  # FLINT answers NaN for a ball around 0 itself
+            return arb(0, b.abs_upper() ** r)
         return b**r if r >= 0 else 1 / b ** (-r)
     if r.q == 2:
         root = b.sqrt()
@@ -122,11 +123,30 @@ def _sign_of_number(v: Value) -> int:
         ball = enclosure(v, bits)
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1
+        if not ball.is_finite():
+            return _sign_of_enormous(v)
         if bits == FIRST_BITS and proved_zero(v):
             return 0
         bits *= 4 if bits < 2048 else 2
-    assume("zero", f"a difference is taken as 0: it is smaller than 2^-{LAST_BITS - 64}, not proved to vanish")
+    assume("zero", f"a difference is taken as 0: it is smaller than 2^{_exponent(ball)}, not proved to vanish")
     return 0
+
+
+def _exponent(ball: arb) -> int:
+    """e with |v| < 2^e."""
+    mantissa, exponent = abs(ball).upper().man_exp()
+    return int(exponent) + int(mantissa).bit_length()
+
+
+def _sign_of_enormous(v: Value) -> int:
+    """The sign of a number too large to enclose, where its form tells it."""
+    if positive_form(v):
+        return 1
+    if positive_form(algebra.scale(v, -1)):
+        return -1
+    raise BudgetError(
+        f"The sign of a formula of {v.size:,} nodes is not known: a part of it is too large or too small to be enclosed."
+    )
 
 
 def _sign_with_letters(v: Value) -> int:
@@ -186,6 +206,8 @@ def to_float(v: Value) -> float:
     bits = FIRST_BITS
     while True:
         ball = enclosure(v, bits)
+        if not ball.is_finite():
+            return _float_of_enormous(v)
         if ball.rel_accuracy_bits() >= 60:
             return float(ball.mid())
         if abs(ball) < _TINY:
@@ -195,13 +217,20 @@ def to_float(v: Value) -> float:
         bits *= 4 if bits < 2048 else 2
 
 
+def _float_of_enormous(v: Value) -> float:
+    """e^x where x itself is beyond every double."""
+    if v.kind == "exp":
+        return math.inf if sign(v.args[0]) > 0 else 0.0
+    raise BudgetError(f"A formula of {v.size:,} nodes has no float: a part of it is too large or too small to be enclosed.")
+
+
 _TINY = arb(2) ** -1200
 """Far below the least positive double: such a value is 0.0 as a float, whatever its sign."""
 
 
 def _rational_to_float(q: Rational) -> float:
     try:
-        return float(q) if type(q) is int else int(q.p) / int(q.q)
+        return float(q) if isinstance(q, int) else int(q.p) / int(q.q)
     except OverflowError:
         return math.inf if q > 0 else -math.inf
 
@@ -220,7 +249,9 @@ def decimals(v: Value, digits: int = 6) -> str:
         if low == high:
             return low
         if bits > max(LAST_BITS, 8 * digits):
-            return "0" if sign(v) == 0 else f"{float(enclosure(v, bits).mid()):.6g} (not certified)"
+            if sign(v) == 0:
+                return "0"
+            raise BudgetError(f"No {digits} digits of a formula of {v.size:,} nodes could be certified with {bits:,} bits.")
         bits *= 2
 
 
@@ -230,7 +261,9 @@ def _rounded_ends(ball: arb, digits: int, bits: int) -> tuple[str, str]:
         return "", "?"
     if not ball.contains(0) and abs(int(ball.mid().man_exp()[1])) > 100_000:
         return _scientific_ends(ball, digits, bits)
-    low, high = (_round_rational(_fraction(end), digits) for end in (ball.lower(), ball.upper()))
+    with precision(bits + 64):
+        ends = ball.lower(), ball.upper()
+    low, high = (_round_rational(_fraction(end), digits) for end in ends)
     return low, high
 
 
@@ -242,8 +275,9 @@ def _scientific_ends(ball: arb, digits: int, bits: int) -> tuple[str, str]:
         if exponent is None:
             return "", "?"
         mantissa = arb(10) ** (logarithm - exponent)
+        ends = mantissa.lower(), mantissa.upper()
     sign_text = "-" if ball < 0 else ""
-    low, high = (_round_rational(_fraction(end), digits) for end in (mantissa.lower(), mantissa.upper()))
+    low, high = (_round_rational(_fraction(end), digits) for end in ends)
     return f"{sign_text}{low}e{exponent}", f"{sign_text}{high}e{exponent}"
 
 
@@ -289,4 +323,3 @@ def _positional(n: str, place: int, digits: int, exact: bool) -> str:
     n = n.ljust(exponent + 1, "0")
     whole, rest = n[: exponent + 1], n[exponent + 1 :]
     return whole + ("." + rest if rest else "")
-

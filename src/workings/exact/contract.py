@@ -17,26 +17,27 @@ from workings.exact.lift import payload
 from workings.exact.operation import rule, wrap
 from workings.exact.scalar import scalar
 from workings.exact.tensor import ExactTensor
-from workings.exact.value import ONE, ZERO, Value
+from workings.exact.value import INF, NAN, NEG_INF, ONE, ZERO, Value
 
 Row = tuple[Value, ...]
+SPECIALS = frozenset((INF, NEG_INF, NAN))
 
 
 def dot(row: Row, column: Row) -> Value:
     """Σ xᵢ yᵢ, as PyTorch's arithmetic where ∞ or NaN takes part."""
-    if any(v.special for v in row) or any(v.special for v in column):
-        return sum_of([scalar("mul", x, y) for x, y in zip(row, column, strict=True)])
-    return algebra.dot(row, column)
+    if SPECIALS.isdisjoint(row) and SPECIALS.isdisjoint(column):
+        return algebra.dot(row, column)
+    return sum_of([scalar("mul", x, y) for x, y in zip(row, column, strict=True)])
 
 
 def sum_of(vs: Sequence[Value]) -> Value:
     """Σ v"""
-    if any(v.special for v in vs):
-        out = ZERO
-        for v in vs:
-            out = scalar("add", out, v)
-        return out
-    return algebra.add_all(vs)
+    if SPECIALS.isdisjoint(vs):
+        return algebra.add_all(vs)
+    out = ZERO
+    for v in vs:
+        out = scalar("add", out, v)
+    return out
 
 
 def product_of(vs: Sequence[Value]) -> Value:
@@ -55,16 +56,14 @@ def _rows(matrix: torch.Tensor) -> list[Row]:
 
 def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The payload of A B: each pair of a distinct row and a distinct column is multiplied once."""
-    known: dict[tuple[Row, Row], Value] = {}
-    columns = _rows(b.t())
-    out = []
-    for row in _rows(a):
-        for column in columns:
-            v = known.get((row, column))
-            if v is None:
-                v = known[row, column] = dot(row, column)
-            out.append(v)
-    return payload_of(out, (a.shape[0], b.shape[1]))
+    rows, columns = _rows(a), _rows(b.t())
+    distinct = list(dict.fromkeys(columns))
+    lines: dict[Row, list[Value]] = {}
+    for row in rows:
+        if row not in lines:
+            products = {column: dot(row, column) for column in distinct}
+            lines[row] = [products[column] for column in columns]
+    return payload_of([v for row in rows for v in lines[row]], (a.shape[0], b.shape[1]))
 
 
 @rule("mm")
@@ -129,9 +128,7 @@ def _count(x: Any, dim: Any) -> int:
 
 
 @rule("var.correction", "var.dim", "var")
-def var(
-    x: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None
-) -> ExactTensor:
+def var(x: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = False, *, correction: Any = None) -> ExactTensor:
     """Σ (x − μ)² / (n − c), c = 1 unless said otherwise."""
     if isinstance(dim, bool):
         dim, unbiased = None, dim

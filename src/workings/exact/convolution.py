@@ -1,6 +1,6 @@
 """Convolution as a matrix product of unfolded patches, any number of dimensions.
 
-    y[n, c, o] = b[c] + Σ_{k} w[c, k] x[n, patch at o, k]
+y[n, c, o] = b[c] + Σ_{k} w[c, k] x[n, patch at o, k]
 """
 
 from __future__ import annotations
@@ -96,5 +96,3 @@ def convolution_backward(
     dx, dw = vjp(forward, [x, w], g)
     db = g.sum([d for d in range(g.dim()) if d != 1])
     return tuple(grad if wanted else None for grad, wanted in zip((dx, dw, db), mask, strict=True))
-
-

@@ -1,11 +1,11 @@
 """Every ATen operation on exact tensors arrives here and is answered by the first mechanism that fits:
 
-    rule          a rule of its own (`operation.RULES`)
-    view, Move    data movement: the real kernel on the handles
-    Order         sorting, maxima, pooling: the real kernel on exact ranks
-    Linear        fixed linear maps: the real kernel, probed with one-hot inputs
-    Elementwise   a rule per element (`scalar.py`)
-    otherwise     PyTorch's own decomposition, or a clear error
+rule          a rule of its own (`operation.RULES`)
+view, Move    data movement: the real kernel on the handles
+Order         sorting, maxima, pooling: the real kernel on exact ranks
+Linear        fixed linear maps: the real kernel, probed with one-hot inputs
+Elementwise   a rule per element (`scalar.py`)
+otherwise     PyTorch's own decomposition, or a clear error
 """
 
 from __future__ import annotations
@@ -39,8 +39,10 @@ from workings.exact.operation import (
 )
 from workings.exact.order import ORDER, order
 from workings.exact.random import RANDOM, draw
+from workings.exact.tensor import ExactTensor
 
 aten = torch.ops.aten
+_META = torch.device("meta")
 
 
 def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
@@ -52,6 +54,8 @@ def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _answer(func: Any, args: Any, kwargs: Any) -> Any:
+    if kwargs.get("device") == _META:  # only a shape is wanted: forward-mode AD sizes its zero tangents so
+        return func(args[0].payload, *args[1:], **{"dtype": state.label, **kwargs})
     schema = schema_of(func)
     own = RULES.get(f"{schema.name}.{schema.overload}") or RULES.get(schema.name)
     if own is not None and not schema.outs:
@@ -84,14 +88,14 @@ def _functional(func: Any, args: Any, kwargs: Any) -> Any:
     result = elementwise(name, args, kwargs)
     if result is not NotImplemented:
         return result
-    if name.startswith("_foreach_"):
-        return _for_each(name.removeprefix("_foreach_"), args, kwargs)
     return _decomposed(func, args, kwargs)
 
 
 def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
     """Run the functional form and write its result into the first argument."""
     schema = schema_of(func)
+    if schema.name.startswith("_foreach_"):  # lists of tensors, as optimizers use them: PyTorch's loop over each
+        return _decomposed(func, args, kwargs)
     target = args[0]
     if not is_exact(target) and target.is_floating_point():
         raise TypeError(
@@ -99,9 +103,6 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
             f"{[*target.shape]}. Make that tensor exact: exact.zeros(…), x.new_zeros(…), or create it inside "
             "`with exact.mode():`."
         )
-    if schema.name.startswith("_foreach_"):
-        _for_each(schema.name.removeprefix("_foreach_"), args, kwargs)
-        return None
     functional = getattr(getattr(torch.ops, func.namespace), schema.name[:-1])
     result = functional(*args, **kwargs)  # pow_.Scalar is pow.Tensor_Scalar: the arguments choose the overload
     if is_exact(target):
@@ -137,7 +138,7 @@ def _into_outs(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _write(out: torch.Tensor, result: Any) -> None:
-    if not is_exact(out):
+    if not isinstance(out, ExactTensor):
         if out.is_floating_point() and is_exact(result):
             raise TypeError("out= is an ordinary float tensor, but the result is exact: pass an exact tensor.")
         out.resize_(result.shape).copy_(result)
@@ -147,27 +148,18 @@ def _write(out: torch.Tensor, result: Any) -> None:
     out.payload.copy_(payload(result))
 
 
-def _for_each(name: str, args: Any, kwargs: Any) -> Any:
-    """`torch._foreach_*`: the operation on each tensor of the list (optimizers use it)."""
-    operation = getattr(aten, name)
-    count = len(args[0])
-
-    def nth(argument: Any, i: int) -> Any:
-        is_list = isinstance(argument, (list, tuple)) and len(argument) == count
-        return argument[i] if is_list else argument
-
-    results = [operation(x, *[nth(a, i) for a in args[1:]], **kwargs) for i, x in enumerate(args[0])]
-    return None if name.endswith("_") else results
-
-
 @functools.cache
 def _decompositions() -> dict[Any, Any]:
     from torch._decomp import core_aten_decompositions, decomposition_table
 
-    return {**decomposition_table, **core_aten_decompositions()}
+    fused = {aten._weight_norm_interface_backward.default: aten._weight_norm_differentiable_backward}
+    return {**decomposition_table, **core_aten_decompositions(), **fused}
 
 
-_KEYS = (torch._C.DispatchKey.CompositeExplicitAutograd, torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional)
+_KEYS = (
+    torch._C.DispatchKey.CompositeExplicitAutograd,
+    torch._C.DispatchKey.CompositeExplicitAutogradNonFunctional,
+)
 
 
 def _decomposed(func: Any, args: Any, kwargs: Any) -> Any:
@@ -201,5 +193,3 @@ def _unsupported(func: Any, why: str) -> DomainError:
         f"{func} is outside the exact domain: {why}. Leave exact values before this step with x.float64(), "
         "or write the step in supported operations."
     )
-
-

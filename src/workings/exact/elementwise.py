@@ -14,7 +14,6 @@ from workings.exact.scalar import CHOICES, COMPARISONS, RULES, scalar
 from workings.exact.tensor import ExactTensor
 
 
-
 def apply(name: str, *operands: Any) -> ExactTensor:
     """The scalar rule `name` over broadcast operands (tensors or numbers)."""
     return wrap(_map(lambda *xs: scalar(name, *xs), operands))

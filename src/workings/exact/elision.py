@@ -1,7 +1,7 @@
 """Formulas too long to print: what stands in their place.
 
-The formula of a value is a shared graph; written out it may have a billion nodes. Whether it is printed is decided by
-its counted size, before anything walks over it.
+The formula of a value is a shared graph; written out it may have a billion nodes. Whether it is printed is
+decided by its counted size, before anything walks over it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from flint import arb, fmpq
 
-from workings.errors import UndecidedError
+from workings.errors import BudgetError, UndecidedError
 from workings.exact.ball import decimals, enclosure
 from workings.exact.typeset import bottom_up
 from workings.exact.value import CAP, Rational, Value, letter, letters
@@ -18,13 +18,13 @@ from workings.exact.value import CAP, Rational, Value, letter, letters
 DIGITS_A_NODE = 5
 """A formula allowed `most` nodes is allowed this many times as many digits in its numbers."""
 TRIES = (128, 1024)
-"""Bits of the enclosures that may show decimals: a long formula is evaluated twice at most before they are given up."""
+"""Bits of the enclosures that may show decimals; after these two evaluations they are given up."""
 FARTHEST = 10_000
 """Decimals are written for numbers between 2^−FARTHEST and 2^FARTHEST."""
 
 
 class Elided(NamedTuple):
-    """What is said instead of the formula: its decimals (at sample values of its letters), how long it is, its letters."""
+    """What is said instead of the formula: decimals (at the sample values), how long it is, its letters."""
 
     decimals: str | None
     measure: str
@@ -61,16 +61,19 @@ def _digits(v: Value) -> int:
 
 
 def _decimals(v: Value) -> str | None:
-    """Six certified digits; `None` for a number too far out to write, or not enclosed."""
+    """Six certified digits; `None` for a number too far out to write, or not enclosed.
+
+    Where the enclosure holds 0 and is narrow, they are 0.000000: whether the number is 0 would need a proof, and
+    printing looks for none.
+    """
     try:
-        found = any(_within_reach(enclosure(v, bits)) for bits in TRIES)
-        return decimals(v) if found else None
-    except UndecidedError:
+        if any(_within_reach(enclosure(v, bits)) for bits in TRIES):
+            return decimals(v)
+        return "0.000000" if abs(enclosure(v, TRIES[-1])) < arb(2) ** -64 else None
+    except (UndecidedError, BudgetError):
         return None
 
 
 def _within_reach(ball: arb) -> bool:
-    """Whether the digits of the number can be written: it is finite, and neither huge nor, unless 0, tiny."""
-    if not ball.is_finite() or not abs(ball) < arb(2) ** FARTHEST:
-        return False
-    return bool(ball.contains(0)) or bool(abs(ball) > arb(2) ** -FARTHEST)
+    """Whether the digits of the number can be written: it is finite, not 0, and neither huge nor tiny."""
+    return bool(ball.is_finite()) and bool(arb(2) ** -FARTHEST < abs(ball)) and bool(abs(ball) < arb(2) ** FARTHEST)

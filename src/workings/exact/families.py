@@ -75,6 +75,10 @@ def _long_decimal(x: float, form: Format) -> Recipe | None:
 
 
 def _decimal(x: float, form: Format, digits: int) -> Recipe | None:
+    if x < 2.0 ** (form.least + form.bits):  # below this the grid no longer gets finer
+        digits = min(digits, int(math.log10(x / grid(x, form))))
+    if digits < 1:
+        return None
     text = f"{x:.{digits - 1}e}"
     return ("rational", *Fraction(text).as_integer_ratio()) if rounded(float(text), form) == x else None
 
@@ -148,9 +152,7 @@ class Row(NamedTuple):
 ROWS = {
     "rational": Row(lambda x: x, lambda p, q: p / q),
     "root": Row(lambda x: x * x, lambda p, q: math.sqrt(p / q), lambda y: 2),
-    "log": Row(
-        lambda x: math.exp(min(x, 700)), lambda p, q: math.log1p((p - q) / q), lambda y: 1 + math.log(y)
-    ),
+    "log": Row(lambda x: math.exp(min(x, 700)), lambda p, q: math.log1p((p - q) / q), lambda y: 1 + math.log(y)),
     "exp": Row(math.log, lambda p, q: math.exp(p / q), lambda y: 1 + 1 / y, lambda y: 1 + y),
     "ten": Row(math.log10, lambda p, q: 10 ** (p / q), lambda y: 1 + 1 / y, lambda y: 1 + 2.3 * y),
 }
@@ -204,8 +206,8 @@ def _multiples(bits: int) -> list[tuple[float, int, str]]:
 
 
 FAMILIES: list[Family] = [
-    _plain_decimal,
     _dyadic,
+    _plain_decimal,
     _member("rational"),
     _difference,
     _decay,

@@ -137,6 +137,7 @@ def _pi_over(n: int) -> Callable[[], Value]:
 _AT: dict[tuple[str, Value], Callable[[], Value]] = {
     ("acos", ONE): lambda: ZERO,
     ("acos", ZERO): _pi_over(2),
+    ("acos", rational(-1)): _pi_over(1),
     ("asin", ONE): _pi_over(2),
     ("atan", ONE): _pi_over(4),
     ("acosh", ONE): lambda: ZERO,

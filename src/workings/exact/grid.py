@@ -1,7 +1,7 @@
 """Aligned text for nested lists of cells: matrices between tall brackets, wrapped and shortened to fit.
 
-    ⎡   1  1/2⎤
-    ⎣1/√2    0⎦
+⎡   1  1/2⎤
+⎣1/√2    0⎦
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ def grid(cells: Any, *, width: int = 100, most_rows: int | None = MOST_ROWS) -> 
     >>> print(grid(["1", "2"]))
     [1  2]
 
-    Columns beyond `width` characters follow below, named by their range; of a matrix with more than `most_rows` rows the
-    middle is left out (`None` shows all). With three axes and more, each matrix is named by its index.
+    Columns beyond `width` characters follow below, named by their range; of a matrix with more than
+    `most_rows` rows the middle is left out (`None` shows all). With three axes and more, each matrix is
+    named by its index.
     """
     if isinstance(cells, str):
         return cells
@@ -33,16 +34,6 @@ def grid(cells: Any, *, width: int = 100, most_rows: int | None = MOST_ROWS) -> 
         return _matrix(slices[0][1], width, most_rows)
     blocks = [f"[{', '.join(map(str, index))}, :, :] =\n{_matrix(m, width, most_rows)}" for index, m in slices]
     return "\n\n".join(blocks) if blocks else "[]"
-
-
-def summary(x: Any, *, width: int = 100, most: int = 400) -> str:
-    """What `repr` of an exact tensor shows: its shape and its values, or only how many there are."""
-    letters = f" in {', '.join(sorted(x.free_symbols))}" if x.free_symbols else ""
-    head = f"exact {str(x.dtype).removeprefix('torch.')} {[*x.shape]}{letters}"
-    if x.numel() > most:
-        return f"{head}: {x.numel():,} values"
-    body = x.text(width=width)
-    return f"{head}: {body}" if "\n" not in body else f"{head}:\n{body}"
 
 
 def _depth(cells: Any) -> int:
@@ -99,7 +90,7 @@ def _bracketed(rows: list[list[str]], widths: list[int]) -> str:
     lines = [GAP.join(map(_right, row, widths)) for row in rows]
     if len(lines) <= 1:
         return f"[{''.join(lines)}]"
-    brackets = ["⎡⎤", *["⎢⎥"] * (len(lines) - 2), "⎣⎦"]
+    brackets = [("⎡", "⎤"), *[("⎢", "⎥")] * (len(lines) - 2), ("⎣", "⎦")]
     return "\n".join(f"{left}{line}{right}" for (left, right), line in zip(brackets, lines, strict=True))
 
 

@@ -101,7 +101,15 @@ def from_json(text: str) -> ExactTensor:
     try:
         data = json.loads(text)
         return _tensor(data)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, ArithmeticError, RuntimeError) as reason:
+    except (
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RuntimeError,
+    ) as reason:
         shown = text if len(text) <= 60 else text[:60] + "…"
         raise ParseError(f"This is not the JSON of an exact tensor ({reason}).", shown, 0) from None
 
@@ -120,7 +128,7 @@ def _tensor(data: dict[str, Any]) -> ExactTensor:
 
 
 def _position(i: Any, made: list[Value]) -> int:
-    if type(i) is not int or not 0 <= i < len(made):
+    if not isinstance(i, int) or not 0 <= i < len(made):
         raise ValueError(f"node {i!r} does not come before its use")
     return i
 

@@ -1,7 +1,7 @@
 r"""Values in LaTeX, for pdflatex with amsmath and for KaTeX: \frac{e^{1/\sqrt{2}}}{1 + e^{1/\sqrt{2}}}.
 
-Each layout is written twice: wide, with bars, and flat, with slashes, as exponents are. `WIDE` and `FLAT` have a row for each
-kind of layout (see `layout.py`); they differ in the row for fractions.
+Each layout is written twice: wide, with bars, and flat, with slashes, as exponents are. `WIDE` and `FLAT`
+have a row for each kind of layout (see `layout.py`); they differ in the row for fractions.
 """
 
 from __future__ import annotations
@@ -78,16 +78,29 @@ FUNCTIONS = {name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", 
     "airy_ai": r"\operatorname{Ai}",
     "zeta": r"\zeta",
     "gamma_lower": "P",
+    "root_of": r"\operatorname{root}",
 }
 """How functions are called; the others by their name in upright letters."""
 INDEXED = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
 """Functions whose first argument is an index."""
 
-_GREEK = ("alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi chi psi "
-          "omega").split()  # fmt: skip
-_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK, strict=True))
-_CAPITAL = {"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma", "Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"}  # fmt: skip
-_COMMANDS = ({*_GREEK} | {*_CAPITAL.values()}) - {"omicron"}
+_GREEK = {
+    **{"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta"},
+    **{"θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi"},
+    **{
+        "ρ": "rho",
+        "σ": "sigma",
+        "τ": "tau",
+        "υ": "upsilon",
+        "φ": "phi",
+        "χ": "chi",
+        "ψ": "psi",
+        "ω": "omega",
+    },
+    **{"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma"},
+    **{"Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"},
+}
+_COMMANDS = frozenset(_GREEK.values())
 
 
 def name(word: str) -> str:
@@ -101,7 +114,7 @@ def name(word: str) -> str:
 
 
 def _plain(word: str) -> str:
-    word = _LETTERS.get(word, _CAPITAL.get(word, word))
+    word = _GREEK.get(word, word)
     if word in _COMMANDS:
         return rf"\{word}"
     safe = re.sub(r"[^A-Za-z0-9]", " ", word)
@@ -169,7 +182,7 @@ WIDE = FLAT | {"fraction": _bar}
 
 def _elision(short: Elided) -> str:
     r"""0.669762\ldots, or \langle\text{formula of 1,234 nodes in }w\rangle."""
-    digits = None if short.decimals is None else _decimals(short.decimals) + r"\ldots"
+    digits = short.decimals and _decimals(short.decimals) + r"\ldots"
     if not short.letters:
         return digits or rf"\langle\text{{{short.measure}}}\rangle"
     formula = rf"\text{{{short.measure} in }}{', '.join(map(name, short.letters))}"

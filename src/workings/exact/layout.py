@@ -1,4 +1,4 @@
-"""The tree of what is written: the step between a value (`typeset.py` lays it out) and its writers, `text.py` and `latex.py`.
+"""What is written, as a tree: `typeset.py` makes it of a value, `text.py` and `latex.py` write it.
 
     kind       parts                word
     number                          its digits
@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from flint import fmpz
+from flint import fmpq, fmpz
 
 from workings.exact.value import Rational
 
@@ -68,7 +68,7 @@ def number(n: Rational, decimals: str | None = None) -> Layout:
         return Layout("minus", (number(-n),))
     if type(n) is int:
         return Layout("number", word=str(fmpz(n)))  # str of a long int is limited
-    return fraction(number(int(n.p)), number(int(n.q))) if n.q != 1 else number(int(n.p))
+    return fraction(number(int(fmpq(n).p)), number(int(fmpq(n).q)))
 
 
 def product(factors: Iterable[Layout]) -> Layout:

@@ -15,7 +15,7 @@ from workings.exact.assume import assume
 from workings.exact.recover import as_is, recover
 from workings.exact.value import INF, NAN, NEG_INF, Value, rational
 
-_LOWEST = {-torch.finfo(d).max for d in (torch.float16, torch.bfloat16, torch.float32, torch.float64)}
+_LOWEST = {-torch.finfo(d).max for d in (torch.bfloat16, torch.float32, torch.float64)}
 
 
 def lift_float(x: float, dtype: str = "float64") -> Value:
@@ -24,7 +24,7 @@ def lift_float(x: float, dtype: str = "float64") -> Value:
         return NAN
     if math.isinf(x):
         return INF if x > 0 else NEG_INF
-    if x in _LOWEST and dtype != "float16" or x == -torch.finfo(torch.float64).max:
+    if x in _LOWEST or (dtype == "float16" and x == -torch.finfo(torch.float16).max):
         assume("mask", f"the lowest float, {x:.6g}, is read as −∞")
         return NEG_INF
     found = recover(x, dtype)
@@ -68,7 +68,7 @@ def lift_all(xs: Iterable[Any], dtype: str = "float64") -> list[Value]:
 def lift_tensor(t: torch.Tensor) -> torch.Tensor:
     """The payload of an ordinary tensor that meets exact ones."""
     t = t.detach()
-    if t._is_zerotensor():  # type: ignore[no-untyped-call]
+    if t._is_zerotensor():
         return torch.zeros(t.shape, dtype=torch.float64)
     if t.is_complex():
         from workings.errors import DomainError

@@ -1,88 +1,118 @@
-"""Exact linear algebra by elimination. Pivots are chosen as LAPACK does (largest absolute value), so factors agree too."""
+"""Linear algebra by elimination. Pivots are chosen as LAPACK does (largest absolute value), so factors agree too.
+
+    A X = B      Gauss–Jordan elimination on [A | B]
+    A = L Lᵀ     Cholesky
+    P A = L U    with the pivots' product as determinant
+
+`info` is 0, or the first place (from 1) where the factorisation breaks down: PyTorch then raises its own error.
+"""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import torch
+from flint import fmpq
 
+from workings.exact import algebra
+from workings.exact.arena import payload_of
+from workings.exact.ball import compare
+from workings.exact.determinant import WRITTEN_OUT, adjugate, determinant
 from workings.exact.lift import payload
+from workings.exact.matrix import (
+    Matrix,
+    batch,
+    from_rationals,
+    inner,
+    matrices,
+    plus,
+    product,
+    rationals,
+    times,
+    transposed,
+    vanishes,
+)
 from workings.exact.operation import is_exact, rule, wrap
+from workings.exact.scalar import absolute, known_sign
+from workings.exact.value import NAN, ZERO, Value
+
+HALF = fmpq(1, 2)
 
 
-def _exact(x: Any) -> Any:
+def exact_tensor(x: Any) -> Any:
+    """An ordinary tensor beside exact ones, as an exact one."""
     return x if is_exact(x) else wrap(payload(x))
 
 
-def _batched(f: Callable[..., Any], *xs: Any) -> Any:
-    """f over the broadcast leading axes of matrices."""
-    lead = torch.broadcast_shapes(*[x.shape[:-2] for x in xs])
-    count = math.prod(lead)
-    flat = [x.expand(*lead, *x.shape[-2:]).reshape(count, *x.shape[-2:]) for x in xs]
-    results = [f(*matrices) for matrices in zip(*flat, strict=True)]
-    return torch.stack(results).reshape(*lead, *results[0].shape)
+def _infos(found: list[int], lead: torch.Size) -> torch.Tensor:
+    return torch.tensor(found, dtype=torch.int32).reshape(lead)
 
 
-def _pivot(column: Any) -> int:
-    return int(column.abs().argmax())
-
-
-def _solve_one(a: Any, b: Any) -> Any:
-    """x with A x = B, by Gauss–Jordan elimination on [A | B]."""
-    n = a.shape[-1]
-    rows = list(torch.cat([a, b], -1).unbind())
+def _solved(A: Matrix, B: Matrix) -> Matrix:
+    """X with A X = B; NaN where A is singular."""
+    entries = [v for M in (A, B) for row in M for v in row]
+    if any(v.special for v in entries):
+        return [[NAN] * len(row) for row in B]
+    if all(v.kind == "q" for v in entries):
+        try:
+            return from_rationals(rationals(A, "").solve(rationals(B, "")))
+        except ZeroDivisionError:
+            return [[NAN] * len(row) for row in B]
+    n = len(A)
+    if n < WRITTEN_OUT:
+        d = determinant(A)
+        return [[NAN] * len(row) for row in B] if vanishes(d) else [[v / d for v in x] for x in product(adjugate(A), B)]
+    rows = [a + b for a, b in zip(A, B, strict=True)]
     for i in range(n):
-        p = i + _pivot(torch.stack([row[i] for row in rows[i:]]))
+        p = next((k for k in range(i, n) if not vanishes(rows[k][i])), None)
+        if p is None:
+            return [[NAN] * len(row) for row in B]
         rows[i], rows[p] = rows[p], rows[i]
-        rows[i] = rows[i] / rows[i][i]
-        rows = [row if j == i else row - row[i] * rows[i] for j, row in enumerate(rows)]
-    return torch.stack(rows)[:, n:]
+        rows[i] = times(algebra.power(rows[i][i], -1), rows[i])
+        rows = [row if k == i else plus(row, -row[i], rows[i]) for k, row in enumerate(rows)]
+    return [row[n:] for row in rows]
 
 
 def solve(a: Any, b: Any, left: bool = True) -> Any:
     """A⁻¹ B, or B A⁻¹."""
-    a, b = _exact(a), _exact(b)
+    a, b = exact_tensor(a), exact_tensor(b)
+    if not left:
+        return solve(a.mT, b.mT).mT
+    lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    m, n = b.shape[-2:]
     if not a.numel() or not b.numel():
-        lead = torch.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        return wrap(torch.zeros(*lead, *b.shape[-2:], dtype=torch.float64))
-    if left:
-        return _batched(_solve_one, a, b)
-    return _batched(lambda p, q: _solve_one(p.mT, q.mT).mT, a, b)
+        return wrap(torch.zeros(*lead, m, n, dtype=torch.float64))
+    pairs = zip(matrices(a.expand(*lead, m, m)), matrices(b.expand(*lead, m, n)), strict=True)
+    return batch([_solved(A, B) for A, B in pairs], lead, m, n)
 
 
 def _identity(a: Any) -> Any:
     return wrap(torch.eye(a.shape[-1], dtype=torch.float64))
 
 
-def _info(a: Any) -> torch.Tensor:
-    return torch.zeros(a.shape[:-2], dtype=torch.int32)
-
-
 @rule("linalg_inv_ex")
 def inverse(a: Any, check_errors: bool = False) -> Any:
-    return solve(a, _identity(a)), _info(a)
+    return solve(a, _identity(a)), lu_factor(a)[2]
 
 
-def _cholesky_one(a: Any) -> Any:
-    n = a.shape[-1]
-    zero = torch.zeros_like(a[0, 0])
-    L: list[list[Any]] = [[zero] * n for _ in range(n)]
+def _cholesky(A: Matrix) -> tuple[Matrix, int]:
+    n = len(A)
+    L: Matrix = [[ZERO] * n for _ in range(n)]
     for i in range(n):
         for j in range(i + 1):
-            s = a[i, j]
-            for k in range(j):
-                s = s - L[i][k] * L[j][k]
-            L[i][j] = s.sqrt() if i == j else s / L[j][j]
-    return torch.stack([torch.stack(row) for row in L])
+            s = A[i][j] - inner(L[i][:j], L[j][:j])
+            if i == j and (s.special or known_sign(s) in (-1, 0)):
+                return L, i + 1
+            L[i][j] = algebra.power(s, HALF) if i == j else s / L[j][j]
+    return L, 0
 
 
 @rule("linalg_cholesky_ex")
 def cholesky_ex(a: Any, upper: bool = False, check_errors: bool = False) -> Any:
-    a = a.mT if upper else a
-    L = _batched(_cholesky_one, a) if a.numel() else torch.zeros_like(a)
-    return (L.mT.clone() if upper else L), _info(a)
+    lead, n = a.shape[:-2], a.shape[-1]
+    found = [_cholesky(M) for M in matrices(a.mT if upper else a)]
+    L = batch([transposed(M) if upper else M for M, _ in found], lead, n, n)
+    return L, _infos([info for _, info in found], lead)
 
 
 @rule("cholesky")
@@ -101,34 +131,46 @@ def cholesky_inverse(factor: Any, upper: bool = False) -> Any:
 
 @rule("_cholesky_solve_helper")
 def cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
-    return solve(_gram(_exact(factor), upper), b)
+    return solve(_gram(exact_tensor(factor), upper), b)
 
 
-def _lu_one(a: Any) -> tuple[Any, list[int]]:
-    m, n = a.shape
-    rows = list(a.unbind())
-    pivots = []
+def _largest(column: list[Value]) -> int:
+    """The first place of largest absolute value; with letters, the first that does not vanish: no order is assumed."""
+    if any(v.free for v in column):
+        return next((i for i, v in enumerate(column) if not vanishes(v)), 0)
+    best = 0
+    for i, v in enumerate(column):
+        if i and compare(absolute(v), absolute(column[best])) > 0:
+            best = i
+    return best
+
+
+def _lu(A: Matrix, pivot: bool) -> tuple[Matrix, list[int], int]:
+    """L below the diagonal and U above it, the exchanged rows (from 1), and where a pivot is 0."""
+    m, n = len(A), len(A[0]) if A else 0
+    rows, pivots, info = [list(row) for row in A], list[int](), 0
     for i in range(min(m, n)):
-        p = i + _pivot(torch.stack([row[i] for row in rows[i:]]))
+        p = i + _largest([row[i] for row in rows[i:]]) if pivot else i
         pivots.append(p + 1)
         rows[i], rows[p] = rows[p], rows[i]
-        if bool(rows[i][i] == 0):
+        if vanishes(rows[i][i]):
+            info = info or i + 1
             continue
-        for j in range(i + 1, m):
-            factor = rows[j][i] / rows[i][i]
-            rest = rows[j][i + 1 :] - factor * rows[i][i + 1 :]
-            rows[j] = torch.cat([rows[j][:i], factor[None], rest])
-    return torch.stack(rows), pivots
+        for row in rows[i + 1 :]:
+            row[i] = row[i] / rows[i][i]
+            row[i + 1 :] = plus(row[i + 1 :], -row[i], rows[i][i + 1 :])
+    return rows, pivots, info
 
 
 @rule("linalg_lu_factor_ex")
 def lu_factor(a: Any, pivot: bool = True, check_errors: bool = False) -> Any:
-    lead, k = a.shape[:-2], min(a.shape[-2:])
-    if not a.numel():
-        return torch.zeros_like(a), torch.zeros(*lead, k, dtype=torch.int32), _info(a)
-    factored = [_lu_one(x) for x in a.reshape(-1, *a.shape[-2:]).unbind()]
-    LU = torch.stack([x for x, _ in factored]).reshape(a.shape)
-    return LU, torch.tensor([p for _, p in factored], dtype=torch.int32).reshape(*lead, k), _info(a)
+    lead, (m, n) = a.shape[:-2], a.shape[-2:]
+    found = [_lu(M, pivot) for M in matrices(a)] if a.numel() else []
+    LU = batch([M for M, _, _ in found], lead, m, n)
+    if not found:
+        return LU, torch.zeros(*lead, min(m, n), dtype=torch.int32), torch.zeros(lead, dtype=torch.int32)
+    pivots = torch.tensor([p for _, p, _ in found], dtype=torch.int32).reshape(*lead, min(m, n))
+    return LU, pivots, _infos([info for _, _, info in found], lead)
 
 
 @rule("linalg_lu")
@@ -139,18 +181,16 @@ def lu(a: Any, pivot: bool = True) -> Any:
 
 @rule("linalg_lu_solve")
 def lu_solve(LU: Any, pivots: Any, b: Any, *, left: bool = True, adjoint: bool = False) -> Any:
-    P, L, U = torch.lu_unpack(_exact(LU), pivots)
+    P, L, U = torch.lu_unpack(exact_tensor(LU), pivots)
     a = P @ L @ U
     return solve(a.mT if adjoint else a, b, left)
 
 
 @rule("_linalg_det")
 def det(a: Any) -> Any:
-    """Π of the pivots, with the sign of the row exchanges."""
+    """The determinant, with the factors its backward asks for."""
     LU, pivots, _ = lu_factor(a.mT if a.is_contiguous() else a)
-    exchanges = (pivots != torch.arange(1, a.shape[-1] + 1)).sum(-1)
-    sign = exchanges % 2 * -2 + 1
-    return torch.diagonal(LU, dim1=-2, dim2=-1).prod(-1) * sign, LU, pivots
+    return wrap(payload_of([determinant(M) for M in matrices(a)], a.shape[:-2])), LU, pivots
 
 
 @rule("_linalg_slogdet")
@@ -163,12 +203,12 @@ def slogdet(a: Any) -> Any:
 def solve_ex(a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> Any:
     vector = b.dim() == 1 or (a.dim() - 1 == b.dim() and a.shape[:-1] == b.shape)
     x = solve(a, b.unsqueeze(-1) if vector else b, left)
-    LU, pivots, info = lu_factor(_exact(a))
+    LU, pivots, info = lu_factor(exact_tensor(a))
     return (x.squeeze(-1) if vector else x), LU, pivots, info
 
 
 def _triangle(a: Any, upper: bool, unit: bool) -> Any:
-    a = _exact(a)
+    a = exact_tensor(a)
     a = a.triu() if upper else a.tril()
     if unit:
         a = a - torch.diag_embed(torch.diagonal(a, dim1=-2, dim2=-1)) + _identity(a)
@@ -183,4 +223,4 @@ def solve_triangular(a: Any, b: Any, *, upper: bool, left: bool = True, unitrian
 @rule("triangular_solve")
 def triangular_solve(b: Any, a: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Any:
     t = _triangle(a, upper, unitriangular)
-    return solve(t.mT if transpose else t, b), _exact(a).clone()
+    return solve(t.mT if transpose else t, b), exact_tensor(a).clone()

@@ -1,11 +1,12 @@
-"""Linear: fixed linear maps (averages, interpolation, scatter-adds, most backward kernels) are recovered from the real kernel.
+"""Linear: fixed linear maps (averages, interpolation, scatter-adds, most backward kernels), read off the real kernel.
 
-The kernel is run on each one-hot input; what comes out is a column of the map. Its weights are rationals (1/9, 3/4, …), computed
-by the kernel in floating point and recovered here.
+The kernel is run on each one-hot input; what comes out is a column of the map. Its weights are rationals (1/9, 3/4, …),
+computed by the kernel in floating point and recovered here.
 """
 
 from __future__ import annotations
 
+import functools
 from fractions import Fraction
 from typing import Any
 
@@ -21,14 +22,15 @@ from workings.exact.value import ZERO, Value, rational
 
 LINEAR = frozenset(
     """
-    avg_pool1d avg_pool2d avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d _adaptive_avg_pool3d
-    _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_avg_pool1d adaptive_avg_pool2d scatter_add index_add
-    index_put _index_put_impl put embedding_dense_backward col2im unfold_backward max_pool2d_with_indices_backward
-    max_pool3d_with_indices_backward adaptive_max_pool2d_backward adaptive_max_pool3d_backward
-    fractional_max_pool2d_backward fractional_max_pool3d_backward reflection_pad1d_backward reflection_pad2d_backward
-    reflection_pad3d_backward replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward
-    upsample_linear1d upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa
-    _upsample_bicubic2d_aa upsample_linear1d_backward upsample_bilinear2d_backward upsample_trilinear3d_backward
+    avg_pool1d avg_pool2d avg_pool3d avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d
+    _adaptive_avg_pool3d _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward adaptive_avg_pool1d
+    adaptive_avg_pool2d scatter_add index_add index_put _index_put_impl put embedding_dense_backward col2im
+    unfold_backward max_pool2d_with_indices_backward max_pool3d_with_indices_backward
+    adaptive_max_pool2d_backward adaptive_max_pool3d_backward fractional_max_pool2d_backward
+    fractional_max_pool3d_backward reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward
+    replication_pad1d_backward replication_pad2d_backward replication_pad3d_backward upsample_linear1d
+    upsample_bilinear2d upsample_trilinear3d upsample_bicubic2d _upsample_bilinear2d_aa _upsample_bicubic2d_aa
+    upsample_linear1d_backward upsample_bilinear2d_backward upsample_trilinear3d_backward
     upsample_bicubic2d_backward _upsample_bilinear2d_aa_backward _upsample_bicubic2d_aa_backward
     upsample_nearest1d_backward upsample_nearest2d_backward upsample_nearest3d_backward
     _upsample_nearest_exact1d_backward _upsample_nearest_exact2d_backward _upsample_nearest_exact3d_backward
@@ -72,10 +74,14 @@ def linear(func: Any, given: dict[str, Any]) -> Any:
 
 def weight(w: float) -> Value:
     """A rational weight that a kernel computed in floating point (a few roundings off)."""
+    near = _nearest_fraction(w)
+    return lift_float(w) if near is None else rational(near)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _nearest_fraction(w: float) -> fmpq | None:
     near = Fraction(w).limit_denominator(3000)
-    if abs(float(near) - w) < 1e-14 + 1e-13 * abs(w):
-        return rational(fmpq(near.numerator, near.denominator))
-    return lift_float(w)
+    return fmpq(near.numerator, near.denominator) if abs(float(near) - w) < 1e-14 + 1e-13 * abs(w) else None
 
 
 def combination(terms: list[tuple[Value, Value]]) -> Value:

@@ -1,4 +1,4 @@
-"""Distances, scatter-reductions and losses that PyTorch does not decompose: by definition, with their vjp as backward."""
+"""Distances, scatter-reductions and losses that PyTorch does not decompose: by definition, their vjp as backward."""
 
 from __future__ import annotations
 
@@ -10,20 +10,17 @@ import torch
 from workings.exact.arena import payload_of, values_of
 from workings.exact.contract import product_of, sum_of
 from workings.exact.lift import payload
-from workings.exact.operation import is_exact, rule, wrap
+from workings.exact.linalg import exact_tensor
+from workings.exact.operation import rule, wrap
 from workings.exact.scalar import CHOICES, scalar
 from workings.exact.value import Value, rational
 from workings.exact.vjp import vjp
 
 
-def _exact(x: Any) -> Any:
-    return x if is_exact(x) else wrap(payload(x))
-
-
 @rule("_cdist_forward")
 def cdist(x: Any, y: Any, p: float, mode: Any = None) -> Any:
     """‖xᵢ − yⱼ‖ₚ for all pairs."""
-    return torch.linalg.vector_norm(_exact(x).unsqueeze(-2) - _exact(y).unsqueeze(-3), p, -1)
+    return torch.linalg.vector_norm(exact_tensor(x).unsqueeze(-2) - exact_tensor(y).unsqueeze(-3), p, -1)
 
 
 @rule("_cdist_backward")
@@ -62,7 +59,7 @@ def _fold(name: str) -> Callable[[Sequence[Value]], Value]:
     return reduce
 
 
-_REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
+REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
     "sum": sum_of,
     "mean": _mean,
     "prod": product_of,
@@ -84,7 +81,7 @@ def scatter_reduce(x: Any, dim: int, index: Any, src: Any, reduce: str, include_
         collected.setdefault(p, []).append(v)
     out = values_of(payload(x))
     for p, vs in collected.items():
-        out[p] = _REDUCTIONS[reduce]([out[p], *vs] if include_self else vs)
+        out[p] = REDUCTIONS[reduce]([out[p], *vs] if include_self else vs)
     return wrap(payload_of(out, x.shape))
 
 
@@ -102,7 +99,7 @@ def multi_margin_loss(x: Any, target: Any, p: Any = 1, margin: Any = 1, weight: 
     """Mean over classes j ≠ y of max(0, margin − x_y + x_j)^p."""
     x = x.reshape(1) if x.dim() == 0 else x
     X, y = x.reshape(-1, x.shape[-1]), target.reshape(-1)
-    m = (margin - X.gather(1, y[:, None]) + X).clamp_min(0)
+    m = (margin - X.gather(1, y[:, None]) + X).relu()
     m = m * m if p == 2 else m
     if weight is not None:
         m = m * weight[y][:, None]
@@ -117,12 +114,24 @@ def multi_margin_loss_backward(
     return vjp(lambda x: multi_margin_loss(x, target, p, margin, weight, reduction), [x], g)[0]
 
 
-@rule("grid_sampler_2d_backward")
-def grid_sampler_2d_backward(
-    g: Any, x: Any, grid: Any, mode: int, padding: int, align: bool, mask: Sequence[bool]
-) -> Any:
-    from torch._decomp import decomposition_table
+@rule("multilabel_margin_loss_forward")
+def multilabel_margin_loss(x: Any, target: torch.Tensor, reduction: int = 1) -> Any:
+    """Σ over targets j and other classes i of max(0, 1 − x_j + x_i), divided by the number of classes.
 
-    forward = decomposition_table[torch.ops.aten.grid_sampler_2d.default]
-    grads = vjp(lambda x, grid: forward(x, grid, mode, padding, align), [x, grid], g)
-    return tuple(grad if wanted else None for grad, wanted in zip(grads, mask, strict=True))
+    A row of `target` lists classes, up to the first negative one.
+    """
+    y = target.reshape(-1, target.shape[-1]) if target.dim() else target.reshape(1, 1)
+    X = exact_tensor(x).reshape(y.shape)
+    is_target, losses = torch.zeros(y.shape, dtype=torch.bool), []
+    for row, labels, mask in zip(X.unbind(), y.tolist(), is_target.unbind(), strict=True):
+        listed = labels[: next((i for i, k in enumerate(labels) if k < 0), len(labels))]
+        mask[listed] = True
+        losses.append((1 - row[listed][:, None] + row[~mask]).relu().sum() / len(labels))
+    loss = torch.stack(losses)
+    loss = loss.mean() if reduction == 1 else loss.sum() if reduction == 2 else loss.reshape(target.shape[:-1])
+    return loss, wrap(payload(is_target.reshape(target.shape)))
+
+
+@rule("multilabel_margin_loss_backward")
+def multilabel_margin_loss_backward(g: Any, x: Any, target: Any, reduction: int, is_target: Any) -> Any:
+    return vjp(lambda x: multilabel_margin_loss(x, target, reduction)[0], [x], g)[0]

@@ -32,7 +32,7 @@ def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None
     ⎣√2    w⎦
     """
     if isinstance(data, ExactTensor):
-        return data.detach().requires_grad_(requires_grad) if requires_grad else data
+        return data.detach().requires_grad_() if requires_grad else data  # type: ignore[return-value]
     with ARENA.working(), recording() as made:
         payload, dtype = _payload(data, recover)
         return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, ledger=Ledger(frozenset(made)))
@@ -103,7 +103,7 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
 
 
 def _names(text: str) -> list[str]:
-    names = [name for name in re.split(r"[\s,]+", text) if name]
+    names = [name for name in re.split(r"[\s,]+(?![^{]*\})", text) if name]
     for name in names:
         v = parse(name)
         if v.kind != "letter":

@@ -38,7 +38,8 @@ class mode(TorchDispatchMode):  # a context manager, named like one
             return dispatch(func, args, kwargs)
         result = func(*args, **kwargs)
         name = func._schema.name.split("::")[1]
-        if tensors and name not in _CONSTANTS:
+        from_integers = name == "_to_copy" and not tensors[0].is_floating_point()  # mask.to(float64) creates floats
+        if tensors and name not in _CONSTANTS and not from_integers:
             return result
         return tree_map(lambda t: _exact(t, name), result)
 

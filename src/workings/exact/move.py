@@ -9,7 +9,8 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.exact.arena import handle_of
 from workings.exact.lift import lift_number, payload
-from workings.exact.operation import is_exact, on_stand_ins, schema_of, wrap, wrap_floats
+from workings.exact.operation import is_exact, on_stand_ins, rule, schema_of, wrap, wrap_floats
+from workings.exact.tensor import OVERRIDES
 
 MOVE = frozenset(
     """
@@ -34,7 +35,8 @@ def view(func: Any, given: dict[str, Any]) -> Any:
     source = next(x for x in given.values() if is_exact(x))
     result = on_stand_ins(func, given, payload)
     return tree_map(
-        lambda t: wrap(t, source.ledger) if type(t) is torch.Tensor and t.dtype == torch.float64 else t, result
+        lambda t: wrap(t, source.ledger) if type(t) is torch.Tensor and t.dtype == torch.float64 else t,
+        result,
     )
 
 
@@ -57,3 +59,19 @@ def move(func: Any, given: dict[str, Any]) -> Any:
         if isinstance(t, torch.Tensor) and t.dtype == torch.float64:
             assert seen.issuperset(t.reshape(-1).tolist()), f"{schema_of(func).name} computed on handles"
     return wrap_floats(result)
+
+
+@rule("_has_same_storage_numel")
+def has_same_storage_numel(x: Any, y: Any) -> bool:
+    """Whether forward-mode AD may give a tangent the layout of its primal."""
+    return payload(x).untyped_storage().nbytes() == payload(y).untyped_storage().nbytes()
+
+
+def set_data(x: Any, new: Any) -> None:
+    """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
+    with torch._C.DisableTorchFunctionSubclass():
+        torch.Tensor.data.__set__(x, new)
+    x.payload, x.ledger = new.payload, new.ledger
+
+
+OVERRIDES[torch.Tensor.data.__set__] = set_data

@@ -81,7 +81,9 @@ def is_exact(x: Any) -> bool:
     return isinstance(x, ExactTensor)
 
 
-_INDEX_LIKE = frozenset("index indices mask condition repeats offsets random_samples sorter size stride offsets lengths".split())
+_INDEX_LIKE = frozenset(
+    "index indices mask condition repeats offsets random_samples sorter size stride offsets lengths".split()
+)
 _VALUE_LIKE = frozenset(
     "self other src source value values tensors input tensor sorted_sequence boundaries elements "
     "test_elements min max data end weight".split()
@@ -175,5 +177,3 @@ def carry_notes(args: Any, kwargs: Any, made: set[Any], result: Any) -> None:
     for t in tree_flatten(result)[0]:
         if is_exact(t):
             t.ledger.notes = merge([t.ledger.notes, notes])
-
-

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from typing import Any
 
 import torch
@@ -11,7 +12,8 @@ from torch.utils._pytree import tree_map
 from workings.exact.arena import payload_of, values_of
 from workings.exact.ball import compare, to_float
 from workings.exact.lift import lift_number, payload
-from workings.exact.operation import carries_values, is_exact, on_stand_ins, schema_of, wrap
+from workings.exact.operation import carries_values, on_stand_ins, schema_of, wrap
+from workings.exact.tensor import ExactTensor
 from workings.exact.value import NAN, ZERO, Value
 
 ORDER = frozenset(
@@ -41,15 +43,17 @@ def ranks(values: set[Value]) -> dict[Value, float]:
 
 def _grouped(values: list[Value]) -> list[list[Value]]:
     """Sorted, with equal values together."""
+    if not values:
+        return []
     if any(v.free for v in values):
         values = sorted(values, key=functools.cmp_to_key(compare))
         close = [True] * len(values)
     else:
         numbered = sorted(((to_float(v), v) for v in values), key=lambda item: item[0])
-        if any(_near(a[0], b[0]) for a, b in zip(numbered, numbered[1:], strict=False)):
+        if any(_near(a[0], b[0]) for a, b in itertools.pairwise(numbered)):
             numbered.sort(key=functools.cmp_to_key(_compare_numbered))
         values = [v for _, v in numbered]
-        close = [True, *[_near(a[0], b[0]) for a, b in zip(numbered, numbered[1:], strict=False)]]
+        close = [True, *[_near(a[0], b[0]) for a, b in itertools.pairwise(numbered)]]
     groups: list[list[Value]] = []
     for v, near in zip(values, close, strict=True):
         if groups and near and compare(groups[-1][-1], v) == 0:
@@ -70,12 +74,17 @@ def _compare_numbered(a: tuple[float, Value], b: tuple[float, Value]) -> int:
 def order(func: Any, given: dict[str, Any]) -> Any:
     """Run the kernel on ranks; letters are compared only within a line along `dim`, as the operation itself does."""
     x = given.get("self")
-    if is_exact(x) and x.dim() > 1 and isinstance(given.get("dim"), int) and any(v.free for v in x.elements()):
+    if (
+        isinstance(x, ExactTensor)
+        and x.dim() > 1
+        and isinstance(given.get("dim"), int)
+        and any(v.free for v in x.elements())
+    ):
         return _line_by_line(func, given, x)
     return _on_ranks(func, given)
 
 
-def _line_by_line(func: Any, given: dict[str, Any], x: Any) -> Any:
+def _line_by_line(func: Any, given: dict[str, Any], x: ExactTensor) -> Any:
     dim = given["dim"] % x.dim()
     lines = x.movedim(dim, -1).reshape(-1, x.shape[dim]).unbind()
     found = [_on_ranks(func, {**given, "self": line, "dim": 0}) for line in lines]

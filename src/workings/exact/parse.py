@@ -139,9 +139,7 @@ class _Parser:
             self.fail(f"Expected brackets: a/{b}{c} can mean (a/{b})·{c} or a/({b}·{c}).", token)
         if token.kind == "(" and before.kind == "name" and not token.spaced and before.text not in CONSTANTS:
             w = before.text
-            self.fail(
-                f"Expected a function before '(', but {w} is a letter: for a product write {w}*(…).", token
-            )
+            self.fail(f"Expected a function before '(', but {w} is a letter: for a product write {w}*(…).", token)
 
     def signed(self) -> Value:
         minus = False
@@ -167,11 +165,7 @@ class _Parser:
             return self.named(token)
         if token.kind in ("(", "√"):
             with self.deeper(token):
-                return (
-                    self.bracketed(token)
-                    if token.kind == "("
-                    else self.work(token, real.square_root, self.atom())
-                )
+                return self.bracketed(token) if token.kind == "(" else self.work(token, real.square_root, self.atom())
         after = f" after '{before.text}'" if before else ""
         found = f", found '{token.text}'" if token.kind != "end" else ""
         self.fail(f"Expected a number, a letter or a bracket{after}{found}.", token)

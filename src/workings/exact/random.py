@@ -8,7 +8,7 @@ import torch
 
 from workings.exact.assume import assume
 from workings.exact.lift import lift_as_is
-from workings.exact.operation import arguments, call, is_exact, schema_of, wrap
+from workings.exact.operation import arguments, call, is_exact, rule, schema_of, wrap
 
 RANDOM = frozenset(
     """
@@ -41,3 +41,16 @@ def _dropout(x: torch.Tensor, given: dict[str, Any]) -> Any:
     mask = torch.rand(x.shape) >= p
     assume("random", f"dropout drew {mask.numel()} times with p = {p}")
     return torch.where(mask, x, torch.zeros_like(x)) / (1 - p) if p < 1 else torch.zeros_like(x), mask
+
+
+@rule("rrelu_with_noise")
+def rrelu(
+    x: Any,
+    noise: Any,
+    lower: float = 1 / 8,
+    upper: float = 1 / 3,
+    training: bool = False,
+    generator: Any = None,
+) -> Any:
+    """Leaky ReLU; the slope is drawn in training (which is not supported), and the middle of its range in evaluation."""
+    return NotImplemented if training else torch.ops.aten.leaky_relu(x, (lower + upper) / 2)

@@ -1,19 +1,19 @@
 """A value as a quotient of two polynomials, worked by FLINT: how `settle` cancels, expands and factors.
 
-The variables of the polynomials are what a value is made of besides + − × ÷: letters, constants, roots and functions,
+The variables are what a value is made of besides + − × ÷: letters, constants, roots and functions,
 
     b^(1/d)    for a base b that occurs with exponents of denominator d
     e^(t/d)    for a term t that occurs in exponents of e with coefficients of denominator d
 
-so that e^(w + 1/2) is the monomial e^w · e^(1/2), and e^(2w) the square of e^w. Every step is an identity; a form that
-would grow beyond the bounds below is given up (`TooLarge`).
+so that e^(w + 1/2) is the monomial e^w · e^(1/2), and e^(2w) the square of e^w. Every step is an identity;
+a form that would grow beyond the bounds below is given up (`TooLarge`).
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
@@ -21,10 +21,16 @@ from workings.exact import algebra
 from workings.exact.typeset import bottom_up
 from workings.exact.value import ONE, ZERO, Rational, Value, rational, whole
 
-MOST_GENERATORS = 8
-MOST_TERMS = 120
-"""Of a polynomial on the way; also bounds what a product or a power may come to before it is worked out."""
-HIGHEST_DEGREE = 40
+
+class Bounds(NamedTuple):
+    """What a polynomial on the way may come to; products and powers are estimated before they are worked out."""
+
+    generators: int
+    terms: int
+    degree: int
+
+
+DISPLAY = Bounds(generators=8, terms=120, degree=40)
 MOST_TO_FACTOR = 40
 """Terms of a polynomial that is worth factoring."""
 
@@ -38,9 +44,10 @@ class TooLarge(Exception):
 class RationalForm:
     """`v` as top/bottom, without a common factor."""
 
-    def __init__(self, v: Value) -> None:
+    def __init__(self, v: Value, bounds: Bounds = DISPLAY) -> None:
+        self.bounds = bounds
         self.generators: dict[tuple[str, Value], int] = _generators(v)
-        if not 0 < len(self.generators) <= MOST_GENERATORS:
+        if not 0 < len(self.generators) <= bounds.generators:
             raise TooLarge
         names = tuple(f"g{i}" for i in range(len(self.generators)))
         self.context = fmpq_mpoly_ctx.get(names, Ordering.deglex)
@@ -81,14 +88,14 @@ class RationalForm:
                 monomial = monomial * self.variables[key] ** n
             else:
                 inverse = inverse * self.variables[key] ** -n
-        return bounded(monomial), bounded(inverse)
+        return self.bounded(monomial), self.bounded(inverse)
 
     def _raised(self, top: Any, bottom: Any, n: int) -> Quotient:
         if n < 0:
             top, bottom, n = bottom, top, -n
-        if max(math.comb(len(p) + n - 1, n) for p in (top, bottom)) > MOST_TERMS:
+        if max(math.comb(len(p) + n - 1, n) for p in (top, bottom)) > self.bounds.terms:
             raise TooLarge
-        return bounded(top**n), bounded(bottom**n)
+        return self.bounded(top**n), self.bounded(bottom**n)
 
     def _sum(self, parts: list[Quotient]) -> Quotient:
         top, bottom = self.context.constant(0), self.one
@@ -98,14 +105,32 @@ class RationalForm:
             else:
                 common = b.gcd(bottom)
                 left, right = b / common, bottom / common
-                top, bottom = times(top, left) + times(a, right), times(bottom, left)
-        return reduced(top, bottom)
+                top, bottom = self.times(top, left) + self.times(a, right), self.times(bottom, left)
+        return self.reduced(top, bottom)
 
     def _product(self, parts: list[Quotient]) -> Quotient:
         top, bottom = self.one, self.one
         for a, b in parts:
-            top, bottom = reduced(times(top, a), times(bottom, b))
+            top, bottom = self.reduced(self.times(top, a), self.times(bottom, b))
         return top, bottom
+
+    def times(self, p: Any, q: Any) -> Any:
+        """p·q, unless that would be long."""
+        if len(p) * len(q) > 4 * self.bounds.terms:
+            raise TooLarge
+        return self.bounded(p * q)
+
+    def bounded(self, p: Any) -> Any:
+        """`p`, unless it is long or of a high degree."""
+        if len(p) > self.bounds.terms or (len(p) and p.total_degree() > self.bounds.degree):
+            raise TooLarge
+        return p
+
+    def reduced(self, top: Any, bottom: Any) -> Quotient:
+        """top/bottom without their common factor, the leading coefficient of the bottom 1."""
+        common = top.gcd(bottom)
+        c = (bottom / common).leading_coefficient()
+        return self.bounded(top / common / c), self.bounded(bottom / common / c)
 
     def expanded(self, p: Any) -> Value:
         """The value of a polynomial, as a sum of monomials."""
@@ -129,27 +154,6 @@ class RationalForm:
             else:
                 out = out * algebra.power(base, r)
         return out * algebra.exp(exponent)
-
-
-def times(p: Any, q: Any) -> Any:
-    """p·q, unless that would be long."""
-    if len(p) * len(q) > 4 * MOST_TERMS:
-        raise TooLarge
-    return bounded(p * q)
-
-
-def bounded(p: Any) -> Any:
-    """`p`, unless it is long or of a high degree."""
-    if len(p) > MOST_TERMS or (len(p) and p.total_degree() > HIGHEST_DEGREE):
-        raise TooLarge
-    return p
-
-
-def reduced(top: Any, bottom: Any) -> Quotient:
-    """top/bottom without their common factor, the leading coefficient of the bottom 1."""
-    common = top.gcd(bottom)
-    c = (bottom / common).leading_coefficient()
-    return bounded(top / common / c), bounded(bottom / common / c)
 
 
 def _arithmetic(v: Value) -> Iterator[Value]:

@@ -13,8 +13,9 @@ from flint import fmpq
 
 from workings.errors import BudgetError, DomainError
 from workings.exact import algebra
-from workings.exact.ball import compare, sign
+from workings.exact.ball import enclosure, sign
 from workings.exact.functions import FUNCTIONS, build
+from workings.exact.roots import root_of
 from workings.exact.tokens import MOST_BITS
 from workings.exact.value import INF, LARGE, NAN, NEG_INF, ONE, ZERO, Rational, Value, rational
 
@@ -29,15 +30,11 @@ def negative(v: Value) -> Value:
 
 
 def total(terms: Sequence[Value]) -> Value:
-    """The sum of the terms, numbers first: their sum is checked for size as it grows."""
+    """The sum of the terms."""
     if len(terms) == 1:
         return terms[0]
     _finite(*terms)
-    numbers = ZERO
-    for v in terms:
-        if v.kind == "q":
-            numbers = _sized(algebra.add(numbers, v))
-    return _sized(algebra.add_all([numbers, *[v for v in terms if v.kind != "q"]]))
+    return _sized(algebra.add_all(terms))
 
 
 def product(factors: Sequence[Value]) -> Value:
@@ -82,6 +79,8 @@ def _power_of_zero(x: Value) -> Value:
 
 
 def _rational_power(b: Value, r: Rational, s: int | None) -> Value:
+    if b.kind == "exp":
+        return exponential(algebra.scale(b.args[0], r))
     q = fmpq(r)
     if s == -1 and q.q != 1:
         raise DomainError("A root of a negative number is not real.")
@@ -109,7 +108,7 @@ def absolute(x: Value) -> Value:
     """|x|, without the bars where the sign is known."""
     if x.free:
         return x if algebra.known_positive(x) else build("abs", x)
-    return x if sign(x) >= 0 else algebra.scale(x, -1)
+    return algebra.scale(x, -1) if _sign(x) == -1 else x
 
 
 def sigmoid(x: Value) -> Value:
@@ -124,17 +123,15 @@ class Domain(NamedTuple):
     holds: Callable[[Value], bool]
 
 
-_UNIT = Domain("a number from −1 to 1", lambda x: compare(absolute(x), ONE) <= 0)
-_INSIDE = Domain("a number between −1 and 1", lambda x: compare(absolute(x), ONE) < 0)
-_NO_POLE = Domain(
-    "a number that is not 0, −1, −2, …", lambda x: type(x.rational) is not int or x.rational > 0
-)
+_UNIT = Domain("a number from −1 to 1", lambda x: _sign(ONE - absolute(x)) != -1)
+_INSIDE = Domain("a number between −1 and 1", lambda x: _sign(ONE - absolute(x)) == 1)
+_NO_POLE = Domain("a number that is not 0, −1, −2, …", lambda x: type(x.rational) is not int or x.rational > 0)
 DOMAINS = {
-    "log": Domain("a positive number", lambda x: sign(x) > 0),
-    "tan": Domain("a number where cos is not 0", lambda x: sign(build("cos", x)) != 0),
+    "log": Domain("a positive number", lambda x: _sign(x) == 1),
+    "tan": Domain("a number where cos is not 0", lambda x: _sign(build("cos", x)) != 0),
     "asin": _UNIT,
     "acos": _UNIT,
-    "acosh": Domain("a number from 1 on", lambda x: compare(x, ONE) >= 0),
+    "acosh": Domain("a number from 1 on", lambda x: _sign(x - ONE) != -1),
     "atanh": _INSIDE,
     "erfinv": _INSIDE,
     "lgamma": _NO_POLE,
@@ -147,6 +144,7 @@ OWN: dict[str, Callable[..., Value]] = {
     "abs": absolute,
     "sigmoid": sigmoid,
     "pow": power,
+    "root_of": root_of,
 }
 OTHER_NAMES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
 NAMES = sorted({*FUNCTIONS, *OWN, *OTHER_NAMES})
@@ -155,7 +153,7 @@ NAMES = sorted({*FUNCTIONS, *OWN, *OTHER_NAMES})
 def call(name: str, arguments: Sequence[Value]) -> Value:
     """The function of this name."""
     row = OTHER_NAMES.get(name, name)
-    count = 2 if row in OF_TWO else 1
+    count = len(arguments) if row == "root_of" else 2 if row in OF_TWO else 1
     if len(arguments) != count:
         raise DomainError(f"{name} takes {count} argument{'s' * (count > 1)}, found {len(arguments)}.")
     _finite(*arguments)
@@ -167,7 +165,11 @@ def call(name: str, arguments: Sequence[Value]) -> Value:
 
 def _sign(v: Value) -> int | None:
     """The sign of a number; None for a formula in letters."""
-    return None if v.free else sign(v)
+    if v.free or v.kind == "exp":
+        return 1 if v.kind == "exp" else None
+    if not enclosure(v).is_finite():  # a tower of powers, beyond every enclosure
+        raise BudgetError("The sign of a number this large is not known.")
+    return sign(v)
 
 
 def _finite(*vs: Value) -> None:

@@ -37,8 +37,9 @@ def recover(x: float, dtype: str = "float64") -> Value | None:
     if recipe is None:
         return None
     family, p, q = recipe
-    v = BUILD[family](fmpq(p, q))
-    return v if x > 0 else algebra.scale(v, -1)
+    if x > 0:
+        return BUILD[family](fmpq(p, q))
+    return BUILD["log"](fmpq(q, p)) if family == "log" else algebra.scale(BUILD[family](fmpq(p, q)), -1)
 
 
 def as_is(x: float) -> Value:

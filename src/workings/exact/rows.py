@@ -86,9 +86,7 @@ def _spaced(row: list[Token]) -> list[list[Token]]:
     """Entries separated by white space, as in MATLAB: `1 -1` is two entries, `1 - 1` and `1-1` are one."""
     entries, depth = [[row[0]]], _step(row[0])
     for before, token, after in zip(row, row[1:], [*row[2:], None], strict=False):
-        ended = before.kind in ("number", "power", ")") or (
-            before.kind == "name" and before.text not in NAMES
-        )
+        ended = before.kind in ("number", "power", ")") or (before.kind == "name" and before.text not in NAMES)
         sign_of_next = token.kind in ("+", "-") and after is not None and not after.spaced
         if depth == 0 and token.spaced and ended and (token.kind in OPERAND or sign_of_next):
             entries.append([])

@@ -99,6 +99,13 @@ def _not_between_0_and_1(x: Value) -> bool:
     return not x.free and not (sign(x) > 0 and compare(x, ONE) < 0)
 
 
+def _no_real_zeta(s: Value, a: Value) -> bool:
+    """Whether Σ (a + k)^−s diverges, has a pole, or roots of negative numbers."""
+    if compare(s, ONE) <= 0 or _gamma_pole(a):
+        return True
+    return known_sign(a) == -1 and not (s.kind == "q" and type(s.args[0]) is int)
+
+
 def _no_real_power(a: Value, b: Value) -> bool:
     base = known_sign(a)
     if base == 0:
@@ -122,7 +129,7 @@ def power(a: Value, b: Value) -> Value:
 
 
 def _bits(q: Rational) -> int:
-    return q.bit_length() if type(q) is int else max(int(q.p).bit_length(), int(q.q).bit_length())
+    return q.bit_length() if isinstance(q, int) else max(int(q.p).bit_length(), int(q.q).bit_length())
 
 
 def square_root(x: Value) -> Value:
@@ -254,33 +261,6 @@ def _bessel(kind: str, order: int) -> Build:
     return rule
 
 
-def _polynomial(first: Callable[[Value], Value], step: Callable[[int, Value, Value, Value], Value]) -> Build:
-    """P_n(x) by a three-term recurrence from P₀ = 1 and P₁; a fraction n is cut to an integer, as PyTorch does."""
-
-    def rule(x: Value, n: Value) -> Value:
-        count = integer_part(n)
-        if count < 0:
-            return ZERO
-        before, now = ONE, first(x)
-        for k in range(1, count):
-            before, now = now, step(k, x, now, before)
-        return ONE if count == 0 else now
-
-    return rule
-
-
-def _shifted(rule: Build) -> Build:
-    return lambda x, n: rule(algebra.scale(x, 2) - ONE, n)
-
-
-def _int(n: int) -> Value:
-    return rational(n)
-
-
-def _chebyshev(k: int, x: Value, now: Value, before: Value) -> Value:
-    return algebra.scale(x * now, 2) - before
-
-
 RULES: dict[str, Rule] = {
     "add": Rule(algebra.add),
     "sub": Rule(algebra.subtract),
@@ -339,11 +319,11 @@ RULES: dict[str, Rule] = {
     "special_ndtri": Rule(
         lambda x: square_root(rational(2)) * build("erfinv", algebra.scale(x, 2) - ONE), _not_between_0_and_1
     ),
-    "special_ndtr": Rule(lambda x: algebra.scale(build("erfc", x * algebra.power(rational(2), -HALF) * rational(-1)), HALF)),
+    "special_ndtr": Rule(lambda x: algebra.scale(build("erfc", x * rational(-1) * algebra.power(rational(2), -HALF)), HALF)),
     "special_log_ndtr": Rule(lambda x: algebra.log(RULES["special_ndtr"].build(x))),
     "lgamma": Rule(_one("lgamma"), _gamma_pole),
     "digamma": Rule(_one("digamma"), _gamma_pole),
-    "special_zeta": Rule(lambda s, a: build("zeta", s, a), lambda s, a: compare(s, ONE) <= 0 or _gamma_pole(a)),
+    "special_zeta": Rule(lambda s, a: build("zeta", s, a), _no_real_zeta),
     "igamma": Rule(lambda a, x: build("gamma_lower", a, x), lambda a, x: _not_positive(a) or _not_positive(x)),
     "igammac": Rule(lambda a, x: ONE - build("gamma_lower", a, x), lambda a, x: _not_positive(a) or _not_positive(x)),
     "special_airy_ai": Rule(_one("airy_ai")),
@@ -362,32 +342,7 @@ RULES: dict[str, Rule] = {
     "special_scaled_modified_bessel_k0": Rule(lambda x: algebra.exp(x) * _bessel("k", 0)(x), _not_positive),
     "special_scaled_modified_bessel_k1": Rule(lambda x: algebra.exp(x) * _bessel("k", 1)(x), _not_positive),
     "special_spherical_bessel_j0": Rule(lambda x: ONE if x is ZERO else build("sin", x) / x),
-    "special_hermite_polynomial_h": Rule(
-        _polynomial(lambda x: algebra.scale(x, 2), lambda k, x, p, o: algebra.scale(x * p - algebra.scale(o, k), 2))
-    ),
-    "special_hermite_polynomial_he": Rule(_polynomial(lambda x: x, lambda k, x, p, o: x * p - algebra.scale(o, k))),
-    "special_laguerre_polynomial_l": Rule(
-        _polynomial(
-            lambda x: ONE - x,
-            lambda k, x, p, o: algebra.scale((_int(2 * k + 1) - x) * p - algebra.scale(o, k), fmpq(1, k + 1)),
-        )
-    ),
-    "special_legendre_polynomial_p": Rule(
-        _polynomial(
-            lambda x: x,
-            lambda k, x, p, o: algebra.scale(algebra.scale(x * p, 2 * k + 1) - algebra.scale(o, k), fmpq(1, k + 1)),
-        )
-    ),
 }
-for _kind, _first in {
-    "t": lambda x: x,
-    "u": lambda x: algebra.scale(x, 2),
-    "v": lambda x: algebra.scale(x, 2) - ONE,
-    "w": lambda x: algebra.scale(x, 2) + ONE,
-}.items():
-    _rule = _polynomial(_first, _chebyshev)
-    RULES[f"special_chebyshev_polynomial_{_kind}"] = Rule(_rule)
-    RULES[f"special_shifted_chebyshev_polynomial_{_kind}"] = Rule(_shifted(_rule))
 
 
 # ---- comparisons: on pairs, so that letters are compared only where the program asks

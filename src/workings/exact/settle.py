@@ -1,7 +1,8 @@
 """The simplest form of a value, for display: 1 for e^a/(1 + e^a) + 1/(1 + e^a), and p(1 − p) worked out.
 
-A formula of up to `MOST` nodes is also written as a quotient of polynomials without a common factor (`rational_form.py`),
-each of the two both multiplied out and factored; the shortest of all that is shown. Longer formulas stay as they are.
+A formula of up to `MOST` nodes is also written as a quotient of polynomials without a common factor
+(`rational_form.py`), each of the two both multiplied out and factored; the shortest of all that is shown.
+Longer formulas stay as they are.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from workings.exact.value import LOCK, ONE, ZERO, Value
 MOST = 200
 _ATOMS = frozenset({"q", "letter", "const", "inf", "-inf", "nan"})
 NEGATIVE_EXPONENT = 3
-"""Nodes by which e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
+"""Nodes by which a formula with e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
 
 
 def settle(v: Value) -> Value:
-    """The shortest form of `v` that cancelling, multiplying out and factoring find; `v` itself where none is shorter.
+    """The shortest form of `v` that cancelling, multiplying out and factoring find, or `v` itself.
 
     >>> from workings.exact.text import text
     >>> from workings.exact.value import letter
@@ -107,7 +108,8 @@ def _shortest_of(forms: list[Value]) -> Value:
 def _nodes(v: Value) -> int:
     if v.size > 2 * MOST:
         return v.size
-    return v.size + sum(NEGATIVE_EXPONENT for x in bottom_up(v) if x.kind == "exp" and _negative(x.args[0]))
+    negative = any(x.kind == "exp" and _negative(x.args[0]) for x in bottom_up(v))
+    return v.size + (NEGATIVE_EXPONENT if negative else 0)
 
 
 def _negative(v: Value) -> bool:
@@ -117,7 +119,7 @@ def _negative(v: Value) -> bool:
 
 
 def _same(v: Value, found: Value) -> bool:
-    """Whether the enclosures agree (where letters have sample values): each step is an identity, this guards the steps."""
+    """Whether the enclosures agree, where letters have sample values; the steps are identities anyway."""
     try:
         return v is found or bool(enclosure(v).overlaps(enclosure(found)))
     except UndecidedError:

@@ -8,7 +8,7 @@ from flint import fmpq, fmpz
 
 
 class Surd(NamedTuple):
-    """top·√r / (bottom·√s) with `radicands` (r, s), of which at most one is a fraction, shown as `decimals` if short."""
+    """top·√r / (bottom·√s) with `radicands` (r, s), at most one a fraction, shown as `decimals` if short."""
 
     top: int
     bottom: int
@@ -19,8 +19,8 @@ class Surd(NamedTuple):
 def surd(c: fmpq, n: int, decimals: bool = True, plain: bool = True) -> Surd:
     """c·√n, c > 0, as the shortest of p√n/q, p/(q√n), p√(a/b) and p/√(a/b).
 
-    `decimals` allows radicands such as 9.5; `plain` allows fractions as radicands at all. The last two forms need q to
-    divide n, so that a and b share no factor and hold no square.
+    `decimals` allows radicands such as 9.5; `plain` allows fractions as radicands at all. The last two
+    forms need q to divide n, so that a and b share no factor and hold no square.
     """
     p, q = int(c.p), int(c.q)
     options = [Surd(p, q, (fmpq(n), fmpq(1)))]

@@ -32,7 +32,7 @@ def to_sympy(v: Value) -> Any:
 
 
 def _number(q: Rational) -> Any:
-    return sympy.Integer(q) if type(q) is int else sympy.Rational(int(q.p), int(q.q))
+    return sympy.Integer(q) if isinstance(q, int) else sympy.Rational(int(q.p), int(q.q))
 
 
 def _one(v: Value, done: dict[Value, Any]) -> Any:
@@ -51,6 +51,9 @@ def _one(v: Value, done: dict[Value, Any]) -> Any:
         return sympy.Add(*[done[x] * done[y] for x, y in zip(*args, strict=True)])
     if v.special:
         return {"inf": sympy.oo, "-inf": -sympy.oo, "nan": sympy.nan}[kind]
+    if kind == "root_of":
+        polynomial = sympy.Poly([done[a] for a in reversed(args[1:])], sympy.Dummy("x"))
+        return sympy.CRootOf(polynomial, int(done[args[0]]))
     return getattr(sympy, FUNCTIONS[kind].sympy or kind)(*[done[a] for a in args])
 
 
@@ -63,7 +66,13 @@ def from_sympy(e: Any) -> Value:
         return rational(fmpq(int(e.p), int(e.q)))
     if e.is_Symbol:
         return letter(e.name)
-    fixed = {sympy.pi: constant("pi"), sympy.oo: INF, -sympy.oo: NEG_INF, sympy.nan: NAN, sympy.E: algebra.exp(ONE)}
+    fixed = {
+        sympy.pi: constant("pi"),
+        sympy.oo: INF,
+        -sympy.oo: NEG_INF,
+        sympy.nan: NAN,
+        sympy.E: algebra.exp(ONE),
+    }
     if e in fixed:
         return fixed[e]
     if e is sympy.EulerGamma:

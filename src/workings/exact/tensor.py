@@ -50,7 +50,7 @@ class ExactTensor(torch.Tensor):
         requires_grad: bool = False,
         ledger: Ledger | None = None,
     ) -> ExactTensor:
-        self = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+        self: ExactTensor = torch.Tensor._make_wrapper_subclass(
             cls,
             payload.shape,
             strides=payload.stride(),
@@ -61,7 +61,7 @@ class ExactTensor(torch.Tensor):
         self.payload = payload
         self.ledger = ledger or Ledger()
         ARENA.register(payload)
-        return self  # type: ignore[no-any-return]
+        return self
 
     def __init__(self, payload: torch.Tensor, **options: Any) -> None:
         """Everything is set in `__new__`, which torch calls too."""
@@ -76,7 +76,9 @@ class ExactTensor(torch.Tensor):
             return func(*args, **(kwargs or {}))
 
     @classmethod
-    def __torch_dispatch__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
         from workings.exact.dispatch import dispatch
 
         return dispatch(func, args, kwargs or {})
@@ -91,7 +93,7 @@ class ExactTensor(torch.Tensor):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ExactTensor:
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            return memo[id(self)]
         copy = ExactTensor(self.payload.clone(), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
         copy.requires_grad_(self.requires_grad)
         if isinstance(self, torch.nn.Parameter):
@@ -190,7 +192,7 @@ class ExactTensor(torch.Tensor):
 
         return to_json(self)
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         from workings.exact.represent import represent
 
         return represent(self)

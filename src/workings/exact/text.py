@@ -1,8 +1,8 @@
 """Values in plain text, as a textbook would write them and as the parser reads them: e^(1/√2)/(1 + e^(1/√2)).
 
-`WRITERS` has a row for each kind of layout (see `layout.py`). A row gets the layout and its parts, already written, and
-returns a piece: the string, and how tightly it holds together. Brackets come from comparing that with what the place
-needs; a row never looks into a string to see whether it needs them.
+`WRITERS` has a row for each kind of layout (see `layout.py`). A row gets the layout and its parts, already
+written, and returns a piece: the string, and how tightly it holds together. Brackets come from comparing
+that with what the place needs; a row never looks into a string to see whether it needs them.
 """
 
 from __future__ import annotations
@@ -141,7 +141,7 @@ WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
 
 def _elision(short: Elided) -> str:
     """0.669762… (exact formula of 1,234 nodes), or ⟨formula of 1,234 nodes in w; 0.25… at w = 1/2⟩."""
-    digits = None if short.decimals is None else short.decimals.replace("-", "−") + "…"
+    digits = short.decimals and short.decimals.replace("-", "−") + "…"
     if not short.letters:
         return f"⟨{short.measure}⟩" if digits is None else f"{digits} (exact {short.measure})"
     formula = f"{short.measure} in {', '.join(short.letters)}"

@@ -8,18 +8,20 @@ from typing import Any
 import torch
 
 from workings.errors import DomainError
+from workings.exact import algebra
 from workings.exact.arena import payload_of, values_of
-from workings.exact.ball import to_float
+from workings.exact.ball import compare, sign, to_float
 from workings.exact.contract import total
 from workings.exact.elementwise import apply, choose, test
 from workings.exact.lift import payload
 from workings.exact.operation import label_of, rule, same_values, state, wrap
+from workings.exact.scalar import absolute
 from workings.exact.tensor import ExactTensor
-from workings.exact.value import ONE, ZERO, letters
+from workings.exact.value import ONE, ZERO, Value, letters, rational
 
 
 @rule("_softmax", "softmax.int")
-def softmax(x: Any, dim: int, half_to_float: Any = False) -> ExactTensor:
+def softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """e^x / Σ e^x"""
     if x.dim() == 0:
         return torch.ones_like(x)
@@ -35,7 +37,7 @@ def safe_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
 
 
 @rule("_log_softmax")
-def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> ExactTensor:
+def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """x − log Σ e^x"""
     if x.dim() == 0:
         return torch.zeros_like(x)
@@ -58,15 +60,21 @@ def log_sigmoid_backward(g: Any, x: Any, buffer: Any) -> ExactTensor:
     return apply("mul", g, apply("sigmoid", apply("neg", x)))
 
 
+_SHORTCUT = 20
+"""From this threshold on, softplus differs from its linear branch by less than e^−20: a float kernel's shortcut."""
+
+
 @rule("softplus")
-def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> ExactTensor:
-    """log(1 + e^{βx})/β, everywhere: the threshold is a float kernel's shortcut."""
-    return apply("div", apply("softplus", apply("mul", x, beta)), beta)
+def softplus(x: Any, beta: Any = 1, threshold: Any = _SHORTCUT) -> Any:
+    """log(1 + e^{βx})/β, and x where βx exceeds a threshold that was lowered on purpose."""
+    curve = apply("div", apply("softplus", apply("mul", x, beta)), beta)
+    return curve if threshold >= _SHORTCUT else torch.where(test("gt", apply("mul", x, beta), threshold), x, curve)
 
 
 @rule("softplus_backward")
-def softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> ExactTensor:
-    return apply("mul", g, apply("sigmoid", apply("mul", x, beta)))
+def softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    slope = apply("mul", g, apply("sigmoid", apply("mul", x, beta)))
+    return slope if threshold >= _SHORTCUT else torch.where(test("gt", apply("mul", x, beta), threshold), g, slope)
 
 
 @rule("clamp", "clamp.Tensor")
@@ -101,6 +109,26 @@ def polygamma(n: int, x: Any) -> ExactTensor:
     if n == 0:
         return apply("digamma", x)
     return apply("mul", apply("special_zeta", n + 1, x), (-1) ** (n + 1) * math.factorial(n))
+
+
+@rule("frexp")
+def frexp(x: Any) -> Any:
+    """x = m·2ⁿ with 1/2 ≤ |m| < 1."""
+    exponents = [_binary_exponent(v) for v in values_of(payload(x))]
+    powers = payload_of([algebra.power(rational(2), n) for n in exponents], x.shape)
+    return apply("div", x, wrap(powers)), torch.tensor(exponents, dtype=torch.int32).reshape(x.shape)
+
+
+def _binary_exponent(v: Value) -> int:
+    """The n with 2ⁿ⁻¹ ≤ |v| < 2ⁿ; 0 for 0, ∞ and NaN."""
+    if v.special or sign(v) == 0:
+        return 0
+    n = math.frexp(abs(to_float(v)))[1]
+    while compare(absolute(v), algebra.power(rational(2), n)) >= 0:
+        n += 1
+    while compare(absolute(v), algebra.power(rational(2), n - 1)) < 0:
+        n -= 1
+    return n
 
 
 @rule("angle")

@@ -1,9 +1,10 @@
-"""How a value is laid out: which roots are merged, what stands under a bar, in which order terms and factors come.
+"""How a value is laid out: which roots merge, what stands under a bar, the order of terms and factors.
 
-`RULES` has a row for each kind of value; a kind without a row is a function and becomes a call. To teach the printers a new
-kind of value, add a row that returns a layout (see `layout.py`): both writers can then print it. Right: a row that arranges
-the layouts of its operands, `page.layouts[x]`. Wrong: a row that returns a string in disguise, or asks for `v.serial`. Terms
-and factors are ordered by what they say, never by when they were made, so equal formulas print alike.
+`RULES` has a row for each kind of value; a kind without a row is a function and becomes a call. To teach
+the printers a new kind of value, add a row that returns a layout (see `layout.py`): both writers can then
+print it. Right: a row that arranges the layouts of its operands, `page.layouts[x]`. Wrong: a row that
+returns a string in disguise, or asks for `v.serial`. Terms and factors are ordered by what they say, never
+by when they were made, so equal formulas print alike.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _lay_product(page: Page, term: Term) -> Layout:
         elif abs(r) == HALF and base.kind in ("const", "letter"):
             roots[below].append(page.layouts[base])
         else:
-            others[below].append((base, abs(r)))
+            others[below].append((base, -r if below else r))
     c = surd(fmpq(term.coefficient), numbers.pop(HALF, 1), page.decimals, plain=not any(roots))
     for side, radicand in zip(roots, c.radicands, strict=True):
         side.sort(key=lambda x: x.key)
@@ -161,7 +162,7 @@ def _degree_of(page: Page, term: Term) -> int | None:
 
 
 def _place(page: Page, term: Term) -> tuple[object, ...]:
-    """Where a term stands in a sum: the highest degree, …, rationals, roots, other numbers, functions of letters."""
+    """Where a term stands in a sum: by degree; then rationals, roots, other numbers, functions of letters."""
     degree = _degree_of(page, term)
     key = _lay_product(page, Term(1, term.factors)).key
     if degree:
@@ -193,7 +194,7 @@ def _lay_sum(page: Page, terms: list[Term]) -> Layout:
     if q > 1 and terms[0].coefficient < 0:
         return Layout("minus", (_lay_sum(page, [Term(-c / fmpq(q), factors) for c, factors in terms]),))
     signs = "".join("-" if term.coefficient < 0 else "+" for term in terms)
-    parts = tuple(_lay_product(page, Term(abs(term.coefficient), term.factors)) for term in terms)
+    parts = tuple(_lay_product(page, Term(abs(fmpq(term.coefficient)), term.factors)) for term in terms)
     return fraction(Layout("sum", parts, signs), number(q))
 
 

@@ -47,7 +47,7 @@ class Value:
     """Nodes of the formula written out as a tree, capped; decides what is still normalised and printed."""
     free: bool
     """Whether letters occur."""
-    ball: arb | None
+    ball: arb
     bits: int
     epoch: int
     sample: Rational | None
@@ -93,6 +93,7 @@ class _Graph:
 
 
 GRAPH = _Graph()
+_UNKNOWN = arb.nan()
 SPECIAL = frozenset({"inf", "-inf", "nan"})
 CAP = 10**9
 
@@ -103,13 +104,11 @@ def node(key: Any, kind: str, args: tuple[Any, ...], operands: Iterable[Value], 
     if found is not None:
         return found
     new = Value()
-    new.kind, new.args, new.ball, new.bits, new.epoch, new.sample = kind, args, None, 0, 0, None
-    size, free = 1 + digits // BITS_PER_NODE, kind == "letter"
-    for v in operands:
-        size += v.size
-        free = free or v.free
+    new.kind, new.args, new.ball, new.bits, new.epoch, new.sample = kind, args, _UNKNOWN, 0, 0, None
+    operands = list(operands)
+    size = sum([v.size for v in operands], 1 + digits // BITS_PER_NODE)
     new.size = size if size < CAP else CAP
-    new.free = free
+    new.free = kind == "letter" or any([v.free for v in operands])
     new.serial = GRAPH.next_serial
     GRAPH.next_serial += 1
     GRAPH.nodes[key] = new
@@ -118,19 +117,19 @@ def node(key: Any, kind: str, args: tuple[Any, ...], operands: Iterable[Value], 
 
 def whole(c: Rational) -> Rational:
     """`c` as an int where it is one: ints hash and compare much faster than `fmpq`."""
-    if type(c) is int:
+    if isinstance(c, int):
         return c
     return int(c.p) if c.q == 1 else c
 
 
 def key_of(c: Rational) -> Any:
     """A hashable stand-in for a rational (hashing an `fmpq` takes microseconds)."""
-    return c if type(c) is int else (int(c.p), int(c.q))
+    return c if isinstance(c, int) else (int(c.p), int(c.q))
 
 
 def height(c: Rational) -> int:
     """The bits of a rational's numerator or denominator, whichever is longer."""
-    return c.bit_length() if type(c) is int else c.height_bits()
+    return c.bit_length() if isinstance(c, int) else c.height_bits()
 
 
 def rational(c: Rational) -> Value:

@@ -1,0 +1,136 @@
+"""The normal form of values: laws that hold whatever the values are, and identities a person can check."""
+
+import math
+
+import hypothesis.strategies as st
+import pytest
+import sympy
+from flint import fmpq
+from hypothesis import given, settings
+
+from workings.exact import algebra
+from workings.exact.ball import enclosure, sign, to_float
+from workings.exact.functions import build
+from workings.exact.parse import parse
+from workings.exact.sympy_form import from_sympy, to_sympy
+from workings.exact.value import ONE, ZERO, Value, letter, rational
+
+HALF = fmpq(1, 2)
+
+
+def values() -> st.SearchStrategy[Value]:
+    """Random values of a few operations over rationals, roots, exponentials and letters."""
+    atoms = st.one_of(
+        st.fractions(-3, 3, max_denominator=6).map(lambda q: rational(fmpq(q.numerator, q.denominator))),
+        st.sampled_from(["sqrt(2)", "sqrt(3)", "pi", "e", "log(2)", "w", "b", "e^(1/2)"]).map(parse),
+    )
+    return st.recursive(
+        atoms,
+        lambda inner: st.one_of(
+            st.tuples(inner, inner).map(lambda p: p[0] + p[1]),
+            st.tuples(inner, inner).map(lambda p: p[0] * p[1]),
+            st.tuples(inner, st.integers(2, 3)).map(lambda p: algebra.power(p[0], p[1])),
+            inner.map(lambda x: algebra.exp(x)),
+        ),
+        max_leaves=6,
+    )
+
+
+@given(values(), values(), values())
+def test_sums_and_products_are_commutative_and_sums_associative(a, b, c):
+    assert a + b is b + a
+    assert a * b is b * a
+    assert (a + b) + c is a + (b + c) or (a + b + c).size > 64
+
+
+@given(values())
+def test_zero_one_and_inverses(a):
+    assert a + ZERO is a
+    assert a * ONE is a
+    assert a - a is ZERO
+    assert a * ZERO is ZERO
+    assert algebra.scale(-a, -1) is a
+
+
+@settings(deadline=None)
+@given(values())
+def test_the_value_is_the_value_sympy_gives(a):
+    at = {sympy.Symbol("w", real=True): sympy.Rational(2, 7), sympy.Symbol("b", real=True): sympy.Rational(-3, 5)}
+    letter("w", fmpq(2, 7)), letter("b", fmpq(-3, 5))
+    expected = complex(to_sympy(a).subs(at).evalf(20))
+    found = to_float(a)
+    assert expected.imag == 0
+    if math.isfinite(found) and abs(found) < 1e200:
+        assert found == pytest.approx(expected.real, rel=1e-12, abs=1e-300)
+
+
+@given(values())
+def test_sympy_and_back(a):
+    assert enclosure(from_sympy(to_sympy(a))).overlaps(enclosure(a)) or a.free
+
+
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ("sqrt(2) sqrt(6)", "2 sqrt(3)"),
+        ("1/sqrt(2)", "sqrt(2)/2"),
+        ("sqrt(8)", "2sqrt(2)"),
+        ("e^(1/2) e^(1/2)", "e"),
+        ("e^(log(5))", "5"),
+        ("e^(2 log(3) + w)", "9 e^w"),
+        ("log(e^(w+1))", "w + 1"),
+        ("log(8)", "3 log(2)"),
+        ("log(1/7)", "-log(7)"),
+        ("log(e^w/(1+e^w))", "w - log(1+e^w)"),
+        ("2(w+1)", "2w + 2"),
+        ("(2w+2)/(w+1)", "2"),
+        ("(w+1)^3/(w+1)", "(w+1)^2"),
+        ("sqrt((1-sqrt(2))^2)", "sqrt(2) - 1"),
+        ("cos(pi/3)", "1/2"),
+        ("sin(-pi/4)", "-1/sqrt(2)"),
+        ("tan(2pi/3)", "-sqrt(3)"),
+        ("sin(-w)", "-sin(w)"),
+        ("cosh(-w)", "cosh(w)"),
+        ("4^(3/2)", "8"),
+        ("(27/8)^(-2/3)", "4/9"),
+        ("e^(w)^2", "e^(w^2)"),
+    ],
+)
+def test_equal_formulas_are_one_node(left, right):
+    assert parse(left) is parse(right)
+
+
+def test_a_square_root_of_a_square_keeps_the_sign_open():
+    w = letter("w")
+    root = algebra.power(w * w, HALF)
+    assert root is not w
+    assert algebra.power(root, 2) is w * w
+
+
+def test_squares_of_a_letter_read_as_a_vertex():
+    w = letter("w")
+    v = algebra.power(algebra.scale(w, 4) - rational(2), 2)
+    (coefficient, square), *_ = v.args
+    assert (coefficient, square.args[0][1]) == (16, 2)
+    assert square.args[0][0] is w - rational(HALF)
+
+
+def test_signs_are_proved():
+    assert sign(parse("e^pi - pi^e")) == 1
+    assert sign(parse("sqrt(2) + sqrt(3) - sqrt(5 + 2sqrt(6))")) == 0
+    assert sign(parse("262537412640768744 - e^(pi sqrt(163))")) == 1
+
+
+def test_long_dot_products_are_one_node():
+    row = tuple(algebra.exp(rational(fmpq(i, 7))) for i in range(40))
+    column = tuple(build("sin", rational(i + 1)) for i in range(40))
+    v = algebra.dot(row, column)
+    assert v.kind == "dot"
+    assert v is algebra.dot(row, column)
+    assert to_float(v) == pytest.approx(sum(math.exp(i / 7) * math.sin(i + 1) for i in range(40)), rel=1e-13)
+
+
+def test_one_hot_dot_products_move():
+    x = parse("e^2 + sqrt(2)")
+    row = (ZERO,) * 20 + (ONE,) + (ZERO,) * 20
+    assert algebra.dot(row, (parse("pi"),) * 20 + (x,) + (parse("pi"),) * 20) is x

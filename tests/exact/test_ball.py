@@ -1,0 +1,71 @@
+"""Certified numbers."""
+
+import math
+from fractions import Fraction
+
+import hypothesis.strategies as st
+import mpmath
+import pytest
+from flint import fmpq
+from hypothesis import given
+
+from workings.exact.ball import decimals, sign, to_float
+from workings.exact.parse import parse
+from workings.exact.value import rational
+
+
+@pytest.mark.parametrize(
+    ("text", "digits", "expected"),
+    [
+        ("1/3", 4, "0.3333"),
+        ("2/3", 4, "0.6667"),
+        ("1/8", 6, "0.125"),
+        ("0", 6, "0"),
+        ("-5/2", 6, "-2.5"),
+        ("1000000", 3, "1000000"),
+        ("123456789", 4, "123500000"),
+        ("sqrt(2)", 30, "1.41421356237309504880168872421"),
+        ("e^(-40)", 5, "4.2484e-18"),
+        ("10^20 + 1/3", 25, "100000000000000000000.3333"),
+        ("999999.5", 6, "1000000"),
+        ("pi - 3.14159265358979", 3, "3.24e-15"),
+        ("inf", 6, "∞"),
+    ],
+)
+def test_decimals(text, digits, expected):
+    assert decimals(parse(text), digits) == expected
+
+
+@given(st.fractions(), st.integers(1, 40))
+def test_decimals_of_rationals_are_within_half_a_unit(q, digits):
+    shown = Fraction(decimals(rational(fmpq(q.numerator, q.denominator)), digits))
+    if q == 0:
+        assert shown == 0
+    else:
+        unit = Fraction(10) ** (math.floor(mpmath.log10(abs(mpmath.mpf(q.numerator)) / q.denominator)) + 1 - digits)
+        assert abs(shown - q) <= unit
+
+
+@given(st.fractions())
+def test_floats_of_rationals_are_the_nearest(q):
+    assert to_float(rational(fmpq(q.numerator, q.denominator))) == q.numerator / q.denominator
+
+
+@given(st.integers(1, 10**6), st.integers(1, 10**6))
+def test_floats_of_roots_are_the_nearest(p, q):
+    found = to_float(parse(f"sqrt({p}/{q})"))
+    with mpmath.workprec(200):
+        assert found == float(mpmath.sqrt(mpmath.mpf(p) / q))
+
+
+def test_cancellation_is_seen_through():
+    # e^(10^-30) − 1 = 10^-30 + …: hundreds of bits cancel, the digits are right all the same.
+    assert decimals(parse("e^(10^(-30)) - 1"), 5) == "1.0000e-30"
+    assert sign(parse("e^(10^(-300)) - 1 - 10^(-300)")) == 1
+
+
+def test_extremes_as_floats():
+    assert to_float(parse("e^1000")) == math.inf
+    assert to_float(parse("-e^1000")) == -math.inf
+    assert to_float(parse("e^(-1000)")) == 0.0
+    assert to_float(parse("e^(-740)")) == math.exp(-740)
