@@ -216,7 +216,6 @@ def power(v: Value, r: Any) -> Value:
         return _rational_power(v.args[0], r) if _fits(v.args[0], r) else _power_product({v: r})
     c, u = split(v)
     if isinstance(r, int):
-        c, u = _monic(c, u) if r > 0 else (c, u)
         if not _fits(c, r):
             return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
@@ -252,16 +251,6 @@ def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
 def _odd_root(k: Rational) -> bool:
     """Whether b^k is real only for b ≥ 0 (k a proper fraction), so that (b^k)^r = b^{kr} loses no sign."""
     return not isinstance(k, int)
-
-
-def _monic(c: Rational, u: Value) -> tuple[Rational, Value]:
-    """c·(p w + q) = c p·(w + q/p) for a letter w, so that a square of it reads as a vertex: 8(w − 1/2)²."""
-    if u.kind == "add" and len(u.args) == 2 and u.size <= LARGE:
-        linear = [(k, t) for k, t in u.args if t.kind == "letter"]
-        if len(linear) == 1 and any(t is values.ONE for _, t in u.args):
-            p = linear[0][0]
-            return whole(c * fmpq(p)), scale(u, 1 / fmpq(p))
-    return c, u
 
 
 def _rational_power(q: Rational, r: Rational) -> Value:

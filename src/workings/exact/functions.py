@@ -23,6 +23,7 @@ class Function:
     at_zero: Value | None = None
     parity: int = 0
     sympy: str | None = None
+    takes: int = 1
 
 
 def _gamma_logarithm(x: arb) -> arb:
@@ -63,14 +64,14 @@ FUNCTIONS: dict[str, Function] = {
     "airy_ai": Function(arb.airy_ai, sympy="airyai"),
     "abs": Function(abs, ZERO, 1, sympy="Abs"),
     # of two values
-    "pow": Function(lambda b, x: b**x, sympy="Pow"),
-    "atan2": Function(arb.atan2),
-    "zeta": Function(_zeta),
-    "bessel_j": Function(lambda n, x: x.bessel_j(n), sympy="besselj"),
-    "bessel_y": Function(lambda n, x: x.bessel_y(n), sympy="bessely"),
-    "bessel_i": Function(lambda n, x: x.bessel_i(n), sympy="besseli"),
-    "bessel_k": Function(lambda n, x: x.bessel_k(n), sympy="besselk"),
-    "gamma_lower": Function(lambda s, x: x.gamma_lower(s, 1)),
+    "pow": Function(lambda b, x: b**x, sympy="Pow", takes=2),
+    "atan2": Function(arb.atan2, takes=2),
+    "zeta": Function(_zeta, takes=2),
+    "bessel_j": Function(lambda n, x: x.bessel_j(n), sympy="besselj", takes=2),
+    "bessel_y": Function(lambda n, x: x.bessel_y(n), sympy="bessely", takes=2),
+    "bessel_i": Function(lambda n, x: x.bessel_i(n), sympy="besseli", takes=2),
+    "bessel_k": Function(lambda n, x: x.bessel_k(n), sympy="besselk", takes=2),
+    "gamma_lower": Function(lambda s, x: x.gamma_lower(s, 1), takes=2),
 }
 
 

@@ -16,11 +16,12 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.errors import ParseError
+from workings.errors import DomainError, ParseError
 from workings.exact import algebra
 from workings.exact.arena import ARENA, payload_of
 from workings.exact.assume import Assumption
 from workings.exact.functions import FUNCTIONS, build
+from workings.exact.roots import root_of
 from workings.exact.tensor import ExactTensor, Ledger
 from workings.exact.value import (
     ONE,
@@ -164,6 +165,8 @@ def _read(row: list[Any], made: list[Value], samples: dict[str, str]) -> Value:
         return out
     if kind == "dot":
         return algebra.dot(tuple(at(i) for i in rest[0]), tuple(at(i) for i in rest[1]))
-    if kind in FUNCTIONS:
+    if kind == "root_of":
+        return root_of(*[at(i) for i in rest])
+    if kind in FUNCTIONS and len(rest) == FUNCTIONS[kind].takes:
         return build(kind, *[at(i) for i in rest])
-    raise ValueError(f"unknown kind {kind!r}")
+    raise ValueError(f"no node of kind {kind!r} with {len(rest)} parts")

@@ -70,8 +70,8 @@ def has_same_storage_numel(x: Any, y: Any) -> bool:
 def set_data(x: Any, new: Any) -> None:
     """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
     with torch._C.DisableTorchFunctionSubclass():
-        torch.Tensor.data.__set__(x, new)
+        torch.Tensor.data.__set__(x, new)  # type: ignore[attr-defined]
     x.payload, x.ledger = new.payload, new.ledger
 
 
-OVERRIDES[torch.Tensor.data.__set__] = set_data
+OVERRIDES[torch.Tensor.data.__set__] = set_data  # type: ignore[attr-defined]

@@ -137,7 +137,6 @@ DOMAINS = {
     "lgamma": _NO_POLE,
     "digamma": _NO_POLE,
 }
-OF_TWO = {"pow", "atan2", "zeta", "bessel_j", "bessel_y", "bessel_i", "bessel_k", "gamma_lower"}
 OWN: dict[str, Callable[..., Value]] = {
     "sqrt": square_root,
     "exp": exponential,
@@ -153,7 +152,7 @@ NAMES = sorted({*FUNCTIONS, *OWN, *OTHER_NAMES})
 def call(name: str, arguments: Sequence[Value]) -> Value:
     """The function of this name."""
     row = OTHER_NAMES.get(name, name)
-    count = len(arguments) if row == "root_of" else 2 if row in OF_TWO else 1
+    count = len(arguments) if row == "root_of" else FUNCTIONS[row].takes if row in FUNCTIONS else 1
     if len(arguments) != count:
         raise DomainError(f"{name} takes {count} argument{'s' * (count > 1)}, found {len(arguments)}.")
     _finite(*arguments)

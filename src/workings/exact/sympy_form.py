@@ -51,6 +51,8 @@ def _one(v: Value, done: dict[Value, Any]) -> Any:
         return sympy.Add(*[done[x] * done[y] for x, y in zip(*args, strict=True)])
     if v.special:
         return {"inf": sympy.oo, "-inf": -sympy.oo, "nan": sympy.nan}[kind]
+    if kind == "gamma_lower":  # the regularised one
+        return sympy.lowergamma(*[done[a] for a in args]) / sympy.gamma(done[args[0]])
     if kind == "root_of":
         polynomial = sympy.Poly([done[a] for a in reversed(args[1:])], sympy.Dummy("x"))
         return sympy.CRootOf(polynomial, int(done[args[0]]))

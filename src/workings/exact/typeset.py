@@ -61,8 +61,11 @@ def lay_out(v: Value, decimals: bool = True) -> Layout:
 
 
 def _power(page: Page, base: Value, r: Rational) -> Layout:
-    """base^r for r > 0, with |b| for √(b²)."""
+    """base^r for r > 0, with |b| for √(b²) and (w − 1/2)² for a multiple of (2w − 1)²."""
     inside = page.layouts[base]
+    p = _leading(base, r)
+    if p != 1:
+        inside = _lay_sum(page, [_term(fmpq(c) / p, t) for c, t in base.args])
     if base.kind == "mul" and len(base.args) == 1 and base.args[0][1] == 2 and fmpq(r).q == 2:
         inside, r = Layout("call", (page.layouts[base.args[0][0]],), "abs"), 2 * r
     if r == 1:
@@ -81,8 +84,20 @@ def _in_order(page: Page, factors: list[tuple[Value, Rational]]) -> list[Layout]
     return [x for _, x in sorted(ranked, key=lambda item: (item[0], item[1].key))]
 
 
+def _leading(base: Value, r: Rational) -> Rational:
+    """p of a square (p w + q)² that is shown as p² (w + q/p)², so that it reads as a vertex: 8(w − 1/2)²."""
+    if base.kind == "add" and len(base.args) == 2 and type(r) is int and r > 1:
+        linear = [c for c, t in base.args if t.kind == "letter"]
+        if len(linear) == 1 and linear[0] > 0 and any(t is ONE for _, t in base.args):
+            return linear[0]
+    return 1
+
+
 def _lay_product(page: Page, term: Term) -> Layout:
     """c·Π bᵢ^rᵢ for c > 0 as a fraction: roots of numbers merged, negative exponents under the bar."""
+    coefficient = fmpq(term.coefficient)
+    for base, r in term.factors:
+        coefficient = coefficient * fmpq(_leading(base, r)) ** int(r) if _leading(base, r) != 1 else coefficient
     numbers: dict[Rational, int] = {}
     roots: tuple[list[Layout], list[Layout]] = [], []
     others: tuple[list[tuple[Value, Rational]], list[tuple[Value, Rational]]] = [], []
@@ -94,7 +109,7 @@ def _lay_product(page: Page, term: Term) -> Layout:
             roots[below].append(page.layouts[base])
         else:
             others[below].append((base, -r if below else r))
-    c = surd(fmpq(term.coefficient), numbers.pop(HALF, 1), page.decimals, plain=not any(roots))
+    c = surd(coefficient, numbers.pop(HALF, 1), page.decimals, plain=not any(roots))
     for side, radicand in zip(roots, c.radicands, strict=True):
         side.sort(key=lambda x: x.key)
         side[:0] = [number(radicand, c.decimals)] if radicand != 1 else []
