@@ -1,8 +1,9 @@
 """PyTorch's own operator database (OpInfo) on exact tensors, forward and backward.
 
-Protocol: sample inputs are snapped to multiples of 1/16, so that they are exact; samples of at most 64 elements, at most 30 an entry
-(entries whose samples are all larger: 2,000 elements, 6 samples). The same call runs in float64 and on exact tensors; results
-must agree to 1e-7 and gradients to 1e-6. An entry passes when all its samples do. Random operations are not counted, nor
+Protocol: sample inputs are snapped to multiples of 1/16, so that they are exact; samples of at most 64 elements,
+at most 30 an entry (entries whose samples are all larger: 2,000 elements, 6 samples). The same call runs in float64
+and on exact tensors; results must agree to 1e-7 and gradients to 1e-6. An entry passes when all its samples do. Random
+operations are not counted, nor
 entries without a real floating-point sample.
 """
 
@@ -161,7 +162,9 @@ def _worth_running(op: Any, sample: Any, tensors: list[torch.Tensor], size: int)
     if any(t.is_complex() or t.layout != torch.strided for t in tensors):
         raise Skip("complex or sparse")
     attention = op.name == "nn.functional.multi_head_attention_forward"
-    dropout = attention and sample.kwargs.get("training", True) and any(a in (0.5, 0.2) for a in sample.args if type(a) is float)
+    dropout = (
+        attention and sample.kwargs.get("training", True) and any(a in (0.5, 0.2) for a in sample.args if type(a) is float)
+    )
     if sample.kwargs.get("dropout_p") or dropout:
         raise Skip("random")
 

@@ -110,6 +110,7 @@ def from_json(text: str) -> ExactTensor:
         AttributeError,
         ArithmeticError,
         RuntimeError,
+        DomainError,
     ) as reason:
         shown = text if len(text) <= 60 else text[:60] + "…"
         raise ParseError(f"This is not the JSON of an exact tensor ({reason}).", shown, 0) from None

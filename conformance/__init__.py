@@ -1,0 +1,1 @@
+"""Conformance: PyTorch programs run in float64 and on exact tensors, and compared."""
