@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workings import exact as exact
+    from workings import show as show
+    from workings import trace as trace
     from workings.errors import WorkingsError as WorkingsError
     from workings.exact import ExactTensor as ExactTensor
 
 __version__ = "0.1.0"
-__all__ = ["ExactTensor", "WorkingsError", "__version__", "exact"]
+__all__ = ["ExactTensor", "WorkingsError", "__version__", "exact", "show", "trace"]
 
-_MODULES = frozenset({"exact"})
+_MODULES = frozenset({"exact", "show", "trace"})
 _NAMES = {"ExactTensor": "workings.exact", "WorkingsError": "workings.errors"}
 
 

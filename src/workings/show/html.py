@@ -1,0 +1,262 @@
+"""A trace as one self-contained page: MathML, inline SVG, folding; no network, no fonts, no frameworks.
+
+Each step is a row: name = formula = the values put in = result, then its shape, its source line and its place; what happened inside
+it is folded below it. The page forbids itself every request and every script but its own (its Content-Security-Policy), and all
+text of the trace passes through `markup.escaped`.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from dataclasses import dataclass, field
+from importlib.resources import files
+from pathlib import PurePath
+from typing import Any
+
+from workings.show import mathml
+from workings.show.html_value import Place, facts, is_large, shown, short_repr, term
+from workings.show.markup import element, escaped
+from workings.show.mathml import Term, operator
+from workings.show.mathml_formula import formula
+from workings.show.options import Options
+from workings.trace.formula import Code, Formula, Leaf, Number, leaves
+from workings.trace.record import Trace
+from workings.trace.step import Step
+
+PAGE_CELLS = 120_000
+"""Cells of all heatmaps of a page together: many large tensors get coarser pictures."""
+UNFOLDED = 12
+"""Heatmaps that are unfolded from the start, when there are no more of them."""
+SMALL = {"short": 16, "long": 64}
+"""Entries of an operand that are put into the formula."""
+NESTED = 60
+"""Levels of steps inside steps; browsers draw no more than about 500 nested elements."""
+
+HEADED = frozenset("call module loop turn branch expansion folded error".split())
+"""Kinds whose name is a heading in the author's words, not a letter of a formula."""
+BADGES = {"assign": "", "expression": "", "operation": "", "input": "input", "root": ""}
+
+
+def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
+    """The page.
+
+    >>> from workings.trace.step import Step
+    >>> page = html(Trace(Step("root", children=[Step("assign", "<script>", result=2)])), Options())
+    >>> "<mtext>&lt;script&gt;</mtext>" in page, "http" in page
+    (True, False)
+    """
+    options = options or Options()
+    page = _Page.of(trace, options)
+    steps = _list(trace.root.children, page, 0)
+    heading = title or trace.root.name or "Workings"
+    head = element("header", element("h1", escaped(heading)) + _findings(trace, page) + _buttons(trace))
+    return _document(heading, element("main", head + steps, class_="workings"))
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What the rows of a page share."""
+
+    place: Place
+    options: Options
+    numbers: dict[int, int] = field(default_factory=dict)
+    first_bad: Step | None = None
+    error: BaseException | None = None
+
+    @staticmethod
+    def of(trace: Trace, options: Options) -> _Page:
+        large = sum(is_large(step.result, options) for step in trace.root.walk())
+        cells = min(4096, max(64, PAGE_CELLS // max(1, large)))
+        numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
+        return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error)
+
+    def anchor(self, step: Step) -> str:
+        return f"step-{self.numbers.get(id(step), 0)}"
+
+
+def _document(title: str, body: str) -> str:
+    style, script = _asset("page.css"), _asset("page.js")
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    head = (
+        '<meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark">'
+        f"<title>{escaped(title)}</title><style>{style}</style>"
+    )
+    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body class="workings-page">{body}<script>{script}</script></body></html>\n'
+
+
+def _asset(name: str) -> str:
+    return (files("workings.show") / "assets" / name).read_text(encoding="utf-8")
+
+
+# ------------------------------------------------------------------------------------------------- the top
+
+
+def _findings(trace: Trace, page: _Page) -> str:
+    """What to know before reading: whether it agrees with the plain run, the first NaN, the error, the notes."""
+    parts = [element("p", escaped(trace.agreement), class_="agreement")] if trace.agreement else []
+    if trace.error is not None:
+        failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
+        said = f"{type(trace.error).__name__}: {trace.error}"
+        parts.append(element("p", f"Stopped by an error{_link(failed, page)}: {escaped(said)}", class_="failure"))
+    if trace.first_bad is not None:
+        parts.append(element("p", f"First NaN or infinity{_link(trace.first_bad, page)}", class_="failure"))
+    parts += [element("p", escaped(note), class_="note") for note in [trace.root.note, *trace.notes] if note]
+    return "".join(parts)
+
+
+def _link(step: Step | None, page: _Page) -> str:
+    if step is None:
+        return ""
+    said = step.name or step.source or step.kind
+    where = f" ({_where(step)})" if step.where else ""
+    return f' in <a href="#{page.anchor(step)}">{escaped(said)}</a>{where}'
+
+
+def _buttons(trace: Trace) -> str:
+    if not any(step.children for step in trace.root.children):
+        return ""
+    return '<p class="tools"><button type="button" data-open="1">Unfold all</button> <button type="button">Fold all</button></p>'
+
+
+# ------------------------------------------------------------------------------------------------- the rows
+
+
+def _list(steps: list[Step], page: _Page, level: int) -> str:
+    rows = [_row(step, page, level) for step in steps if _wanted(step, page.options)]
+    return element("ol", "".join(rows), class_="steps") if rows else ""
+
+
+def _wanted(step: Step, options: Options) -> bool:
+    """By name: `hide` leaves a step out with all inside it, `only` keeps the named ones and what leads to them."""
+    names = {step.name, step.address, step.name.removeprefix("self.")} - {""}
+    if names & options.hide:
+        return False
+    if not options.only or names & options.only or step.kind == "error":
+        return True
+    return any(_wanted(child, options) for child in step.children)
+
+
+def _row(step: Step, page: _Page, level: int) -> str:
+    classes = f"step {step.kind}" + (" bad" if step is page.first_bad else "")
+    gradients = [child for child in step.children if child.kind == "gradient"]
+    inside = [child for child in step.children if child.kind != "gradient"]
+    body = _line(step, page) + _below(step, page)
+    if step.kind == "turn" and inside and level < NESTED:
+        body = _turn(step, body, page, level)
+    elif level < NESTED:
+        body += _list(gradients, page, level + 1).replace('class="steps"', 'class="steps gradients"', 1) + _fold(inside, page, level)
+    elif step.children:
+        body += element("p", f"{sum(1 for _ in step.walk()) - 1:,} steps nested deeper are not shown.", class_="note")
+    return element("li", body, class_=classes, id=page.anchor(step))
+
+
+def _turn(step: Step, line: str, page: _Page, level: int) -> str:
+    """A turn of a loop folds under its own line."""
+    inside = _list(step.children, page, level + 1)
+    return f'<details class="inside"{_open(page, level)}><summary>{line}</summary>{inside}</details>'
+
+
+def _open(page: _Page, level: int) -> str:
+    return " open" if level + 1 < page.options.depth else ""
+
+
+def _fold(steps: list[Step], page: _Page, level: int) -> str:
+    inside = _list(steps, page, level + 1)
+    if not inside:
+        return ""
+    word = "turn" if all(step.kind in ("turn", "folded") for step in steps) else "step"
+    count = f"{len(steps)} {word}{'s' if len(steps) > 1 else ''}"
+    return f'<details class="inside"{_open(page, level)}><summary>{count} inside</summary>{inside}</details>'
+
+
+def _line(step: Step, page: _Page) -> str:
+    badge = BADGES.get(step.kind, step.kind)
+    parts = [element("span", badge, class_="badge")] if badge else []
+    if step.kind in HEADED:
+        parts.append(element("code", escaped(step.name), class_="name") if step.name else "")
+    parts += _equation(step, page)
+    return element("div", "".join(parts), class_="line")
+
+
+def _equation(step: Step, page: _Page) -> list[str]:
+    """name = formula, = the values put in, = result: pieces that wrap on a narrow page."""
+    name = [] if step.kind in HEADED or not step.name else [mathml.name(step.name)]
+    parts: list[str] = []
+    if step.formula is not None:
+        written = _formula(step.formula, step)
+        parts.append(_piece([*name, operator("="), written.markup] if name else [written.markup]))
+        values = _substituted(step, page.options)
+        parts += [_piece([operator("="), values])] if values and values != written.markup else []
+    elif name:
+        parts.append(_piece(name))
+    if _has_result(step):
+        parts.append(shown(step.result, page.place, step.name))
+    return parts
+
+
+def _piece(markup: list[str]) -> str:
+    return element("span", mathml.math(*markup), class_="piece")
+
+
+def _has_result(step: Step) -> bool:
+    if step.kind in ("error", "loop", "turn", "branch", "folded"):
+        return False
+    return step.result is not None or step.formula is not None
+
+
+def _formula(f: Formula, step: Step) -> Term:
+    """The formula in the author's names, where numbers are known to be numbers; nested too deeply, its source."""
+    try:
+        return formula(f, lambda text: Term(mathml.name(text), scalar=_is_scalar(step.operands.get(text))))
+    except RecursionError:
+        return formula(Code(step.source))
+
+
+def _is_scalar(x: Any) -> bool:
+    return isinstance(x, (int, float)) or getattr(x, "ndim", None) == 0
+
+
+def _substituted(step: Step, options: Options) -> str:
+    """The formula with small operands in place of their names; nothing where that says no more than the result."""
+    f, most = step.formula, SMALL.get(options.substitution, 0)
+    if f is None or isinstance(f, (Leaf, Number, Code)) or not most:
+        return ""
+    values = {text: term(step.operands[text], options, most) for text in leaves(f) if text in step.operands}
+    known = {text: value for text, value in values.items() if value is not None}
+    if not known or (options.substitution == "short" and len(known) < len(values)):
+        return ""
+    try:
+        return formula(f, lambda text: known.get(text) or Term(mathml.name(text))).markup
+    except RecursionError:
+        return ""
+
+
+def _where(step: Step) -> str:
+    return "" if step.where is None else escaped(f"{PurePath(step.where.file).name}:{step.where.line}")
+
+
+def _below(step: Step, page: _Page) -> str:
+    """Shape, source and place; then the remark; for a failed statement its operands."""
+    source = "" if step.source.rstrip(":") == step.name else step.source
+    parts = [facts(step.result), element("code", escaped(source), class_="source") if source else ""]
+    parts += [element("span", _where(step), class_="where") if step.where else ""]
+    below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""
+    if step.kind == "error":
+        return below + _explained(step, page)
+    return below + (element("p", escaped(step.note), class_="note") if step.note else "")
+
+
+def _explained(step: Step, page: _Page) -> str:
+    """Why the statement failed, with what it was given."""
+    said = step.note or (str(page.error) if page.error else "")
+    rows = [
+        element("tr", element("th", element("code", escaped(text)), scope="row") + element("td", facts(x) or element("code", escaped(short_repr(x)))))
+        for text, x in step.operands.items()
+    ]
+    table = element("table", "".join(rows), class_="operands") if rows else ""
+    return element("p", escaped(said), class_="explanation") * bool(said) + table

@@ -1,0 +1,206 @@
+"""Values on a page, by size: an exact matrix with its decimals, a matrix of decimals, one line with a heatmap.
+
+`term` writes a value inside a formula, or says that it is too large for that; `shown` writes it where there is room.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import reprlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workings.errors import WorkingsError
+from workings.exact import ExactTensor
+from workings.exact.ball import decimals
+from workings.show import mathml
+from workings.show.decimals import decimal
+from workings.show.heatmap import svg
+from workings.show.markup import element, escaped
+from workings.show.mathml import Term, number, operator
+from workings.show.options import Options
+from workings.show.sparkline import Summary, summary
+
+LONGEST = 200
+"""Characters of a `repr`."""
+MOST_ITEMS = 8
+"""Items of a tuple or list that are shown one by one."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a value may be shown where it stands: cells of its heatmap, and whether the heatmap is unfolded."""
+
+    options: Options
+    cells: int = 4096
+    unfolded: bool = True
+
+
+# ------------------------------------------------------------------------------------------- in a formula
+
+
+def term(x: Any, options: Options, most: int | None = None) -> Term | None:
+    """A number or a tensor of at most `most` entries as a term of a formula; None for anything else."""
+    most = options.most if most is None else most
+    if isinstance(x, Tensor):
+        fits = 0 < x.numel() <= most and _printable(x)
+        return _tensor(x, _cell_of(x, options)) if fits else None
+    if isinstance(x, (bool, str)) or x is None:
+        return Term(mathml.words(repr(x)), scalar=True) if len(repr(x)) <= 24 else None
+    if isinstance(x, numbers.Number):
+        return number(decimal(x, options.digits))
+    return None
+
+
+def _printable(x: Tensor) -> bool:
+    return x.layout == torch.strided and not x.is_meta and not x.is_quantized
+
+
+def _cell_of(x: Tensor, options: Options) -> Callable[[Any], Term]:
+    if isinstance(x, ExactTensor):
+        return mathml.value if options.exact else lambda v: _decimal_value(v, options.digits)
+    return lambda v: number(decimal(v, options.digits))
+
+
+def _decimal_value(v: Any, digits: int) -> Term:
+    try:
+        return mathml.value(v) if v.free else number(decimals(v, digits))
+    except WorkingsError:
+        return mathml.value(v)
+
+
+def _tensor(x: Tensor, cell: Callable[[Any], Term]) -> Term:
+    """A number, a row, a matrix; with more axes a column of matrices."""
+    nested = x.nested(cell) if isinstance(x, ExactTensor) else _mapped(x.detach().tolist(), cell)
+    return nested if x.dim() == 0 else Term(_matrix(nested, x.dim()))
+
+
+def _mapped(nested: Any, cell: Callable[[Any], Term]) -> Any:
+    return [_mapped(part, cell) for part in nested] if isinstance(nested, list) else cell(nested)
+
+
+def _matrix(nested: Any, dim: int) -> str:
+    if dim == 1:
+        return mathml.matrix([[cell.markup for cell in nested]])
+    if dim == 2:
+        return mathml.matrix([[cell.markup for cell in cells] for cells in nested])
+    return mathml.matrix([[_matrix(part, dim - 1)] for part in nested])
+
+
+# --------------------------------------------------------------------------------------- where there is room
+
+
+def shown(x: Any, place: Place, name: str = "") -> str:
+    """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap."""
+    written = term(x, place.options)
+    if written is not None:
+        return "".join(_piece(sign, markup) for sign, markup in _signed(x, written, place.options))
+    if isinstance(x, Tensor):
+        return _large(x, place, name)
+    if isinstance(x, (tuple, list, dict)) and 0 < len(x) <= MOST_ITEMS and any(isinstance(v, Tensor) for v in _items(x)):
+        return _several(x, place)
+    return element("span", f"= {element('code', escaped(short_repr(x)))}", class_="piece")
+
+
+def _piece(sign: str, markup: str) -> str:
+    return element("span", mathml.math(operator(sign), markup), class_="piece")
+
+
+def _signed(x: Any, written: Term, options: Options) -> Iterator[tuple[str, str]]:
+    """The exact values after =, their decimals after ≈ where they say more; rounded numbers after ≈ only."""
+    if not isinstance(x, ExactTensor):
+        yield "=", written.markup
+    elif not options.exact:
+        yield ("=" if _whole(x) or x.free_symbols else "≈"), written.markup
+    else:
+        yield "=", written.markup
+        if not _whole(x) and not x.free_symbols:
+            yield "≈", _tensor(x, lambda v: _decimal_value(v, options.digits)).markup
+
+
+def _whole(x: ExactTensor) -> bool:
+    return all(type(v.rational) is int or v.special for v in x.elements())
+
+
+def _large(x: Tensor, place: Place, name: str) -> str:
+    """One line, and a picture to unfold."""
+    try:
+        plain = x.float64() if isinstance(x, ExactTensor) else x.detach()
+        line = _line(summary(plain), place.options.digits)
+        picture = svg(plain, title=name, most=place.cells)
+    except (WorkingsError, RuntimeError, NotImplementedError, TypeError, IndexError):
+        said = "formulas in " + ", ".join(sorted(x.free_symbols)) if isinstance(x, ExactTensor) else "values not shown"
+        return element("span", f"= {facts(x)}, {escaped(said)}", class_="piece")
+    unfolded = " open" if place.unfolded else ""
+    return f'<details class="picture"{unfolded}><summary>{line}</summary>{picture}</details>'
+
+
+def _line(s: Summary, digits: int) -> str:
+    """−3.241 … 3.87  ▁▂▄█▄▂▁  μ = 0.0123  σ = 0.998  2 NaN"""
+    count = math.prod(s.shape)
+    if s.true is not None:
+        return f"{s.true:,} of {count:,} true"
+    if not count:
+        return "empty"
+    bad = [f"{n:,} {word}" for n, word in ((s.nan, "NaN"), (s.inf, "∞")) if n]
+    numbers = [f"{decimal(s.low, digits)} … {decimal(s.high, digits)}"]
+    numbers += [f'<span class="spark" aria-hidden="true">{s.spark}</span>'] if s.spark else []
+    numbers += [f"μ = {decimal(s.mean, digits)}", f"σ = {decimal(s.deviation, digits)}"]
+    return " ".join(f'<span class="stat">{part}</span>' for part in numbers) + "".join(f' <b class="nan">{b}</b>' for b in bad)
+
+
+def _items(x: Any) -> list[Any]:
+    return list(x.values()) if isinstance(x, dict) else list(x)
+
+
+def _several(x: Any, place: Place) -> str:
+    keys = list(x) if isinstance(x, dict) else range(len(x))
+    rows = [
+        element("li", f"{element('code', escaped(f'[{key!r}]'))} {shown(v, place)} {facts(v)}")
+        for key, v in zip(keys, _items(x), strict=True)
+    ]
+    return element("ul", "".join(rows), class_="several")
+
+
+def facts(x: Any) -> str:
+    """The shape and the dtype of a tensor: 2×2 exact, 64×64 float32."""
+    if not isinstance(x, Tensor):
+        return ""
+    shape = "×".join(map(str, x.shape)) or "scalar"
+    dtype = "exact" if isinstance(x, ExactTensor) else str(x.dtype).removeprefix("torch.")
+    return f'<span class="shape">{shape}</span> <span class="dtype">{dtype}</span>'
+
+
+class _Short(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxstring = self.maxother = LONGEST
+        self.maxlevel = 3
+
+    def repr_instance(self, x: Any, level: int) -> str:
+        """The author's own `repr`; of a tensor its shape, and one that fails is said to."""
+        if isinstance(x, Tensor):
+            return f"tensor {'×'.join(map(str, x.shape)) or 'scalar'}"
+        try:
+            return repr(x)
+        except Exception:
+            return f"<{type(x).__name__}, its repr fails>"
+
+
+def short_repr(x: Any) -> str:
+    """At most one line of a `repr`; of a tensor inside, its shape."""
+    try:
+        said = " ".join(_Short().repr(x).split())
+    except Exception:
+        return f"<{type(x).__name__}, its repr fails>"
+    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+
+
+def is_large(x: Any, options: Options) -> bool:
+    """Whether a value is shown with a heatmap."""
+    return isinstance(x, Tensor) and x.numel() > options.most

@@ -1,0 +1,235 @@
+"""Formulas in MathML: Q Kᵀ over √d, softmax, Σ with its axis under it.
+
+`RULES` has a row for each operation of `trace/formula.py`. A row gets the operands, already written, and the options, and returns
+a term. Right: a row that asks `bracketed` for what its place needs. Wrong: a row that looks into markup. An operation without a row
+is written as a call of its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workings.exact.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
+from workings.show.markup import element, escaped
+from workings.show.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
+
+OR, AND, NOT, RELATION = range(SUM - 4, SUM)
+"""Logic and relations hold together less than sums."""
+
+Rule = Callable[[list[Term], Mapping[str, Any]], Term]
+
+
+def formula(f: Formula, leaf: Callable[[str], Term] = lambda text: Term(name(text))) -> Term:
+    """The formula; `leaf` writes what was read: its name, or the value it had."""
+    return WRITERS[type(f)](f, leaf)
+
+
+def _apply(f: Apply, leaf: Callable[[str], Term]) -> Term:
+    parts = f.args[0].items if f.args and isinstance(f.args[0], Sequence) and f.op in ("cat", "stack") else f.args
+    terms = [formula(part, leaf) for part in parts]
+    term = RULES.get(f.op, _function(f.op))(terms, dict(f.options))
+    return term._replace(scalar=term.scalar or (f.op in ELEMENTWISE and all(part.scalar for part in terms)))
+
+
+def _call(f: Call, leaf: Callable[[str], Term]) -> Term:
+    options = [row(words(str(key)), operator("="), _option(given)) for key, given in f.options]
+    arguments = [*[formula(part, leaf).markup for part in f.args], *options]
+    return Term(row(name(f.name), fenced(commas(arguments))))
+
+
+def _option(given: Any) -> str:
+    return number(repr(given)).markup if type(given) in (int, float) else words(str(given))
+
+
+def _number(f: Number, leaf: Callable[[str], Term]) -> Term:
+    return number(repr(f.value)) if type(f.value) in (int, float) else Term(words(str(f.value)), ATOM, True)
+
+
+WRITERS: dict[type[Any], Callable[[Any, Callable[[str], Term]], Term]] = {
+    Leaf: lambda f, leaf: leaf(f.text),
+    Number: _number,
+    Apply: _apply,
+    Call: _call,
+    Sequence: lambda f, leaf: Term(fenced(commas([formula(part, leaf).markup for part in f.items]))),
+    Code: lambda f, leaf: Term(element("mtext", escaped(f.text), class_="code")),
+}
+
+
+# --------------------------------------------------------------------------------------------- operations
+
+
+def _between(sign: str, level: int, right: int | None = None) -> Rule:
+    """a ∘ b; the right operand may need to hold together more tightly, as in a − (b + c) and a + (−b)."""
+    place = level if right is None else right
+    return lambda x, o: Term(row(bracketed(x[0], level), operator(sign), bracketed(x[1], place)), level)
+
+
+def _function(word: str) -> Rule:
+    """word(a, b), with the axis below it when it is not the last one."""
+    return lambda x, o: Term(row(_below(element("mi", escaped(word)), o), fenced(commas([part.markup for part in x]))))
+
+
+def _below(markup: str, options: Mapping[str, Any], last: bool = False) -> str:
+    dim = options.get("dim")
+    if dim is None or (dim == -1 and not last):
+        return markup
+    return f"<munder>{markup}{words(f'dim {dim}')}</munder>"
+
+
+def _over(sign: str) -> Rule:
+    """Σ a, with its axis below the sign; without an axis it is one number."""
+    mark = operator(sign) if len(sign) == 1 else element("mi", sign)
+
+    def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
+        inside = THIN + bracketed(x[0], PRODUCT) if len(sign) == 1 else fenced(x[0].markup)
+        return Term(row(_below(mark, o, last=True), inside), LOOSE if len(sign) == 1 else ATOM, o.get("dim") is None)
+
+    return rule
+
+
+def _minus(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(row("<mo>−</mo>", bracketed(x[0], LOOSE)), SUM)
+
+
+def _product(x: list[Term], o: Mapping[str, Any]) -> Term:
+    """2a and a·b of numbers, a ⊙ b of tensors."""
+    sign = TIMES if x[0].scalar or x[1].scalar else "<mo>⊙</mo>"
+    return Term(row(bracketed(x[0], LOOSE), sign, bracketed(x[1], PRODUCT)), PRODUCT)
+
+
+def _matmul(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(row(bracketed(x[0], PRODUCT), THIN, bracketed(x[1], PRODUCT)), PRODUCT)
+
+
+def _fraction(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<mfrac>{row(x[0].markup)}{row(x[1].markup)}</mfrac>", LOOSE)
+
+
+def _power(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<msup>{bracketed(x[0], ATOM)}{x[1].markup}</msup>", TIGHT)
+
+
+def _raised(exponent: str) -> Rule:
+    return lambda x, o: Term(f"<msup>{bracketed(x[0], ATOM)}{exponent}</msup>", TIGHT)
+
+
+def _root(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<msqrt>{x[0].markup}</msqrt>", TIGHT)
+
+
+def _exp(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<msup><mi>e</mi>{x[0].markup}</msup>", TIGHT)
+
+
+def _indexed(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<msub>{bracketed(x[0], ATOM)}{words(str(o.get('text', '')))}</msub>", ATOM)
+
+
+def _reshape(x: list[Term], o: Mapping[str, Any]) -> Term:
+    """a.view(2, 3): a method follows its operand, a function is shown as it is written."""
+    text = str(o.get("text", "reshape()"))
+    follows = text.partition("(")[0].isidentifier()
+    return Term(row(bracketed(x[0], ATOM), words("." + text)) if follows else words(text))
+
+
+def _cases(*lines: tuple[str, str, str]) -> Term:
+    table = "".join(f"<mtr><mtd>{what}</mtd><mtd>{words(word)}{when}</mtd></mtr>" for what, word, when in lines)
+    return Term(row('<mo fence="true">{</mo>', f'<mtable class="cases">{table}</mtable>'), SUM)
+
+
+def _where(x: list[Term], o: Mapping[str, Any]) -> Term:
+    if len(x) < 3:
+        return _function("where")(x, o)
+    return _cases((x[1].markup, "where ", x[0].markup), (x[2].markup, "elsewhere", ""))
+
+
+def _masked_fill(x: list[Term], o: Mapping[str, Any]) -> Term:
+    if len(x) < 3:
+        return _function("masked_fill")(x, o)
+    return _cases((x[2].markup, "where ", x[1].markup), (x[0].markup, "elsewhere", ""))
+
+
+def _linear(x: list[Term], o: Mapping[str, Any]) -> Term:
+    if len(x) < 2:
+        return _function("linear")(x, o)
+    product = _matmul([x[0], TRANSPOSE([x[1]], o)], o)
+    return product if len(x) < 3 else RULES["add"]([product, x[2]], o)
+
+
+def _attention(x: list[Term], o: Mapping[str, Any]) -> Term:
+    """softmax(Q Kᵀ/√d) V"""
+    if len(x) != 3:
+        return _function("attention")(x, o)
+    scores = _fraction([_matmul([x[0], TRANSPOSE([x[1]], o)], o), Term("<msqrt><mi>d</mi></msqrt>")], o)
+    return _matmul([_function("softmax")([scores], {}), x[2]], o)
+
+
+def _squared_error(x: list[Term], o: Mapping[str, Any]) -> Term:
+    inside = _raised("<mn>2</mn>")([RULES["sub"](x, o)], o)
+    return Term(row("<mi>mean</mi>", THIN, inside.markup), LOOSE, True)
+
+
+def _convolution(x: list[Term], o: Mapping[str, Any]) -> Term:
+    product = Term(row(bracketed(x[0], PRODUCT), "<mo>∗</mo>", bracketed(x[1], PRODUCT)), PRODUCT)
+    return product if len(x) < 3 else RULES["add"]([product, x[2]], o)
+
+
+def _relation(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(row(bracketed(x[0], SUM), operator(str(o.get("relation", "="))), bracketed(x[1], SUM)), RELATION)
+
+
+TRANSPOSE = _raised("<mo>⊤</mo>")
+ELEMENTWISE = frozenset("add sub mul div pow neg sqrt rsqrt exp log square abs sin cos tanh sigmoid relu gelu silu".split())
+_CALLED = {
+    "log": "log",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "sigmoid": "σ",
+    "gelu": "GELU",
+    "silu": "SiLU",
+    "softmax": "softmax",
+    "log_softmax": "log softmax",
+    "logsumexp": "log Σ exp",
+    "cat": "concat",
+    "stack": "stack",
+    "cross_entropy": "CE",
+    "layer_norm": "LayerNorm",
+}
+
+RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} | {
+    "add": _between("+", SUM, LOOSE),
+    "sub": _between("−", SUM, LOOSE),
+    "mul": _product,
+    "div": _fraction,
+    "pow": _power,
+    "neg": _minus,
+    "matmul": _matmul,
+    "transpose": TRANSPOSE,
+    "sqrt": _root,
+    "rsqrt": lambda x, o: _fraction([Term("<mn>1</mn>"), _root(x, o)], o),
+    "exp": _exp,
+    "square": _raised("<mn>2</mn>"),
+    "abs": lambda x, o: Term(fenced(x[0].markup, "|", "|")),
+    "relu": lambda x, o: _function("max")([Term("<mn>0</mn>"), *x], {}),
+    "sum": _over("∑"),
+    "mean": _over("mean"),
+    "var": _over("Var"),
+    "max": _over("max"),
+    "min": _over("min"),
+    "reshape": _reshape,
+    "index": _indexed,
+    "masked_fill": _masked_fill,
+    "where": _where,
+    "linear": _linear,
+    "embedding": lambda x, o: Term(f"<msub>{bracketed(x[1], ATOM)}{x[0].markup}</msub>") if len(x) == 2 else _function("rows")(x, o),
+    "mse_loss": _squared_error,
+    "conv2d": _convolution,
+    "scaled_dot_product_attention": _attention,
+    "compare": _relation,
+    "not": lambda x, o: Term(row("<mo>¬</mo>", bracketed(x[0], ATOM)), NOT),
+    "and": _between("∧", AND),
+    "or": _between("∨", OR),
+}

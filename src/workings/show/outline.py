@@ -1,0 +1,170 @@
+"""What of a trace is shown, in which order and how deep: the same for every printer.
+
+A trace becomes a list of lines. Each has a level of indentation and a kind:
+
+    input, equation     a step with its formula and value
+    branch              if a > b: True
+    title               a module, a call, a turn of a loop: what follows one level deeper is inside it
+    note                a remark on the step above
+    fold                how many steps are not shown here, and what shows them
+    error               the statement that failed
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from workings.show.options import Options
+from workings.trace.formula import leaves
+from workings.trace.record import Trace
+from workings.trace.step import Step
+
+FIRST_TURNS = 3
+MANY_TURNS = 5
+"""A loop of more turns shows the first three and the last."""
+_UNCOUNTED = frozenset("input turn gradient folded root call module loop".split())
+_INSIDE = frozenset("call module expansion".split())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the outline; `valued` is false where the value is known already, or never came about."""
+
+    level: int
+    kind: str
+    step: Step
+    text: str = ""
+    valued: bool = True
+
+
+def outline(trace: Trace, options: Options) -> list[Line]:
+    """The lines of a trace."""
+    root = trace.root
+    if options.only:
+        return [line for line in _Outline(options).chosen(root) if line.step.kind != "root"]
+    while len(root.children) == 1 and root.children[0].kind in _INSIDE:
+        root = root.children[0]
+    lines = list(_Outline(options).inside(root, 0, 1))
+    return [*lines, Line(0, "note", root, root.note)] if root.note else lines
+
+
+class _Outline:
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def chosen(self, root: Step) -> Iterator[Line]:
+        """Only the steps that were asked for by name or address, wherever they are."""
+        for step in root.walk():
+            if self.named(step, self.options.only) or step.kind == "error":
+                yield from self.step(step, 0, 1, set())
+
+    def named(self, step: Step, names: frozenset[str]) -> bool:
+        return bool(step.name) and bool(names & {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)})
+
+    def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
+        known: set[str] = set()
+        for step in parent.children:
+            if not self.named(step, self.options.hide):
+                yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
+                known.add(step.name)
+
+    # ---- a row for each kind of step
+    def step(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
+        """A statement: its line, its note, what is inside it."""
+        failed = step.kind != "error" and _has_error(step)
+        kind = {"input": "input", "error": "error", "branch": "branch"}.get(step.kind, "equation")
+        yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
+        if step.note and step.kind != "error":
+            yield Line(level + 1, "note", step, step.note)
+        yield from self.opened(step, level + 1, depth)
+
+    def repeats(self, step: Step, known: set[str]) -> bool:
+        """Whether this is `return Z` of a Z that stands above."""
+        from workings.trace.formula import Leaf, Sequence
+
+        plain = isinstance(step.formula, Leaf) or (
+            isinstance(step.formula, Sequence) and all(isinstance(item, Leaf) for item in step.formula.items)
+        )
+        return step.kind == "return" and plain and set(leaves(step.formula)) <= known  # type: ignore[arg-type]
+
+    def opened(self, step: Step, level: int, depth: int) -> Iterator[Line]:
+        """What is inside a statement: open to the reader's depth, and always down to an error; gradients are always shown."""
+        gradients = [c for c in step.children if c.kind == "gradient"]
+        others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
+        if not others or depth < self.options.depth or _has_error(step):
+            for child in others:
+                if child.kind in _INSIDE:
+                    yield from self.container(child, level, depth + 1, set())
+                else:
+                    yield from RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, set())
+        elif fold := self.fold(others, depth):
+            yield Line(level, "fold", step, fold)
+        for child in gradients:
+            yield from self.step(child, level, depth, set())
+
+    def is_same(self, step: Step, child: Step) -> bool:
+        """Whether the child is a closed module or call whose value is the statement's own."""
+        return child.kind in _INSIDE and not child.children and not child.note and child.live is step.live
+
+    def fold(self, steps: list[Step], depth: int) -> str:
+        count = sum(1 for step in steps for s in step.walk() if s.kind not in _UNCOUNTED)
+        names = list(dict.fromkeys(s.name or s.source for s in steps if s.kind in _INSIDE))
+        inside = f" inside {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else " inside"
+        return f"… {count} step{'s' * (count != 1)}{inside} (depth {depth + 1} shows them)" if count else ""
+
+    def container(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
+        """A module or call that is open: its title, then its statements."""
+        title = f"{step.name}: {step.source}" if step.name and step.source else step.name or step.source
+        yield Line(level, "title", step, title, valued=not step.children)
+        if step.note:
+            yield Line(level + 1, "note", step, step.note)
+        yield from self.inside(step, level + 1, depth)
+
+    def closed(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
+        """A module or call that is a step of its own: open to the reader's depth."""
+        if depth < self.options.depth or _has_error(step):
+            yield from self.container(step, level, depth + 1, known)
+            return
+        (title, *_) = self.container(step, level, depth, known)
+        yield Line(level, "title", step, title.text)
+        if fold := self.fold(step.children, depth):
+            yield Line(level + 1, "fold", step, fold.replace("inside", f"inside {step.name or step.source}", 1))
+
+    def loop(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
+        """Turns, the first three and the last where there are many."""
+        turns = [c for c in step.children if c.kind == "turn"]
+        unrecorded = sum(int(c.name) for c in step.children if c.kind == "folded" and c.name.isdigit())
+        total, header = len(turns) + unrecorded, (step.source or step.name).rstrip(":")
+        shown = [*turns[:FIRST_TURNS], *turns[-1:]] if len(turns) > MANY_TURNS else turns
+        for i, turn in enumerate(shown):
+            if i == FIRST_TURNS and len(turns) > MANY_TURNS:
+                yield Line(level, "fold", step, f"… {len(turns) - FIRST_TURNS - 1} turns like these")
+            yield Line(level, "title", turn, f"{header}: turn {turn.name} of {total}", valued=False)
+            yield from self.inside(turn, level + 1, depth)
+        if not turns:
+            yield Line(level, "title", step, f"{header}: no turns", valued=False)
+        for folded in step.children:
+            if folded.kind == "folded":
+                yield Line(level, "fold", folded, f"… {folded.note}" if folded.note else f"… {folded.name} more turns")
+
+    def folded(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
+        yield Line(level, "fold", step, f"… {step.note or step.name}")
+
+
+RULES: dict[str, Callable[[_Outline, Step, int, int, set[str]], Iterator[Line]]] = {
+    "loop": _Outline.loop,
+    "module": _Outline.closed,
+    "call": _Outline.closed,
+    "expansion": _Outline.closed,
+    "folded": _Outline.folded,
+}
+"""How each kind of step becomes lines; a kind without a row is a statement."""
+
+
+def _has_error(step: Step) -> bool:
+    return any(s.kind == "error" for s in step.walk())
+
+
+def _unnumbered(address: str) -> str:
+    return address.partition("#")[0]

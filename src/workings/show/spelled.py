@@ -1,0 +1,81 @@
+"""Operations that are written as a formula of simpler ones: linear is x Wᵀ + b, in every notation.
+
+`SPELLED` has a row for each. To teach the printers such an operation, add a row that returns a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workings.trace.formula import Apply, Formula, Leaf, Number, Options, Sequence
+
+Args = tuple[Formula, ...]
+ONE, TWO = Number(1), Number(2)
+
+
+def spelled(formula: Apply) -> Formula:
+    """The operation by simpler ones, or itself."""
+    rule = SPELLED.get(formula.op)
+    args = tuple(a for a in formula.args if a != Number(None))
+    return formula if rule is None else rule(args, formula.options) or formula
+
+
+def _apply(op: str, *args: Formula, options: Options = ()) -> Apply:
+    return Apply(op, args, options)
+
+
+def _linear(args: Args, options: Options) -> Formula | None:
+    if not 2 <= len(args) <= 3 or options:
+        return None
+    product = _apply("matmul", args[0], _apply("transpose", args[1]))
+    return product if len(args) == 2 else _apply("add", product, args[2])
+
+
+def _attention(args: Args, options: Options) -> Formula | None:
+    if len(args) < 3:
+        return None
+    Q, K, V, *mask = args
+    S: Formula = _apply("div", _apply("matmul", Q, _apply("transpose", K)), _apply("sqrt", Leaf("d")))
+    named = dict(options)
+    shift = mask[0] if mask else Leaf(str(named["attn_mask"])) if named.get("attn_mask") else None
+    shift = Leaf("causal_mask") if named.get("is_causal") in (True, "True") else shift
+    S = S if shift is None else _apply("add", S, shift)
+    return _apply("matmul", _apply("softmax", S), V)
+
+
+def _layer_norm(args: Args, options: Options) -> Formula | None:
+    x, *rest = args
+    named = dict(options)
+    rest = [a for a in rest if not isinstance(a, Sequence)]
+    named_scales = [Leaf(str(named[k])) for k in ("weight", "bias") if named.get(k)]
+    scales: list[Formula] = [*[a for a in rest if isinstance(a, Leaf) and "shape" not in a.text], *named_scales]
+    if len(scales) > 2:
+        return None
+    spread = _apply("sqrt", _apply("add", _apply("square", Leaf("sigma")), Leaf("epsilon")))
+    out = _apply("div", _apply("sub", x, Leaf("mu")), spread)
+    for op, scale in zip(("mul", "add"), scales, strict=False):
+        out = _apply(op, out, scale)
+    return out
+
+
+def _convolution(args: Args, options: Options) -> Formula | None:
+    if not 2 <= len(args) <= 3 or options:
+        return None
+    out = _apply("convolve", args[0], args[1])
+    return out if len(args) == 2 else _apply("add", out, args[2])
+
+
+SPELLED: dict[str, Callable[[Args, Options], Formula | None]] = {
+    "rsqrt": lambda a, o: _apply("div", ONE, _apply("sqrt", a[0])),
+    "square": lambda a, o: _apply("pow", a[0], TWO),
+    "relu": lambda a, o: _apply("maximum", Number(0), a[0]),
+    "silu": lambda a, o: _apply("mul", a[0], _apply("sigmoid", a[0])),
+    "log_softmax": lambda a, o: _apply("log", _apply("softmax", a[0], options=o)),
+    "logsumexp": lambda a, o: _apply("log", _apply("sum", _apply("exp", a[0]), options=o)),
+    "mse_loss": lambda a, o: None if o or len(a) != 2 else _apply("mean", _apply("pow", _apply("sub", *a), TWO)),
+    "embedding": lambda a, o: None if len(a) != 2 else _apply("entry", a[1], a[0]),
+    "linear": _linear,
+    "layer_norm": _layer_norm,
+    "conv2d": _convolution,
+    "scaled_dot_product_attention": _attention,
+}

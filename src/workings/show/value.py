@@ -1,0 +1,238 @@
+"""One scale for values of all sizes: exact entries with their decimals, decimals, then a one-line summary.
+
+    ⎡  1/2      1/2⎤ …            an exact tensor, with ≈ decimals beside it
+    [0.5  1.25]                   a tensor of up to `Options.most` entries
+    −3.2 … 3.9  ▁▂▅█▅▂▁  μ = 0    a larger one
+    (1, 2)  "word"  ⟨Linear⟩      anything else
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from workings.errors import WorkingsError
+from workings.exact.grid import grid
+from workings.exact.latex import matrix_latex
+from workings.exact.tensor import ExactTensor
+from workings.show.block import beside, plain, width
+from workings.show.cells import Form, forms
+from workings.show.decimals import decimal, latex_decimal, pointed
+from workings.show.escape import latex_code, latex_text
+from workings.show.options import Options
+from workings.show.sparkline import Summary, summary
+
+MOST_ITEMS = 8
+"""Items of a tuple, list or dict that are shown."""
+INLINE = 9
+"""Entries of a matrix that are put into a formula when substitution is short."""
+MOST_COLUMNS = 10
+"""Columns of amsmath's bmatrix; wider matrices are arrays."""
+
+
+def text_of(value: Any, options: Options) -> str:
+    """The value as a block of text, one line or several.
+
+    >>> print(text_of(torch.tensor([[1.0, 0.25], [12.0, -1.0]]), Options()))
+    ⎡ 1   0.25⎤
+    ⎣12  −1   ⎦
+    >>> text_of((1, 0.5, "a"), Options())
+    '(1, 0.5, "a")'
+    """
+    parts = text_forms(value, options)
+    joined = beside(parts[0][1], *(piece for sign, block in parts[1:] for piece in (f" {sign} ", block)))
+    if width(joined) <= options.width:
+        return joined
+    return "\n".join([parts[0][1], *(beside(f"{sign} ", block) for sign, block in parts[1:])])
+
+
+def text_forms(value: Any, options: Options) -> list[tuple[str, str]]:
+    """The ways the value is written, each after its sign: [("=", "1/√2"), ("≈", "0.7071")]."""
+    if not isinstance(value, torch.Tensor):
+        return [("=", _text_object(value, options))]
+    if not value.numel():
+        return [("=", "[]")]
+    if not _has_values(value):
+        return [("=", f"no values: a tensor on {value.device}")]
+    if value.numel() > options.most:
+        return [("=", text_summary(value, options))]
+    return [(form.sign, _text_grid(form, options)) for form in forms(value, options)]
+
+
+def _text_grid(form: Form, options: Options) -> str:
+    return grid(pointed(form.text), width=options.width)
+
+
+def _has_values(x: torch.Tensor) -> bool:
+    return x.device.type != "meta" and "Fake" not in type(x).__name__
+
+
+def latex_of(value: Any, options: Options) -> str:
+    r"""The value in LaTeX's math mode.
+
+    >>> print(latex_of(torch.tensor([[1.0, 0.25]]), Options()))
+    \begin{bmatrix} 1 & 0.25 \end{bmatrix}
+    """
+    first, *rest = latex_forms(value, options)
+    return first[1] + "".join(f" {sign} {string}" for sign, string in rest)
+
+
+def latex_forms(value: Any, options: Options) -> list[tuple[str, str]]:
+    r"""The ways the value is written in LaTeX, each after its sign."""
+    if not isinstance(value, torch.Tensor):
+        return [("=", _latex_object(value, options))]
+    if not value.numel():
+        return [("=", "[\\,]")]
+    if not _has_values(value):
+        return [("=", rf"\text{{no values: a tensor on {latex_text(str(value.device))}}}")]
+    if value.numel() > options.most:
+        return [("=", latex_summary(value, options))]
+    return [(r"\approx" if form.sign == "≈" else "=", latex_matrix(form.latex)) for form in forms(value, options)]
+
+
+def latex_matrix(cells: Any) -> str:
+    """A number, a row, a matrix; with more axes, a column of matrices."""
+    if isinstance(cells, str):
+        return cells
+    if cells and isinstance(cells[0], list) and cells[0] and isinstance(cells[0][0], list):
+        return matrix_latex([[latex_matrix(part)] for part in cells])
+    rows = cells if cells and isinstance(cells[0], list) else [cells]
+    if len(rows[0]) <= MOST_COLUMNS:
+        return matrix_latex(rows)
+    lines = r" \\ ".join(" & ".join(row) for row in rows)
+    return rf"\left[\begin{{array}}{{{'r' * len(rows[0])}}} {lines} \end{{array}}\right]"
+
+
+# ---------------------------------------------------------------------------------------------- shapes and summaries
+
+
+def shape_of(value: Any) -> str:
+    """(2×3) for a tensor, nothing for a single number."""
+    if not isinstance(value, torch.Tensor) or not value.dim():
+        return ""
+    return f"({'×'.join(map(str, value.shape))})"
+
+
+def summary_of(x: torch.Tensor) -> Summary | None:
+    """The summary of any tensor; None for exact values without decimals."""
+    try:
+        return summary(x.float64() if isinstance(x, ExactTensor) else x)
+    except WorkingsError:
+        return None
+
+
+def summary_facts(found: Summary, digits: int) -> list[tuple[str, str]]:
+    """The facts of a summary with their names, as a table shows them."""
+    if found.true is not None:
+        return [("true", f"{found.true} of {_product(found.shape)}")]
+    facts = [("", found.dtype)] if found.dtype not in ("float32", "float64") else []
+    if found.nan + found.inf < _product(found.shape):
+        facts += [("range", f"{decimal(found.low, digits)} … {decimal(found.high, digits)}  {found.spark}".rstrip())]
+        facts += [("μ", decimal(found.mean, digits)), ("σ", decimal(found.deviation, digits))]
+    return facts + [(name, str(count)) for name, count in (("NaN", found.nan), ("Inf", found.inf)) if count]
+
+
+def _product(shape: tuple[int, ...]) -> int:
+    out = 1
+    for size in shape:
+        out *= size
+    return out
+
+
+def text_summary(x: torch.Tensor, options: Options) -> str:
+    """−3.241 … 3.87  ▁▁▂▅█▅▂▁▁  μ = 0.0123  σ = 0.998  2 NaN"""
+    found = summary_of(x)
+    if found is None:
+        return "exact values with letters"
+    written = {"": "{1}", "range": "{1}", "true": "true in {1}", "NaN": "{1} NaN", "Inf": "{1} Inf"}
+    return "  ".join(written.get(n, "{0} = {1}").format(n, fact) for n, fact in summary_facts(found, options.digits))
+
+
+def latex_summary(x: torch.Tensor, options: Options) -> str:
+    r"""\text{64×64 entries from } -3.2 \text{ to } 3.9,\ \mu = 0.01,\ \sigma = 1"""
+    found = summary_of(x)
+    size = r" \times ".join(map(str, x.shape))
+    if found is None or found.true is not None or found.nan + found.inf == x.numel():
+        what = "exact values with letters" if found is None else text_summary(x, options)
+        return rf"{size} \text{{ entries: {latex_text(what)}}}"
+    numbers_ = [latex_decimal(decimal(v, options.digits)) for v in (found.low, found.high, found.mean, found.deviation)]
+    bad = "".join(rf",\ {count} \text{{ {name}}}" for name, count in (("NaN", found.nan), ("Inf", found.inf)) if count)
+    return rf"{size} \text{{ entries from }} %s \text{{ to }} %s,\ \mu = %s,\ \sigma = %s{bad}" % tuple(numbers_)
+
+
+# ---------------------------------------------------------------------------------------------- what is not a tensor
+
+
+def _text_object(value: Any, options: Options) -> str:
+    if isinstance(value, Mapping | tuple | list):
+        return _text_items(value, options)
+    return _atom(value, options)
+
+
+def _atom(value: Any, options: Options) -> str:
+    """One line for a single object; of an unknown one, only its type: its own text may be of any length."""
+    if isinstance(value, str):
+        return '"' + plain(value if len(value) <= 60 else value[:59] + "…").replace("\n", "⏎") + '"'
+    if isinstance(value, numbers.Number):
+        return decimal(value, options.digits)
+    if value is None or isinstance(value, torch.dtype | torch.device | slice | range):
+        return str(value)
+    return f"⟨{plain(getattr(value, '__name__', type(value).__name__))}⟩"
+
+
+def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, Any]], int]:
+    """The first items with their names, and how many are left out."""
+    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    shown = [(str(name), item) for (name, item), _ in zip(pairs, range(MOST_ITEMS), strict=False)]
+    return shown, len(value) - len(shown)
+
+
+def _text_items(value: Any, options: Options) -> str:
+    items, more = _items(value)
+    left_out = [f"… and {more} more"] if more else []
+    names = isinstance(value, Mapping)
+    blocks = [text_of(item, options) for _, item in items]
+    if any(isinstance(item, torch.Tensor) and item.numel() > 1 or "\n" in b for (_, item), b in zip(items, blocks, strict=True)):
+        labelled = [beside(f"{plain(n)} = " if names else f"[{n}] = ", b) for (n, _), b in zip(items, blocks, strict=True)]
+        return "\n".join([*labelled, *left_out])
+    parts = [f"{plain(n)} = {b}" if names else b for (n, _), b in zip(items, blocks, strict=True)]
+    inside = ", ".join([*parts, *left_out])
+    return f"{{{inside}}}" if names else f"[{inside}]" if isinstance(value, list) else f"({inside})"
+
+
+def _latex_object(value: Any, options: Options) -> str:
+    if isinstance(value, Mapping | tuple | list):
+        items, more = _items(value)
+        names = isinstance(value, Mapping)
+        parts = [(rf"\text{{{latex_text(n)}}} = " if names else "") + latex_of(item, options) for n, item in items]
+        parts += [rf"\text{{and {more} more}}"] if more else []
+        inside = r",\ ".join(parts)
+        return rf"\left({inside}\right)"
+    atom = _atom(value, options)
+    return latex_decimal(atom) if isinstance(value, numbers.Number) else latex_code(atom.strip("⟨⟩"))
+
+
+# ---------------------------------------------------------------------------------------------- values put into formulas
+
+
+def is_scalar(value: Any) -> bool:
+    """Whether the value is a single number."""
+    return isinstance(value, numbers.Number) or (isinstance(value, torch.Tensor) and not value.dim())
+
+
+def inline_of(value: Any, options: Options, latex: bool = False) -> str | None:
+    """A short text of the value to put into a formula, [[1, 0], [0, 1]]; None where its name says more."""
+    most = {"none": 0, "short": INLINE}.get(options.substitution, options.most)
+    if isinstance(value, numbers.Number) and not isinstance(value, bool) and most:
+        return latex_of(value, options) if latex else text_of(value, options)
+    if not isinstance(value, torch.Tensor) or not 0 < value.numel() <= most or value.dim() > 2 or not _has_values(value):
+        return None
+    form = forms(value, options)[0]
+    return latex_matrix(form.latex) if latex else _inline(form.text)
+
+
+def _inline(cells: Any) -> str:
+    return cells if isinstance(cells, str) else f"[{', '.join(map(_inline, cells))}]"

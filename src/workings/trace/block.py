@@ -1,0 +1,129 @@
+"""`with workings.trace() as work:` the statements of a block as steps.
+
+The block stands in a function that is already running, so it cannot be rewritten. Python tells us each line of this one frame before it
+runs; what a statement made is read when the next one begins. Modules called inside report as in `capture`.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import sys
+import textwrap
+import types
+from typing import Any
+
+from workings.trace.build import formula_of
+from workings.trace.capture import address, first_bad, reporting_modules
+from workings.trace.formula import leaves
+from workings.trace.record import Trace
+from workings.trace.recorder import Recorder
+from workings.trace.step import Step, Where
+
+_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Delete, ast.Assert)
+
+
+class Block:
+    """Records the statements of one `with` block into a trace."""
+
+    def __init__(self, trace: Trace, depth: int = 2) -> None:
+        self.trace = trace
+        self.recorder = Recorder(depth)
+        self.recorder.root = trace.root
+        self.recorder.stack = [trace.root]
+        self.open: tuple[Step, ast.stmt] | None = None
+
+    def begin(self, frame: types.FrameType) -> None:
+        """Start with the line after the `with`."""
+        self.frame = frame
+        try:
+            self.statements = _statements(frame)
+        except (OSError, TypeError, SyntaxError) as reason:
+            self.statements = {}
+            self.trace.notes.append(f"not shown: the source of this block is not available ({reason})")
+        self.modules = reporting_modules(self.recorder, None)
+        self.modules.__enter__()
+        self.before = sys.gettrace(), frame.f_trace
+        frame.f_trace = self._line
+        sys.settrace(lambda *_: None)
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop, with everything as it was before."""
+        sys.settrace(self.before[0])
+        self.frame.f_trace = self.before[1]
+        self.modules.__exit__(None, None, None)
+        if error is not None and self.open is not None:
+            step = self.open[0]
+            step.kind, step.note = "error", f"{type(error).__name__}: {error}"
+            self.trace.error = error
+        else:
+            self._finish()
+        address(self.trace.root)
+        self.trace.first_bad = first_bad(self.trace)
+        self.trace.agreement = "not compared with a plain run: a block runs once, in its place"
+        del self.frame
+
+    def _line(self, frame: types.FrameType, event: str, _: Any) -> Any:
+        if event == "line":
+            statement = self.statements.get(frame.f_lineno)
+            if statement is None or self.open is None or self.open[1] is not statement:
+                self._finish()
+                if statement is not None:
+                    self._start(statement)
+        return self._line
+
+    def _start(self, statement: ast.stmt) -> None:
+        value = getattr(statement, "value", None)
+        name = _target(statement)
+        step = Step("assign" if name else "expression", name, ast.unparse(statement))
+        step.where = Where(self.frame.f_code.co_filename, statement.lineno)
+        if value is not None:
+            shown = ast.BinOp(statement.target, statement.op, value) if isinstance(statement, ast.AugAssign) else value
+            step.formula = formula_of(shown)
+            step.operands = self._operands(step)
+        self.recorder.stack[-1].children.append(step)
+        self.recorder.stack.append(step)
+        self.open = step, statement
+
+    def _operands(self, step: Step) -> dict[str, Any]:
+        self.recorder.globals.append(self.frame.f_globals)
+        here = self.frame.f_locals
+        found = {text: self.recorder.look_up(text, here) for text in leaves(step.formula)} if step.formula else {}
+        self.recorder.globals.pop()
+        return {text: self.recorder.snapshot(value) for text, value in found.items() if value is not Recorder.MISSING}
+
+    def _finish(self) -> None:
+        if self.open is None:
+            return
+        step, statement = self.open
+        self.open = None
+        while self.recorder.stack.pop() is not step:
+            pass
+        names = [n.id for t in _targets(statement) for n in ast.walk(t) if isinstance(n, ast.Name)]
+        values = [self.frame.f_locals[n] for n in names if n in self.frame.f_locals]
+        if values:
+            step.live = values[0] if len(values) == 1 else tuple(values)
+            step.result = self.recorder.snapshot(step.live)
+
+
+def _targets(statement: ast.stmt) -> list[ast.expr]:
+    if isinstance(statement, ast.Assign):
+        return statement.targets
+    return [statement.target] if isinstance(statement, (ast.AnnAssign, ast.AugAssign)) else []
+
+
+def _target(statement: ast.stmt) -> str:
+    return " = ".join(ast.unparse(t) for t in _targets(statement)).strip("()")
+
+
+def _statements(frame: types.FrameType) -> dict[int, ast.stmt]:
+    """The simple statements inside the `with` block that is being entered, by each of their lines."""
+    lines, first = inspect.getsourcelines(frame.f_code)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    ast.increment_lineno(tree, max(first, 1) - 1)
+    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and n.lineno <= frame.f_lineno <= (n.end_lineno or 0)]
+    if not blocks:
+        raise OSError("the with statement was not found")
+    block = max(blocks, key=lambda n: n.lineno)
+    simple = [n for part in block.body for n in ast.walk(part) if isinstance(n, _SIMPLE)]
+    return {line: n for n in simple for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}

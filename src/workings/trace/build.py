@@ -1,0 +1,234 @@
+"""From Python to mathematics: the formula of an expression.
+
+One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call is read as a
+method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`, `F` or `math`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
+
+LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
+
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+}
+_RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
+
+_SPELLINGS = {
+    "matmul": "matmul mm bmm",
+    "transpose": "t adjoint mT T H",
+    "add": "add",
+    "sub": "sub subtract",
+    "mul": "mul multiply",
+    "div": "div divide true_divide",
+    "pow": "pow",
+    "neg": "neg negative",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "exp": "exp",
+    "log": "log",
+    "square": "square",
+    "abs": "abs",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "sigmoid": "sigmoid",
+    "relu": "relu",
+    "gelu": "gelu",
+    "silu": "silu",
+    "softmax": "softmax",
+    "log_softmax": "log_softmax",
+    "logsumexp": "logsumexp",
+    "sum": "sum",
+    "mean": "mean",
+    "var": "var",
+    "max": "max amax",
+    "min": "min amin",
+    "cat": "cat concat concatenate",
+    "stack": "stack",
+    "masked_fill": "masked_fill",
+    "where": "where",
+    "linear": "linear",
+    "embedding": "embedding",
+    "cross_entropy": "cross_entropy",
+    "mse_loss": "mse_loss",
+    "layer_norm": "layer_norm",
+    "conv2d": "conv2d",
+    "scaled_dot_product_attention": "scaled_dot_product_attention",
+    "reshape": "reshape view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
+}
+OPERATION_OF = {spelling: op for op, spellings in _SPELLINGS.items() for spelling in spellings.split()}
+_OPERANDS = {
+    **dict.fromkeys("matmul add sub mul div pow mse_loss cross_entropy embedding".split(), 2),
+    **dict.fromkeys("masked_fill where linear scaled_dot_product_attention layer_norm conv2d".split(), 9),
+}
+"""How many arguments are operands; the rest are options."""
+_FIRST_OPTION = {
+    "softmax": "dim",
+    "log_softmax": "dim",
+    "logsumexp": "dim",
+    "sum": "dim",
+    "mean": "dim",
+    "var": "dim",
+    "max": "dim",
+    "min": "dim",
+    "cat": "dim",
+    "stack": "dim",
+}
+
+
+def formula_of(node: ast.expr) -> Formula:
+    """The formula of an expression; what has no mathematics is `Code`."""
+    rule = _RULES.get(type(node))
+    found = rule(node) if rule is not None else None
+    return Code(ast.unparse(node)) if found is None else found
+
+
+def _name(node: ast.Name) -> Formula:
+    return Leaf(node.id)
+
+
+def _constant(node: ast.Constant) -> Formula | None:
+    return Number(node.value) if isinstance(node.value, (int, float, bool)) or node.value is None else None
+
+
+def _binary(node: ast.BinOp) -> Formula | None:
+    op = _BINARY.get(type(node.op))
+    if op is None:
+        return None
+    left, right = formula_of(node.left), formula_of(node.right)
+    if op == "pow" and isinstance(right, Number) and right.value == 0.5:
+        return Apply("sqrt", (left,))
+    if op == "pow" and isinstance(right, Apply) and right == Apply("neg", (Number(0.5),)):
+        return Apply("rsqrt", (left,))
+    return Apply(op, (left, right))
+
+
+def _unary(node: ast.UnaryOp) -> Formula | None:
+    op = {ast.USub: "neg", ast.Not: "not", ast.Invert: "not"}.get(type(node.op))
+    return formula_of(node.operand) if op is None else Apply(op, (formula_of(node.operand),))
+
+
+def _compare(node: ast.Compare) -> Formula | None:
+    relation = _RELATIONS.get(type(node.ops[0]))
+    if len(node.ops) > 1 or relation is None:
+        return None
+    return Apply("compare", (formula_of(node.left), formula_of(node.comparators[0])), (("relation", relation),))
+
+
+def _logic(node: ast.BoolOp) -> Formula:
+    op = "and" if isinstance(node.op, ast.And) else "or"
+    first, *rest = [formula_of(value) for value in node.values]
+    for part in rest:
+        first = Apply(op, (first, part))
+    return first
+
+
+def _attribute(node: ast.Attribute) -> Formula:
+    if node.attr in ("T", "mT", "H", "mH"):
+        return Apply("transpose", (formula_of(node.value),))
+    return Leaf(ast.unparse(node)) if is_path(node) else Code(ast.unparse(node))
+
+
+def is_path(node: ast.expr) -> bool:
+    """Whether this is a name or a chain of attributes: self.attn.W"""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _subscript(node: ast.Subscript) -> Formula:
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and is_path(node.value):
+        return Leaf(ast.unparse(node))
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return Apply("index", (formula_of(node.value),), (("text", ", ".join(map(ast.unparse, parts))),))
+
+
+def _items(node: ast.Tuple | ast.List) -> Formula:
+    return Sequence(tuple(formula_of(item) for item in node.elts))
+
+
+def _call(node: ast.Call) -> Formula | None:
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return None
+    if isinstance(node.func, ast.Attribute):
+        return _dotted_call(node, node.func)
+    if isinstance(node.func, ast.Name):
+        return _named_call(node, node.func.id, [formula_of(a) for a in node.args])
+    return None
+
+
+def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
+    args = [formula_of(a) for a in node.args]
+    root = func.value
+    library = isinstance(root, ast.Name) and root.id in LIBRARIES
+    library = library or (isinstance(root, ast.Attribute) and is_path(root) and ast.unparse(root).split(".")[0] in LIBRARIES)
+    if library:
+        return _named_call(node, func.attr, args)
+    if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
+        return _named_call(node, func.attr, [formula_of(root), *args], method=True)
+    return Call(ast.unparse(func), tuple(args), _keywords(node)) if is_path(func) else None
+
+
+def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
+    if name in ("transpose", "swapaxes") and args:
+        return Apply("transpose", (args[0],))
+    op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
+    if op is None:
+        return Call(name, tuple(args), _keywords(node))
+    if not args:
+        return None
+    if op == "reshape":
+        source = ast.unparse(node)
+        return Apply(op, (args[0],), (("text", source[source.index(name) :] if method else source),))
+    count = _OPERANDS.get(op, 1)
+    rest = args[count:]
+    options = _keywords(node)
+    if rest and op in _FIRST_OPTION and isinstance(_plain(rest[0]), int):
+        options = ((_FIRST_OPTION[op], _plain(rest[0])), *options)
+    return Apply(op, tuple(args[:count]), options)
+
+
+def _plain(formula: Formula) -> Any:
+    """The number a formula is, if it is one (−1 is `neg` of 1)."""
+    if isinstance(formula, Number):
+        return formula.value
+    if isinstance(formula, Apply) and formula.op == "neg" and isinstance(formula.args[0], Number):
+        return -formula.args[0].value
+    return None
+
+
+def _keywords(node: ast.Call) -> Options:
+    out: list[tuple[str, Any]] = []
+    for keyword in node.keywords:
+        value = formula_of(keyword.value)
+        number = _plain(value)
+        out.append((str(keyword.arg), ast.unparse(keyword.value) if number is None and value != Number(None) else number))
+    return tuple(out)
+
+
+_RULES: dict[type[ast.expr], Callable[[Any], Formula | None]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logic,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Tuple: _items,
+    ast.List: _items,
+    ast.Call: _call,
+}

@@ -1,0 +1,214 @@
+"""Capture a computation: run it, collect its steps, compare it with a plain run."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from workings.trace.record import Trace
+from workings.trace.recorder import Recorder, is_library
+from workings.trace.step import Step
+
+
+def capture(
+    function: Any, *args: Any, depth: int = 2, names: Any = (), replay: bool = True, **kwargs: Any
+) -> Trace:
+    """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised."""
+    recorder = Recorder(depth, frozenset(names))
+    before = _State(function, args, kwargs) if replay else None
+    trace = Trace(recorder.root)
+    with reporting_modules(recorder, function):
+        try:
+            trace.result = _start(recorder, function, args, kwargs)
+        except Exception as error:
+            trace.error = error
+            _mark_failure(recorder, error)
+    address(trace.root)
+    trace.first_bad = first_bad(trace)
+    if before is not None:
+        trace.agreement, trace.difference = before.compare(trace)
+    return trace
+
+
+def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    if isinstance(function, torch.nn.Module):
+        return function(*args, **kwargs)
+    return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
+
+
+@contextlib.contextmanager
+def reporting_modules(recorder: Recorder, root: Any) -> Iterator[None]:
+    """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched."""
+    original = torch.nn.Module.__call__
+    thread = threading.get_ident()
+    paths = {id(m): name for name, m in root.named_modules()} if isinstance(root, torch.nn.Module) else {}
+
+    def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() != thread or recorder.muted:
+            return original(module, *args, **kwargs)
+        return _module_call(recorder, original, module, paths, args, kwargs)
+
+    torch.nn.Module.__call__ = reporting  # type: ignore[method-assign, assignment]
+    try:
+        yield
+    finally:
+        torch.nn.Module.__call__ = original  # type: ignore[method-assign]
+
+
+def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, paths: dict[int, str], args: Any, kwargs: Any) -> Any:
+    if not paths and isinstance(module, torch.nn.Module):
+        paths.update({id(m): name for name, m in module.named_modules()})
+    name = paths.get(id(module), type(module).__name__)
+    title = type(module).__name__
+    code = getattr(type(module).forward, "__code__", None)
+    if code is None or recorder.depth < (3 if is_library(code) else 2 if len(recorder.stack) > 1 else 1):
+        if recorder.depth >= 2 or len(recorder.stack) == 1:
+            return _leaf_module(recorder, original, module, name, title, args, kwargs)
+        return original(module, *args, **kwargs)
+    forward = module.forward
+    module.__dict__["forward"] = lambda *a, **k: recorder.run(forward, a, k, "module", name, title)
+    try:
+        return original(module, *args, **kwargs)
+    finally:
+        module.__dict__.pop("forward", None)
+
+
+def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
+    """A module that is not opened: one step with its inputs and its result."""
+    step = Step("module", name, title)
+    step.operands = {f"input {i + 1}" if i else "x": recorder.snapshot(a) for i, a in enumerate(args) if isinstance(a, torch.Tensor)}
+    recorder.stack[-1].children.append(step)
+    recorder.muted += 1
+    try:
+        step.live = original(module, *args, **kwargs)
+    finally:
+        recorder.muted -= 1
+    step.result = recorder.snapshot(step.live)
+    return step.live
+
+
+def _mark_failure(recorder: Recorder, error: BaseException) -> None:
+    """The step the code failed in becomes an error step."""
+    step = next((s for s in reversed(recorder.stack) if s.kind not in ("root", "turn", "loop", "folded")), recorder.root)
+    step.note = f"{type(error).__name__}: {error}"
+    if step.kind in ("assign", "return", "expression", "branch"):
+        step.kind = "error"
+
+
+_NAMED = frozenset(("assign", "input", "gradient", "update", "error"))
+
+
+def address(parent: Step, prefix: str = "") -> None:
+    """Addresses such as `S`, `blocks.1.attn.S` or `turn 2.h`: the modules, calls and turns a step stands in, then its name.
+
+    The statements of the function that was shown have no prefix; a name that is assigned again gets a number, `h#2`.
+    """
+    seen: dict[str, int] = {}
+    for child in parent.children:
+        _address_one(parent, child, prefix, seen)
+
+
+def _address_one(parent: Step, child: Step, prefix: str, seen: dict[str, int]) -> None:
+    inner = prefix
+    if child.kind in _NAMED and child.name:
+        count = seen[child.name] = seen.get(child.name, 0) + 1
+        child.address = _joined(prefix, child.name) + (f"#{count}" if count > 1 else "")
+    elif child.kind == "module":
+        child.address = inner = child.name
+    elif child.kind == "call":
+        child.address = _joined(prefix, child.name)
+        inner = "" if parent.kind == "root" else child.address
+    elif child.kind == "turn":
+        child.address = inner = _joined(prefix, f"turn {child.name}")
+    if child.kind in ("loop", "branch"):
+        for turn in child.children:
+            _address_one(child, turn, prefix, seen)
+        return
+    address(child, inner)
+
+
+def _joined(*parts: str) -> str:
+    return ".".join(part for part in parts if part)
+
+
+def first_bad(trace: Trace) -> Step | None:
+    """The first step whose result has a NaN or an infinity that its operands had not."""
+    for step in trace.steps():
+        if step.kind in ("assign", "return", "module") and _bad(step.result) and not any(map(_bad, step.operands.values())):
+            return step
+    return None
+
+
+def _bad(value: Any) -> bool:
+    tensors = [t for t in tree_flatten(value)[0] if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    return any(not bool(t.sum().isfinite()) and not bool(t.isfinite().all()) for t in tensors)
+
+
+class _State:
+    """What a plain run needs to start from where the captured run started."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
+        self.function = function
+        self.args, self.kwargs = tree_map(_own_copy, (args, kwargs))
+        self.random = torch.get_rng_state()
+        owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+        self.module = owner if isinstance(owner, torch.nn.Module) else None
+        self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
+        self.versions = {n: p._version for n, p in self.module.named_parameters()} if self.module is not None else {}
+
+    def compare(self, trace: Trace) -> tuple[str, float | None]:
+        if self.module is not None and any(p._version != self.versions[n] for n, p in self.module.named_parameters()):
+            return "not compared with a plain run: the code changes its parameters", None
+        after = torch.get_rng_state(), {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
+        self._restore(self.random, self.buffers)
+        try:
+            plain = self.function(*self.args, **self.kwargs)
+        except Exception as error:
+            same = type(error) is type(trace.error) and str(error) == str(trace.error)
+            return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
+        finally:
+            self._restore(*after)
+        if trace.error is not None:
+            return "the plain run does not fail", None
+        return _agreement(trace.result, plain)
+
+    def _restore(self, random: torch.Tensor, buffers: dict[str, torch.Tensor]) -> None:
+        torch.set_rng_state(random)
+        with torch.no_grad():
+            for name, buffer in self.module.named_buffers() if self.module is not None else ():
+                buffer.copy_(buffers[name])
+
+
+def _own_copy(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
+        return value
+    copy = value.detach().clone()
+    return copy.requires_grad_(value.requires_grad)
+
+
+def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
+    ours = [t for t in tree_flatten(found)[0] if isinstance(t, torch.Tensor)]
+    theirs = [t for t in tree_flatten(plain)[0] if isinstance(t, torch.Tensor)]
+    if [t.shape for t in ours] != [t.shape for t in theirs]:
+        return "differs from the plain run: other shapes", None
+    largest = max([_distance(a, b) for a, b in zip(ours, theirs, strict=True)], default=0.0)
+    if largest == 0:
+        return "agrees with the plain run (largest difference 0)", 0.0
+    return f"differs from the plain run by {largest:.3g}", largest
+
+
+def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    if not a.numel():
+        return 0.0
+    if hasattr(a, "elements") and hasattr(b, "elements"):
+        if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
+            return 0.0
+        a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
+    gap = (a.detach().double() - b.detach().double()).abs()
+    same = (a == b) | (a.isnan() & b.isnan())
+    return float(torch.where(same, torch.zeros_like(gap), gap).max())

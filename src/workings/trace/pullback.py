@@ -1,0 +1,141 @@
+"""Where a rule of differentiation stands: one operation of a statement, and the gradient that arrives at it.
+
+A rule takes a `Node` and returns one formula for each argument: the gradient that goes on to it, in the argument's shape, or
+None where none is wanted. G is the gradient ∂L/∂(this operation), Y the operation's value, by the author's name if the
+statement has nothing else on its right side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from torch import Tensor
+
+from workings.errors import WorkingsError
+from workings.trace.evaluate import evaluate, option
+from workings.trace.forms import join, linear, over, product, split, times
+from workings.trace.formula import Apply, Formula, Leaf, walk
+
+Shape = tuple[int, ...]
+Rule = Callable[["Node"], tuple[Formula | None, ...]]
+SPREAD = frozenset({"expand", "ones"})
+
+
+class RuleError(WorkingsError):
+    """No rule of differentiation is written for this: say for what."""
+
+
+@dataclass
+class Context:
+    """One statement: the values of its leaves, and which of them are wanted."""
+
+    operands: Mapping[str, Any]
+    wanted: frozenset[str]
+    known: dict[int, tuple[Formula, Any]] = field(default_factory=dict)
+    """Values by the identity of the formula, which is kept so that its identity stays its own."""
+
+    def value(self, part: Formula) -> Any:
+        if id(part) not in self.known:
+            self.known[id(part)] = part, evaluate(part, self.operands)
+        return self.known[id(part)][1]
+
+    def shape(self, part: Formula) -> Shape:
+        value = self.value(part)
+        return tuple(value.shape) if isinstance(value, Tensor) else ()
+
+    def varies(self, part: Formula) -> bool:
+        return any(isinstance(leaf, Leaf) and leaf.text in self.wanted for leaf in walk(part))
+
+
+@dataclass(frozen=True)
+class Node:
+    """An operation of the statement, with the gradient that arrives at it."""
+
+    formula: Apply
+    G: Formula
+    Y: Formula
+    context: Context
+
+    @property
+    def args(self) -> tuple[Formula, ...]:
+        return self.formula.args
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options, their texts read."""
+        return {key: option(key, value, self.context.operands) for key, value in self.formula.options}
+
+    def value(self, part: Formula) -> Any:
+        return self.context.value(part)
+
+    def shape(self, part: Formula | None = None) -> Shape:
+        """The shape of a part, or of the result."""
+        return self.context.shape(self.formula if part is None else part)
+
+    def varies(self, part: Formula) -> bool:
+        return self.context.varies(part)
+
+    def scaled(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
+        """G ⊙ factor, where the factor has the shape of `like`; a G that repeats one value need not be written repeated."""
+        G = self.G if G is None else G
+        coefficient, core = split(G)
+        if isinstance(core, Apply) and core.op in SPREAD and dict(core.options)["shape"] == self.shape(like):
+            G = join(coefficient, core.args[0] if core.op == "expand" else None)
+        return times(G, factor)
+
+    def fit(self, make: Callable[[], Formula], arg: Formula, shape: Shape | None = None) -> Formula | None:
+        """A gradient of the result's shape (or this one) in the shape of an argument: summed where that was repeated."""
+        if not self.varies(arg):
+            return None
+        return unbroadcast(make(), self.shape() if shape is None else shape, self.shape(arg))
+
+    def spread(self, G: Formula, shape: Shape, dims: tuple[int, ...] = ()) -> Formula:
+        """G repeated to a shape; `dims` are the axes it lacks."""
+        coefficient, core = split(G)
+        if core is None:
+            return join(coefficient, Apply("ones", (), (("shape", shape),)) if shape else None)
+        inner = linear("unsqueeze", core, dim=dims) if dims else core
+        return join(coefficient, Apply("expand", (inner,), (("shape", shape),)) if shape else inner)
+
+    def matrix_product(self, a: Formula, b: Formula) -> Formula:
+        """a b, with a scalar divisor of either at the end: (G/√d) K is G K/√d."""
+        (a, below), (b, under) = self._divisor(a), self._divisor(b)
+        found = product(a, b)
+        for divisor in (*below, *under):
+            found = over(found, divisor)
+        return found
+
+    def _divisor(self, a: Formula) -> tuple[Formula, tuple[Formula, ...]]:
+        match split(a):
+            case coefficient, Apply(op="div", args=(top, bottom)) if self._scalar(bottom):
+                return times(join(coefficient, None), top), (bottom,)
+        return a, ()
+
+    def _scalar(self, part: Formula) -> bool:
+        texts = [leaf.text for leaf in walk(part) if isinstance(leaf, Leaf)]
+        return all(text in self.context.operands for text in texts) and self.shape(part) == ()
+
+
+def unbroadcast(G: Formula, shape: Shape, wanted: Shape) -> Formula:
+    """The sum over the axes along which a value of shape `wanted` was repeated to `shape`."""
+    if shape == wanted:
+        return G
+    lead = len(shape) - len(wanted)
+    stretched = tuple(axis for axis, (have, want) in enumerate(zip(shape[lead:], wanted, strict=True)) if have != want)
+    if not wanted:
+        return linear("sum", G)
+    if lead and not stretched:
+        return linear("sum", G, dim=0 if lead == 1 else tuple(range(lead)))
+    if not lead and stretched == (len(shape) - 1,):
+        return linear("rowsum", G)
+    if not lead:
+        return linear("sum", G, dim=stretched[0] if len(stretched) == 1 else stretched, keepdim=True)
+    return linear("unbroadcast", G, shape=wanted)
+
+
+def axes(dim: Any, rank: int) -> tuple[int, ...]:
+    """The axes an option `dim` means, counted from the front; None means all."""
+    given = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
+    return tuple(sorted(axis % rank if rank else 0 for axis in given)) if rank else ()

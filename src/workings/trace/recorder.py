@@ -1,0 +1,281 @@
+"""The recorder: what rewritten code reports to. It builds the tree of steps while the code runs.
+
+Depth is the reader's choice: 1 the function itself, 2 into the author's own functions and modules, 3 into library modules, 4
+into fused operations. What lies deeper runs as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+import types
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import torch
+
+from workings.trace.rewrite import RECORDER, Rewritten, Statement, rewritten
+from workings.trace.snapshot import Snapshots
+from workings.trace.step import Step
+
+MOST_TURNS = 50
+"""Turns of one loop that are recorded; the rest run and are counted."""
+MOST_DEPTH = 200
+"""Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
+_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+
+
+def is_library(code: types.CodeType) -> bool:
+    """Whether the code is installed or part of Python, not the author's."""
+    return code.co_filename.startswith(_LIBRARY) or code.co_filename.startswith("<frozen")
+
+
+MISSING = object()
+"""A leaf whose value could not be looked up."""
+
+
+class Recorder:
+    """Collects steps. One for each capture; its methods are called by rewritten code."""
+
+    MISSING = MISSING
+
+    def __init__(self, depth: int, names: frozenset[str] = frozenset()) -> None:
+        self.depth = depth
+        self.names = names
+        self.root = Step("root")
+        self.stack = [self.root]
+        self.statements: list[tuple[Statement, ...]] = []
+        self.globals: list[dict[str, Any]] = []
+        self.muted = 0
+        self.snapshot = Snapshots().take
+        self.codes: set[types.CodeType] = set()
+
+    # ---- called by rewritten code
+    def enter(self, number: int, here: dict[str, Any]) -> Step | None:
+        """A statement begins."""
+        if self.muted:
+            return None
+        known = self.statements[-1][number]
+        if self.names and known.name not in self.names:
+            return None
+        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
+        if known.formula is not None:
+            step.operands = self._operands(known, here)
+        self.stack[-1].children.append(step)
+        self.stack.append(step)
+        return step
+
+    def leave(self, step: Step | None, value: Any) -> Any:
+        """Its value is there."""
+        if step is not None:
+            while self.stack.pop() is not step:
+                pass
+            step.live = value
+            step.result = self.snapshot(value)
+        return value
+
+    def after(self, value: Any) -> None:
+        """The value of a name after the statement that changed it."""
+        if not self.muted and self.stack[-1].children:
+            step = self.stack[-1].children[-1]
+            step.live, step.result = value, self.snapshot(value)
+
+    def call(self, function: Any) -> Any:
+        """What to call instead: the same function, reporting too, where the depth asks for it."""
+        if self.muted or not isinstance(function, (types.FunctionType, types.MethodType)):
+            return function
+        code = function.__code__
+        if code in self.codes or not self._wanted(code):
+            return function
+        return self.traced(function)
+
+    def _wanted(self, code: types.CodeType) -> bool:
+        return self.depth >= 2 and not is_library(code)
+
+    def loop(self, number: int, items: Iterable[Any]) -> Iterator[Any]:
+        """The items of a for loop; each is a turn."""
+        if self.muted:
+            yield from items
+            return
+        loop = self._open(number)
+        try:
+            for item in items:
+                self._turn(loop)
+                yield item
+        finally:
+            self._close(loop)
+
+    def open_loop(self, number: int) -> None:
+        if not self.muted:
+            self._open(number)
+
+    def turn(self, number: int) -> None:
+        loop = self._loop()
+        if loop is not None:
+            self._turn(loop)
+
+    def close_loop(self, number: int) -> None:
+        loop = self._loop()
+        if loop is not None:
+            self._close(loop)
+
+    def caught(self) -> None:
+        """An exception was handled: the statement it came from is over."""
+        while len(self.stack) > 1 and self.stack[-1].kind not in ("call", "module", "turn", "root"):
+            self.stack.pop()
+
+    # ---- loops
+    def _open(self, number: int) -> Step:
+        known = self.statements[-1][number]
+        step = Step("loop", known.name, known.source, where=known.where)
+        self.stack[-1].children.append(step)
+        self.stack.append(step)
+        return step
+
+    def _loop(self) -> Step | None:
+        return next((s for s in reversed(self.stack) if s.kind == "loop"), None)
+
+    def _end_turn(self, loop: Step) -> None:
+        while self.stack[-1] is not loop:
+            if self.stack.pop().kind == "folded":
+                self.muted -= 1
+
+    def _turn(self, loop: Step) -> None:
+        self._end_turn(loop)
+        count = sum(1 for child in loop.children if child.kind == "turn")
+        if count < MOST_TURNS:
+            turn = Step("turn", str(count + 1))
+            loop.children.append(turn)
+        elif loop.children[-1].kind == "folded":
+            turn = loop.children[-1]
+            turn.name = str(int(turn.name) + 1)
+        else:
+            turn = Step("folded", "1")
+            loop.children.append(turn)
+        if turn.kind == "folded":
+            turn.note = f"{turn.name} more turns ran and are not shown"
+            self.muted += 1
+        self.stack.append(turn)
+
+    def _close(self, loop: Step) -> None:
+        if loop in self.stack:
+            self._end_turn(loop)
+            self.stack.pop()
+
+    # ---- calls
+    def traced(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
+        """The function, rewritten to report here."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return self.run(function, args, kwargs, kind, name or call_name(function), title)
+
+        return run
+
+    def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
+        """Call a function as a step of its own, its statements inside."""
+        step = Step(kind, name, title)
+        self.stack[-1].children.append(step)
+        reporting = self._reporting(function, step)
+        if reporting is None:
+            step.live = function(*args, **kwargs)
+            step.result = self.snapshot(step.live)
+            return step.live
+        depth, muted = len(self.stack), self.muted
+        self.stack.append(step)
+        self._inputs(step, function, args, kwargs)
+        self.statements.append(reporting[1])
+        self.globals.append(_underlying(function).__globals__)
+        try:
+            step.live = reporting[0](*args, **kwargs)
+        finally:
+            self.statements.pop()
+            self.globals.pop()
+            failed = step.live is None and len(self.stack) > depth + 1
+            if not failed:
+                del self.stack[depth:]
+            self.muted = muted
+        step.result = self.snapshot(step.live)
+        return step.live
+
+    def _inputs(self, step: Step, function: Any, args: Any, kwargs: Any) -> None:
+        import inspect
+
+        try:
+            bound = inspect.signature(function).bind(*args, **kwargs)
+        except (TypeError, ValueError):
+            return
+        for name, value in bound.arguments.items():
+            if name != "self" and isinstance(value, (torch.Tensor, int, float)):
+                step.operands[name] = self.snapshot(value)
+                step.children.append(Step("input", name, result=self.snapshot(value), live=value))
+
+    def _reporting(self, function: Any, step: Step) -> tuple[Any, tuple[Statement, ...]] | None:
+        if len(self.stack) > MOST_DEPTH:
+            step.note = f"not shown: more than {MOST_DEPTH} calls deep"
+            return None
+        plain = _underlying(function)
+        found = rewritten(plain.__code__) if isinstance(plain, types.FunctionType) else "it is not written in Python"
+        if not isinstance(found, Rewritten):
+            step.note = f"not shown: {found}"
+            return None
+        return _bound(function, plain, found, self), found.statements
+
+    # ---- operands
+    def _operands(self, known: Statement, here: dict[str, Any]) -> dict[str, Any]:
+        out = {}
+        for text in known.leaves:
+            value = self.look_up(text, here)
+            if value is not MISSING:
+                out[text] = self.snapshot(value)
+        return out
+
+    def look_up(self, text: str, here: dict[str, Any]) -> Any:
+        """The value of a leaf, by names and plain attributes only: nothing of the author's runs."""
+        path, _, index = text.partition("[")
+        first, *rest = path.split(".")
+        value = here.get(first, self.globals[-1].get(first, MISSING))
+        for attribute in rest:
+            value = _plain_attribute(value, attribute)
+        if index and isinstance(value, (torch.Size, tuple)):
+            try:
+                return value[int(index.rstrip("]"))]
+            except (ValueError, IndexError):
+                return MISSING
+        return MISSING if isinstance(value, (types.ModuleType, type)) or callable(value) else value
+
+
+def _plain_attribute(value: Any, name: str) -> Any:
+    if isinstance(value, torch.nn.Module):
+        for table in (value._parameters, value._buffers, value._modules, value.__dict__):
+            if name in table:
+                return table[name]
+        return MISSING
+    if isinstance(value, torch.Tensor):
+        return value.shape if name == "shape" else MISSING
+    return vars(value).get(name, MISSING) if hasattr(value, "__dict__") and not callable(value) else MISSING
+
+
+def call_name(function: Any) -> str:
+    """`attention`, or `Encoder.mix` for a method."""
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    if owner is None or isinstance(owner, types.ModuleType):
+        return str(name)
+    return f"{(owner if isinstance(owner, type) else type(owner)).__name__}.{name}"
+
+
+def _underlying(function: Any) -> Any:
+    """The plain function behind a method."""
+    return function.__func__ if isinstance(function, types.MethodType) else function
+
+
+def _bound(function: Any, plain: types.FunctionType, found: Rewritten, recorder: Recorder) -> Any:
+    """The rewritten code as a function with the original's globals, defaults and closure."""
+    cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    cells[RECORDER] = types.CellType(recorder)
+    closure = tuple(cells[name] for name in found.code.co_freevars)
+    new = types.FunctionType(found.code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
+    new.__kwdefaults__ = plain.__kwdefaults__
+    recorder.codes.add(found.code)
+    return types.MethodType(new, function.__self__) if isinstance(function, types.MethodType) else new

@@ -1,0 +1,276 @@
+"""A function rewritten so that it tells a recorder what it does, statement by statement.
+
+Each statement keeps its meaning; around it stand calls of the recorder, which the rewritten code knows as `__w`:
+
+    A = f(B) + C        →   A = __w.leave(__w.enter(7, locals()), __w.call(f)(B) + C)
+    x += e              →   x += __w.leave(__w.enter(8, locals()), e);  __w.after(x)
+    for t in steps:     →   for t in __w.loop(9, steps):
+    if test:            →   if __w.leave(__w.enter(10, locals()), test):
+
+Nothing is executed here: the new code object replaces the old one inside a new function with the same globals, defaults and
+closure, so the author's function itself is untouched.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from workings.trace.build import formula_of
+from workings.trace.formula import Formula, leaves
+from workings.trace.step import Where
+
+RECORDER = "__w"
+_PLAIN_CALLS = frozenset("super locals globals isinstance len range print type getattr hasattr zip enumerate".split())
+
+
+@dataclass(frozen=True)
+class Statement:
+    """What is known of a statement before it runs."""
+
+    kind: str
+    name: str
+    source: str
+    formula: Formula | None
+    where: Where
+    leaves: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """The code of a function that reports to a recorder, and its statements by number."""
+
+    code: types.CodeType
+    statements: tuple[Statement, ...]
+
+
+class Unavailable(Exception):
+    """Why a function cannot be shown statement by statement."""
+
+
+@functools.lru_cache(maxsize=2048)
+def rewritten(code: types.CodeType) -> Rewritten | str:
+    """The rewritten code of a function's code object, or the reason why there is none."""
+    try:
+        return _rewrite(code)
+    except Unavailable as reason:
+        return str(reason)
+    except (OSError, TypeError):
+        return "its source is not available"
+    except (SyntaxError, IndentationError, ValueError) as reason:
+        return f"its source could not be read ({reason})"
+
+
+def _rewrite(code: types.CodeType) -> Rewritten:
+    lines, first = inspect.getsourcelines(code)
+    node = _definition(code, lines, first)
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise Unavailable("it is asynchronous")
+    rewriter = _Rewriter(code.co_filename)
+    new = rewriter.function(node)
+    return Rewritten(_compiled(new, code), tuple(rewriter.statements))
+
+
+def _definition(code: types.CodeType, lines: list[str], first: int) -> Any:
+    """The definition of this code object in its source, with line numbers of the file."""
+    text = textwrap.dedent("".join(lines))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        if code.co_name != "<lambda>":
+            raise
+        tree = _lambda_tree(text)
+    ast.increment_lineno(tree, first - 1)
+    wanted: tuple[type, ...] = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
+    found = [n for n in ast.walk(tree) if isinstance(n, wanted) and _matches(n, code)]
+    if len(found) != 1:
+        raise Unavailable("several lambdas stand on its line" if found else "its definition was not found in its source")
+    return found[0]
+
+
+def _lambda_tree(text: str) -> ast.AST:
+    """A lambda in the middle of an expression: cut out what parses."""
+    start = text.index("lambda")
+    for end in range(len(text), start, -1):
+        try:
+            return ast.parse("\n" * text.count("\n", 0, start) + text[start:end].strip())
+        except SyntaxError:
+            continue
+    raise Unavailable("its lambda was not found in its source")
+
+
+def _matches(node: Any, code: types.CodeType) -> bool:
+    if isinstance(node, ast.Lambda):
+        arguments = node.args
+        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+        return names == list(code.co_varnames[: len(names)]) and len(names) == code.co_argcount + code.co_kwonlyargcount
+    return bool(node.name == code.co_name)
+
+
+def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:
+    """The code object of the rewritten definition, with the recorder and the original's free variables free in it."""
+    free = [RECORDER, *code.co_freevars]
+    body: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
+    uses = ast.Expr(ast.Tuple([ast.Name(name, ast.Load()) for name in free], ast.Load()))
+    function.body.append(uses)  # keeps every free variable free, used or not
+    function.decorator_list = []
+    function.name = "__rewritten"  # in the outer function its own name would hide a global of that name
+    outer = ast.FunctionDef("outer", _no_arguments(), [*body, function], [], None, type_params=[])  # type: ignore[call-arg]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
+    (outer_code,) = [c for c in compiled.co_consts if isinstance(c, types.CodeType)]
+    return next(c for c in outer_code.co_consts if isinstance(c, types.CodeType) and c.co_name == function.name)
+
+
+def _no_arguments() -> ast.arguments:
+    return ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Puts the recorder's calls around the statements of one function."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.statements: list[Statement] = []
+
+    def function(self, node: Any) -> ast.FunctionDef:
+        if isinstance(node, ast.Lambda):
+            value = ast.Return(node.body)
+            ast.copy_location(value, node.body)
+            node = ast.FunctionDef("lambda_", node.args, [value], [], None, type_params=[])  # type: ignore[call-arg]
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]  # the function object has the real ones
+        node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
+        node.returns = None
+        for argument in ast.walk(node.args):
+            if isinstance(argument, ast.arg):
+                argument.annotation = None
+        node.body = self.block(node.body)
+        return node  # type: ignore[no-any-return]
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        out: list[ast.stmt] = []
+        for statement in body:
+            new = self.visit(statement)
+            out += new if isinstance(new, list) else [new]
+        return out
+
+    # ---- the recorder's calls
+    def number(self, kind: str, node: ast.stmt, name: str, value: ast.expr | None, source: str = "") -> int:
+        formula = None if value is None else formula_of(value)
+        text = source or ast.unparse(node)
+        read = () if formula is None else tuple(leaves(formula))
+        self.statements.append(Statement(kind, name, text, formula, Where(self.file, node.lineno), read))
+        return len(self.statements) - 1
+
+    def recorded(self, kind: str, node: ast.stmt, name: str, value: ast.expr, source: str = "") -> ast.expr:
+        """leave(enter(n, locals()), value)"""
+        n = self.number(kind, node, name, value, source)
+        here = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        entered = _recorder("enter", ast.Constant(n), here)
+        return ast.copy_location(_recorder("leave", entered, self.visit(value)), value)
+
+    # ---- statements
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        name = " = ".join(ast.unparse(t) for t in node.targets)
+        node.value = self.recorded("assign", node, name.strip("()"), node.value)
+        return [node, *self.settled(node.targets[0])]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is None:
+            return node
+        value = self.recorded("assign", node, ast.unparse(node.target), node.value)
+        return [ast.copy_location(ast.Assign([node.target], value), node), *self.settled(node.target)]
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        read = ast.parse(ast.unparse(node.target), mode="eval").body
+        shown = ast.BinOp(read, node.op, node.value)
+        n = self.number("assign", node, ast.unparse(node.target), shown)
+        here = ast.Call(ast.Name("locals", ast.Load()), [], [])
+        node.value = _recorder("leave", _recorder("enter", ast.Constant(n), here), self.visit(node.value))
+        return [node, _expression(_recorder("after", read), node)]
+
+    def settled(self, target: ast.expr) -> list[ast.stmt]:
+        """After `y[0] = e` the interesting result is y."""
+        if not isinstance(target, ast.Subscript):
+            return []
+        base = ast.parse(ast.unparse(target.value), mode="eval").body
+        return [_expression(_recorder("after", base), target)]
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        if node.value is not None:
+            node.value = self.recorded("return", node, "", node.value)
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        if isinstance(node.value, (ast.Constant, ast.Yield, ast.YieldFrom)):
+            return node if isinstance(node.value, ast.Constant) else self.generic_visit(node)
+        node.value = self.recorded("expression", node, "", node.value)
+        return node
+
+    def visit_If(self, node: ast.If) -> Any:
+        node.test = self.recorded("branch", node, "if", node.test, f"if {ast.unparse(node.test)}:")
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        return node
+
+    def visit_For(self, node: ast.For) -> Any:
+        header = f"for {ast.unparse(node.target)} in {ast.unparse(node.iter)}:"
+        n = self.number("loop", node, ast.unparse(node.target), None, header)
+        node.iter = _recorder("loop", ast.Constant(n), self.visit(node.iter))
+        node.body, node.orelse = self.block(node.body), self.block(node.orelse)
+        return node
+
+    def visit_While(self, node: ast.While) -> Any:
+        n = self.number("loop", node, "while", None, f"while {ast.unparse(node.test)}:")
+        node.test = self.visit(node.test)
+        turn = _expression(_recorder("turn", ast.Constant(n)), node)
+        node.body, node.orelse = [turn, *self.block(node.body)], self.block(node.orelse)
+        opened = _expression(_recorder("open_loop", ast.Constant(n)), node)
+        return [opened, node, _expression(_recorder("close_loop", ast.Constant(n)), node)]
+
+    def visit_With(self, node: ast.With) -> Any:
+        node.items = [self.visit(item) for item in node.items]
+        node.body = self.block(node.body)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        node.body, node.orelse, node.finalbody = self.block(node.body), self.block(node.orelse), self.block(node.finalbody)
+        for handler in node.handlers:
+            caught = _expression(_recorder("caught"), handler.body[0])
+            handler.body = [caught, *self.block(handler.body)]
+        return node
+
+    def visit_Match(self, node: ast.Match) -> Any:
+        node.subject = self.visit(node.subject)
+        for case in node.cases:
+            case.body = self.block(case.body)
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        return node  # rewritten on its own when it is called
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        return node
+
+    # ---- calls
+    def visit_Call(self, node: ast.Call) -> Any:
+        plain = isinstance(node.func, ast.Name) and node.func.id in _PLAIN_CALLS
+        self.generic_visit(node)
+        if not plain:
+            node.func = ast.copy_location(_recorder("call", node.func), node.func)
+        return node
+
+
+def _recorder(method: str, *args: ast.expr) -> ast.Call:
+    return ast.Call(ast.Attribute(ast.Name(RECORDER, ast.Load()), method, ast.Load()), list(args), [])
+
+
+def _expression(value: ast.expr, like: Any) -> ast.stmt:
+    return ast.copy_location(ast.Expr(value), like)

@@ -1,0 +1,61 @@
+"""What happened, as data: a tree of steps.
+
+A step is one executed statement (or a call, a module's forward, a loop, a turn of it): the author's name for the result, the
+source, the formula, the operands as they were, the result, where it stands, and the steps inside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from workings.trace.formula import Formula
+
+KINDS = frozenset(
+    """
+    root input assign return expression call module loop turn branch expansion gradient update operation error folded
+    """.split()
+)
+
+
+@dataclass(frozen=True)
+class Where:
+    """A place in a source file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass
+class Step:
+    """One step.
+
+    `kind` is one of `KINDS`; `name` the target as written (`A`, `self.h`, `a, b`), a module's path, a loop's header; `formula`
+    is the right-hand side, or None; `operands` maps the texts of its leaves to values at that moment; `result` is the value
+    at that moment (a tensor is a detached copy; `live` is the tensor itself, in the autograd graph, and `lives` are the
+    operands themselves); `note` is a remark such
+    as «not shown: …» or «compared with the fused result: largest difference 0».
+    """
+
+    kind: str
+    name: str = ""
+    source: str = ""
+    formula: Formula | None = None
+    operands: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    where: Where | None = None
+    children: list[Step] = field(default_factory=list)
+    note: str = ""
+    address: str = ""
+    live: Any = field(default=None, repr=False, compare=False)
+    lives: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def walk(self) -> Iterator[Step]:
+        """This step and all inside it, in the order they happened."""
+        yield self
+        for child in self.children:
+            yield from child.walk()

@@ -1,0 +1,313 @@
+"""Every written rule of differentiation agrees with autograd, and reads as a person would write it."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workings import exact
+from workings.trace.adjoint import CONSTANT, RULES, adjoints
+from workings.trace.evaluate import COMPUTE, CONTEXTUAL, evaluate
+from workings.trace.formula import OPERATIONS, Apply, Call, Code, Leaf, Number, Sequence
+from workings.trace.places import FormulaError
+from workings.trace.pullback import RuleError
+
+a, b, c, W, G = (Leaf(text) for text in ("a", "b", "c", "W", "∂L/∂y"))
+COMPARED = 1e-9
+
+
+def op(name, *args, **options):
+    return Apply(name, tuple(Number(x) if isinstance(x, (int, float)) else x for x in args), tuple(options.items()))
+
+
+def disagreement(formula, operands, wanted=None, name="y"):
+    """The largest difference between the rules of a formula and autograd, over all leaves."""
+    lives = {k: v.clone().requires_grad_() if _float(v) else v for k, v in operands.items()}
+    y = evaluate(formula, lives)
+    upstream = torch.randn_like(y)
+    asked = [k for k, v in lives.items() if _float(v) and (wanted is None or k in wanted)]
+    theirs = torch.autograd.grad(y, [lives[k] for k in asked], upstream, allow_unused=True, materialize_grads=True)
+    rules = adjoints(formula, G, operands, name=name, wanted=asked)
+    known = {**operands, "∂L/∂y": upstream, name: y.detach()}
+    largest = 0.0
+    for key, their in zip(asked, theirs, strict=True):
+        ours = evaluate(rules[key], known) if key in rules else torch.zeros_like(their)
+        assert ours.shape == their.shape, f"∂L/∂{key} has shape {[*ours.shape]}, {key} has {[*their.shape]}"
+        largest = max(largest, float((ours - their).abs().max()))
+    return largest
+
+
+def _float(value):
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def normal(*shape, seed=0):
+    return torch.randn(shape, dtype=torch.float64, generator=torch.Generator().manual_seed(seed + sum(shape)))
+
+
+def positive(*shape, seed=0):
+    return normal(*shape, seed=seed).abs() + 0.5
+
+
+PAIR = {"a": normal(2, 3), "b": normal(2, 3, seed=1)}
+MASK = torch.tensor([[True, False, True], [False, False, True]])
+TIED = torch.tensor([[1.0, 3.0, 3.0], [2.0, 0.0, 2.0]], dtype=torch.float64)
+CLASSES = torch.tensor([2, 0])
+CASES = {
+    "add": [(op("add", a, b), PAIR), (op("add", a, 1), {"a": normal(3)})],
+    "sub": [(op("sub", a, b), PAIR), (op("sub", 1, a), {"a": normal(3)})],
+    "mul": [(op("mul", a, b), PAIR), (op("mul", a, a), PAIR), (op("mul", 2, op("mul", a, 3)), PAIR)],
+    "div": [(op("div", a, b), {"a": normal(2, 3), "b": positive(2, 3)}), (op("div", 2, a), {"a": positive(3)})],
+    "pow": [
+        (op("pow", a, 2), PAIR),
+        (op("pow", a, 1), PAIR),
+        (op("pow", a, 3), PAIR),
+        (op("pow", a, -0.5), {"a": positive(2, 3)}),
+        (op("pow", a, b), {"a": positive(2, 3), "b": normal(3)}),
+        (op("pow", 2, a), {"a": normal(3)}) if False else (op("pow", b, a), {"a": normal(3), "b": positive(3)}),
+    ],
+    "neg": [(op("neg", a), PAIR), (op("neg", op("neg", a)), PAIR)],
+    "matmul": [
+        (op("matmul", a, b), {"a": normal(2, 3), "b": normal(3, 4)}),
+        (op("matmul", a, b), {"a": normal(3), "b": normal(3, seed=1)}),
+        (op("matmul", a, b), {"a": normal(2, 3), "b": normal(3)}),
+        (op("matmul", a, b), {"a": normal(5, 2, 3), "b": normal(3)}),
+        (op("matmul", a, b), {"a": normal(3), "b": normal(3, 4)}),
+        (op("matmul", a, b), {"a": normal(5, 2, 3), "b": normal(3, 4)}),
+        (op("matmul", a, b), {"a": normal(2, 3), "b": normal(5, 3, 4)}),
+        (op("matmul", a, b), {"a": normal(1, 5, 2, 3), "b": normal(6, 1, 3, 4)}),
+        (op("matmul", a, a), {"a": normal(3, 3)}),
+    ],
+    "transpose": [(op("transpose", a), PAIR), (op("matmul", a, op("transpose", b)), PAIR)],
+    "linear": [
+        (op("linear", a, W, b), {"a": normal(2, 3), "W": normal(4, 3), "b": normal(4)}),
+        (op("linear", a, W), {"a": normal(5, 2, 3), "W": normal(4, 3)}),
+        (op("linear", a, W, b), {"a": normal(3), "W": normal(4, 3), "b": normal(4)}),
+    ],
+    "embedding": [(op("embedding", a, W), {"a": torch.tensor([[2, 0], [2, 2]]), "W": normal(4, 3)})],
+    **{name: [(op(name, a), {"a": normal(2, 3)})] for name in "exp square abs sin cos tanh sigmoid relu gelu silu".split()},
+    **{name: [(op(name, a), {"a": positive(2, 3)})] for name in "sqrt rsqrt log".split()},
+    **{
+        name: [(op(name, a, dim=dim), {"a": normal(2, 3)}) for dim in (-1, 0, 1)]
+        + [(op(name, a, dim=0), {"a": normal(3)}), (op(name, a, dim=1), {"a": normal(2, 3, 4)})]
+        for name in ("softmax", "log_softmax")
+    },
+    "logsumexp": [(op("logsumexp", a, dim=-1), PAIR), (op("logsumexp", a, dim=0, keepdim=True), PAIR)],
+    **{
+        name: [
+            (op(name, a), PAIR),
+            (op(name, a), {"a": normal(3)}),
+            (op(name, a, dim=0), PAIR),
+            (op(name, a, dim=-1, keepdim=True), PAIR),
+            (op(name, a, dim="(0, 2)"), {"a": normal(2, 3, 4)}),
+        ]
+        for name in ("sum", "mean", "var")
+    },
+    **{
+        name: [
+            (op(name, a), PAIR),
+            (op(name, a), {"a": TIED}),
+            (op(name, a, dim=-1), PAIR),
+            (op(name, a, dim=-1), {"a": TIED}),
+            (op(name, a, dim=0, keepdim=True), PAIR),
+            (op(name, a, b), PAIR),
+        ]
+        for name in ("max", "min")
+    },
+    "cat": [(op("cat", Sequence((a, b, a)), dim=dim), PAIR) for dim in (-1, 0)],
+    "stack": [(op("stack", Sequence((a, b, a)), dim=dim), PAIR) for dim in (0, 1, -1)],
+    "reshape": [
+        (op("reshape", a, text=text), {"a": normal(2, 3, 4), "n": 6})
+        for text in "view(n,-1)  flatten(1)  permute(2,0,1)  transpose(1,2)  unsqueeze(0)  movedim(0,-1)  view(n,4).view(24)".split()
+    ]
+    + [
+        (op("reshape", a, text="torch.flatten(a, 1)"), {"a": normal(2, 3, 4)}),
+        (op("reshape", a, text="expand(2, -1)"), {"a": normal(3)}),
+        (op("add", a, op("reshape", a, text="detach()")), {"a": normal(3)}),
+        (op("reshape", op("sum", a), text="view(1, 1)"), {"a": normal(3)}),
+    ],
+    "index": [
+        (op("index", a, text=text), {"a": normal(3, 4), "i": torch.tensor([2, 2, 0]), "n": 2})
+        for text in ("0", ":, -1", "1:n, ::2", "i", "[0, 1], [2, 3]", "..., None", "a.shape[0] - 1, :n", "torch.arange(n), i[:2]")
+    ],
+    "masked_fill": [
+        (op("masked_fill", a, Leaf("m"), float("-inf")), {"a": normal(2, 3), "m": MASK}),
+        (op("masked_fill", a, Leaf("m"), 0.0), {"a": normal(3), "m": MASK}),
+    ],
+    "where": [(op("where", Leaf("m"), a, b), {**PAIR, "m": MASK}), (op("where", Leaf("m"), a, b), {"a": normal(3), "b": normal(2, 1), "m": MASK})],
+    "cross_entropy": [
+        (op("cross_entropy", a, b), {"a": normal(2, 3), "b": CLASSES}),
+        (op("cross_entropy", a, b, reduction="'sum'"), {"a": normal(2, 3), "b": CLASSES}),
+        (op("cross_entropy", a, b, reduction="'none'"), {"a": normal(2, 3), "b": CLASSES}),
+        (op("cross_entropy", a, b), {"a": normal(3), "b": torch.tensor(1)}),
+    ],
+    "mse_loss": [(op("mse_loss", a, b), PAIR), (op("mse_loss", a, b, reduction="'sum'"), PAIR), (op("mse_loss", a, b, reduction="'none'"), PAIR)],
+    "layer_norm": [
+        (op("layer_norm", a, Sequence((Number(3),)), W, b), {"a": normal(2, 3), "W": normal(3), "b": normal(3, seed=2)}),
+        (op("layer_norm", a, Sequence((Number(3),))), {"a": normal(2, 3)}),
+        (op("layer_norm", a, Sequence((Number(3),)), W, b, 0.1), {"a": normal(4, 2, 3), "W": normal(3), "b": normal(3, seed=2)}),
+    ],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("formula", "operands"),
+    [pytest.param(*case, id=f"{name}-{i}") for name, cases in CASES.items() for i, case in enumerate(cases)],
+)
+def test_a_rule_agrees_with_autograd(formula, operands):
+    assert disagreement(formula, operands) < COMPARED
+
+
+def test_every_rule_is_tested():
+    assert RULES.keys() == CASES.keys()
+
+
+def test_every_operation_can_be_computed_again():
+    assert OPERATIONS.keys() == COMPUTE.keys() | CONTEXTUAL.keys()
+    assert OPERATIONS.keys() >= RULES.keys() | CONSTANT
+
+
+def test_soft_targets():
+    y = torch.tensor([[0.2, 0.3, 0.5], [1, 0, 0]], dtype=torch.float64)
+    assert disagreement(op("cross_entropy", a, b), {"a": normal(2, 3), "b": y}, wanted=["a"]) < COMPARED
+
+
+shapes = st.lists(st.integers(1, 3), min_size=0, max_size=3)
+
+
+@given(shapes, st.data(), st.sampled_from(["add", "sub", "mul", "div"]), st.integers(0, 99))
+def test_broadcasting_is_summed_back(shape, data, name, seed):
+    def cut():
+        return [data.draw(st.sampled_from([1, n])) for n in shape[data.draw(st.integers(0, len(shape))) :]]
+
+    operands = {"a": positive(*cut(), seed=seed), "b": positive(*cut(), seed=seed + 1)}
+    assert disagreement(op(name, a, b), operands) < COMPARED
+    assert disagreement(op("sum", op(name, op("square", a), b)), operands) < COMPARED
+
+
+unary = st.sampled_from("neg exp square sin tanh sigmoid silu transpose relu".split())
+trees = st.recursive(
+    st.sampled_from([a, b, Number(2)]),
+    lambda inner: st.one_of(
+        st.builds(lambda name, x: op(name, x), unary, inner.filter(lambda x: not isinstance(x, Number))),
+        st.builds(lambda name, x, y: op(name, x, y), st.sampled_from(["add", "sub", "mul"]), inner, inner),
+        st.builds(lambda x: op("softmax", x, dim=-1), inner.filter(lambda x: not isinstance(x, Number))),
+    ),
+    max_leaves=5,
+)
+
+
+@given(trees.filter(lambda tree: isinstance(tree, Apply)), st.integers(0, 99))
+def test_rules_compose(tree, seed):
+    operands = {"a": normal(2, 2, seed=seed) / 2, "b": normal(2, seed=seed) / 2}
+    try:
+        y = evaluate(tree, operands)
+    except FormulaError:
+        return  # exp of a plain number's transpose and the like
+    if isinstance(y, torch.Tensor):
+        scale = 1 + float(y.abs().max()) ** 2
+        assert disagreement(op("sum", op("tanh", tree)), operands) < COMPARED * scale
+
+
+# ---- how the rules read
+
+TWO_BY_TWO = dict.fromkeys("QKVASZxyW", torch.eye(2))
+DZ, DS, DA = Leaf("∂L/∂Z"), Leaf("∂L/∂S"), Leaf("∂L/∂A")
+Q, K, V, A, S = (Leaf(text) for text in "QKVAS")
+
+
+def test_attention_reads_as_in_the_textbook():
+    assert adjoints(op("matmul", A, V), DZ, TWO_BY_TWO, wanted="AV") == {
+        "A": op("matmul", DZ, op("transpose", V)),
+        "V": op("matmul", op("transpose", A), DZ),
+    }
+    assert adjoints(op("softmax", S, dim=-1), DA, TWO_BY_TWO, name="A", wanted="S") == {
+        "S": op("mul", A, op("sub", DA, op("rowsum", op("mul", DA, A)))),
+    }
+    scores = op("div", op("matmul", Q, op("transpose", K)), op("sqrt", Leaf("d")))
+    assert adjoints(scores, DS, {**TWO_BY_TWO, "d": 2}, name="S", wanted="QK") == {
+        "Q": op("div", op("matmul", DS, K), op("sqrt", Leaf("d"))),
+        "K": op("div", op("matmul", op("transpose", DS), Q), op("sqrt", Leaf("d"))),
+    }
+
+
+def test_a_layer_reads_as_in_the_textbook():
+    operands = {"x": torch.ones(5, 3), "W": torch.ones(2, 3), "b": torch.ones(2)}
+    assert adjoints(op("linear", Leaf("x"), W, b), G, operands) == {
+        "x": op("matmul", G, W),
+        "W": op("matmul", op("transpose", G), Leaf("x")),
+        "b": op("sum", G, dim=0),
+    }
+
+
+def test_coefficients_cancel():
+    # L = (2h − 3)²/2: ∂L/∂h = ½ · 2 (2h − 3) · 2 = 2 (2h − 3)
+    h = Leaf("h")
+    loss = op("div", op("pow", op("sub", op("mul", 2, h), 3), 2), 2)
+    assert adjoints(loss, Number(1), {"h": torch.tensor(1.0)}) == {"h": op("mul", 2, op("sub", op("mul", 2, h), 3))}
+
+
+def test_the_gradient_of_a_sum_of_products_is_not_written_with_ones():
+    operands = {"a": torch.ones(2, 3), "b": torch.ones(2, 3)}
+    assert adjoints(op("sum", op("mul", a, b)), Number(1), operands) == {"a": b, "b": a}
+    assert adjoints(op("sum", a), Number(1), operands, wanted="a") == {"a": Apply("ones", (), (("shape", (2, 3)),))}
+
+
+def test_a_name_that_is_assigned_again_means_its_old_value():
+    x = Leaf("x")
+    assert adjoints(op("exp", x), G, {"x": torch.ones(2)}, name="x") == {"x": op("mul", G, op("exp", x))}
+
+
+def test_exact_values_agree_exactly():
+    x = exact("1 2; 0 1").requires_grad_()
+    y = x.softmax(-1)
+    upstream = exact("1 0; 0 1")
+    (theirs,) = torch.autograd.grad(y, x, upstream)
+    rule = adjoints(op("softmax", Leaf("x"), dim=-1), G, {"x": x.detach()}, name="y")["x"]
+    assert exact.equal(evaluate(rule, {"∂L/∂y": upstream, "y": y.detach()}), theirs) == (True, "proved")
+
+
+# ---- what has no rule or no value says so
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        (Call("self.attn", (a,)), "no rule is written for self.attn(…): it has no formula here"),
+        (Code("a if a > 0 else b"), ""),
+        (op("conv2d", a, b), "no rule is written for conv2d"),
+        (op("gelu", a, approximate="'tanh'"), "no rule is written for gelu with approximate='tanh'"),
+        (op("cat", a), "no rule is written for cat of a list that is not written out"),
+        (op("max", a, a), "no rule is written for max where the two are equal"),
+    ],
+)
+def test_a_missing_rule_says_so(formula, message):
+    if isinstance(formula, Code):
+        assert adjoints(formula, G, PAIR) == {}  # nothing of it is a leaf
+        return
+    with pytest.raises(RuleError) as error:
+        adjoints(formula, G, PAIR, result=PAIR["a"])
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("formula", "message"),
+    [
+        (Call("self.attn", (a,)), "self.attn(…) cannot be computed again: it has no formula here."),
+        (Code("[x for x in a]"), "'[x for x in a]' cannot be computed again: it is Python without a formula."),
+        (Leaf("q"), "'q' cannot be computed again: its value was not recorded."),
+        (op("index", a, text="q"), "'q' cannot be computed again: its value was not recorded."),
+        (op("index", a, text="f(a)"), "'f(…)' cannot be computed again: its value was not recorded."),
+        (op("reshape", a, text="cpu()"), "'cpu()' cannot be computed again: cpu is not in the table of reshapes."),
+        (op("fold", a), "fold cannot be computed again: it is not in the table of operations."),
+    ],
+)
+def test_what_cannot_be_computed_says_so(formula, message):
+    with pytest.raises(FormulaError) as error:
+        evaluate(formula, PAIR)
+    assert str(error.value) == message
+
+
+def test_what_pytorch_refuses_is_the_reason():
+    with pytest.raises(FormulaError, match="matmul cannot be computed again: mat1 and mat2 shapes cannot be multiplied"):
+        evaluate(op("matmul", a, b), PAIR)
