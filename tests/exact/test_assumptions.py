@@ -111,3 +111,25 @@ def test_equality_proves_or_says_how_far():
     deep = exact.equal(exact("sqrt(2) + sqrt(3)").cos(), exact("sqrt(5 + 2sqrt(6))").cos())
     assert deep == (True, "to 4096 bits")
     assert not exact.equal(exact("1 2"), exact("1 2 3"))
+
+
+def test_masks_and_indices_carry_their_assumptions():
+    m = exact.symbols(m="1/2")
+    chosen = torch.where(m > 0, exact("1"), exact("2"))
+    flipped = exact("1") * ~(m > 1)
+    picked = exact("5 6")[torch.stack([m, exact("1/4")]).argmax()]
+    assert [x.item() for x in (chosen, flipped, picked)] == [1, 1, 5]
+    assert [kinds(x) for x in (chosen, flipped, picked)] == [{"order"}] * 3
+    assert kinds(m > 0) == {"order"}
+    assert type(exact("1") > 0) is torch.Tensor
+
+
+def test_a_letter_keeps_its_sample_value_while_it_is_in_use():
+    g = exact.symbols(g="3/10").requires_grad_()
+    y = torch.relu(g)
+    with pytest.raises(UndecidedError, match=r"The letter g has the sample value 3/10, and tensors in use rest on it\."):
+        exact.symbols(g="-3/10")
+    y.backward()
+    assert g.grad.item() == 1
+    del g, y
+    assert bool(exact.symbols(g="-3/10") < 0)

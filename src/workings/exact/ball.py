@@ -21,7 +21,7 @@ from workings.exact import algebra
 from workings.exact.assume import assume
 from workings.exact.functions import FUNCTIONS
 from workings.exact.proof import positive_form, proved_zero, structural_sign
-from workings.exact.value import GRAPH, INF, LOCK, NEG_INF, ZERO, Rational, Value, letter, letters, operands
+from workings.exact.value import INF, LOCK, NEG_INF, ZERO, Rational, Value, letter, letters, operands
 
 FIRST_BITS = 128
 LAST_BITS = 4096
@@ -41,22 +41,21 @@ def precision(bits: int) -> Iterator[None]:
 
 def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
     """A ball that contains `v`, computed with this working precision. Letters stand at their sample values."""
-    epoch = GRAPH.epoch
-    if v.bits >= bits and (v.epoch == epoch or not v.free):
+    if v.bits >= bits:
         return v.ball
     with LOCK, precision(bits):
         todo: list[tuple[Value, bool]] = [(v, False)]
         while todo:
             x, ready = todo.pop()
-            if x.bits >= bits and (x.epoch == epoch or not x.free):
+            if x.bits >= bits:
                 continue
             if not ready:
-                missing = [(y, False) for y in operands(x) if y.bits < bits or (y.free and y.epoch != epoch)]
+                missing = [(y, False) for y in operands(x) if y.bits < bits]
                 if missing:
                     todo.append((x, True))
                     todo += missing
                     continue
-            x.ball, x.bits, x.epoch = _evaluate(x), bits, epoch
+            x.ball, x.bits = _evaluate(x), bits
     return v.ball
 
 

@@ -26,6 +26,7 @@ from workings.exact.elementwise import elementwise
 from workings.exact.lift import payload
 from workings.exact.linear import LINEAR, linear
 from workings.exact.mode import mode
+from workings.exact.noted import notes_among, plain
 from workings.exact.operation import (
     RULES,
     arguments,
@@ -47,10 +48,12 @@ _META = torch.device("meta")
 
 def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
     """Answer one operation, and carry assumptions and dtype labels to its results."""
+    given = notes_among((args, kwargs))
+    if given:
+        args, kwargs = plain((args, kwargs))
     with ARENA.working(), labelled(label_of(args, kwargs)), recording() as made:
         result = _answer(func, args, kwargs)
-        carry_notes(args, kwargs, made, result)
-    return result
+        return carry_notes(args, kwargs, given | made, result)
 
 
 def _answer(func: Any, args: Any, kwargs: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -15,7 +17,7 @@ from workings.exact.lift import lift_as_is, lift_number, lift_tensor
 from workings.exact.parse import parse, parse_matrix
 from workings.exact.recover import as_is
 from workings.exact.tensor import ExactTensor, Ledger
-from workings.exact.value import ONE, ZERO, Value, letter, operands
+from workings.exact.value import ONE, ZERO, SampleConflict, Value, letter, operands
 from workings.exact.value import rational as rational_value
 
 
@@ -96,7 +98,7 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     with ARENA.working():
         made = [_letters(name, size, None) for name in _names(names)]
-        made += [_letters(name, size, sample) for name, sample in samples.items()]
+        made += [_sampled(name, size, sample) for name, sample in samples.items()]
     if not made:
         raise ParseError("Name at least one letter, as in symbols('w b') or symbols(w=0.3).", names, 0)
     return made[0] if len(made) == 1 else tuple(made)
@@ -118,6 +120,15 @@ def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
         return ExactTensor(payload_of([letter(base, number)], ()))
     entries = [letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
     return ExactTensor(payload_of(entries, shape))
+
+
+def _sampled(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
+    """Letters with a sample value; one that is still in use keeps the value it has."""
+    with contextlib.suppress(SampleConflict):
+        return _letters(name, shape, sample)
+    gc.collect()  # the letter may only be waiting to be collected
+    ARENA.sweep()
+    return _letters(name, shape, sample)
 
 
 def _indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

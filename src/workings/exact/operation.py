@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from workings.exact.assume import merge
+from workings.exact.assume import Notes, merge
+from workings.exact.noted import noted
 from workings.exact.tensor import ExactTensor, Ledger
 
 Rule = Callable[..., Any]
@@ -168,12 +169,17 @@ def same_values(f: ExactTensor, dtype: torch.dtype) -> ExactTensor:
     return ExactTensor(f.payload.clone(), dtype=dtype, ledger=Ledger(f.ledger.notes))
 
 
-def carry_notes(args: Any, kwargs: Any, made: set[Any], result: Any) -> None:
-    """What the operands rest on, and what this operation assumed, goes on to the results."""
-    ledgers = [t.ledger for t in tree_flatten((args, kwargs))[0] if is_exact(t)]
-    if not made and not any(ledger.notes for ledger in ledgers):
-        return
-    notes = merge([frozenset(made), *[ledger.notes for ledger in ledgers]])
-    for t in tree_flatten(result)[0]:
+def carry_notes(args: Any, kwargs: Any, made: Notes, result: Any) -> Any:
+    """What the operands rest on, and what this operation assumed, goes on to the results: to masks and indices too."""
+    operands = [t for t in tree_flatten((args, kwargs))[0] if is_exact(t)]
+    if not made and not any(t.ledger.notes for t in operands):
+        return result
+    notes = merge([made, *[t.ledger.notes for t in operands]])
+
+    def carry(t: Any) -> Any:
         if is_exact(t):
             t.ledger.notes = merge([t.ledger.notes, notes])
+            return t
+        return t if any(t is x for x in tree_flatten((args, kwargs))[0]) else noted(t, notes)
+
+    return tree_map(carry, result)

@@ -16,6 +16,7 @@ import torch
 from workings.exact.arena import ARENA, payload_of, values_of
 from workings.exact.assume import NONE, Assumption, Notes
 from workings.exact.ball import decimals, to_float
+from workings.exact.noted import notes_among
 from workings.exact.value import Value, letters
 
 if TYPE_CHECKING:
@@ -73,7 +74,10 @@ class ExactTensor(torch.Tensor):
         if own is not None:
             return own(*args, **(kwargs or {}))
         with torch._C.DisableTorchFunctionSubclass():
-            return func(*args, **(kwargs or {}))
+            result = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.__getitem__:  # a 0-dim index arrives below as a plain number
+            _add_notes(result, notes_among(args))
+        return result
 
     @classmethod
     def __torch_dispatch__(  # type: ignore[override]
@@ -207,6 +211,11 @@ class ExactTensor(torch.Tensor):
     def numpy(self, *, force: bool = False) -> Any:
         """The nearest doubles as an array."""
         return self.float64().numpy()
+
+
+def _add_notes(result: Any, notes: Notes) -> None:
+    if notes and isinstance(result, ExactTensor):
+        result.ledger.notes |= notes
 
 
 def _fraction(v: Value) -> Fraction:

@@ -24,6 +24,8 @@ from typing import Any
 
 from flint import arb, fmpq
 
+from workings.errors import UndecidedError
+
 Rational = int | fmpq
 LARGE = 64
 """Formulas of more nodes than this are not normalised any further; they stay exact as shared nodes."""
@@ -38,7 +40,7 @@ LOCK = threading.RLock()
 class Value:
     """One exact number or expression. Compare with `is`; arithmetic operators give new values in normal form."""
 
-    __slots__ = ("__weakref__", "args", "ball", "bits", "epoch", "free", "kind", "sample", "serial", "size")
+    __slots__ = ("__weakref__", "args", "ball", "bits", "free", "kind", "sample", "serial", "size")
 
     kind: str
     args: tuple[Any, ...]
@@ -49,7 +51,6 @@ class Value:
     """Whether letters occur."""
     ball: arb
     bits: int
-    epoch: int
     sample: Rational | None
 
     def __add__(self, other: Value) -> Value:
@@ -89,7 +90,6 @@ class _Graph:
     def __init__(self) -> None:
         self.nodes: dict[Any, Value] = {}
         self.next_serial = 0
-        self.epoch = 0  # grows when a letter gets another sample value: enclosures of letters are then stale
 
 
 GRAPH = _Graph()
@@ -104,7 +104,7 @@ def node(key: Any, kind: str, args: tuple[Any, ...], operands: Iterable[Value], 
     if found is not None:
         return found
     new = Value()
-    new.kind, new.args, new.ball, new.bits, new.epoch, new.sample = kind, args, _UNKNOWN, 0, 0, None
+    new.kind, new.args, new.ball, new.bits, new.sample = kind, args, _UNKNOWN, 0, None
     operands = list(operands)
     size = sum([v.size for v in operands], 1 + digits // BITS_PER_NODE)
     new.size = size if size < CAP else CAP
@@ -140,12 +140,23 @@ def rational(c: Rational) -> Value:
     return found if found is not None else node(key, "q", (c,), (), height(c))
 
 
+class SampleConflict(UndecidedError):
+    """A letter in use was given another sample value."""
+
+    def __init__(self, name: str, has: Rational, asked: Rational) -> None:
+        super().__init__(
+            f"The letter {name} has the sample value {has}, and tensors in use rest on it. Take another letter for "
+            f"the value {asked}, or let go of those tensors first."
+        )
+
+
 def letter(name: str, sample: Rational | None = None) -> Value:
-    """The letter of this name. A sample value, when given, decides comparisons from now on."""
+    """The letter of this name. A sample value decides comparisons; it stays as long as the letter is in use."""
     v = node(("letter", name), "letter", (name,), ())
-    if sample is not None and (v.sample is None or v.sample != sample):
+    if sample is not None and v.sample is not None and v.sample != sample:
+        raise SampleConflict(name, v.sample, sample)
+    if sample is not None:
         v.sample = whole(sample)
-        GRAPH.epoch += 1
     return v
 
 
