@@ -38,7 +38,7 @@ def test_back_to_numbers():
     np.testing.assert_array_equal(x.numpy(), [0.5, 2**0.5])
     assert x[1].sympy() == sympy.sqrt(2)
     assert x.decimals(10) == ["0.5", "1.414213562"]
-    with pytest.raises(DomainError, match="A fraction was asked for, but √2 is not rational"):
+    with pytest.raises(DomainError, match="A fraction was asked for, but √2 is not known to be rational"):
         x.fraction()
 
 

@@ -64,7 +64,7 @@ CASES = {
         (op("pow", a, 3), PAIR),
         (op("pow", a, -0.5), {"a": positive(2, 3)}),
         (op("pow", a, b), {"a": positive(2, 3), "b": normal(3)}),
-        (op("pow", 2, a), {"a": normal(3)}) if False else (op("pow", b, a), {"a": normal(3), "b": positive(3)}),
+        (op("pow", 2, a), {"a": normal(3)}),
     ],
     "neg": [(op("neg", a), PAIR), (op("neg", op("neg", a)), PAIR)],
     "matmul": [
@@ -118,7 +118,7 @@ CASES = {
     "stack": [(op("stack", Sequence((a, b, a)), dim=dim), PAIR) for dim in (0, 1, -1)],
     "reshape": [
         (op("reshape", a, text=text), {"a": normal(2, 3, 4), "n": 6})
-        for text in "view(n,-1)  flatten(1)  permute(2,0,1)  transpose(1,2)  unsqueeze(0)  movedim(0,-1)  view(n,4).view(24)".split()
+        for text in "view(n,-1) flatten(1) permute(2,0,1) transpose(1,2) unsqueeze(0) movedim(0,2) view(n,4).ravel()".split()
     ]
     + [
         (op("reshape", a, text="torch.flatten(a, 1)"), {"a": normal(2, 3, 4)}),
@@ -128,24 +128,25 @@ CASES = {
     ],
     "index": [
         (op("index", a, text=text), {"a": normal(3, 4), "i": torch.tensor([2, 2, 0]), "n": 2})
-        for text in ("0", ":, -1", "1:n, ::2", "i", "[0, 1], [2, 3]", "..., None", "a.shape[0] - 1, :n", "torch.arange(n), i[:2]")
+        for text in ("0", ":, -1", "1:n, ::2", "i", "[0, 1], [2, 3]", "..., None", "a.size(0) - 1", "torch.arange(n), i[:2]")
     ],
     "masked_fill": [
         (op("masked_fill", a, Leaf("m"), float("-inf")), {"a": normal(2, 3), "m": MASK}),
         (op("masked_fill", a, Leaf("m"), 0.0), {"a": normal(3), "m": MASK}),
     ],
-    "where": [(op("where", Leaf("m"), a, b), {**PAIR, "m": MASK}), (op("where", Leaf("m"), a, b), {"a": normal(3), "b": normal(2, 1), "m": MASK})],
+    "where": [(op("where", Leaf("m"), a, b), {**PAIR, "m": MASK}),
+        (op("where", Leaf("m"), a, b), {"a": normal(3), "b": normal(2, 1), "m": MASK})],
     "cross_entropy": [
         (op("cross_entropy", a, b), {"a": normal(2, 3), "b": CLASSES}),
         (op("cross_entropy", a, b, reduction="'sum'"), {"a": normal(2, 3), "b": CLASSES}),
         (op("cross_entropy", a, b, reduction="'none'"), {"a": normal(2, 3), "b": CLASSES}),
         (op("cross_entropy", a, b), {"a": normal(3), "b": torch.tensor(1)}),
     ],
-    "mse_loss": [(op("mse_loss", a, b), PAIR), (op("mse_loss", a, b, reduction="'sum'"), PAIR), (op("mse_loss", a, b, reduction="'none'"), PAIR)],
+    "mse_loss": [(op("mse_loss", a, b), PAIR), *((op("mse_loss", a, b, reduction=r), PAIR) for r in ("'sum'", "'none'"))],
     "layer_norm": [
         (op("layer_norm", a, Sequence((Number(3),)), W, b), {"a": normal(2, 3), "W": normal(3), "b": normal(3, seed=2)}),
         (op("layer_norm", a, Sequence((Number(3),))), {"a": normal(2, 3)}),
-        (op("layer_norm", a, Sequence((Number(3),)), W, b, 0.1), {"a": normal(4, 2, 3), "W": normal(3), "b": normal(3, seed=2)}),
+        (op("layer_norm", a, Sequence((Number(3),)), W, b, 0.1), {"a": normal(4, 2, 3), "W": normal(3), "b": normal(3)}),
     ],
 }  # fmt: skip
 
@@ -222,7 +223,7 @@ def test_attention_reads_as_in_the_textbook():
         "V": op("matmul", op("transpose", A), DZ),
     }
     assert adjoints(op("softmax", S, dim=-1), DA, TWO_BY_TWO, name="A", wanted="S") == {
-        "S": op("mul", A, op("sub", DA, op("rowsum", op("mul", DA, A)))),
+        "S": op("mul", A, op("sub", DA, op("rowsum", op("mul", A, DA)))),
     }
     scores = op("div", op("matmul", Q, op("transpose", K)), op("sqrt", Leaf("d")))
     assert adjoints(scores, DS, {**TWO_BY_TWO, "d": 2}, name="S", wanted="QK") == {
@@ -267,18 +268,23 @@ def test_exact_values_agree_exactly():
     assert exact.equal(evaluate(rule, {"∂L/∂y": upstream, "y": y.detach()}), theirs) == (True, "proved")
 
 
+def test_a_reshape_is_undone_without_knowing_its_arguments():
+    rules = adjoints(op("reshape", a, text="view(*size)"), G, PAIR, result=PAIR["a"].view(6), wanted="a")
+    assert rules == {"a": op("reshape", G, text="reshape(2, 3)")}
+
+
 # ---- what has no rule or no value says so
 
 
 @pytest.mark.parametrize(
     ("formula", "message"),
     [
-        (Call("self.attn", (a,)), "no rule is written for self.attn(…): it has no formula here"),
+        (Call("self.attn", (a,)), "there is no rule for self.attn(…): it has no formula here"),
         (Code("a if a > 0 else b"), ""),
-        (op("conv2d", a, b), "no rule is written for conv2d"),
-        (op("gelu", a, approximate="'tanh'"), "no rule is written for gelu with approximate='tanh'"),
-        (op("cat", a), "no rule is written for cat of a list that is not written out"),
-        (op("max", a, a), "no rule is written for max where the two are equal"),
+        (op("conv2d", a, b), "there is no rule for conv2d"),
+        (op("gelu", a, approximate="'tanh'"), "there is no rule for gelu with approximate='tanh'"),
+        (op("cat", a), "there is no rule for cat of a list that is not written out"),
+        (op("max", a, a), "there is no rule for max where the two are equal"),
     ],
 )
 def test_a_missing_rule_says_so(formula, message):

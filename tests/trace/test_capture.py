@@ -49,7 +49,7 @@ class Base(nn.Module):
 class Child(Base):
     def forward(self, x):
         h = super().forward(x)
-        h2 = super(Child, self).forward(h)
+        h2 = super().forward(h)
         self.kept = h * h2
         return self.kept
 
@@ -347,3 +347,31 @@ def test_random_code_is_replayed_with_the_same_numbers():
     assert trace.difference == 0
     assert not torch.equal(net[2].running_mean, before)
     assert int(net[2].num_batches_tracked) == 1
+
+
+def test_parameters_are_shown_as_they_were_before_the_update():
+    def train(theta):
+        optimizer = torch.optim.SGD([theta], lr=0.1)
+        L = 3 * theta
+        L.backward()
+        optimizer.step()
+        return theta
+
+    trace = capture(train, exact("1", requires_grad=True))
+    steps = {s.name: s for s in trace.steps() if s.kind in ("input", "assign")}
+    assert steps["theta"].result.item() == 1
+    assert steps["L"].operands["theta"].item() == 1
+    update = next(s for s in trace.steps() if s.kind == "update")
+    assert update.result.text() == "7/10"
+    assert update.note == "update checked: largest difference 0"
+
+
+def test_a_failure_inside_a_loop_is_the_statement_that_failed():
+    def f(x):
+        for n in (3, 4):
+            y = x @ torch.ones(n)
+        return y
+
+    (failed,) = [s for s in capture(f, torch.ones(3)).steps() if s.kind == "error"]
+    assert failed.operands["n"] == 4
+    assert "needs 3 = 4" in failed.note or "3" in failed.note

@@ -7,6 +7,7 @@ import typer
 
 from workings.cli.demo import demo
 from workings.cli.exact import exact
+from workings.cli.shapes import shapes
 from workings.cli.show import show
 from workings.errors import WorkingsError
 
@@ -37,6 +38,7 @@ def workings(
 
 
 app.command()(demo)
+app.command()(shapes)
 app.command()(show)
 # Unknown options pass as text, so that an expression may begin with a minus.
 app.command(context_settings={"ignore_unknown_options": True})(exact)

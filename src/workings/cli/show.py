@@ -15,10 +15,13 @@ def show(
         typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
     ] = None,
     input: Annotated[
-        list[str] | None, typer.Option("--input", metavar="1x3x8", help="A random input of this size (`2x5:int` for tokens).")
+        list[str] | None,
+        typer.Option("--input", metavar="1x3x8", help="A random input of this size (`2x5:int` for tokens)."),
     ] = None,
     backward: Annotated[bool, typer.Option("--backward", help="Add the gradients.")] = False,
-    depth: Annotated[int, typer.Option(min=1, max=4, help="1 the function, 2 your functions, 3 library modules, 4 fused.")] = 2,
+    depth: Annotated[
+        int, typer.Option(min=1, max=4, help="1 the function, 2 your functions, 3 library modules, 4 fused.")
+    ] = 2,
     digits: Annotated[int, typer.Option(min=1, max=50, help="Significant digits of decimals.")] = 4,
     floats: Annotated[bool, typer.Option("--floats", help="Compute with floats instead of exact values.")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Show only this name (repeat for more).")] = None,
@@ -42,7 +45,7 @@ def show(
     import torch
 
     from workings.cli.load import load
-    from workings.cli.values import read_values, random_input
+    from workings.cli.values import random_input, read_values
     from workings.show import Options
     from workings.show import show as show_work
 

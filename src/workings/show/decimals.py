@@ -33,7 +33,7 @@ def decimal(x: Any, digits: int = 4) -> str:
 
 def _integer(n: int) -> str:
     if n.bit_length() > LONGEST * 3:
-        power = int((n.bit_length() - 1) * math.log10(2))
+        power = round((n.bit_length() - 1) * math.log10(2))
         return f"{'−' if n < 0 else ''}about 10^{power}"
     return str(n).replace("-", "−")
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from workings.show.block import plain
+
 _LATEX = {
     **{c: f"\\{c}" for c in "#$%&_{}"},
     "\\": r"\textbackslash{}",
@@ -48,18 +50,19 @@ _LATEX = {
     "«": "''",
     "»": "''",
 }
+_ACCENTS = dict(zip("\u0300\u0301\u0302\u0303\u0304\u0308\u030c\u0327", "`'^~=\"vc", strict=True))
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _GREEK = dict(
     zip(
-        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΦΨΩ",
-        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi omega
-        Gamma Delta Theta Lambda Xi Pi Phi Psi Omega""".split(),
+        "αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣΦΨΩ",
+        """alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi pi rho sigma tau upsilon phi chi psi
+        omega Gamma Delta Theta Lambda Xi Pi Sigma Phi Psi Omega""".split(),
         strict=True,
     )
 )
 GREEK = {name: letter for letter, name in _GREEK.items()}
 """The letters by the names that Python code gives them."""
-LATEX_GREEK = {**{letter: f"\\{name}" for letter, name in _GREEK.items()}, "Σ": r"\Sigma"}
+LATEX_GREEK = {letter: f"\\{name}" for letter, name in _GREEK.items()}
 
 
 def latex_text(words: str) -> str:
@@ -78,8 +81,9 @@ def _latex_character(c: str) -> str:
         return " "
     if c.isascii() and c.isprintable():
         return c
-    letter = unicodedata.normalize("NFKD", c)[0]
-    return letter if letter.isascii() and letter.isalnum() else f"(U+{ord(c):04X})"
+    letter, *marks = list(unicodedata.normalize("NFD", c))
+    accented = letter.isascii() and letter.isalpha() and len(marks) == 1 and marks[0] in _ACCENTS
+    return f"\\{_ACCENTS[marks[0]]}{{{letter}}}" if accented else f"(U+{ord(c):04X})"
 
 
 def latex_code(source: str) -> str:
@@ -96,8 +100,8 @@ def markdown_text(words: str) -> str:
     >>> print(markdown_text("a_b <b> [x](y)"))
     a\_b &lt;b&gt; \[x\](y)
     """
-    words = _MARKDOWN.sub(r"\\\1", words.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-    return re.sub(r"^([-+]|\d+[.)])(?=\s)", r"\\\1", " ".join(words.split()))
+    words = _MARKDOWN.sub(r"\\\1", plain(words).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+    return re.sub(r"^(\d*)([-+.)])(?=\s)", r"\1\\\2", " ".join(words.split()))
 
 
 def markdown_code(source: str) -> str:
@@ -106,7 +110,7 @@ def markdown_code(source: str) -> str:
     >>> markdown_code("a`b")
     '``a`b``'
     """
-    source = " ".join(source.split()) or " "
+    source = " ".join(plain(source).split()) or " "
     ticks = "`" * (1 + max(map(len, re.findall(r"`+", source)), default=0))
     space = " " if source.startswith("`") or source.endswith("`") else ""
     return f"{ticks}{space}{source}{space}{ticks}"

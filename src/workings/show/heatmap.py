@@ -1,8 +1,9 @@
 """Heatmaps of tensors as inline SVG: what a matrix of thousands of numbers looks like.
 
-Colour is one hue, drawn the more opaque the larger the number, so it stands on light and dark pages alike: blue for positive,
-orange for negative numbers (a pair that colour-blind readers tell apart). With both signs the scale is symmetric about 0; with one
-it runs from the smallest to the largest. Each cell names its value; what is not finite is crossed out in red.
+Colour is one hue, drawn the more opaque the larger the number, so it stands on light and dark pages alike: blue for
+positive, orange for negative numbers (a pair that colour-blind readers tell apart). With both signs the scale is symmetric
+about 0; with one it runs from the smallest to the largest. Each cell names its value; what is not finite is crossed out in
+red.
 """
 
 from __future__ import annotations
@@ -141,9 +142,9 @@ class _Scale:
 
 def _digits(value: float, digits: int) -> str:
     """With 17 digits the shortest decimals that are this double and no other."""
-    if digits < 17 or not math.isfinite(value):
-        return decimal(value, digits)
-    return repr(value).removesuffix(".0").replace("-", "−")
+    if not math.isfinite(value):
+        return decimal(value)
+    return (repr(value).removesuffix(".0") if digits >= 17 else f"{value:.{digits}g}").replace("-", "−")
 
 
 # ------------------------------------------------------------------------------------------------- drawing
@@ -196,7 +197,9 @@ def _said(names: Sequence[str] | None, axis: str, count: int, panels: _Panels) -
     if names is not None:
         return [escaped(name) for name in names]
     block = panels.block[0 if axis == "row" else 1]
-    return [f"{axis} {i if block == 1 else f'{i * block:.0f}–{max(i * block, (i + 1) * block - 1):.0f}'}" for i in range(count)]
+    return [
+        f"{axis} {i if block == 1 else f'{i * block:.0f}–{max(i * block, (i + 1) * block - 1):.0f}'}" for i in range(count)
+    ]
 
 
 def _group(colour: float, paths: list[str]) -> str:
@@ -257,7 +260,8 @@ def _arranged(drawn: list[_Drawn], scale: _Scale, caption: str, said: str, title
         x, line = x + panel.width + gap, max(line, panel.height)
         right = max(right, x - gap)
     width, height = max(right, len(caption) * _FONT * 0.52), y + line + 2 * _FONT + 22
-    legend = f'<g transform="translate(0 {y + line + 8:g})">{_legend(scale)}<text y="{2 * _FONT + 8}">{escaped(caption)}</text></g>'
+    words = f'<text y="{2 * _FONT + 8}">{escaped(caption)}</text>'
+    legend = f'<g transform="translate(0 {y + line + 8:g})">{_legend(scale)}{words}</g>'
     style = f"font:{_FONT}px system-ui,sans-serif;max-width:100%;height:auto"
     head = (
         f'<svg role="img" aria-label="{escaped(said)}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
@@ -277,7 +281,9 @@ def _legend(scale: _Scale) -> str:
         f'fill-opacity="{max(0.04, abs(level) / LEVELS):.3g}"/>'
         for i, level in enumerate(scale.levels(steps).tolist())
     )
-    return f'<text y="9">{low}</text><g shape-rendering="crispEdges">{boxes}</g><text x="{start + 124:.1f}" y="9">{high}</text>'
+    return (
+        f'<text y="9">{low}</text><g shape-rendering="crispEdges">{boxes}</g><text x="{start + 124:.1f}" y="9">{high}</text>'
+    )
 
 
 def _caption(tensor: Tensor, panels: _Panels, scale: _Scale) -> str:

@@ -1,8 +1,8 @@
 """A trace as one self-contained page: MathML, inline SVG, folding; no network, no fonts, no frameworks.
 
-Each step is a row: name = formula = the values put in = result, then its shape, its source line and its place; what happened inside
-it is folded below it. The page forbids itself every request and every script but its own (its Content-Security-Policy), and all
-text of the trace passes through `markup.escaped`.
+Each step is a row: name = formula = the values put in = result, then its shape, its source line and its place; what happened
+inside it is folded below it. The page forbids itself every request and every script but its own (its
+Content-Security-Policy), and all text of the trace passes through `markup.escaped`.
 """
 
 from __future__ import annotations
@@ -15,16 +15,17 @@ from pathlib import PurePath
 from typing import Any
 
 from workings.show import mathml
-from workings.show.html_value import Place, facts, is_large, shown, short_repr, term
+from workings.show.brief import short_repr
+from workings.show.html_value import Place, facts, pictures, shown, term
 from workings.show.markup import element, escaped
-from workings.show.mathml import Term, operator
+from workings.show.mathml import Term, operator, relation
 from workings.show.mathml_formula import formula
 from workings.show.options import Options
-from workings.trace.formula import Code, Formula, Leaf, Number, leaves
+from workings.trace.formula import Code, Formula, Leaf, Number
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-PAGE_CELLS = 120_000
+PAGE_CELLS = 80_000
 """Cells of all heatmaps of a page together: many large tensors get coarser pictures."""
 UNFOLDED = 12
 """Heatmaps that are unfolded from the start, when there are no more of them."""
@@ -43,15 +44,22 @@ def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
 
     >>> from workings.trace.step import Step
     >>> page = html(Trace(Step("root", children=[Step("assign", "<script>", result=2)])), Options())
-    >>> "<mtext>&lt;script&gt;</mtext>" in page, "http" in page
+    >>> "<mtext>&lt;script&gt;</mtext>" in page, "http:" in page
     (True, False)
     """
     options = options or Options()
     page = _Page.of(trace, options)
-    steps = _list(trace.root.children, page, 0)
-    heading = title or trace.root.name or "Workings"
+    steps = _list(_top(trace.root).children, page, 0)
+    heading = title or trace.root.name or _top(trace.root).name or "Workings"
     head = element("header", element("h1", escaped(heading)) + _findings(trace, page) + _buttons(trace))
     return _document(heading, element("main", head + steps, class_="workings"))
+
+
+def _top(root: Step) -> Step:
+    """What the page is about: of a capture of one module, that module."""
+    while len(root.children) == 1 and root.children[0].kind in ("call", "module") and root.children[0].children:
+        root = root.children[0]
+    return root
 
 
 @dataclass(frozen=True)
@@ -66,7 +74,7 @@ class _Page:
 
     @staticmethod
     def of(trace: Trace, options: Options) -> _Page:
-        large = sum(is_large(step.result, options) for step in trace.root.walk())
+        large = sum(pictures(step.result, options) for step in trace.root.walk())
         cells = min(4096, max(64, PAGE_CELLS // max(1, large)))
         numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
         return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error)
@@ -78,7 +86,9 @@ class _Page:
 def _document(title: str, body: str) -> str:
     style, script = _asset("page.css"), _asset("page.js")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    policy = (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
     head = (
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -86,7 +96,8 @@ def _document(title: str, body: str) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escaped(title)}</title><style>{style}</style>"
     )
-    return f'<!doctype html>\n<html lang="en"><head>{head}</head><body class="workings-page">{body}<script>{script}</script></body></html>\n'
+    page = f'<head>{head}</head><body class="workings-page">{body}<script>{script}</script></body>'
+    return f'<!doctype html>\n<html lang="en">{page}</html>\n'
 
 
 def _asset(name: str) -> str:
@@ -98,10 +109,11 @@ def _asset(name: str) -> str:
 
 def _findings(trace: Trace, page: _Page) -> str:
     """What to know before reading: whether it agrees with the plain run, the first NaN, the error, the notes."""
-    parts = [element("p", escaped(trace.agreement), class_="agreement")] if trace.agreement else []
+    agrees = "agreement" if trace.agreement.startswith("agrees") else "note"
+    parts = [element("p", escaped(trace.agreement), class_=agrees)] if trace.agreement else []
     if trace.error is not None:
         failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
-        said = f"{type(trace.error).__name__}: {trace.error}"
+        said = f"{getattr(trace.error, 'kind', type(trace.error).__name__)}: {trace.error}"
         parts.append(element("p", f"Stopped by an error{_link(failed, page)}: {escaped(said)}", class_="failure"))
     if trace.first_bad is not None:
         parts.append(element("p", f"First NaN or infinity{_link(trace.first_bad, page)}", class_="failure"))
@@ -120,20 +132,21 @@ def _link(step: Step | None, page: _Page) -> str:
 def _buttons(trace: Trace) -> str:
     if not any(step.children for step in trace.root.children):
         return ""
-    return '<p class="tools"><button type="button" data-open="1">Unfold all</button> <button type="button">Fold all</button></p>'
+    unfold = '<button type="button" data-open="1">Unfold all</button>'
+    return f'<p class="tools">{unfold} <button type="button">Fold all</button></p>'
 
 
 # ------------------------------------------------------------------------------------------------- the rows
 
 
-def _list(steps: list[Step], page: _Page, level: int) -> str:
+def _list(steps: list[Step], page: _Page, level: int, classes: str = "steps") -> str:
     rows = [_row(step, page, level) for step in steps if _wanted(step, page.options)]
-    return element("ol", "".join(rows), class_="steps") if rows else ""
+    return element("ol", "".join(rows), class_=classes) if rows else ""
 
 
 def _wanted(step: Step, options: Options) -> bool:
     """By name: `hide` leaves a step out with all inside it, `only` keeps the named ones and what leads to them."""
-    names = {step.name, step.address, step.name.removeprefix("self.")} - {""}
+    names = {step.name, step.name.removeprefix("self."), step.address, step.address.partition("#")[0]} - {""}
     if names & options.hide:
         return False
     if not options.only or names & options.only or step.kind == "error":
@@ -149,7 +162,7 @@ def _row(step: Step, page: _Page, level: int) -> str:
     if step.kind == "turn" and inside and level < NESTED:
         body = _turn(step, body, page, level)
     elif level < NESTED:
-        body += _list(gradients, page, level + 1).replace('class="steps"', 'class="steps gradients"', 1) + _fold(inside, page, level)
+        body += _list(gradients, page, level + 1, "steps gradients") + _fold(inside, page, level)
     elif step.children:
         body += element("p", f"{sum(1 for _ in step.walk()) - 1:,} steps nested deeper are not shown.", class_="note")
     return element("li", body, class_=classes, id=page.anchor(step))
@@ -158,29 +171,47 @@ def _row(step: Step, page: _Page, level: int) -> str:
 def _turn(step: Step, line: str, page: _Page, level: int) -> str:
     """A turn of a loop folds under its own line."""
     inside = _list(step.children, page, level + 1)
-    return f'<details class="inside"{_open(page, level)}><summary>{line}</summary>{inside}</details>'
+    return f'<details class="inside"{_open(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
 
 
-def _open(page: _Page, level: int) -> str:
-    return " open" if level + 1 < page.options.depth else ""
+def _open(page: _Page, level: int, steps: list[Step]) -> str:
+    """Open to the reader's depth, and always down to what went wrong."""
+    wrong = any(inner.kind == "error" or inner is page.first_bad for step in steps for inner in step.walk())
+    return " open" if level + 1 < page.options.depth or wrong else ""
 
 
 def _fold(steps: list[Step], page: _Page, level: int) -> str:
+    """What happened inside a step; of a statement that is one call, the inside of the call."""
+    of = ""
+    while len(steps) == 1 and steps[0].kind in ("call", "module") and steps[0].children and not _remarkable(steps[0], page):
+        of, steps = f" {steps[0].name}", steps[0].children
     inside = _list(steps, page, level + 1)
     if not inside:
         return ""
     word = "turn" if all(step.kind in ("turn", "folded") for step in steps) else "step"
     count = f"{len(steps)} {word}{'s' if len(steps) > 1 else ''}"
-    return f'<details class="inside"{_open(page, level)}><summary>{count} inside</summary>{inside}</details>'
+    folded = _open(page, level, steps)
+    return f'<details class="inside"{folded}><summary>{count} inside{escaped(of)}</summary>{inside}</details>'
+
+
+def _remarkable(step: Step, page: _Page) -> bool:
+    """Whether a call needs a row of its own."""
+    return bool(step.note) or step is page.first_bad or any(child.kind == "gradient" for child in step.children)
 
 
 def _line(step: Step, page: _Page) -> str:
     badge = BADGES.get(step.kind, step.kind)
     parts = [element("span", badge, class_="badge")] if badge else []
     if step.kind in HEADED:
-        parts.append(element("code", escaped(step.name), class_="name") if step.name else "")
+        heading = _heading(step)
+        parts.append(element("code", escaped(heading), class_="name") if heading else "")
     parts += _equation(step, page)
     return element("div", "".join(parts), class_="line")
+
+
+def _heading(step: Step) -> str:
+    """A loop by its header, anything else by its name."""
+    return step.source.rstrip(":") or step.name if step.kind == "loop" else step.name
 
 
 def _equation(step: Step, page: _Page) -> list[str]:
@@ -191,7 +222,7 @@ def _equation(step: Step, page: _Page) -> list[str]:
         written = _formula(step.formula, step)
         parts.append(_piece([*name, operator("="), written.markup] if name else [written.markup]))
         values = _substituted(step, page.options)
-        parts += [_piece([operator("="), values])] if values and values != written.markup else []
+        parts += [_piece([relation("="), values])] if values and values != written.markup else []
     elif name:
         parts.append(_piece(name))
     if _has_result(step):
@@ -204,9 +235,12 @@ def _piece(markup: list[str]) -> str:
 
 
 def _has_result(step: Step) -> bool:
-    if step.kind in ("error", "loop", "turn", "branch", "folded"):
+    """Whether a value is worth a place: not of a loop, of `print(x)`, of `return Z` where Z stands above."""
+    if step.kind in ("error", "loop", "turn", "branch", "folded") or (
+        step.kind == "return" and isinstance(step.formula, Leaf)
+    ):
         return False
-    return step.result is not None or step.formula is not None
+    return step.result is not None or step.kind in ("assign", "input")
 
 
 def _formula(f: Formula, step: Step) -> Term:
@@ -226,9 +260,9 @@ def _substituted(step: Step, options: Options) -> str:
     f, most = step.formula, SMALL.get(options.substitution, 0)
     if f is None or isinstance(f, (Leaf, Number, Code)) or not most:
         return ""
-    values = {text: term(step.operands[text], options, most) for text in leaves(f) if text in step.operands}
+    values = {text: term(x, options, most) for text, x in step.operands.items()}
     known = {text: value for text, value in values.items() if value is not None}
-    if not known or (options.substitution == "short" and len(known) < len(values)):
+    if not known or (options.substitution == "short" and len(known) < len(step.operands)):
         return ""
     try:
         return formula(f, lambda text: known.get(text) or Term(mathml.name(text))).markup
@@ -242,7 +276,7 @@ def _where(step: Step) -> str:
 
 def _below(step: Step, page: _Page) -> str:
     """Shape, source and place; then the remark; for a failed statement its operands."""
-    source = "" if step.source.rstrip(":") == step.name else step.source
+    source = "" if step.kind == "loop" else step.source
     parts = [facts(step.result), element("code", escaped(source), class_="source") if source else ""]
     parts += [element("span", _where(step), class_="where") if step.where else ""]
     below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""
@@ -255,8 +289,12 @@ def _explained(step: Step, page: _Page) -> str:
     """Why the statement failed, with what it was given."""
     said = step.note or (str(page.error) if page.error else "")
     rows = [
-        element("tr", element("th", element("code", escaped(text)), scope="row") + element("td", facts(x) or element("code", escaped(short_repr(x)))))
+        f'<tr><th scope="row"><code>{escaped(text)}</code></th><td>{_given(x)}</td></tr>'
         for text, x in step.operands.items()
     ]
     table = element("table", "".join(rows), class_="operands") if rows else ""
     return element("p", escaped(said), class_="explanation") * bool(said) + table
+
+
+def _given(x: Any) -> str:
+    return facts(x) or element("code", escaped(short_repr(x)))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import numbers
-import reprlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,15 +18,14 @@ from workings.errors import WorkingsError
 from workings.exact import ExactTensor
 from workings.exact.ball import decimals
 from workings.show import mathml
+from workings.show.brief import short_repr
 from workings.show.decimals import decimal
-from workings.show.heatmap import svg
+from workings.show.heatmap import MOST_SLICES, svg
 from workings.show.markup import element, escaped
-from workings.show.mathml import Term, number, operator
+from workings.show.mathml import Term, number, relation
 from workings.show.options import Options
 from workings.show.sparkline import Summary, summary
 
-LONGEST = 200
-"""Characters of a `repr`."""
 MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
 
@@ -108,7 +106,7 @@ def shown(x: Any, place: Place, name: str = "") -> str:
 
 
 def _piece(sign: str, markup: str) -> str:
-    return element("span", mathml.math(operator(sign), markup), class_="piece")
+    return element("span", mathml.math(relation(sign), markup), class_="piece")
 
 
 def _signed(x: Any, written: Term, options: Options) -> Iterator[tuple[str, str]]:
@@ -120,11 +118,16 @@ def _signed(x: Any, written: Term, options: Options) -> Iterator[tuple[str, str]
     else:
         yield "=", written.markup
         if not _whole(x) and not x.free_symbols:
-            yield "≈", _tensor(x, lambda v: _decimal_value(v, options.digits)).markup
+            yield ("=" if _short(x, options.digits) else "≈"), _tensor(x, lambda v: _decimal_value(v, options.digits)).markup
 
 
 def _whole(x: ExactTensor) -> bool:
     return all(type(v.rational) is int or v.special for v in x.elements())
+
+
+def _short(x: ExactTensor, digits: int) -> bool:
+    """Whether so many digits are all of it: 1/4 is 0.25."""
+    return all(v.kind == "q" and decimals(v, digits) == decimals(v, digits + 4) for v in x.elements())
 
 
 def _large(x: Tensor, place: Place, name: str) -> str:
@@ -151,7 +154,9 @@ def _line(s: Summary, digits: int) -> str:
     numbers = [f"{decimal(s.low, digits)} … {decimal(s.high, digits)}"]
     numbers += [f'<span class="spark" aria-hidden="true">{s.spark}</span>'] if s.spark else []
     numbers += [f"μ = {decimal(s.mean, digits)}", f"σ = {decimal(s.deviation, digits)}"]
-    return " ".join(f'<span class="stat">{part}</span>' for part in numbers) + "".join(f' <b class="nan">{b}</b>' for b in bad)
+    return " ".join(f'<span class="stat">{part}</span>' for part in numbers) + "".join(
+        f' <b class="nan">{b}</b>' for b in bad
+    )
 
 
 def _items(x: Any) -> list[Any]:
@@ -161,7 +166,7 @@ def _items(x: Any) -> list[Any]:
 def _several(x: Any, place: Place) -> str:
     keys = list(x) if isinstance(x, dict) else range(len(x))
     rows = [
-        element("li", f"{element('code', escaped(f'[{key!r}]'))} {shown(v, place)} {facts(v)}")
+        element("li", f"{element('code', escaped(f'[{key!r}]'))} {facts(v)} {shown(v, place)}")
         for key, v in zip(keys, _items(x), strict=True)
     ]
     return element("ul", "".join(rows), class_="several")
@@ -176,31 +181,9 @@ def facts(x: Any) -> str:
     return f'<span class="shape">{shape}</span> <span class="dtype">{dtype}</span>'
 
 
-class _Short(reprlib.Repr):
-    def __init__(self) -> None:
-        super().__init__()
-        self.maxstring = self.maxother = LONGEST
-        self.maxlevel = 3
-
-    def repr_instance(self, x: Any, level: int) -> str:
-        """The author's own `repr`; of a tensor its shape, and one that fails is said to."""
-        if isinstance(x, Tensor):
-            return f"tensor {'×'.join(map(str, x.shape)) or 'scalar'}"
-        try:
-            return repr(x)
-        except Exception:
-            return f"<{type(x).__name__}, its repr fails>"
-
-
-def short_repr(x: Any) -> str:
-    """At most one line of a `repr`; of a tensor inside, its shape."""
-    try:
-        said = " ".join(_Short().repr(x).split())
-    except Exception:
-        return f"<{type(x).__name__}, its repr fails>"
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
-
-
-def is_large(x: Any, options: Options) -> bool:
-    """Whether a value is shown with a heatmap."""
-    return isinstance(x, Tensor) and x.numel() > options.most
+def pictures(x: Any, options: Options) -> int:
+    """How many matrices of this value are drawn as heatmaps."""
+    if isinstance(x, (tuple, list, dict)) and len(x) <= MOST_ITEMS:
+        return sum(pictures(item, options) for item in _items(x) if isinstance(item, Tensor))
+    large = isinstance(x, Tensor) and x.numel() > options.most
+    return min(MOST_SLICES, math.prod(x.shape[:-2])) if large else 0

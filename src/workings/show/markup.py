@@ -1,7 +1,7 @@
 """Text that others wrote, made safe to stand in a page: a variable named <script> is text.
 
-Everything that comes from a trace (names, source, files, tokens, notes, messages) passes through `escaped`; tags are only ever
-written by the printers themselves.
+Everything that comes from a trace (names, source, files, tokens, notes, messages) passes through `escaped`; tags are only
+ever written by the printers themselves.
 """
 
 from __future__ import annotations

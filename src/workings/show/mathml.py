@@ -1,8 +1,8 @@
 """Names, numbers, exact values and matrices in MathML Core, which browsers draw without help.
 
-`WIDE` and `FLAT` have a row for each kind of layout (see `exact/layout.py`), as the text and LaTeX writers have: a row gets the
-layout and its parts, already written, and returns a term: the markup, and how tightly it holds together. Exponents are written flat,
-with slashes for bars. `mathml_formula.py` writes formulas with the same terms.
+`WIDE` and `FLAT` have a row for each kind of layout (see `exact/layout.py`), as the text and LaTeX writers have: a row gets
+the layout and its parts, already written, and returns a term: the markup, and how tightly it holds together. Exponents are
+written flat, with slashes for bars. `mathml_formula.py` writes formulas with the same terms.
 """
 
 from __future__ import annotations
@@ -28,6 +28,9 @@ PRIMES = {"prime": "′"}
 THIN = '<mspace width="0.17em"></mspace>'
 TIMES = "<mo>·</mo>"
 PARTIAL = "<mo>∂</mo>"
+SLASH = '<mo lspace="0" rspace="0">/</mo>'
+_TALL = re.compile("<m(frac|table|under|sqrt)")
+_FENCE = 'fence="true" lspace="0" rspace="0"'
 _DERIVATIVE = re.compile(r"^∂([^/]+)/∂(.+)$")
 
 
@@ -52,14 +55,22 @@ def operator(sign: str) -> str:
     return element("mo", escaped(sign))
 
 
+def relation(sign: str) -> str:
+    """= or ≈ at the start of a piece of an equation."""
+    return f'<mo form="infix" lspace="0" rspace="0.28em">{sign}</mo>'
+
+
 def words(text: str) -> str:
     """Text inside a formula."""
     return element("mtext", escaped(text))
 
 
 def fenced(markup: str, left: str = "(", right: str = ")") -> str:
-    """`markup` between brackets that grow with it."""
-    return f'<mrow><mo fence="true">{left}</mo>{markup}<mo fence="true">{right}</mo></mrow>'
+    """`markup` between brackets that grow with it; around what is low, growing ones would stand too far off."""
+    grows = "" if _TALL.search(markup) else ' stretchy="false"'
+    return (
+        f'<mrow><mo {_FENCE} form="prefix"{grows}>{left}</mo>{markup}<mo {_FENCE} form="postfix"{grows}>{right}</mo></mrow>'
+    )
 
 
 def bracketed(term: Term, least: int) -> str:
@@ -180,7 +191,7 @@ def _bar(layout: Layout, parts: list[Term]) -> Term:
 
 
 def _slash(layout: Layout, parts: list[Term]) -> Term:
-    return Term(row(bracketed(parts[0], PRODUCT), "<mo>/</mo>", bracketed(parts[1], TIGHT)), LOOSE)
+    return Term(row(bracketed(parts[0], PRODUCT), SLASH, bracketed(parts[1], TIGHT)), LOOSE)
 
 
 def _product(layout: Layout, parts: list[Term]) -> Term:

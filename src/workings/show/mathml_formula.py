@@ -1,8 +1,8 @@
 """Formulas in MathML: Q Kᵀ over √d, softmax, Σ with its axis under it.
 
-`RULES` has a row for each operation of `trace/formula.py`. A row gets the operands, already written, and the options, and returns
-a term. Right: a row that asks `bracketed` for what its place needs. Wrong: a row that looks into markup. An operation without a row
-is written as a call of its name.
+`RULES` has a row for each operation of `trace/formula.py` that is not spelled by simpler ones (`spelled.py`). A row gets the
+operands, already written, and the options, and returns a term. Right: a row that asks `bracketed` for what its place needs.
+Wrong: a row that looks into markup. An operation without a row is written as a call of its name.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from typing import Any
 from workings.exact.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
 from workings.show.markup import element, escaped
 from workings.show.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
-from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
+from workings.show.spelled import spelled
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 
 OR, AND, NOT, RELATION = range(SUM - 4, SUM)
 """Logic and relations hold together less than sums."""
@@ -27,6 +28,9 @@ def formula(f: Formula, leaf: Callable[[str], Term] = lambda text: Term(name(tex
 
 
 def _apply(f: Apply, leaf: Callable[[str], Term]) -> Term:
+    simpler = spelled(f)
+    if simpler is not f:
+        return formula(simpler, leaf)
     parts = f.args[0].items if f.args and isinstance(f.args[0], Sequence) and f.op in ("cat", "stack") else f.args
     terms = [formula(part, leaf) for part in parts]
     term = RULES.get(f.op, _function(f.op))(terms, dict(f.options))
@@ -63,7 +67,13 @@ WRITERS: dict[type[Any], Callable[[Any, Callable[[str], Term]], Term]] = {
 def _between(sign: str, level: int, right: int | None = None) -> Rule:
     """a ∘ b; the right operand may need to hold together more tightly, as in a − (b + c) and a + (−b)."""
     place = level if right is None else right
-    return lambda x, o: Term(row(bracketed(x[0], level), operator(sign), bracketed(x[1], place)), level)
+
+    def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
+        if len(x) != 2:
+            return _function(sign)(x, o)
+        return Term(row(bracketed(x[0], level), operator(sign), bracketed(x[1], place)), level)
+
+    return rule
 
 
 def _function(word: str) -> Rule:
@@ -72,10 +82,12 @@ def _function(word: str) -> Rule:
 
 
 def _below(markup: str, options: Mapping[str, Any], last: bool = False) -> str:
-    dim = options.get("dim")
-    if dim is None or (dim == -1 and not last):
-        return markup
-    return f"<munder>{markup}{words(f'dim {dim}')}</munder>"
+    """The options that are worth reading under a sign: «axis 0» for dim=0; the last axis only under sums."""
+    shown = {key: given for key, given in options.items() if given is not None and key not in HIDDEN}
+    if shown.get("dim") == -1 and not last:
+        del shown["dim"]
+    said = ", ".join(f"axis {given}" if key == "dim" else f"{key}={given}" for key, given in shown.items())
+    return f"<munder>{markup}{words(said.replace('-', '−'))}</munder>" if said else markup
 
 
 def _over(sign: str) -> Rule:
@@ -83,7 +95,7 @@ def _over(sign: str) -> Rule:
     mark = operator(sign) if len(sign) == 1 else element("mi", sign)
 
     def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
-        inside = THIN + bracketed(x[0], PRODUCT) if len(sign) == 1 else fenced(x[0].markup)
+        inside = THIN + bracketed(x[0], TIGHT) if len(sign) == 1 else fenced(x[0].markup)
         return Term(row(_below(mark, o, last=True), inside), LOOSE if len(sign) == 1 else ATOM, o.get("dim") is None)
 
     return rule
@@ -109,6 +121,14 @@ def _fraction(x: list[Term], o: Mapping[str, Any]) -> Term:
 
 def _power(x: list[Term], o: Mapping[str, Any]) -> Term:
     return Term(f"<msup>{bracketed(x[0], ATOM)}{x[1].markup}</msup>", TIGHT)
+
+
+def _entry(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(row(bracketed(x[0], ATOM), fenced(x[1].markup, "[", "]")))
+
+
+def _indicator(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(fenced(_relation(x, o).markup, "[", "]"))
 
 
 def _raised(exponent: str) -> Rule:
@@ -151,52 +171,25 @@ def _masked_fill(x: list[Term], o: Mapping[str, Any]) -> Term:
     return _cases((x[2].markup, "where ", x[1].markup), (x[0].markup, "elsewhere", ""))
 
 
-def _linear(x: list[Term], o: Mapping[str, Any]) -> Term:
-    if len(x) < 2:
-        return _function("linear")(x, o)
-    product = _matmul([x[0], TRANSPOSE([x[1]], o)], o)
-    return product if len(x) < 3 else RULES["add"]([product, x[2]], o)
-
-
-def _attention(x: list[Term], o: Mapping[str, Any]) -> Term:
-    """softmax(Q Kᵀ/√d) V"""
-    if len(x) != 3:
-        return _function("attention")(x, o)
-    scores = _fraction([_matmul([x[0], TRANSPOSE([x[1]], o)], o), Term("<msqrt><mi>d</mi></msqrt>")], o)
-    return _matmul([_function("softmax")([scores], {}), x[2]], o)
-
-
-def _squared_error(x: list[Term], o: Mapping[str, Any]) -> Term:
-    inside = _raised("<mn>2</mn>")([RULES["sub"](x, o)], o)
-    return Term(row("<mi>mean</mi>", THIN, inside.markup), LOOSE, True)
-
-
-def _convolution(x: list[Term], o: Mapping[str, Any]) -> Term:
-    product = Term(row(bracketed(x[0], PRODUCT), "<mo>∗</mo>", bracketed(x[1], PRODUCT)), PRODUCT)
-    return product if len(x) < 3 else RULES["add"]([product, x[2]], o)
-
-
 def _relation(x: list[Term], o: Mapping[str, Any]) -> Term:
     return Term(row(bracketed(x[0], SUM), operator(str(o.get("relation", "="))), bracketed(x[1], SUM)), RELATION)
 
 
-TRANSPOSE = _raised("<mo>⊤</mo>")
-ELEMENTWISE = frozenset("add sub mul div pow neg sqrt rsqrt exp log square abs sin cos tanh sigmoid relu gelu silu".split())
+HIDDEN = frozenset({"keepdim", "relation", "text"})
+ELEMENTWISE = frozenset("add sub mul div pow neg sqrt exp log abs sin cos tanh sigmoid maximum gelu".split())
 _CALLED = {
-    "log": "log",
-    "sin": "sin",
-    "cos": "cos",
-    "tanh": "tanh",
+    **{word: word for word in "log sin cos tanh softmax stack rowsum sign onehot expand unsqueeze".split()},
     "sigmoid": "σ",
     "gelu": "GELU",
-    "silu": "SiLU",
-    "softmax": "softmax",
-    "log_softmax": "log softmax",
-    "logsumexp": "log Σ exp",
+    "maximum": "max",
     "cat": "concat",
-    "stack": "stack",
     "cross_entropy": "CE",
-    "layer_norm": "LayerNorm",
+    "normal_cdf": "Φ",
+    "normal_pdf": "φ",
+    "ones": "1",
+    "unbroadcast": "sum to shape",
+    "scatter": "scatter",
+    "scatter_rows": "scatter rows",
 }
 
 RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} | {
@@ -207,13 +200,12 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "pow": _power,
     "neg": _minus,
     "matmul": _matmul,
-    "transpose": TRANSPOSE,
+    "convolve": _between("∗", PRODUCT),
+    "transpose": _raised("<mo>⊤</mo>"),
     "sqrt": _root,
-    "rsqrt": lambda x, o: _fraction([Term("<mn>1</mn>"), _root(x, o)], o),
     "exp": _exp,
-    "square": _raised("<mn>2</mn>"),
     "abs": lambda x, o: Term(fenced(x[0].markup, "|", "|")),
-    "relu": lambda x, o: _function("max")([Term("<mn>0</mn>"), *x], {}),
+    "norm": lambda x, o: Term(fenced(x[0].markup, "‖", "‖")),
     "sum": _over("∑"),
     "mean": _over("mean"),
     "var": _over("Var"),
@@ -221,14 +213,11 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "min": _over("min"),
     "reshape": _reshape,
     "index": _indexed,
+    "entry": _entry,
     "masked_fill": _masked_fill,
     "where": _where,
-    "linear": _linear,
-    "embedding": lambda x, o: Term(f"<msub>{bracketed(x[1], ATOM)}{x[0].markup}</msub>") if len(x) == 2 else _function("rows")(x, o),
-    "mse_loss": _squared_error,
-    "conv2d": _convolution,
-    "scaled_dot_product_attention": _attention,
     "compare": _relation,
+    "indicator": _indicator,
     "not": lambda x, o: Term(row("<mo>¬</mo>", bracketed(x[0], ATOM)), NOT),
     "and": _between("∧", AND),
     "or": _between("∨", OR),

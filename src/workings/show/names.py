@@ -1,7 +1,7 @@
 r"""How names are written: W_Q stays W_Q and becomes W_{Q}, alpha α, y_hat ŷ, self.W simply W, ∂L/∂A a fraction.
 
-A name is the author's text. What is an identifier, or a path of them, gets this treatment; anything else (`x.shape[-1]`, `h[0]`)
-is shown as it is written.
+A name is the author's text. What is an identifier, or a path of them, gets this treatment; anything else
+(`x.shape[-1]`, `h[0]`) is shown as it is written.
 """
 
 from __future__ import annotations
@@ -62,7 +62,9 @@ def latex_name(name: str) -> str:
     if found:
         return rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(found[2])}}}"
     parts = re.split(r"(, | = )", without_self(name))
-    return "".join(_latex_path(part) if _PATH.match(part) else part if part in (", ", " = ") else latex_code(part) for part in parts)
+    return "".join(
+        _latex_path(part) if _PATH.match(part) else part if part in (", ", " = ") else latex_code(part) for part in parts
+    )
 
 
 def _latex_path(path: str) -> str:

@@ -1,54 +1,41 @@
-r"""Formulas in two notations: Q Kᵀ / √d and \frac{Q K^{\top}}{\sqrt{d}}.
+r"""Formulas in two notations: Q Kᵀ / √d and \frac{Q \, K^{\top}}{\sqrt{d}}.
 
-A notation (`Script`) is data: how names, numbers and brackets are written, and a row for each operation. A row is a pattern such as
-`#1 + #2`, how tightly the result holds together, and how tightly each operand must. Brackets come from comparing the two. An
-operation without a row is a call: name(a, b).
-
-To teach both notations an operation, add a row to `TEXT_RULES` and one to `LATEX_RULES`. Right: `infix("#1 ⊗ #2", PRODUCT, …)`.
-Wrong: a row that looks into its operands' strings to decide about brackets.
+To teach both an operation, add a row to `TEXT_RULES` and one to `LATEX_RULES`: a pattern such as `#1 + #2`, how tightly
+the result holds together, and how tightly each operand must (see `script.py`). An operation without a row is a call:
+name(a, b). One that is made of simpler ones needs no row but a formula, in `spelled.py`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Mapping
+from typing import Any
 
 from workings.show.decimals import decimal, latex_decimal
 from workings.show.escape import latex_code, latex_text
 from workings.show.names import latex_name, text_name, without_self
+from workings.show.script import (
+    ATOM,
+    LOOSE,
+    MATMUL,
+    POWER,
+    PRODUCT,
+    RELATION,
+    SUM,
+    Piece,
+    Rule,
+    Script,
+    big,
+    call,
+    compare,
+    function,
+    infix,
+    items,
+    reshape,
+    valued,
+)
 from workings.show.spelled import spelled
-from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
-
-RELATION, SUM, LOOSE, PRODUCT, MATMUL, POWER, ATOM = range(7)
-"""How tightly a piece holds together: a < b, a + b, a / b and Σ a, a ⊙ b, A B, a² and √a, a and f(a)."""
-
-
-class Piece(NamedTuple):
-    """Something written, and how tightly it holds together."""
-
-    string: str
-    level: int
-
-
-Rule = Callable[["Script", Apply, list[Piece]], Piece]
-
-
-@dataclass(frozen=True)
-class Script:
-    """One way of writing formulas."""
-
-    name: Callable[[str], str]
-    number: Callable[[str], str]
-    code: Callable[[str], str]
-    brackets: str
-    call: Callable[[str, list[str], list[str]], str]
-    rules: Mapping[str, Rule]
-
-    def bracketed(self, piece: Piece, least: int) -> str:
-        """The piece, in brackets where it holds together less than the place needs."""
-        return piece.string if piece.level >= least else self.brackets.replace("#1", piece.string)
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 
 
 def text_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
@@ -72,6 +59,11 @@ def latex_formula(formula: Formula, values: Mapping[str, str] | None = None, sca
     return _Writer(LATEX, values or {}, scalars).write(formula).string
 
 
+def entry_key(name: str, index: str) -> str:
+    """What an entry of a leaf is called among the values: x[0]."""
+    return f"{name}[{index}]"
+
+
 class _Writer:
     """Writes one formula: the script, the values put in, and which leaves are single numbers."""
 
@@ -88,9 +80,9 @@ class _Writer:
                 return self.apply(formula)
             case Call(name, args, options):
                 parts = [self.write(a).string for a in args]
-                return Piece(self.script.call(self.script.name(name), parts, self.details(options)), ATOM)
-            case Sequence(items):
-                return Piece(f"({', '.join(self.write(item).string for item in items)})", ATOM)
+                return Piece(self.script.call(self.script.name(name), parts, self.script.details(options)), ATOM)
+            case Sequence(parts_):
+                return Piece(f"({', '.join(self.write(part).string for part in parts_)})", ATOM)
             case Code(text):
                 return Piece(self.script.code(without_self(text)), RELATION)
 
@@ -100,7 +92,7 @@ class _Writer:
         return Piece(self.script.name(text), POWER if text.startswith("∂") else ATOM)
 
     def number(self, value: Any) -> Piece:
-        if not isinstance(value, int | float | complex):
+        if isinstance(value, bool) or not isinstance(value, int | float | complex):
             return Piece(self.script.code(str(value)), ATOM)
         return valued(self.script.number(decimal(value, 12)))
 
@@ -108,10 +100,19 @@ class _Writer:
         simpler = spelled(formula)
         if simpler is not formula:
             return self.write(simpler)
-        key = "scale" if formula.op == "mul" and any(map(self.is_scalar, formula.args)) else formula.op
-        parts = [self.write(a) for a in formula.args]
-        rule = self.script.rules.get(key, _call)
-        return rule(self.script, formula, parts)
+        if formula.op == "index":
+            return self.index(formula)
+        dotted = formula.op == "mul" and any(map(self.is_scalar, formula.args))
+        rule = self.script.rules.get("scale" if dotted else formula.op, call)
+        return rule(self.script, formula, [self.write(a) for a in formula.args])
+
+    def index(self, formula: Apply) -> Piece:
+        """x[t]: the value of the whole where it is known, never [2, 4][t]."""
+        base, inside = formula.args[0], str(dict(formula.options).get("text", ""))
+        if isinstance(base, Leaf) and entry_key(base.text, inside) in self.values:
+            return valued(self.values[entry_key(base.text, inside)])
+        piece = Piece(self.script.name(base.text), ATOM) if isinstance(base, Leaf) else self.write(base)
+        return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.script.code(inside.replace('-', '−'))}]", ATOM)
 
     def is_scalar(self, formula: Formula) -> bool:
         match formula:
@@ -121,128 +122,26 @@ class _Writer:
                 return text in self.scalars
             case Apply("sum" | "mean" | "max" | "min" | "var", _, ()) | Apply("cross_entropy" | "mse_loss"):
                 return True
+            case Apply("index", (Leaf(text),), options):
+                return entry_key(text, str(dict(options).get("text", ""))) in self.scalars
             case Apply(op, args) if op in _ELEMENTWISE:
                 return all(map(self.is_scalar, args))
         return False
 
-    def details(self, options: Options) -> list[str]:
-        return details(self.script, options)
-
 
 _ELEMENTWISE = frozenset("add sub mul div pow neg sqrt rsqrt exp log square abs sin cos tanh sigmoid relu".split())
-_PLAIN_NUMBER = re.compile(r"^[\d.]+$|^\\?∞$|^\\infty$")
-
-
-def valued(string: str) -> Piece:
-    """A value put in for a name: numbers and matrices hold together, anything else gets brackets where it matters."""
-    whole = _PLAIN_NUMBER.match(string) or (string[0] in "[⟨" and string[-1] in "]⟩") or string.startswith(r"\begin{bmatrix}")
-    return Piece(string, ATOM if whole else SUM)
-
-
-def details(script: Script, options: Options) -> list[str]:
-    """Options worth reading: dim=0 as «axis 0»; `keepdim` and what is None are left to the shape."""
-    out = []
-    for name, value in options:
-        if name == "keepdim" or value is None or name == "relation":
-            continue
-        shown = script.number(decimal(value)) if isinstance(value, int | float) else script.code(str(value))
-        out.append(f"{_words(script, 'axis ')}{shown}" if name == "dim" else f"{_words(script, name)}={shown}")
-    return out
-
-
-def _words(script: Script, words: str) -> str:
-    return words if script.code is str else rf"\text{{{latex_text(words)}}}"
-
-
-# ---------------------------------------------------------------------------------------------- kinds of rows
-
-
-def infix(pattern: str, level: int, *needs: int) -> Rule:
-    """A row that puts its operands into the pattern, in brackets where they hold together less than `needs`."""
-
-    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        if len(parts) != len(needs):
-            return _call(script, formula, parts)
-        strings = [script.bracketed(piece, least) for piece, least in zip(parts, needs, strict=True)]
-        return Piece(re.sub(r"#(\d)", lambda m: strings[int(m[1]) - 1], pattern), level)
-
-    return rule
-
-
-def function(text: str, hidden: Options = ()) -> Rule:
-    """A row for name(a, b); options that need no mention are `hidden`."""
-
-    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        shown = tuple(option for option in formula.options if option not in hidden)
-        return Piece(script.call(text, [piece.string for piece in parts], details(script, shown)), ATOM)
-
-    return rule
-
-
-def _call(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-    word = formula.op if script.code is str else _latex_word(formula.op)
-    return Piece(script.call(word, [piece.string for piece in parts], details(script, formula.options)), ATOM)
-
-
-def _sigma(prefix: str) -> Rule:
-    """Σ x, or Σ(x, axis 1)."""
-
-    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        if len(parts) != 1 or (script.code is str and details(script, formula.options)):
-            return function(prefix)(script, formula, parts)
-        below = ", ".join(details(script, formula.options))
-        sign = f"{prefix}_{{{below}}}" if below else prefix
-        return Piece(f"{sign} {script.bracketed(parts[0], POWER)}", LOOSE)
-
-    return rule
-
-
-def _compare(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-    relation = str(dict(formula.options).get("relation", "="))
-    sign = relation if script.code is str else _RELATIONS.get(relation, relation)
-    return infix(f"#1 {sign} #2", RELATION, SUM, SUM)(script, formula, parts)
-
-
-_RELATIONS = {"≤": r"\le", "≥": r"\ge", "≠": r"\ne"}
-
-
-def _index(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-    inside = script.code(str(dict(formula.options).get("text", "")).replace("-", "−"))
-    return Piece(f"{script.bracketed(parts[0], ATOM)}[{inside}]", ATOM)
-
-
-def _reshape(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-    source = str(dict(formula.options).get("text", formula.op))
-    if "." in source.partition("(")[0]:
-        return Piece(script.code(source), ATOM)
-    return Piece(f"{script.bracketed(parts[0], ATOM)}{script.code('.' + source)}", ATOM)
-
-
-def _joined(word: str) -> Rule:
-    """cat(a, b, axis 1): the items of the sequence as arguments."""
-
-    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        items = [piece.string[1:-1] if piece.string.startswith("(") else piece.string for piece in parts]
-        return Piece(script.call(word, items, details(script, formula.options)), ATOM)
-
-    return rule
-
-
-# ---------------------------------------------------------------------------------------------- text
-
 _RAISED = str.maketrans("0123456789−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 LAST = (("dim", -1),)
+"""The axis that softmax need not mention."""
 
 
 def _text_power(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    if len(parts) != 2:
+        return call(script, formula, parts)
     base, exponent = script.bracketed(parts[0], ATOM), parts[1].string
     if re.fullmatch(r"−?\d+", exponent):
         return Piece(base + exponent.translate(_RAISED), POWER)
     return Piece(f"{base}^{script.bracketed(parts[1], ATOM)}", POWER)
-
-
-def _text_call(name: str, parts: list[str], options: list[str]) -> str:
-    return f"{name}({', '.join([*parts, *options])})"
 
 
 TEXT_RULES: dict[str, Rule] = {
@@ -266,33 +165,27 @@ TEXT_RULES: dict[str, Rule] = {
     "or": infix("#1 ∨ #2", RELATION, SUM, SUM),
     "where": infix("#2 where #1, else #3", RELATION, SUM, SUM, SUM),
     "masked_fill": infix("#3 where #2, else #1", RELATION, SUM, SUM, SUM),
-    "sum": _sigma("Σ"),
-    "mean": function("mean"),
+    "sum": big("Σ"),
     "maximum": function("max"),
     "softmax": function("softmax", LAST),
     "sigmoid": function("σ"),
     "gelu": function("GELU"),
     "cross_entropy": function("CE"),
-    "cat": _joined("cat"),
-    "stack": _joined("stack"),
-    "compare": _compare,
-    "index": _index,
-    "reshape": _reshape,
+    "cat": items("cat"),
+    "stack": items("stack"),
+    "compare": compare,
+    "reshape": reshape,
 }
-TEXT = Script(text_name, str, str, "(#1)", _text_call, TEXT_RULES)
+
+
+def _text_call(name: str, parts: list[str], options: list[str]) -> str:
+    return f"{name}({', '.join([*parts, *options])})"
+
+
+TEXT = Script(text_name, str, str, str, str, "({})".format, _text_call, TEXT_RULES, {})
 
 
 # ---------------------------------------------------------------------------------------------- LaTeX
-
-
-def _latex_word(word: str) -> str:
-    return rf"\operatorname{{{word}}}" if word.isalpha() and word.isascii() else rf"\operatorname{{{latex_text(word)}}}"
-
-
-def _latex_call(name: str, parts: list[str], options: list[str]) -> str:
-    below = f"_{{{', '.join(options)}}}" if options else ""
-    return rf"{name}{below}\left({', '.join(parts)}\right)"
-
 
 _CASES = r"\begin{cases} %s & \text{where } %s \\ %s & \text{elsewhere} \end{cases}"
 
@@ -304,7 +197,7 @@ LATEX_RULES: dict[str, Rule] = {
     "scale": infix(r"#1 \cdot #2", PRODUCT, PRODUCT, MATMUL),
     "div": infix(r"\frac{#1}{#2}", POWER, RELATION, RELATION),
     "matmul": infix(r"#1 \, #2", MATMUL, MATMUL, POWER),
-    "convolve": infix(r"#1 * #2", PRODUCT, PRODUCT, MATMUL),
+    "convolve": infix("#1 * #2", PRODUCT, PRODUCT, MATMUL),
     "pow": infix("#1^{#2}", POWER, ATOM, RELATION),
     "transpose": infix(r"#1^{\top}", POWER, ATOM),
     "sqrt": infix(r"\sqrt{#1}", ATOM, RELATION),
@@ -316,17 +209,37 @@ LATEX_RULES: dict[str, Rule] = {
     "or": infix(r"#1 \lor #2", RELATION, SUM, SUM),
     "where": infix(_CASES % ("#2", "#1", "#3"), RELATION, RELATION, RELATION, RELATION),
     "masked_fill": infix(_CASES % ("#3", "#2", "#1"), RELATION, RELATION, RELATION, RELATION),
-    "sum": _sigma(r"\sum"),
-    "mean": function(r"\operatorname{mean}"),
-    "max": function(r"\max"),
-    "min": function(r"\min"),
+    "sum": big(r"\sum"),
     "maximum": function(r"\max"),
     "softmax": function(r"\operatorname{softmax}", LAST),
     "sigmoid": function(r"\sigma"),
     "gelu": function(r"\operatorname{GELU}"),
     "cross_entropy": function(r"\operatorname{CE}"),
-    "cat": _joined(r"\operatorname{cat}"),
-    "stack": _joined(r"\operatorname{stack}"),
-    **{name: function(rf"\{name}") for name in ("log", "sin", "cos", "tanh")},
+    "cat": items(r"\operatorname{cat}"),
+    "stack": items(r"\operatorname{stack}"),
+    **{name: function(rf"\{name}") for name in ("log", "sin", "cos", "tanh", "max", "min")},
 }
-LATEX = Script(latex_name, latex_decimal, latex_code, r"\left(#1\right)", _latex_call, LATEX_RULES)
+_TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
+
+
+def _latex_brackets(string: str) -> str:
+    return rf"\left({string}\right)" if _TALL.search(string) else f"({string})"
+
+
+def _latex_call(name: str, parts: list[str], options: list[str]) -> str:
+    below = f"_{{{', '.join(options)}}}" if options else ""
+    return f"{name}{below}{_latex_brackets(', '.join(parts))}"
+
+
+LATEX = Script(
+    latex_name,
+    latex_decimal,
+    latex_code,
+    lambda words: rf"\text{{{latex_text(words)}}}",
+    lambda word: rf"\operatorname{{{latex_text(word)}}}",
+    _latex_brackets,
+    _latex_call,
+    LATEX_RULES,
+    {"≤": r"\le", "≥": r"\ge", "≠": r"\ne"},
+    below=True,
+)

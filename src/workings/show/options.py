@@ -9,9 +9,12 @@ from dataclasses import dataclass
 class Options:
     """How to print.
 
-    `digits` significant digits; `exact` shows exact values beside their decimals; `depth` how many levels of steps are open (1: the
-    statements of the function itself); `substitution` is `long` (the values put into the formula), `short` (only small ones) or `none`;
-    `only` and `hide` choose names; `width` is the terminal's; `colour` whether to use ANSI colours; `most` entries of a tensor that are
+    `digits` significant digits; `exact` shows exact values beside their decimals; `depth` how many levels of steps
+    are open (1: the
+    statements of the function itself); `substitution` is `long` (the values put into the formula), `short` (only
+    small ones) or `none`;
+    `only` and `hide` choose names; `width` is the terminal's; `colour` whether to use ANSI colours; `most` entries
+    of a tensor that are
     shown one by one, beyond it a one-line summary.
     """
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workings.show.options import Options
-from workings.trace.formula import leaves
+from workings.trace.formula import Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -60,14 +60,15 @@ class _Outline:
                 yield from self.step(step, 0, 1, set())
 
     def named(self, step: Step, names: frozenset[str]) -> bool:
-        return bool(step.name) and bool(names & {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)})
+        aliases = {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)}
+        return bool(step.name) and bool(names & aliases)
 
     def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: set[str] = set()
         for step in parent.children:
             if not self.named(step, self.options.hide):
                 yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
-                known.add(step.name)
+                known |= _names(step)
 
     # ---- a row for each kind of step
     def step(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
@@ -81,15 +82,12 @@ class _Outline:
 
     def repeats(self, step: Step, known: set[str]) -> bool:
         """Whether this is `return Z` of a Z that stands above."""
-        from workings.trace.formula import Leaf, Sequence
-
-        plain = isinstance(step.formula, Leaf) or (
-            isinstance(step.formula, Sequence) and all(isinstance(item, Leaf) for item in step.formula.items)
-        )
-        return step.kind == "return" and plain and set(leaves(step.formula)) <= known  # type: ignore[arg-type]
+        formula = step.formula
+        items = formula.items if isinstance(formula, Sequence) else (formula,)
+        return step.kind == "return" and all(isinstance(item, Leaf) and item.text in known for item in items)
 
     def opened(self, step: Step, level: int, depth: int) -> Iterator[Line]:
-        """What is inside a statement: open to the reader's depth, and always down to an error; gradients are always shown."""
+        """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
         gradients = [c for c in step.children if c.kind == "gradient"]
         others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
         if not others or depth < self.options.depth or _has_error(step):
@@ -111,7 +109,8 @@ class _Outline:
         count = sum(1 for step in steps for s in step.walk() if s.kind not in _UNCOUNTED)
         names = list(dict.fromkeys(s.name or s.source for s in steps if s.kind in _INSIDE))
         inside = f" inside {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else " inside"
-        return f"… {count} step{'s' * (count != 1)}{inside} (depth {depth + 1} shows them)" if count else ""
+        steps_, them = ("1 step", "it") if count == 1 else (f"{count} steps", "them")
+        return f"… {steps_}{inside} (depth {depth + 1} shows {them})" if count else ""
 
     def container(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
         """A module or call that is open: its title, then its statements."""
@@ -164,6 +163,12 @@ RULES: dict[str, Callable[[_Outline, Step, int, int, set[str]], Iterator[Line]]]
 
 def _has_error(step: Step) -> bool:
     return any(s.kind == "error" for s in step.walk())
+
+
+def _names(step: Step) -> set[str]:
+    """The names that have a value after this step: a, b of `a, b = …`, and those of a loop's turns."""
+    steps = step.walk() if step.kind in ("loop", "turn") else (step,)
+    return {name for s in steps for name in s.name.split(", ")}
 
 
 def _unnumbered(address: str) -> str:

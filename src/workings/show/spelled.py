@@ -44,13 +44,12 @@ def _attention(args: Args, options: Options) -> Formula | None:
 
 
 def _layer_norm(args: Args, options: Options) -> Formula | None:
+    """Arguments as torch has them (x, shape, γ, β, ε), or x, γ, β."""
     x, *rest = args
     named = dict(options)
-    rest = [a for a in rest if not isinstance(a, Sequence)]
-    named_scales = [Leaf(str(named[k])) for k in ("weight", "bias") if named.get(k)]
-    scales: list[Formula] = [*[a for a in rest if isinstance(a, Leaf) and "shape" not in a.text], *named_scales]
-    if len(scales) > 2:
-        return None
+    is_shape = rest and (isinstance(rest[0], Sequence | Number) or "shape" in getattr(rest[0], "text", ""))
+    scales: list[Formula] = [*(rest[1:3] if is_shape else rest[:2])]
+    scales += [Leaf(str(named[k])) for k in ("weight", "bias") if named.get(k)]
     spread = _apply("sqrt", _apply("add", _apply("square", Leaf("sigma")), Leaf("epsilon")))
     out = _apply("div", _apply("sub", x, Leaf("mu")), spread)
     for op, scale in zip(("mul", "add"), scales, strict=False):

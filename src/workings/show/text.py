@@ -17,7 +17,7 @@ from workings.show.equation import Equation, text_equation
 from workings.show.names import text_name, without_self
 from workings.show.options import Options
 from workings.show.outline import Line, outline
-from workings.show.value import shape_of, text_of
+from workings.show.value import is_list, shape_of, text_of
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -31,8 +31,19 @@ def text(trace: Trace, options: Options | None = None) -> str:
     blocks: list[str] = []
     for is_input, group in groupby(outline(trace, options), lambda line: line.kind == "input"):
         lines = list(group)
-        blocks += [_inputs(lines, options)] if is_input else [_placed(line, options) for line in lines]
-    return _spaced([block for block in blocks if block] + _closing(trace, options))
+        if is_input:
+            blocks.append(_inputs(lines, options))
+        for line in [] if is_input else lines:
+            _append(blocks, line, _placed(line, options))
+    return "\n\n".join(filter(None, [_spaced(blocks), _closing(trace, options)]))
+
+
+def _append(blocks: list[str], line: Line, block: str) -> None:
+    """A note stands right under what it is about, also where that has several lines."""
+    if line.kind in ("note", "fold") and line.level and blocks and "\n" in blocks[-1]:
+        blocks[-1] += f"\n{block}"
+    elif block:
+        blocks.append(block)
 
 
 def _spaced(blocks: list[str]) -> str:
@@ -74,56 +85,61 @@ def _coloured(string: str, colour: str, options: Options) -> str:
 
 
 def _inputs(lines: list[Line], options: Options) -> str:
-    """Inputs side by side, as many as the width holds."""
+    """Inputs side by side, as many as the width holds; one of several blocks stands alone."""
+    room = options.width - INDENT * lines[0].level
     rows: list[str] = []
-    for line in lines:
-        block = _placed(replace(line, level=0), replace(options, width=options.width - INDENT * line.level, colour=False))
-        joined = beside(rows[-1], "    ", block) if rows else ""
-        if rows and width(joined) <= options.width - INDENT * line.level:
-            rows[-1] = joined
-        else:
+    for before, line in zip([lines[0], *lines], lines, strict=False):
+        block = _placed(replace(line, level=0), replace(options, width=room, colour=False))
+        alone = not rows or is_list(before.step.result) or is_list(line.step.result)
+        joined = block if alone else beside(rows[-1], "    ", block)
+        if alone or width(joined) > room:
             rows.append(block)
+        else:
+            rows[-1] = joined
     return indented("\n".join(rows), INDENT * lines[0].level)
 
 
 def _equation(line: Line, options: Options) -> str:
-    found = text_equation(line, replace(options, width=options.width - 4))
-    if line.step.kind == "return":
-        found = replace(found, left=f"return {found.links[0]}" if found.links else "return", links=found.links[1:])
-    return _laid_out(found, options)
+    return _laid_out(text_equation(line, replace(options, width=options.width - 4)), options)
 
 
 def _laid_out(found: Equation, options: Options) -> str:
-    """On one line where it fits; else the value below; else its forms below each other."""
-    head = " = ".join(part for part in (found.left, *found.links) if part)
-    shape = f"  {found.shape}" if found.shape else ""
+    """On one line where it fits; else the value below."""
     if not found.forms:
-        return _finished(head, found, options)
-    value = beside(*(p for s, block in found.forms for p in (f" {s} ", block)), shape)
-    beside_head = beside(head, value)
-    if width(beside_head) <= options.width:
-        return _finished(beside_head, found, options)
-    head = _broken(found, options)
-    below = beside(*(p for i, (s, block) in enumerate(found.forms) for p in (f" {s} " if i else "", block)), shape)
-    if width(below) > options.width - 4:
-        below = _stacked(found, shape)
-    return _finished(f"{head} =\n{indented(below, 4)}", found, options)
+        return _finished(_broken(found, options), found, options)
+    if not found.below:
+        block = beside(found.head, " = ", _side_by_side(found))
+        if width(block) <= options.width:
+            return _finished(block, found, options)
+    block = f"{_broken(found, options)} ={_below(found, options)}"
+    return _finished(block, found, options)
 
 
-def _stacked(found: Equation, shape: str) -> str:
+def _shape(found: Equation) -> str:
+    return f"  {found.shape}" if found.shape else ""
+
+
+def _side_by_side(found: Equation) -> str:
     first, *rest = found.forms
-    last = len(rest) - 1
-    below = [beside(f"{sign} ", block, shape if i == last else "") for i, (sign, block) in enumerate(rest)]
-    return "\n".join([beside(first[1], "" if rest else shape), *below])
+    return beside(first[1], *(part for sign, block in rest for part in (f" {sign} ", block)), _shape(found))
+
+
+def _below(found: Equation, options: Options) -> str:
+    """The forms of the value side by side where they fit; else below each other."""
+    value = _side_by_side(found)
+    if not found.below and width(value) <= options.width - 4:
+        return "\n" + indented(value, 4)
+    first, *rest = found.forms
+    stacked = "\n".join([first[1], *(beside(f"{sign} ", block) for sign, block in rest)])
+    return f"{_shape(found)}\n{indented(stacked, 4)}"
 
 
 def _broken(found: Equation, options: Options) -> str:
     """The formula on one line; each link on its own where it is too long."""
-    head = " = ".join(part for part in (found.left, *found.links) if part)
-    if width(head) + 2 <= options.width or len(found.links) < 2:
-        return head
+    if width(found.head) + 2 <= options.width or len(found.links) < 2:
+        return found.head
     gap = " " * width(found.left)
-    return "\n".join([f"{found.left} = {found.links[0]}", *(f"{gap} = {link}" for link in found.links[1:])])
+    return "\n".join([replace(found, links=found.links[:1]).head, *(f"{gap} = {link}" for link in found.links[1:])])
 
 
 def _finished(block: str, found: Equation, options: Options) -> str:
@@ -150,7 +166,8 @@ def _title(line: Line, options: Options) -> str:
     return _laid_out(Equation(title, [], forms, shape_of(line.step.result)), options)
 
 
-def _branch(line: Line, options: Options) -> str:
+def branch(line: Line) -> str:
+    """if x.shape[0] > 5: True"""
     header = plain(without_self(line.step.source or line.step.name)).rstrip(":")
     result = f": {plain(str(_truth(line.step.result)))}" if line.valued and line.step.result is not None else ""
     return f"{header}{result}"
@@ -170,11 +187,16 @@ def _note(line: Line, options: Options) -> str:
 def _error(line: Line, options: Options) -> str:
     """The failing statement, the shape of each operand, and why."""
     step = line.step
-    source = plain(without_self(step.source)) or " = ".join(filter(None, [step.name, "…"]))
+    source = plain(without_self(step.source or step.name))
     place = f"  ({plain(str(step.where).rpartition('/')[2])})" if step.where else ""
-    operands = [f"  {plain(text_name(name))} is {_described(value)}" for name, value in step.operands.items()]
-    reason = indented(wrapped(plain(step.note), options.width - 2), 2)
-    return "\n".join([_coloured(f"fails: {source}{place}", RED, options), *operands, *([reason] if step.note else [])])
+    operands = [f"  {plain(text_name(name))} is {words}" for name, words in described(step)]
+    reason = [indented(wrapped(plain(step.note), options.width - 2), 2)] if step.note else []
+    return "\n".join([_coloured(f"fails: {source}{place}", RED, options), *operands, *reason])
+
+
+def described(step: Step) -> list[tuple[str, str]]:
+    """The operands of a statement that failed, each with its shape; constants are left out."""
+    return [(name, _described(value)) for name, value in step.operands.items() if not isinstance(value, float)]
 
 
 def _described(value: object) -> str:
@@ -188,7 +210,7 @@ def _described(value: object) -> str:
 PRINTERS: dict[str, Callable[[Line, Options], str]] = {
     "input": _equation,
     "equation": _equation,
-    "branch": _branch,
+    "branch": lambda line, options: branch(line),
     "title": _title,
     "fold": _note,
     "note": _note,
@@ -210,8 +232,8 @@ def first_bad(step: Step | None) -> str:
     return f"first NaN or infinity: {without_self(step.source or step.name)}{place}"
 
 
-def _closing(trace: Trace, options: Options) -> list[str]:
+def _closing(trace: Trace, options: Options) -> str:
     lines = [plain(line) for line in closing(trace)]
     bad = plain(first_bad(trace.first_bad))
     painted = [_coloured(wrapped(line, options.width), RED if line == bad else DIM, options) for line in lines]
-    return ["\n" + "\n".join(painted)] if painted else []
+    return "\n".join(painted)

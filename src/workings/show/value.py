@@ -1,9 +1,9 @@
 """One scale for values of all sizes: exact entries with their decimals, decimals, then a one-line summary.
 
-    ⎡  1/2      1/2⎤ …            an exact tensor, with ≈ decimals beside it
-    [0.5  1.25]                   a tensor of up to `Options.most` entries
-    −3.2 … 3.9  ▁▂▅█▅▂▁  μ = 0    a larger one
-    (1, 2)  "word"  ⟨Linear⟩      anything else
+⎡  1/2      1/2⎤ …            an exact tensor, with ≈ decimals beside it
+[0.5  1.25]                   a tensor of up to `Options.most` entries
+−3.2 … 3.9  ▁▂▅█▅▂▁  μ = 0    a larger one
+(1, 2)  "word"  ⟨Linear⟩      anything else
 """
 
 from __future__ import annotations
@@ -130,9 +130,15 @@ def summary_facts(found: Summary, digits: int) -> list[tuple[str, str]]:
         return [("true", f"{found.true} of {_product(found.shape)}")]
     facts = [("", found.dtype)] if found.dtype not in ("float32", "float64") else []
     if found.nan + found.inf < _product(found.shape):
-        facts += [("range", f"{decimal(found.low, digits)} … {decimal(found.high, digits)}  {found.spark}".rstrip())]
-        facts += [("μ", decimal(found.mean, digits)), ("σ", decimal(found.deviation, digits))]
+        facts += _spread(found, digits)
     return facts + [(name, str(count)) for name, count in (("NaN", found.nan), ("Inf", found.inf)) if count]
+
+
+def _spread(found: Summary, digits: int) -> list[tuple[str, str]]:
+    low, high, mean, deviation = (decimal(x, digits) for x in (found.low, found.high, found.mean, found.deviation))
+    if found.low == found.high:
+        return [("range", f"all {low}")]
+    return [("range", f"{low} … {high}  {found.spark}".rstrip()), ("μ", mean), ("σ", deviation)]
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -195,9 +201,9 @@ def _text_items(value: Any, options: Options) -> str:
     left_out = [f"… and {more} more"] if more else []
     names = isinstance(value, Mapping)
     blocks = [text_of(item, options) for _, item in items]
-    if any(isinstance(item, torch.Tensor) and item.numel() > 1 or "\n" in b for (_, item), b in zip(items, blocks, strict=True)):
-        labelled = [beside(f"{plain(n)} = " if names else f"[{n}] = ", b) for (n, _), b in zip(items, blocks, strict=True)]
-        return "\n".join([*labelled, *left_out])
+    if any("\n" in block for block in blocks) or any(shape_of(item) for _, item in items):
+        labels = [f"{plain(n)} = " if names else f"[{n}] = " for n, _ in items]
+        return "\n".join([*map(beside, labels, blocks), *left_out])
     parts = [f"{plain(n)} = {b}" if names else b for (n, _), b in zip(items, blocks, strict=True)]
     inside = ", ".join([*parts, *left_out])
     return f"{{{inside}}}" if names else f"[{inside}]" if isinstance(value, list) else f"({inside})"
@@ -216,6 +222,14 @@ def _latex_object(value: Any, options: Options) -> str:
 
 
 # ---------------------------------------------------------------------------------------------- values put into formulas
+
+
+def is_list(value: Any) -> bool:
+    """Whether the value is shown as several labelled blocks."""
+    if isinstance(value, torch.Tensor):
+        return value.dim() > 2
+    parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple | list) else ()
+    return any(shape_of(part) for part in parts)
 
 
 def is_scalar(value: Any) -> bool:

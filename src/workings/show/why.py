@@ -93,7 +93,7 @@ def _reads(formula: Formula, step: Step, index: Index) -> list[tuple[str, tuple[
 def _reads_of(formula: Formula, step: Step, index: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
     if isinstance(formula, Apply) and formula.op == "transpose" and len(index) >= 2:
         return _reads_of(formula.args[0], step, (*index[:-2], index[-1], index[-2]))
-    return _reads(formula, step, index)  # type: ignore[arg-type]
+    return _reads(formula, step, index)
 
 
 def _broadcast(operand: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.show.options import Options
+from workings.trace.formula import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -132,7 +133,7 @@ def as_work(trace: Trace, options: Options | None = None) -> Work:
 def show(
     function: Any,
     *args: Any,
-    depth: int = 2,
+    depth: int | None = None,
     backward: bool = False,
     loss: str | None = None,
     options: Options | None = None,
@@ -140,8 +141,9 @@ def show(
 ) -> Work:
     """Run a function or module and return its worked solution.
 
-    `depth` 1 records the statements of the function itself, 2 also those of your own functions and modules, 3 those of library
-    modules, 4 fused operations too. `backward=True` adds the gradients.
+    `depth` 1 records the statements of the function itself, 2 also those of your own functions and modules (recorded
+    but folded
+    unless you ask for it), 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients.
     """
     if not callable(function):
         raise WorkingsError(f"show takes a function or a module, not {type(function).__name__}.")
@@ -149,8 +151,27 @@ def show(
 
     if backward:
         args, kwargs = torch.utils._pytree.tree_map(_with_grad, (args, kwargs))
-    work = as_work(capture(function, *args, depth=depth, **kwargs), options)
-    return work.backward(loss) if backward and work.error is None else work
+    options = options or Options(depth=depth or 1)
+    work = as_work(capture(function, *args, depth=depth or 2, **kwargs), options)
+    if not backward or work.error is not None:
+        return work
+    return work.backward(loss or _summed(work))
+
+
+def _summed(work: Work) -> str | None:
+    """A result of several numbers is summed to one, in a step of its own, so that it has a gradient."""
+    result = work.result
+    if not isinstance(result, torch.Tensor) or result.numel() == 1 or not work.root.children:
+        return None
+    top = work.root.children[0]
+    last = top.children[-1] if top.children else top
+    name = last.formula.text if isinstance(last.formula, Leaf) else "output"
+    total = result.sum()
+    step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: result.detach()}, total.detach())
+    step.live, step.lives = total, {name: result}
+    step.address, step.note = "L", "added here: the result is summed, so that there is one number to differentiate"
+    top.children.append(step)
+    return "L"
 
 
 def _with_grad(value: Any) -> Any:

@@ -68,7 +68,8 @@ def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[s
         case Leaf(text=text):
             found[text] = plus(found[text], G) if text in found else G
         case Sequence(items=items):
-            assert isinstance(G, Sequence), "the gradient of a sequence is a sequence"
+            if not isinstance(G, Sequence):
+                raise RuleError("there is no rule for a tuple or list")
             for item, to_item in zip(items, G.items, strict=True):
                 _pull(item, to_item, item, context, found)
         case Apply(op=op) if op not in CONSTANT:
@@ -76,12 +77,12 @@ def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[s
                 if gradient is not None:
                     _pull(arg, gradient, arg, context, found)
         case Call(name=name):
-            raise RuleError(f"no rule is written for {name}(…): it has no formula here")
+            raise RuleError(f"there is no rule for {name}(…): it has no formula here")
         case Code(text=text):
-            raise RuleError(f"no rule is written for '{text}'")
+            raise RuleError(f"there is no rule for '{text}'")
 
 
 def _rule(op: str) -> Rule:
     if op not in RULES:
-        raise RuleError(f"no rule is written for {op}")
+        raise RuleError(f"there is no rule for {op}")
     return RULES[op]

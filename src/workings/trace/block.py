@@ -1,6 +1,7 @@
 """`with workings.trace() as work:` the statements of a block as steps.
 
-The block stands in a function that is already running, so it cannot be rewritten. Python tells us each line of this one frame before it
+The block stands in a function that is already running, so it cannot be rewritten. Python tells us each line of this
+one frame before it
 runs; what a statement made is read when the next one begins. Modules called inside report as in `capture`.
 """
 
@@ -17,7 +18,7 @@ from workings.trace.build import formula_of
 from workings.trace.capture import address, first_bad, reporting_modules
 from workings.trace.formula import leaves
 from workings.trace.record import Trace
-from workings.trace.recorder import Recorder
+from workings.trace.recorder import MISSING, Recorder
 from workings.trace.step import Step, Where
 
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Delete, ast.Assert)
@@ -32,6 +33,7 @@ class Block:
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
         self.open: tuple[Step, ast.stmt] | None = None
+        self.last: Step | None = None
 
     def begin(self, frame: types.FrameType) -> None:
         """Start with the line after the `with`."""
@@ -52,12 +54,11 @@ class Block:
         sys.settrace(self.before[0])
         self.frame.f_trace = self.before[1]
         self.modules.__exit__(None, None, None)
-        if error is not None and self.open is not None:
-            step = self.open[0]
-            step.kind, step.note = "error", f"{type(error).__name__}: {error}"
+        self._finish()
+        if error is not None:
             self.trace.error = error
-        else:
-            self._finish()
+            if self.last is not None:
+                self.last.kind, self.last.note = "error", f"{type(error).__name__}: {error}"
         address(self.trace.root)
         self.trace.first_bad = first_bad(self.trace)
         self.trace.agreement = "not compared with a plain run: a block runs once, in its place"
@@ -80,23 +81,25 @@ class Block:
         if value is not None:
             shown = ast.BinOp(statement.target, statement.op, value) if isinstance(statement, ast.AugAssign) else value
             step.formula = formula_of(shown)
-            step.operands = self._operands(step)
+            self._read(step)
         self.recorder.stack[-1].children.append(step)
         self.recorder.stack.append(step)
         self.open = step, statement
 
-    def _operands(self, step: Step) -> dict[str, Any]:
+    def _read(self, step: Step) -> None:
         self.recorder.globals.append(self.frame.f_globals)
-        here = self.frame.f_locals
-        found = {text: self.recorder.look_up(text, here) for text in leaves(step.formula)} if step.formula else {}
+        for text in leaves(step.formula) if step.formula else ():
+            value = self.recorder.look_up(text, self.frame.f_locals)
+            if value is not MISSING:
+                step.operands[text] = self.recorder.snapshot(value)
+                step.lives[text] = value
         self.recorder.globals.pop()
-        return {text: self.recorder.snapshot(value) for text, value in found.items() if value is not Recorder.MISSING}
 
     def _finish(self) -> None:
         if self.open is None:
             return
         step, statement = self.open
-        self.open = None
+        self.open, self.last = None, step
         while self.recorder.stack.pop() is not step:
             pass
         names = [n.id for t in _targets(statement) for n in ast.walk(t) if isinstance(n, ast.Name)]

@@ -1,6 +1,7 @@
 """From Python to mathematics: the formula of an expression.
 
-One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call is read as a
+One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A
+call is read as a
 method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`, `F` or `math`.
 """
 
@@ -184,21 +185,36 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
 
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
-        return Apply("transpose", (args[0],))
+        return _swapped(node, name, args)
     op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
     if op is None:
         return Call(name, tuple(args), _keywords(node))
     if not args:
         return None
     if op == "reshape":
-        source = ast.unparse(node)
-        return Apply(op, (args[0],), (("text", source[source.index(name) :] if method else source),))
+        return Apply(op, (args[0],), (("text", _last_call(node, name)),))
     count = _OPERANDS.get(op, 1)
     rest = args[count:]
+    if op in ("max", "min") and rest and not isinstance(_plain(rest[0]), int):
+        return Call(name, tuple(args), _keywords(node))  # the larger of two
     options = _keywords(node)
-    if rest and op in _FIRST_OPTION and isinstance(_plain(rest[0]), int):
-        options = ((_FIRST_OPTION[op], _plain(rest[0])), *options)
+    if rest and op in _FIRST_OPTION:
+        dim = _plain(rest[0])
+        options = ((_FIRST_OPTION[op], ast.unparse(node.args[-len(rest)]) if dim is None else dim), *options)
     return Apply(op, tuple(args[:count]), options)
+
+
+def _swapped(node: ast.Call, name: str, args: list[Formula]) -> Formula:
+    """aᵀ where the last two axes change places, else a change of shape."""
+    if {_plain(axis) for axis in args[1:]} == {-1, -2}:
+        return Apply("transpose", (args[0],))
+    return Apply("reshape", (args[0],), (("text", _last_call(node, name)),))
+
+
+def _last_call(node: ast.Call, name: str) -> str:
+    """`view(b, t)` of `x.view(b, t)`."""
+    inside = [*map(ast.unparse, node.args), *[f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords]]
+    return f"{name}({', '.join(inside)})"
 
 
 def _plain(formula: Formula) -> Any:

@@ -10,16 +10,20 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
+from workings.trace.mismatch import explain
 from workings.trace.record import Trace
-from workings.trace.recorder import Recorder, is_library
+from workings.trace.recorder import STATEMENTS, Recorder, is_library
 from workings.trace.step import Step
+from workings.trace.watch import Calls
 
 
-def capture(
-    function: Any, *args: Any, depth: int = 2, names: Any = (), replay: bool = True, **kwargs: Any
-) -> Trace:
+def capture(function: Any, *args: Any, depth: int = 2, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
     """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised."""
     recorder = Recorder(depth, frozenset(names))
+    if depth >= 4:
+        from workings.trace.fused import expanding
+
+        recorder.expand = expanding
     before = _State(function, args, kwargs) if replay else None
     trace = Trace(recorder.root)
     with reporting_modules(recorder, function):
@@ -31,7 +35,7 @@ def capture(
     address(trace.root)
     trace.first_bad = first_bad(trace)
     if before is not None:
-        trace.agreement, trace.difference = before.compare(trace)
+        trace.agreement, trace.difference = before.compare(trace, recorder)
     return trace
 
 
@@ -53,50 +57,114 @@ def reporting_modules(recorder: Recorder, root: Any) -> Iterator[None]:
             return original(module, *args, **kwargs)
         return _module_call(recorder, original, module, paths, args, kwargs)
 
-    torch.nn.Module.__call__ = reporting  # type: ignore[method-assign, assignment]
+    torch.nn.Module.__call__ = reporting  # type: ignore[method-assign]
     try:
-        yield
+        with reporting_optimizers(recorder, thread):
+            yield
     finally:
         torch.nn.Module.__call__ = original  # type: ignore[method-assign]
 
 
-def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, paths: dict[int, str], args: Any, kwargs: Any) -> Any:
-    if not paths and isinstance(module, torch.nn.Module):
+@contextlib.contextmanager
+def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
+    """While this is open, `optimizer.step()` in this thread adds the optimizer's own equations."""
+    from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
+
+    from workings.trace.updates import snapshots, update_steps
+
+    before: dict[int, Any] = {}
+
+    def pre(optimizer: Any, args: Any, kwargs: Any) -> None:
+        if threading.get_ident() == thread and not recorder.muted:
+            before[id(optimizer)] = snapshots(optimizer, recorder.named(optimizer))
+
+    def post(optimizer: Any, args: Any, kwargs: Any) -> None:
+        found = before.pop(id(optimizer), None)
+        if found is not None:
+            recorder.stack[-1].children += update_steps(optimizer, found, snapshots(optimizer, recorder.named(optimizer)))
+
+    hooks = register_optimizer_step_pre_hook(pre), register_optimizer_step_post_hook(post)
+    try:
+        yield
+    finally:
+        for hook in hooks:
+            hook.remove()
+
+
+def _module_call(
+    recorder: Recorder, original: Callable[..., Any], module: Any, paths: dict[int, str], args: Any, kwargs: Any
+) -> Any:
+    if not paths:
         paths.update({id(m): name for name, m in module.named_modules()})
+    if not recorder.parameters:
+        recorder.parameters.update(module.named_parameters())
     name = paths.get(id(module), type(module).__name__)
     title = type(module).__name__
     code = getattr(type(module).forward, "__code__", None)
-    if code is None or recorder.depth < (3 if is_library(code) else 2 if len(recorder.stack) > 1 else 1):
+    needed = 1 if len(recorder.stack) == 1 else 3 if code is None or is_library(code) else 2
+    if recorder.names and (code is None or is_library(code)) and len(recorder.stack) > 1:
+        return original(module, *args, **kwargs)
+    if code is None or recorder.depth < needed:
         if recorder.depth >= 2 or len(recorder.stack) == 1:
             return _leaf_module(recorder, original, module, name, title, args, kwargs)
         return original(module, *args, **kwargs)
+    if recorder.depth >= 4 and _is_written_out(module):
+        return _leaf_module(recorder, original, module, name, title, args, kwargs)
     forward = module.forward
     module.__dict__["forward"] = lambda *a, **k: recorder.run(forward, a, k, "module", name, title)
     try:
         return original(module, *args, **kwargs)
+    except Exception:
+        recorder.failed = recorder.failed or (module, args, kwargs)
+        raise
     finally:
         module.__dict__.pop("forward", None)
+
+
+def _is_written_out(module: Any) -> bool:
+    from workings.trace.expand import entry_of
+
+    return entry_of(module)[0] is not None
 
 
 def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
     """A module that is not opened: one step with its inputs and its result."""
     step = Step("module", name, title)
-    step.operands = {f"input {i + 1}" if i else "x": recorder.snapshot(a) for i, a in enumerate(args) if isinstance(a, torch.Tensor)}
+    step.operands = {
+        f"input {i + 1}" if i else "x": recorder.snapshot(a) for i, a in enumerate(args) if isinstance(a, torch.Tensor)
+    }
     recorder.stack[-1].children.append(step)
     recorder.muted += 1
     try:
         step.live = original(module, *args, **kwargs)
+    except Exception:
+        recorder.failed = recorder.failed or (module, args, kwargs)
+        raise
     finally:
         recorder.muted -= 1
     step.result = recorder.snapshot(step.live)
+    if recorder.depth >= 4:
+        _expand_module(recorder, step, module, args, kwargs)
     return step.live
 
 
+def _expand_module(recorder: Recorder, step: Step, module: Any, args: Any, kwargs: Any) -> None:
+    from workings.trace.expand import entry_of
+    from workings.trace.fused import record_expansion
+
+    if entry_of(module)[0] is not None:
+        recorder.stack.append(step)
+        try:
+            record_expansion(recorder, module, args, kwargs, step.live)
+        finally:
+            recorder.stack.pop()
+
+
 def _mark_failure(recorder: Recorder, error: BaseException) -> None:
-    """The step the code failed in becomes an error step."""
-    step = next((s for s in reversed(recorder.stack) if s.kind not in ("root", "turn", "loop", "folded")), recorder.root)
+    """The statement the code failed in becomes an error step."""
+    step = recorder.failing or recorder.root
     step.note = f"{type(error).__name__}: {error}"
-    if step.kind in ("assign", "return", "expression", "branch"):
+    if step.kind in STATEMENTS:
         step.kind = "error"
 
 
@@ -161,14 +229,20 @@ class _State:
         self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
         self.versions = {n: p._version for n, p in self.module.named_parameters()} if self.module is not None else {}
 
-    def compare(self, trace: Trace) -> tuple[str, float | None]:
+    def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
         if self.module is not None and any(p._version != self.versions[n] for n, p in self.module.named_parameters()):
             return "not compared with a plain run: the code changes its parameters", None
-        after = torch.get_rng_state(), {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
+        after = (
+            torch.get_rng_state(),
+            {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {},
+        )
         self._restore(self.random, self.buffers)
+        calls = Calls()
         try:
-            plain = self.function(*self.args, **self.kwargs)
+            with calls if trace.error is not None else contextlib.nullcontext():
+                plain = self.function(*self.args, **self.kwargs)
         except Exception as error:
+            _explain_failure(trace, recorder, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
             return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
         finally:
@@ -182,6 +256,26 @@ class _State:
         with torch.no_grad():
             for name, buffer in self.module.named_buffers() if self.module is not None else ():
                 buffer.copy_(buffers[name])
+
+
+def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
+    """What the failing operation needed, what came and the fix to try, where shapes are at fault."""
+    if trace.error is None:
+        return
+    found = None
+    if recorder.failed is not None:
+        module, args, kwargs = recorder.failed
+        before = (
+            calls.before_flattening(args[0].shape[-1])
+            if args and isinstance(args[0], torch.Tensor) and args[0].dim()
+            else None
+        )
+        found = explain(trace.error, module, args, kwargs, before)
+    if found is None and calls.failed is not None:
+        found = explain(trace.error, *calls.failed)
+    if found is not None:
+        step = next((s for s in trace.steps() if s.kind == "error"), trace.root)
+        step.note = f"{found}\n{step.note}" if step.note else str(found)
 
 
 def _own_copy(value: Any) -> Any:

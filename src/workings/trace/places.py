@@ -1,7 +1,7 @@
 """The text inside brackets, after a dot and in options, computed again: `0, :, -1`, `mask`, `view(B, T, -1)`, `(0, 2)`.
 
-Python's own parser reads the text; only literals, slices, arithmetic, shapes and the recorded operands are understood. Nothing
-is ever run as code: what is not understood raises `FormulaError`.
+Python's own parser reads the text; only literals, slices, arithmetic, shapes and the recorded operands are understood.
+Nothing is ever run as code: what is not understood raises `FormulaError`.
 """
 
 from __future__ import annotations
@@ -74,18 +74,24 @@ def read_call(text: str, operands: Mapping[str, Any]) -> tuple[str, list[Any], d
     >>> read_call("view(B, -1)", {"B": 2})
     ('view', [2, -1], {})
     """
+    name, args, options = _call(text)
+    return name, _items(args, operands), {str(option.arg): _value(option.value, operands) for option in options}
+
+
+def method_name(text: str) -> str:
+    """The method alone, its arguments unread: `view` for `view(*size_out)`."""
+    return _call(text)[0]
+
+
+def _call(text: str) -> tuple[str, list[ast.expr], list[ast.keyword]]:
     match _parse(text.removeprefix(".")):
         case ast.Call(func=ast.Attribute(value=ast.Name(id=root), attr=name), args=[_, *args], keywords=options) if (
             root in ROOTS
         ):
-            pass
+            return name, args, options
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args, keywords=options):
-            pass
-        case _:
-            raise FormulaError(
-                f"'{text}' cannot be computed again: it is not one method with its arguments, such as view(2, 3)."
-            )
-    return name, _items(args, operands), {str(option.arg): _value(option.value, operands) for option in options}
+            return name, args, options
+    raise FormulaError(f"'{text}' cannot be computed again: it is not one method with its arguments, such as view(2, 3).")
 
 
 def _parse(text: str) -> ast.expr:

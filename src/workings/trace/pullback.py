@@ -15,7 +15,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.trace.evaluate import evaluate, option
-from workings.trace.forms import join, linear, over, product, split, times
+from workings.trace.forms import ONE, join, linear, over, product, split, times
 from workings.trace.formula import Apply, Formula, Leaf, walk
 
 Shape = tuple[int, ...]
@@ -77,13 +77,16 @@ class Node:
     def varies(self, part: Formula) -> bool:
         return self.context.varies(part)
 
-    def scaled(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
-        """G ⊙ factor, where the factor has the shape of `like`; a G that repeats one value need not be written repeated."""
-        G = self.G if G is None else G
+    def bare(self, G: Formula, like: Formula) -> Formula:
+        """G without its repetition to the shape of `like`: beside a value of that shape it need not be written."""
         coefficient, core = split(G)
         if isinstance(core, Apply) and core.op in SPREAD and dict(core.options)["shape"] == self.shape(like):
-            G = join(coefficient, core.args[0] if core.op == "expand" else None)
-        return times(G, factor)
+            return join(coefficient, core.args[0] if core.op == "expand" else None)
+        return G
+
+    def scaled(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
+        """G ⊙ factor, where the factor has the shape of `like`."""
+        return times(self.bare(self.G if G is None else G, like), factor)
 
     def fit(self, make: Callable[[], Formula], arg: Formula, shape: Shape | None = None) -> Formula | None:
         """A gradient of the result's shape (or this one) in the shape of an argument: summed where that was repeated."""
@@ -101,17 +104,15 @@ class Node:
 
     def matrix_product(self, a: Formula, b: Formula) -> Formula:
         """a b, with a scalar divisor of either at the end: (G/√d) K is G K/√d."""
-        (a, below), (b, under) = self._divisor(a), self._divisor(b)
-        found = product(a, b)
-        for divisor in (*below, *under):
-            found = over(found, divisor)
-        return found
+        (a, below), (b, under) = self.divisor(a), self.divisor(b)
+        return over(over(product(a, b), below), under)
 
-    def _divisor(self, a: Formula) -> tuple[Formula, tuple[Formula, ...]]:
+    def divisor(self, a: Formula) -> tuple[Formula, Formula]:
+        """A formula as a quotient by a scalar (1 where it is none)."""
         match split(a):
             case coefficient, Apply(op="div", args=(top, bottom)) if self._scalar(bottom):
-                return times(join(coefficient, None), top), (bottom,)
-        return a, ()
+                return times(join(coefficient, None), top), bottom
+        return a, ONE
 
     def _scalar(self, part: Formula) -> bool:
         texts = [leaf.text for leaf in walk(part) if isinstance(leaf, Leaf)]

@@ -47,7 +47,7 @@ DERIVATIVES: dict[str, Derivative] = {
 def _pointwise(derivative: Derivative) -> Rule:
     def rule(node: Node) -> tuple[Formula | None, ...]:
         if node.options.get("approximate", "none") != "none":
-            raise RuleError(f"no rule is written for {node.formula.op} with approximate={node.options['approximate']!r}")
+            raise RuleError(f"there is no rule for {node.formula.op} with approximate={node.options['approximate']!r}")
         return (node.scaled(derivative(node.args[0], node.Y), node.args[0]), *(None for _ in node.args[1:]))
 
     return rule
@@ -105,7 +105,7 @@ def _sqrt(node: Node) -> tuple[Formula | None, ...]:
 def _masked_fill(node: Node) -> tuple[Formula | None, ...]:
     a, mask, value = node.args
     if node.varies(value):
-        raise RuleError("no rule is written for the value that masked_fill fills in")
+        raise RuleError("there is no rule for the value that masked_fill fills in")
     return node.fit(lambda: Apply("masked_fill", (node.G, mask, ZERO)), a), None, None
 
 
@@ -123,7 +123,7 @@ def larger(node: Node, relation: str) -> tuple[Formula | None, ...]:
     a, b = node.args
     x, y = node.value(a), node.value(b)
     if isinstance(x, Tensor) and isinstance(y, Tensor) and bool((x == y).any()):
-        raise RuleError(f"no rule is written for {node.formula.op} where the two are equal")
+        raise RuleError(f"there is no rule for {node.formula.op} where the two are equal")
     return (
         node.fit(lambda: node.scaled(indicator(a, relation, b), node.formula), a),
         node.fit(lambda: node.scaled(indicator(b, relation, a), node.formula), b),

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import torch
 
-from workings.trace.forms import linear, times, transposed
+from workings.trace.forms import linear, over, times, transposed
 from workings.trace.formula import Apply, Formula, Sequence
-from workings.trace.places import read_call
+from workings.trace.places import method_name, read_call
 from workings.trace.pullback import Node, Rule, RuleError, Shape, axes, unbroadcast
 
 SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
@@ -51,13 +51,14 @@ def _times_vector(node: Node, a: Formula, b: Formula) -> tuple[Formula | None, .
 
 def _vector_times(node: Node, a: Formula, b: Formula) -> tuple[Formula | None, ...]:
     if len(node.shape(b)) > 2:
-        raise RuleError("no rule is written for the product of a vector and a stack of matrices")
+        raise RuleError("there is no rule for the product of a vector and a stack of matrices")
     to_a = node.matrix_product(node.G, transposed(b)) if node.varies(a) else None
     return to_a, times(_column(a), node.G) if node.varies(b) else None
 
 
 def _transpose(node: Node) -> tuple[Formula | None, ...]:
-    return (transposed(node.G),)
+    top, bottom = node.divisor(node.G)
+    return (over(transposed(top), bottom),)
 
 
 def _linear(node: Node) -> tuple[Formula | None, ...]:
@@ -73,7 +74,7 @@ def _linear(node: Node) -> tuple[Formula | None, ...]:
 def _embedding(node: Node) -> tuple[Formula | None, ...]:
     x, W = node.args
     if any(value is not None and value is not False for value in node.options.values()):
-        raise RuleError("no rule is written for embedding with options")
+        raise RuleError("there is no rule for embedding with options")
     return None, linear_rows(node.G, x, node.shape(W)[0])
 
 
@@ -99,7 +100,7 @@ def _stack(node: Node) -> tuple[Formula | None, ...]:
 
 def _items(node: Node) -> tuple[Formula, ...]:
     if not isinstance(node.args[0], Sequence):
-        raise RuleError(f"no rule is written for {node.formula.op} of a list that is not written out")
+        raise RuleError(f"there is no rule for {node.formula.op} of a list that is not written out")
     return node.args[0].items
 
 
@@ -113,7 +114,7 @@ def _index(node: Node) -> tuple[Formula | None, ...]:
 
 def _reshape(node: Node) -> tuple[Formula | None, ...]:
     shape, text = node.shape(node.args[0]), node.options["text"]
-    method, args, options = read_call(text, node.context.operands)
+    method = method_name(text)
     if method == "detach":
         return (None,)
     if method in UNCHANGED:
@@ -121,10 +122,11 @@ def _reshape(node: Node) -> tuple[Formula | None, ...]:
     if method in SAME_ORDER:
         return (linear("reshape", node.G, text=f"reshape({', '.join(map(str, shape)) or '()'})"),)
     if method in PERMUTED:
-        return (linear("reshape", node.G, text=f"permute({', '.join(map(str, _inverse(method, args, options, shape)))})"),)
+        back = _inverse(*read_call(text, node.context.operands), shape)
+        return (linear("reshape", node.G, text=f"permute({', '.join(map(str, back))})"),)
     if method in REPEATED:
         return (node.fit(lambda: node.G, node.args[0]),)
-    raise RuleError(f"no rule is written for {method}")
+    raise RuleError(f"there is no rule for {method}")
 
 
 def _inverse(method: str, args: list[object], options: dict[str, object], shape: Shape) -> list[int]:

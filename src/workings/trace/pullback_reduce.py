@@ -69,7 +69,7 @@ def _extreme(relation: str) -> Rule:
 
 def _softmax(node: Node) -> tuple[Formula | None, ...]:
     A, rank = node.Y, len(node.shape())
-    inner = along("sum", node.scaled(A, node.formula), node.options.get("dim", -1), rank)
+    inner = along("sum", times(A, node.bare(node.G, node.formula)), node.options.get("dim", -1), rank)
     return (times(A, minus(node.G, inner)), *(None for _ in node.args[1:]))
 
 
@@ -81,7 +81,7 @@ def _log_softmax(node: Node) -> tuple[Formula | None, ...]:
 def _logsumexp(node: Node) -> tuple[Formula | None, ...]:
     a, dim = node.args[0], node.options["dim"]
     if len(axes(dim, len(node.shape(a)))) > 1:
-        raise RuleError("no rule is written for logsumexp along several axes")
+        raise RuleError("there is no rule for logsumexp along several axes")
     return (node.scaled(Apply("softmax", (a,), (("dim", dim),)), a, _spread(node)),)
 
 
@@ -90,7 +90,7 @@ def _layer_norm(node: Node) -> tuple[Formula | None, ...]:
     a, *rest = node.args
     tensors = [arg for arg in rest if node.shape(arg)]
     if any(len(node.shape(arg)) != 1 for arg in tensors) or set(node.options) - {"eps", "normalized_shape"}:
-        raise RuleError("no rule is written for layer_norm over several axes, or with its parts as options")
+        raise RuleError("there is no rule for layer_norm over several axes, or with its parts as options")
     eps = next(
         (arg for arg in rest if isinstance(arg, Number) and isinstance(arg.value, float)),
         Number(node.options.get("eps", 1e-5)),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import sysconfig
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -27,17 +27,21 @@ _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", 
 
 def is_library(code: types.CodeType) -> bool:
     """Whether the code is installed or part of Python, not the author's."""
-    return code.co_filename.startswith(_LIBRARY) or code.co_filename.startswith("<frozen")
+    return _in_library(code.co_filename)
 
 
+@functools.cache
+def _in_library(file: str) -> bool:
+    return file.startswith((*_LIBRARY, "<frozen"))
+
+
+STATEMENTS = frozenset(("assign", "return", "expression", "branch"))
 MISSING = object()
 """A leaf whose value could not be looked up."""
 
 
 class Recorder:
     """Collects steps. One for each capture; its methods are called by rewritten code."""
-
-    MISSING = MISSING
 
     def __init__(self, depth: int, names: frozenset[str] = frozenset()) -> None:
         self.depth = depth
@@ -48,7 +52,13 @@ class Recorder:
         self.globals: list[dict[str, Any]] = []
         self.muted = 0
         self.snapshot = Snapshots().take
-        self.codes: set[types.CodeType] = set()
+        self.codes: set[int] = set()
+        self.expand: Callable[[Recorder, Any], Any] | None = None
+        self.parameters: dict[str, torch.Tensor] = {}
+        self.failed: tuple[Any, Any, Any] | None = None
+        self.failing: Step | None = None
+        self.interrupted: Step | None = None
+        self.terse = 0  # inside a written-out definition: its equations only
 
     # ---- called by rewritten code
     def enter(self, number: int, here: dict[str, Any]) -> Step | None:
@@ -56,11 +66,11 @@ class Recorder:
         if self.muted:
             return None
         known = self.statements[-1][number]
-        if self.names and known.name not in self.names:
+        if (self.names and known.name not in self.names) or (self.terse and known.kind == "branch"):
             return None
         step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
         if known.formula is not None:
-            step.operands = self._operands(known, here)
+            self._read(step, known, here)
         self.stack[-1].children.append(step)
         self.stack.append(step)
         return step
@@ -82,15 +92,21 @@ class Recorder:
 
     def call(self, function: Any) -> Any:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
-        if self.muted or not isinstance(function, (types.FunctionType, types.MethodType)):
+        if self.muted:
+            return function
+        if self.expand is not None and callable(function):
+            expanded = self.expand(self, function)
+            if expanded is not None:
+                return expanded
+        if not isinstance(function, (types.FunctionType, types.MethodType)):
             return function
         code = function.__code__
-        if code in self.codes or not self._wanted(code):
+        if id(code) in self.codes or not self._wanted(code):
             return function
         return self.traced(function)
 
     def _wanted(self, code: types.CodeType) -> bool:
-        return self.depth >= 2 and not is_library(code)
+        return self.depth >= 2 and not self.terse and not is_library(code)
 
     def loop(self, number: int, items: Iterable[Any]) -> Iterator[Any]:
         """The items of a for loop; each is a turn."""
@@ -121,8 +137,13 @@ class Recorder:
 
     def caught(self) -> None:
         """An exception was handled: the statement it came from is over."""
+        self.failed = self.failing = self.interrupted = None
         while len(self.stack) > 1 and self.stack[-1].kind not in ("call", "module", "turn", "root"):
             self.stack.pop()
+
+    def _statement(self) -> Step:
+        """The statement that is running."""
+        return next((s for s in reversed(self.stack) if s.kind in STATEMENTS), self.stack[-1])
 
     # ---- loops
     def _open(self, number: int) -> Step:
@@ -137,8 +158,10 @@ class Recorder:
 
     def _end_turn(self, loop: Step) -> None:
         while self.stack[-1] is not loop:
-            if self.stack.pop().kind == "folded":
-                self.muted -= 1
+            step = self.stack.pop()
+            self.muted -= step.kind == "folded"
+            if step.kind in STATEMENTS:  # an exception is on its way out of the loop
+                self.interrupted = self.interrupted or step
 
     def _turn(self, loop: Step) -> None:
         self._end_turn(loop)
@@ -183,19 +206,24 @@ class Recorder:
             return step.live
         depth, muted = len(self.stack), self.muted
         self.stack.append(step)
-        self._inputs(step, function, args, kwargs)
+        if not self.names:
+            self._inputs(step, function, args, kwargs)
         self.statements.append(reporting[1])
         self.globals.append(_underlying(function).__globals__)
+        self.terse += kind == "expansion"
         try:
             step.live = reporting[0](*args, **kwargs)
+        except Exception:
+            self.failing = self.failing or self.interrupted or self._statement()
+            raise
         finally:
             self.statements.pop()
             self.globals.pop()
-            failed = step.live is None and len(self.stack) > depth + 1
-            if not failed:
-                del self.stack[depth:]
+            self.terse -= kind == "expansion"
             self.muted = muted
-        step.result = self.snapshot(step.live)
+            del self.stack[depth:]
+        if not self.names:
+            step.result = self.snapshot(step.live)
         return step.live
 
     def _inputs(self, step: Step, function: Any, args: Any, kwargs: Any) -> None:
@@ -221,14 +249,22 @@ class Recorder:
             return None
         return _bound(function, plain, found, self), found.statements
 
+    def named(self, optimizer: Any) -> dict[str, torch.Tensor]:
+        """The optimizer's parameters by the names they have in the code."""
+        known = {id(step.live): step.name for step in self.root.walk() if step.kind in ("input", "assign")}
+        known.update({id(p): name for name, p in self.parameters.items()})
+        mine = [p for group in optimizer.param_groups for p in group["params"]]
+        return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
+
     # ---- operands
-    def _operands(self, known: Statement, here: dict[str, Any]) -> dict[str, Any]:
-        out = {}
+    def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
+        """The values the statement reads: as they are now, and the tensors themselves."""
         for text in known.leaves:
             value = self.look_up(text, here)
             if value is not MISSING:
-                out[text] = self.snapshot(value)
-        return out
+                step.operands[text] = self.snapshot(value)
+                if isinstance(value, torch.Tensor):
+                    step.lives[text] = value
 
     def look_up(self, text: str, here: dict[str, Any]) -> Any:
         """The value of a leaf, by names and plain attributes only: nothing of the author's runs."""
@@ -277,5 +313,5 @@ def _bound(function: Any, plain: types.FunctionType, found: Rewritten, recorder:
     closure = tuple(cells[name] for name in found.code.co_freevars)
     new = types.FunctionType(found.code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
     new.__kwdefaults__ = plain.__kwdefaults__
-    recorder.codes.add(found.code)
+    recorder.codes.add(id(found.code))
     return types.MethodType(new, function.__self__) if isinstance(function, types.MethodType) else new

@@ -14,7 +14,6 @@ closure, so the author's function itself is untouched.
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import textwrap
 import types
@@ -53,9 +52,19 @@ class Unavailable(Exception):
     """Why a function cannot be shown statement by statement."""
 
 
-@functools.lru_cache(maxsize=2048)
+_KNOWN: dict[int, tuple[types.CodeType, Rewritten | str]] = {}
+"""By identity: hashing a code object goes through all its constants."""
+
+
 def rewritten(code: types.CodeType) -> Rewritten | str:
     """The rewritten code of a function's code object, or the reason why there is none."""
+    found = _KNOWN.get(id(code))
+    if found is None:
+        found = _KNOWN[id(code)] = code, _attempted(code)
+    return found[1]
+
+
+def _attempted(code: types.CodeType) -> Rewritten | str:
     try:
         return _rewrite(code)
     except Unavailable as reason:
@@ -93,7 +102,7 @@ def _definition(code: types.CodeType, lines: list[str], first: int) -> Any:
     return found[0]
 
 
-def _lambda_tree(text: str) -> ast.AST:
+def _lambda_tree(text: str) -> ast.Module:
     """A lambda in the middle of an expression: cut out what parses."""
     start = text.index("lambda")
     for end in range(len(text), start, -1):
@@ -163,7 +172,7 @@ class _Rewriter(ast.NodeTransformer):
     def number(self, kind: str, node: ast.stmt, name: str, value: ast.expr | None, source: str = "") -> int:
         formula = None if value is None else formula_of(value)
         text = source or ast.unparse(node)
-        read = () if formula is None else tuple(leaves(formula))
+        read = () if value is None or formula is None else tuple(dict.fromkeys([*leaves(formula), *_names(value)]))
         self.statements.append(Statement(kind, name, text, formula, Where(self.file, node.lineno), read))
         return len(self.statements) - 1
 
@@ -266,6 +275,13 @@ class _Rewriter(ast.NodeTransformer):
         if not plain:
             node.func = ast.copy_location(_recorder("call", node.func), node.func)
         return node
+
+
+def _names(value: ast.expr) -> list[str]:
+    """The names read inside indices and options, which the formula keeps as text: x[i], dim=axis."""
+    texts = [n.slice for n in ast.walk(value) if isinstance(n, ast.Subscript)]
+    texts += [part for n in ast.walk(value) if isinstance(n, ast.Call) for part in (*n.args, *[k.value for k in n.keywords])]
+    return [n.id for text in texts for n in ast.walk(text) if isinstance(n, ast.Name)]
 
 
 def _recorder(method: str, *args: ast.expr) -> ast.Call:

@@ -32,7 +32,7 @@ class Snapshots:
         if found is not None and found[0] == version and found[1] is value:
             return found[2]
         now = value.detach()
-        if value.numel() <= COPIED and not (value.is_leaf and value.requires_grad):
+        if value.numel() <= COPIED:
             now = now.clone()
         self.known[id(value)] = (version, value, now)
         return now

@@ -34,11 +34,10 @@ class Where:
 class Step:
     """One step.
 
-    `kind` is one of `KINDS`; `name` the target as written (`A`, `self.h`, `a, b`), a module's path, a loop's header; `formula`
-    is the right-hand side, or None; `operands` maps the texts of its leaves to values at that moment; `result` is the value
-    at that moment (a tensor is a detached copy; `live` is the tensor itself, in the autograd graph, and `lives` are the
-    operands themselves); `note` is a remark such
-    as «not shown: …» or «compared with the fused result: largest difference 0».
+    `kind` is one of `KINDS`; `name` the target as written (`A`, `self.h`, `a, b`), a module's path, a loop's header;
+    `formula` is the right-hand side, or None; `operands` maps the texts of its leaves to values at that moment; `result` is
+    the value at that moment (a tensor is a detached copy; `live` is the tensor itself, in the autograd graph, `lives` are
+    the operands themselves); `note` is a remark such as «not shown: …» or «rule checked: largest difference 0».
     """
 
     kind: str

@@ -1,0 +1,155 @@
+"""What showing costs: `make bench-show`.
+
+One run, one thread, every side interleaved, medians: a GPT of 4 layers, width 128, 64 tokens; the plain forward,
+full capture (every statement of the
+author's modules with operands and results), capture of one name, and, where installed, the peers on the same model: torch's
+DebugMode and TorchLens. Then the 2×2 attention from the command line, `workings --help`, and 500 steps as HTML.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import math
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import nn
+
+ROUNDS = 15
+WIDTH, HEADS, LAYERS, TOKENS, VOCABULARY = 128, 4, 4, 64, 256
+
+
+class Attention(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = nn.Linear(WIDTH, 3 * WIDTH)
+        self.out = nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: Any) -> Any:
+        b, t, d = x.shape
+        q, k, v = self.qkv(x).view(b, t, 3, HEADS, d // HEADS).permute(2, 0, 3, 1, 4)
+        S = q @ k.mT / math.sqrt(d // HEADS)
+        mask = torch.ones(t, t, dtype=torch.bool).tril()
+        S = S.masked_fill(~mask, -math.inf)
+        A = S.softmax(dim=-1)
+        z = (A @ v).transpose(1, 2).reshape(b, t, d)
+        return self.out(z)
+
+
+class Block(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm1, self.attn, self.norm2 = nn.LayerNorm(WIDTH), Attention(), nn.LayerNorm(WIDTH)
+        self.mlp = nn.Sequential(nn.Linear(WIDTH, 4 * WIDTH), nn.GELU(), nn.Linear(4 * WIDTH, WIDTH))
+
+    def forward(self, x: Any) -> Any:
+        x = x + self.attn(self.norm1(x))
+        x = x + self.mlp(self.norm2(x))
+        return x
+
+
+class GPT(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(VOCABULARY, WIDTH)
+        self.position = nn.Parameter(torch.randn(TOKENS, WIDTH))
+        self.blocks = nn.ModuleList([Block() for _ in range(LAYERS)])
+        self.norm, self.head = nn.LayerNorm(WIDTH), nn.Linear(WIDTH, VOCABULARY)
+
+    def forward(self, tokens: Any) -> Any:
+        x = self.embed(tokens) + self.position[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        x = self.norm(x)
+        return self.head(x)
+
+
+def sides(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
+    from workings.trace.capture import capture
+
+    found: dict[str, Callable[[], Any]] = {
+        "plain forward": lambda: model(tokens),
+        "full capture": lambda: capture(model, tokens, replay=False),
+        "capture of A": lambda: capture(model, tokens, replay=False, names={"A"}),
+        "plain forward again (capture off)": lambda: model(tokens),
+    }
+    with contextlib.suppress(ImportError):
+        from torch.utils._debug_mode import DebugMode
+
+        def debug() -> Any:
+            with DebugMode():
+                return model(tokens)
+
+        found["torch DebugMode"] = debug
+    if importlib.util.find_spec("torchlens"):
+        import torchlens
+
+        found["TorchLens"] = lambda: torchlens.trace(model, tokens)
+    return found
+
+
+def interleaved(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
+    """Median seconds of each, one of each a round."""
+    times: dict[str, list[float]] = {name: [] for name in calls}
+    for name in [*calls]:
+        try:
+            calls[name]()
+        except Exception as error:
+            print(f"{name}: does not run here ({type(error).__name__}: {str(error)[:80]})")
+            del calls[name], times[name]
+    for _ in range(ROUNDS):
+        for name, call in calls.items():
+            begun = time.perf_counter()
+            call()
+            times[name].append(time.perf_counter() - begun)
+    return {name: statistics.median(seconds) for name, seconds in times.items()}
+
+
+def command_seconds(*arguments: str) -> float:
+    runs = []
+    for _ in range(5):
+        begun = time.perf_counter()
+        subprocess.run([sys.executable, "-m", "workings", *arguments], check=True, capture_output=True)
+        runs.append(time.perf_counter() - begun)
+    return statistics.median(runs)
+
+
+def html_seconds() -> float:
+    """500 steps with 8×8 matrices as one page."""
+    from workings.show import show
+
+    def many(x: Any) -> Any:
+        for _ in range(10):
+            for _ in range(50):
+                x = x @ x / 8
+        return x
+
+    work = show(many, torch.randn(8, 8) / 8)
+    begun = time.perf_counter()
+    work.html(depth=4)
+    return time.perf_counter() - begun
+
+
+def main() -> None:
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    model, tokens = GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
+    with torch.no_grad():
+        table = interleaved(sides(model, tokens))
+    base = table["plain forward"]
+    for name, seconds in table.items():
+        print(f"{name:36s}{1e3 * seconds:9.2f} ms {seconds / base:8.2f}×")
+    attention = ("show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1")
+    print(f"workings show attention, 2×2: {command_seconds(*attention):.2f} s with start-up")
+    print(f"workings --help: {command_seconds('--help'):.2f} s")
+    print(f"500 steps as HTML: {html_seconds():.2f} s")
+
+
+if __name__ == "__main__":
+    main()

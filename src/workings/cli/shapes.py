@@ -1,0 +1,97 @@
+"""`workings shapes`: the sizes, parameters and multiply-adds of a model, layer by layer, with their arithmetic."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from math import prod
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+
+    from workings.trace.shapes import ShapeReport
+
+LARGEST = 2**40
+"""More entries than this in an input are a typing mistake."""
+
+
+def shapes(
+    model: Annotated[str, typer.Argument(metavar="FILE.py:NAME", help="A model, or a class or function that makes one.")],
+    input: Annotated[
+        list[str],
+        typer.Option("--input", metavar="SIZES", help="Sizes such as 1x1x32x32; 2x5:int for token indices."),
+    ],
+    width: Annotated[int | None, typer.Option(min=40, help="The width of the table; by default the terminal's.")] = None,
+) -> None:
+    """Print each layer's output size with its arithmetic, its parameters with theirs, multiply-adds and memory.
+
+    The file is loaded, which runs its code. The model itself is not changed: a copy of it runs once.
+
+    Several inputs: repeat --input. A batch axis is added when the first layer needs one.
+
+    \b
+    Examples:
+      workings shapes my.py:net --input 1x1x32x32
+      workings shapes my.py:Classifier --input 2x5:int
+    """
+    sizes = [sizes_of(text) for text in input]
+
+    from workings.cli.load import load_module
+    from workings.show.shape_table import text
+
+    found, added = run(load_module(model), sizes)
+    if added:
+        typer.echo("A batch axis of 1 was added to the input, which the first layer needs.")
+    typer.echo(text(found, width or shutil.get_terminal_size((130, 40)).columns))
+    if found.failure is not None:
+        raise typer.Exit(2)
+
+
+def sizes_of(text: str) -> tuple[tuple[int, ...], bool]:
+    """The sizes in `1x32x32`, and whether they are for whole numbers.
+
+    >>> sizes_of("1x32x32"), sizes_of("2×5:int")
+    (((1, 32, 32), False), ((2, 5), True))
+    """
+    match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text, re.ASCII)
+    if match is None:
+        raise typer.BadParameter(f"--input needs sizes such as 1x32x32, or 2x5:int for indices, but got {text!r}.")
+    digits = re.split("[x×,]", match[1])
+    if any(len(n) > 13 for n in digits) or prod(sizes := tuple(map(int, digits))) > LARGEST:
+        raise typer.BadParameter(f"--input {text} is more than 2^40 entries.")
+    if 0 in sizes:
+        raise typer.BadParameter(f"--input {text} has no entries: sizes are at least 1.")
+    return sizes, match[2] == ":int"
+
+
+def run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:
+    """The report, with a batch axis added if the model runs only so, and whether one was."""
+    from workings.trace.shapes import shapes as report_of
+
+    order = [True, False] if batch_is_missing(model, sizes[0][0]) else [False, True]
+    reports = []
+    for batch in order:
+        found = report_of(model, *(zeros((1, *n) if batch else n, whole) for n, whole in sizes))
+        if found.failure is None:
+            return found, batch
+        reports.append(found)
+    return reports[0], order[0]
+
+
+def batch_is_missing(model: nn.Module, sizes: tuple[int, ...]) -> bool:
+    """Whether the first layer that tells needs one axis more than the input has."""
+    from torch import nn
+
+    axes = {nn.Conv1d: 3, nn.Conv2d: 4, nn.Conv3d: 5, nn.BatchNorm2d: 4, nn.BatchNorm3d: 5, nn.Linear: 2, nn.Embedding: 2}
+    needed = next((axes[type(layer)] for layer in model.modules() if type(layer) in axes), None)
+    return needed is not None and len(sizes) == needed - 1
+
+
+def zeros(sizes: tuple[int, ...], whole: bool) -> Tensor:
+    """A tensor of zeros that takes one number's memory: every layer copies what it changes."""
+    import torch
+
+    return torch.zeros((), dtype=torch.long if whole else torch.get_default_dtype()).expand(sizes)

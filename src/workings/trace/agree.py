@@ -1,0 +1,50 @@
+"""How far two values are apart, and whether rounding explains it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workings.errors import WorkingsError
+from workings.exact.equality import equal
+from workings.exact.tensor import ExactTensor
+
+ROUNDINGS = 1000
+"""A difference of this many roundings of the largest number at hand is rounding; more is a difference."""
+
+
+def largest_difference(a: Any, b: Any) -> float:
+    """The largest difference of two tensors of one shape; 0 for exact values that are proved equal, ∞ for other shapes.
+
+    >>> largest_difference(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
+    0.5
+    """
+    x, y = torch.as_tensor(a).detach(), torch.as_tensor(b).detach()
+    if x.shape != y.shape:
+        return float("inf")
+    if isinstance(x, ExactTensor) and isinstance(y, ExactTensor) and equal(x, y).equal:
+        return 0.0
+    try:
+        x, y = doubles(x), doubles(y)
+    except WorkingsError:  # letters without a sample value
+        return float("inf")
+    same = (x == y) | (x.isnan() & y.isnan())
+    gap = torch.where(same, torch.zeros_like(x), (x - y).abs())
+    return float(gap.nan_to_num(float("inf")).max()) if gap.numel() else 0.0
+
+
+def is_rounding(difference: float, *near: Any) -> bool:
+    """Whether rounding explains the difference, next to numbers of this size. Exact values have none."""
+    tensors = [value for value in near if isinstance(value, Tensor) and value.is_floating_point()]
+    if difference == 0 or any(isinstance(value, ExactTensor) for value in tensors):
+        return difference == 0
+    sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in tensors if value.numel()]
+    coarsest = max((torch.finfo(value.dtype).eps for value in tensors), default=0.0)
+    return difference <= ROUNDINGS * coarsest * max(sizes, default=0.0)
+
+
+def doubles(value: Tensor) -> Tensor:
+    """The nearest doubles, as an ordinary tensor."""
+    return value.float64() if isinstance(value, ExactTensor) else value.detach().double()

@@ -1,0 +1,54 @@
+"""`workings show` from the command line."""
+
+import subprocess
+import sys
+
+import pytest
+
+ATTENTION = ["attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1"]
+
+
+def workings(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "workings", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
+    )
+
+
+def test_attention_by_name():
+    done = workings("show", *ATTENTION)
+    assert done.returncode == 0, done.stderr
+    assert "S = Q Kᵀ / √d" in done.stdout
+    assert "e^(1/√2)/(1 + e^(1/√2))" in done.stdout
+    assert "agrees with the plain run (largest difference 0)" in done.stdout
+
+
+def test_your_own_file(tmp_path):
+    (tmp_path / "my.py").write_text("def double(x):\n    y = 2 * x\n    return y\n")
+    done = workings("show", "my.py:double", "x=1 2", "--backward", cwd=tmp_path)
+    assert "y = 2·x" in done.stdout, done.stderr
+    page = workings("show", "my.py:double", "x=1 2", "--html", "out.html", cwd=tmp_path)
+    assert page.stdout == "wrote out.html\n", page.stderr
+    assert "<math" in (tmp_path / "out.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["atention"], "did you mean attention?"),
+        (["attention", "Q=1 0; 0 $"], "found '$'"),
+        (["attention", "Q=missing.npy"], "There is no file missing.npy."),
+        (["nowhere.py:f"], "nowhere.py"),
+        (["attention", "Q=[1, 2", "K=1", "V=1"], "This JSON cannot be read"),
+    ],
+)
+def test_mistakes_are_messages(arguments, message):
+    done = workings("show", *arguments)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_has_examples():
+    done = workings("show", "--help")
+    assert 'workings show attention Q="1 0; 0 1"' in done.stdout
+    assert "showing a file runs its code" in " ".join(done.stdout.split())

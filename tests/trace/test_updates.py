@@ -1,0 +1,164 @@
+"""An optimizer's step, worked in its own equations, ends where the optimizer does."""
+
+from fractions import Fraction
+
+import pytest
+import torch
+
+from workings import exact
+from workings.trace.formula import Apply, Leaf
+from workings.trace.updates import snapshots, update_steps, watch
+
+OPTIMIZERS = [
+    (torch.optim.SGD, {"lr": 0.1}),
+    (torch.optim.SGD, {"lr": 0.1, "weight_decay": 0.2}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "dampening": 0.3, "weight_decay": 0.2}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "nesterov": True}),
+    (torch.optim.SGD, {"lr": 0.1, "momentum": 0.9, "maximize": True}),
+    (torch.optim.Adam, {"lr": 0.1}),
+    (torch.optim.Adam, {"lr": 0.1, "betas": (0.5, 0.75), "eps": 0.01, "weight_decay": 0.2}),
+    (torch.optim.Adam, {"lr": 0.1, "amsgrad": True}),
+    (torch.optim.Adam, {"lr": 0.1, "maximize": True}),
+    (torch.optim.Adam, {"lr": torch.tensor(0.1, dtype=torch.float64)}),
+    (torch.optim.AdamW, {"lr": 0.1}),
+    (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.5, "amsgrad": True}),
+    (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0}),
+]
+
+
+def three_steps(optimizer, parameters):
+    """The update steps of three turns on a bowl whose bottom is at 3."""
+    for _ in range(3):
+        optimizer.zero_grad()
+        sum(((p - 3) ** 2).sum() for p in parameters.values()).backward()
+        with watch(optimizer, parameters) as steps:
+            optimizer.step()
+        yield steps
+
+
+@pytest.mark.parametrize(("kind", "options"), OPTIMIZERS, ids=lambda x: x.__name__ if isinstance(x, type) else str(x))
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_equations_end_where_the_optimizer_does(kind, options, dtype):
+    W = torch.linspace(-1, 2, 6, dtype=dtype).reshape(2, 3)
+    parameters = {"W": torch.nn.Parameter(W), "b": torch.nn.Parameter(W[0] + 1)}
+    if dtype == torch.float32 and isinstance(options["lr"], torch.Tensor):
+        options = {"lr": torch.tensor(0.1)}
+    tolerance = 1e-13 if dtype == torch.float64 else 1e-5
+    for steps in three_steps(kind(parameters.values(), **options), parameters):
+        assert [step.name for step in steps] == ["W", "b"]
+        for step in steps:
+            assert step.kind == "update" and step.note.startswith("update checked: largest difference ")
+            assert float(step.note.split()[-1]) < tolerance
+            assert torch.equal(step.result, parameters[step.name])
+            assert torch.equal(step.children[-1].result, parameters[step.name])
+
+
+@pytest.mark.parametrize(("kind", "options"), [pair for pair in OPTIMIZERS if not isinstance(pair[1]["lr"], torch.Tensor)])
+def test_exact_parameters(kind, options):
+    options = {**options, "foreach": False}
+    parameters = {"w": torch.nn.Parameter(exact("1, 1/2"))}
+    for steps in three_steps(kind(parameters.values(), **options), parameters):
+        assert steps[0].note.startswith("update checked: largest difference ")
+
+
+def test_a_momentum_step_by_hand():
+    # L = w² at w = 1: g = 2. First b = g = 2, w = 1 − 1/10·2 = 4/5.
+    # Then g = 8/5, b = 9/10·2 + 8/5 = 17/5, w = 4/5 − 17/50 = 23/50.
+    w = torch.nn.Parameter(exact(1))
+    optimizer = torch.optim.SGD([w], lr=0.1, momentum=0.9)
+    values = []
+    for _ in range(2):
+        optimizer.zero_grad()
+        (w * w).backward()
+        with watch(optimizer, {"w": w}) as (steps):
+            optimizer.step()
+        values.append([(line.name, line.result.fraction()) for line in steps[0].children])
+    assert values == [
+        [("g", 2), ("b", 2), ("w", Fraction(4, 5))],
+        [("g", Fraction(8, 5)), ("b", Fraction(17, 5)), ("w", Fraction(23, 50))],
+    ]
+    assert steps[0].note == "update checked: largest difference 0"
+
+
+def test_adams_first_step_by_hand():
+    # g = 2: m = g/10 and v = g²/1000, so m̂ = g = 2, v̂ = g² = 4 and w = 1 − 1/10 · 2/(2 + 0) = 9/10.
+    w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Adam([w], lr=0.1, eps=0)
+    (w * w).backward()
+    with watch(optimizer, {"w": w}) as steps:
+        optimizer.step()
+    found = {line.name: float(line.result) for line in steps[0].children}
+    assert found == pytest.approx({"g": 2, "m": 0.2, "v": 0.004, "m̂": 2, "v̂": 4, "w": 0.9})
+    assert list(found) == ["g", "m", "v", "m̂", "v̂", "w"]
+    last = steps[0].children[-1]
+    assert last.formula.args[0] == Leaf("w") and last.operands["η"] == 0.1 and float(last.operands["w"]) == 1
+
+
+def test_adamw_decays_apart_from_the_gradient():
+    w = torch.tensor(1.0, requires_grad=True)
+    optimizer = torch.optim.AdamW([w], lr=0.1, weight_decay=0.5)
+    (w * w).backward()
+    with watch(optimizer) as steps:
+        optimizer.step()
+    decay, gradient, *_ = steps[0].children
+    assert (decay.name, float(decay.result)) == ("θ₁", pytest.approx(0.95))
+    assert gradient.formula == Leaf("∂L/∂θ₁")
+
+
+def test_a_parameter_named_like_a_letter_is_called_theta():
+    m = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([m], lr=0.1)
+    m.sum().backward()
+    with watch(optimizer, {"m": m}) as steps:
+        optimizer.step()
+    assert steps[0].name == "m"
+    assert steps[0].children[-1].formula == Apply("sub", (Leaf("θ"), Apply("mul", (Leaf("η"), Leaf("g")))))
+
+
+def test_an_optimizer_without_equations_says_so():
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.RMSprop([w], lr=0.1)
+    w.sum().backward()
+    with watch(optimizer, {"w": w}) as steps:
+        optimizer.step()
+    (step,) = steps
+    assert (step.note, step.children) == ("the equations of RMSprop are not written out", [])
+    assert torch.equal(step.operands["w"], torch.ones(2)) and torch.equal(step.result, w)
+
+
+def test_a_subclass_may_have_equations_of_its_own():
+    class Mine(torch.optim.SGD):
+        pass
+
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = Mine([w], lr=0.1)
+    w.sum().backward()
+    with watch(optimizer) as steps:
+        optimizer.step()
+    assert steps[0].note == "the equations of Mine are not written out"
+
+
+def test_a_parameter_without_gradient_is_not_updated():
+    w, unused = torch.nn.Parameter(torch.ones(2)), torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([("w", w), ("unused", unused)], lr=0.1)
+    w.sum().backward()
+    with watch(optimizer) as steps:
+        optimizer.step()
+    assert [(step.name, step.note) for step in steps] == [
+        ("w", "update checked: largest difference 0"),
+        ("unused", "no gradient, no update"),
+    ]
+
+
+def test_a_step_that_does_something_else_is_found_out():
+    w = torch.nn.Parameter(torch.ones(2))
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    w.sum().backward()
+    before = snapshots(optimizer, {"w": w})
+    optimizer.step()
+    with torch.no_grad():
+        w += 1
+    (step,) = update_steps(optimizer, before, snapshots(optimizer, {"w": w}))
+    assert step.note == ("the equations give other numbers than the optimizer (largest difference 1); its own are shown")
+    assert step.children[-1].result.tolist() == [1.5, 1.5]
