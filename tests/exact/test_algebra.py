@@ -22,7 +22,7 @@ def values() -> st.SearchStrategy[Value]:
     """Random values of a few operations over rationals, roots, exponentials and letters."""
     atoms = st.one_of(
         st.fractions(-3, 3, max_denominator=6).map(lambda q: rational(fmpq(q.numerator, q.denominator))),
-        st.sampled_from(["sqrt(2)", "sqrt(3)", "pi", "e", "log(2)", "w", "b", "e^(1/2)"]).map(parse),
+        st.sampled_from(["sqrt(2)", "sqrt(3)", "pi", "e", "log(2)", "w_a", "b_a", "e^(1/2)"]).map(parse),
     )
     return st.recursive(
         atoms,
@@ -55,8 +55,8 @@ def test_zero_one_and_inverses(a):
 @settings(deadline=None)
 @given(values())
 def test_the_value_is_the_value_sympy_gives(a):
-    at = {sympy.Symbol("w", real=True): sympy.Rational(2, 7), sympy.Symbol("b", real=True): sympy.Rational(-3, 5)}
-    letter("w", fmpq(2, 7)), letter("b", fmpq(-3, 5))
+    at = {sympy.Symbol("w_a", real=True): sympy.Rational(2, 7), sympy.Symbol("b_a", real=True): sympy.Rational(-3, 5)}
+    letter("w_a", fmpq(2, 7)), letter("b_a", fmpq(-3, 5))
     expected = complex(to_sympy(a).subs(at).evalf(20))
     found = to_float(a)
     assert expected.imag == 0

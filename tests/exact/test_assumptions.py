@@ -95,11 +95,11 @@ def test_the_lowest_float_is_read_as_minus_infinity():
 
 
 def test_recording_catches_what_a_python_if_used():
-    u = exact.symbols(u=2)
+    k = exact.symbols(k=2)
     with exact.recording() as notes:
-        y = exact("1") if u > 1 else exact("0")
+        y = exact("1") if k > 1 else exact("0")
     assert y.assumptions == ()
-    assert [note.text for note in notes] == ["u − 1 > 0 (decided at u = 2)"]
+    assert [note.text for note in notes] == ["k − 1 > 0 (decided at k = 2)"]
 
 
 def test_equality_proves_or_says_how_far():

@@ -71,7 +71,8 @@ def str_for_terminal(work: Any) -> str:
     import shutil
     import sys
 
-    return str(work.text(width=shutil.get_terminal_size((100, 24)).columns, colour=sys.stdout.isatty()))
+    terminal = sys.stdout.isatty()
+    return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
 
 
 def library_function(name: str) -> Any:

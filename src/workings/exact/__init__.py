@@ -17,11 +17,13 @@ from workings.exact import (  # noqa: F401  (they register rules)
     attention,
     contract,
     convolution,
+    ctc,
     fourier,
     histogram,
     ldl,
     linalg,
     losses,
+    packed,
     polynomials,
     pseudoinverse,
     qr,
@@ -34,7 +36,7 @@ from workings.exact.arena import live
 from workings.exact.assume import Assumption, recording
 from workings.exact.equality import Proof, equal
 from workings.exact.json_form import from_json
-from workings.exact.make import arange, exact, eye, full, ones, symbols, zeros
+from workings.exact.make import arange, exact, eye, full, linspace, ones, symbols, zeros
 from workings.exact.mode import mode
 from workings.exact.module import exactify
 from workings.exact.tensor import ExactTensor
@@ -50,6 +52,7 @@ __all__ = [
     "eye",
     "from_json",
     "full",
+    "linspace",
     "live",
     "mode",
     "ones",

@@ -16,6 +16,7 @@ from typing import Any
 
 from flint import fmpq, fmpz
 
+from workings.errors import DomainError
 from workings.exact import value as values
 from workings.exact.value import BITS_PER_NODE, LARGE, Rational, Value, height, key_of, node, rational, whole
 
@@ -202,6 +203,8 @@ def _fits(q: Rational, r: Any) -> bool:
 
 
 def _integer_power(q: Rational, n: int) -> Rational:
+    if n < 0 and not q:
+        raise DomainError("Division by zero.")
     return whole(fmpq(q) ** n)
 
 
@@ -219,6 +222,9 @@ def power(v: Value, r: Any) -> Value:
         if not _fits(c, r):
             return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
+    root = _denested(v) if r.q == 2 else None
+    if root is not None:
+        return power(root, int(r.p))
     if c > 0 and c != 1:
         return multiply(_rational_power(c, r), power(u, r))
     if u.kind == "mul" and c == 1:
@@ -253,6 +259,20 @@ def _odd_root(k: Rational) -> bool:
     return not isinstance(k, int)
 
 
+def _denested(v: Value) -> Value | None:
+    """√(a + b√c) = √((a + d)/2) ± √((a − d)/2) where d² = a² − b²c is a rational square."""
+    if v.kind != "add" or len(v.args) != 2 or v.args[0][1] is not values.ONE or v.args[1][1].kind != "mul":
+        return None
+    (a, _), (b, t) = v.args
+    c = power(t, 2).rational if all(base.kind == "q" for base, _ in t.args) else None
+    square = fmpq(a) ** 2 - fmpq(b) ** 2 * c if c is not None else fmpq(-1)
+    d = _exact_root(square, 2) if a > 0 and square >= 0 else None
+    if d is None:
+        return None
+    low, high = (_rational_power((a + s * d) / 2, fmpq(1, 2)) for s in (-1, 1))
+    return add(high, scale(low, 1 if b > 0 else -1))
+
+
 def _rational_power(q: Rational, r: Rational) -> Value:
     if isinstance(r, int):
         return rational(_integer_power(q, r))
@@ -265,7 +285,7 @@ def _rational_power(q: Rational, r: Rational) -> Value:
     factors: dict[Value, Rational] = {}
     coefficient: Rational = 1
     for part, sign in ((q.p, 1), (q.q, -1)):
-        for prime, k in _primes(int(part)):
+        for prime, k in primes(int(part)):
             base = rational(prime)
             factors[base] = factors.get(base, 0) + sign * k * r
     return scale(product(factors), coefficient)
@@ -277,7 +297,7 @@ def _exact_root(q: fmpq, n: int) -> fmpq | None:
 
 
 @lru_cache(maxsize=100_000)
-def _primes(n: int) -> tuple[tuple[int, int], ...]:
+def primes(n: int) -> tuple[tuple[int, int], ...]:
     """Factors of n with multiplicities: primes, except that what stays beyond 64 bits is kept whole."""
     if n == 1:
         return ()
@@ -349,7 +369,7 @@ def log(v: Value) -> Value:
 def _perfect_power(p: int, q: int) -> tuple[Rational, int]:
     """p/q = n^k with the largest k (for sizes where that is quick)."""
     if q == 1 and p.bit_length() <= 64:
-        k = math.gcd(*[k for _, k in _primes(p)])
+        k = math.gcd(*[k for _, k in primes(p)])
         return int(fmpz(p).root(k)), k
     return whole(fmpq(p, q)), 1
 

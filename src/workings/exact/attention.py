@@ -48,6 +48,7 @@ def _inverse_root(d: int) -> Any:
 
 
 OVERRIDES[torch.nn.functional.scaled_dot_product_attention] = attention
+OVERRIDES[torch._nested_tensor_from_mask_left_aligned] = lambda *_: False  # no fused encoder: it computes in floats
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")

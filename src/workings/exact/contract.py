@@ -13,9 +13,11 @@ from flint import fmpq
 from workings.exact import algebra
 from workings.exact.arena import payload_of, values_of
 from workings.exact.elementwise import apply
-from workings.exact.lift import payload
-from workings.exact.operation import rule, wrap
+from workings.exact.lift import lift_float, lift_tensor, payload
+from workings.exact.operation import is_exact, rule, wrap
 from workings.exact.scalar import scalar
+from workings.exact.shapes import axes as axes_of
+from workings.exact.shapes import refused
 from workings.exact.tensor import ExactTensor
 from workings.exact.value import INF, NAN, NEG_INF, ONE, ZERO, Value
 
@@ -68,11 +70,15 @@ def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 
 @rule("mm")
 def mm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
+    if not a.dim() == b.dim() == 2 or a.shape[1] != b.shape[0]:
+        raise refused(torch.mm, a, b)
     return wrap(matrix_product(payload(a), payload(b)))
 
 
 @rule("bmm")
 def bmm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
+    if not a.dim() == b.dim() == 3 or (a.shape[0], a.shape[2]) != b.shape[:2]:
+        raise refused(torch.bmm, a, b)
     if not a.shape[0]:
         return wrap(torch.zeros(0, a.shape[1], b.shape[2], dtype=torch.float64))
     return wrap(torch.stack([matrix_product(x, y) for x, y in zip(payload(a), payload(b), strict=True)]))
@@ -80,6 +86,8 @@ def bmm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
 
 @rule("dot", "vdot")
 def vector_dot(a: Any, b: Any) -> ExactTensor:
+    if a.shape != b.shape:
+        raise refused(torch.dot, a, b)
     return wrap(payload_of([dot(tuple(values_of(payload(a))), tuple(values_of(payload(b))))], ()))
 
 
@@ -88,16 +96,10 @@ def addbmm(s: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return torch.add(apply("mul", s, beta), bmm(a, b).sum(0), alpha=alpha)
 
 
-def _axes(dim: Any, count: int) -> list[int]:
-    if dim is None or (isinstance(dim, (list, tuple)) and not dim) or count == 0:
-        return list(range(count))
-    return sorted({d % count for d in ([dim] if isinstance(dim, int) else dim)})
-
-
 def reduce(x: Any, dim: Any, keepdim: bool, f: Callable[[Sequence[Value]], Value]) -> ExactTensor:
     """f over these axes."""
     p = payload(x)
-    axes = _axes(dim, p.dim())
+    axes = axes_of(dim, p.dim())
     kept = [d for d in range(p.dim()) if d not in axes]
     shape = [p.shape[d] for d in kept]
     length = math.prod(p.shape[d] for d in axes)
@@ -124,7 +126,7 @@ def mean(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> E
 
 
 def _count(x: Any, dim: Any) -> int:
-    return math.prod(x.shape[d] for d in _axes(dim, x.dim()))
+    return math.prod(x.shape[d] for d in axes_of(dim, x.dim()))
 
 
 @rule("var.correction", "var.dim", "var")
@@ -149,6 +151,7 @@ def var_mean(x: Any, dim: Any = None, unbiased: Any = None, keepdim: bool = Fals
 def _scan(name: str) -> Callable[..., ExactTensor]:
     def scan(x: Any, dim: int, dtype: Any = None) -> ExactTensor:
         p = payload(x)
+        axes_of(dim, p.dim())
         if p.dim() == 0:
             return wrap(p.clone())
         moved = p.movedim(dim, -1)
@@ -200,9 +203,21 @@ def addcdiv(x: Any, a: Any, b: Any, *, value: Any = 1) -> ExactTensor:
     return apply("add", x, scaled(apply("div", a, b), value))
 
 
+def factor(x: Any) -> Any:
+    """An operand of a product: the lowest float is a number there, not yet a mask."""
+    if isinstance(x, float):
+        return lift_float(x, masks=False)
+    return wrap(lift_tensor(x, masks=False)) if isinstance(x, torch.Tensor) and not is_exact(x) else x
+
+
+@rule("mul")
+def mul(a: Any, b: Any) -> ExactTensor:
+    return apply("mul", factor(a), factor(b))
+
+
 @rule("div")
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> ExactTensor:
-    quotient = apply("div", a, b)
+    quotient = apply("div", factor(a), factor(b))
     return quotient if rounding_mode is None else apply(rounding_mode, quotient)
 
 

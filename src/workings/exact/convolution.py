@@ -9,9 +9,11 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import torch
 from torch.nn.functional import pad
 
 from workings.exact.operation import rule
+from workings.exact.shapes import refused
 from workings.exact.vjp import vjp
 
 
@@ -39,6 +41,11 @@ def convolution(
 ) -> Any:
     n = w.dim() - 2
     stride, padding, dilation = _each(stride, n), _each(padding, n), _each(dilation, n)
+    reach = [d * (k - 1) + 1 for d, k in zip(dilation, w.shape[2:], strict=True)]
+    beyond = not transposed and any(s + 2 * p < r for s, p, r in zip(x.shape[2:], padding, reach, strict=True))
+    if beyond or x.shape[1] != (w.shape[0] if transposed else w.shape[1] * groups):
+        settings = (None, stride, padding, dilation, transposed, output_padding, groups)
+        raise refused(lambda x, w: torch.convolution(x, w, *settings), x, w)
     if transposed:
         x, w = _as_ordinary(x, w, stride, padding, dilation, _each(output_padding, n), groups)
         stride = [1] * n

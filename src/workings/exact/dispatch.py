@@ -100,6 +100,10 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
     if schema.name.startswith("_foreach_"):  # lists of tensors, as optimizers use them: PyTorch's loop over each
         return _decomposed(func, args, kwargs)
     target = args[0]
+    if isinstance(target, (list, tuple)):
+        raise _unsupported(
+            func, "it is a fused kernel for lists of tensors. An optimizer runs without it when made with fused=False"
+        )
     if not is_exact(target) and target.is_floating_point():
         raise TypeError(
             f"{schema.name} would write exact values into an ordinary {target.dtype} tensor of shape "

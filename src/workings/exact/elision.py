@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from flint import arb, fmpq
 
-from workings.errors import BudgetError, UndecidedError
+from workings.errors import BudgetError, DomainError, UndecidedError
 from workings.exact.ball import decimals, enclosure
+from workings.exact.tokens import MOST_NAMED, listed
 from workings.exact.typeset import bottom_up
 from workings.exact.value import CAP, Rational, Value, letter, letters
 
@@ -24,7 +25,7 @@ FARTHEST = 10_000
 
 
 class Elided(NamedTuple):
-    """What is said instead of the formula: decimals (at the sample values), how long it is, its letters."""
+    """What is said instead of the formula: decimals (at the sample values), how long it is, the first of its letters."""
 
     decimals: str | None
     measure: str
@@ -46,7 +47,7 @@ def _stand_in(v: Value, measure: str) -> Elided:
     names = sorted(letters(v))
     samples = [(name, letter(name).sample) for name in names]
     known = [(name, sample) for name, sample in samples if sample is not None]
-    return Elided(_decimals(v) if len(known) == len(names) else None, measure, names, known)
+    return Elided(_decimals(v) if len(known) == len(names) else None, measure, listed(names), known[:MOST_NAMED])
 
 
 def _digits(v: Value) -> int:
@@ -70,7 +71,7 @@ def _decimals(v: Value) -> str | None:
         if any(_within_reach(enclosure(v, bits)) for bits in TRIES):
             return decimals(v)
         return "0.000000" if abs(enclosure(v, TRIES[-1])) < arb(2) ** -64 else None
-    except (UndecidedError, BudgetError):
+    except (UndecidedError, BudgetError, DomainError):
         return None
 
 

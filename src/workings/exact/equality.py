@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
+import random
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from flint import arb, fmpq
+
 from workings.exact.arena import ARENA
-from workings.exact.ball import LAST_BITS, enclosure
+from workings.exact.ball import LAST_BITS, certified_sign, enclosure_at
 from workings.exact.make import exact
 from workings.exact.proof import proved_zero
-from workings.exact.value import Value
+from workings.exact.value import Rational, Value, letters
+
+POINTS = 8
+"""Where formulas in letters that are not proved equal have to agree."""
+TRIES = 8 * POINTS
+AGREEMENT = 256
+"""The bits to which they have to."""
+NOWHERE = "no point found where both have a value"
 
 
 class Proof(NamedTuple):
-    """`equal`, and how that is known: `proved`, `different` (proved too), or `to 4096 bits` (not proved)."""
+    """`equal`, and how that is known.
+
+    `proved` and `different` are proofs. Not proved are `to 4096 bits` (numbers whose difference is smaller than that) and
+    `at 8 points, not proved` (formulas in letters that agree there to 256 bits).
+    """
 
     equal: bool
     how: str
@@ -29,16 +44,20 @@ def equal(a: Any, b: Any) -> Proof:
     Proof(equal=True, how='proved')
     >>> exact.equal(exact("e^(pi sqrt(163))"), exact("262537412640768744"))
     Proof(equal=False, how='different')
+    >>> exact.equal(exact("sin(2w)"), exact("2*sin(w)*cos(w)"))
+    Proof(equal=True, how='at 8 points, not proved')
     """
     x, y = exact(a), exact(b)
     if x.shape != y.shape:
-        return Proof(False, "different")
+        return Proof(False, f"different shapes {[*x.shape]} and {[*y.shape]}")
+    found = set()
     with ARENA.working():
-        found = {_equal(p, q) for p, q in zip(x.elements(), y.elements(), strict=True)}
-    for how in ("different", f"to {LAST_BITS} bits"):
-        if how in found:
-            return Proof(how != "different", how)
-    return Proof(True, "proved")
+        for p, q in zip(x.elements(), y.elements(), strict=True):
+            found.add(_equal(p, q))
+            if "different" in found:
+                return Proof(False, "different")
+    unproved = sorted(found - {"proved"}, key=lambda how: (how != NOWHERE, how))
+    return Proof(NOWHERE not in found, unproved[0] if unproved else "proved")
 
 
 def _equal(a: Value, b: Value) -> str:
@@ -48,11 +67,30 @@ def _equal(a: Value, b: Value) -> str:
         return "different"
     difference = a - b
     if difference.free:
-        return "proved" if proved_zero(difference) else "different"
-    for bits in (128, 512, LAST_BITS):
-        ball = enclosure(difference, bits)
-        if ball > 0 or ball < 0:
+        return "proved" if proved_zero(difference) else _at_points(a, b)
+    s = certified_sign(difference)
+    return f"to {LAST_BITS} bits" if s is None else "different" if s else "proved"
+
+
+def _at_points(a: Value, b: Value) -> str:
+    """Whether enclosures at some point exclude each other, or agree wherever both formulas have a value."""
+    agreed = 0
+    for point in _points(sorted(letters(a) | letters(b))):
+        x, y = (enclosure_at(v, point, 2 * AGREEMENT) for v in (a, b))
+        if not x.is_finite() or not y.is_finite():
+            continue
+        if not x.overlaps(y):
             return "different"
-        if bits == 128 and proved_zero(difference):
-            return "proved"
-    return f"to {LAST_BITS} bits"
+        agreed += bool(abs(x - y) < (1 + abs(x)) * arb(2) ** -AGREEMENT)
+        if agreed == POINTS:
+            break
+    return f"at {agreed} point{'s' * (agreed > 1)}, not proved" if agreed else NOWHERE
+
+
+def _points(names: list[str]) -> Iterator[dict[str, Rational]]:
+    """Rational points, always the same: close to 0 and farther out, every other one positive."""
+    draw = random.Random(0)
+    for k in range(TRIES):
+        reach = (1, 1, 4, 4, 20, 20)[k % 6]
+        signs = (1, -1) if k % 2 else (1,)
+        yield {name: fmpq(draw.choice(signs) * draw.randint(1, 996 * reach), 997) for name in names}

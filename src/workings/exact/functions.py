@@ -6,6 +6,7 @@ not exist in the exact domain.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -41,20 +42,33 @@ def _zeta(s: arb, a: arb) -> arb:
     return out + s.zeta(a)
 
 
+def _between(f: Callable[[arb], arb], low: float, high: float) -> Callable[[arb], arb]:
+    """A monotone function whose argument was found to lie between `low` and `high`: what its ball holds beyond is
+    cut off."""
+
+    def ball(x: arb) -> arb:
+        bottom, top = x.lower(), x.upper()
+        if x.is_nan() or (bottom >= low and top <= high) or not (bottom <= high and top >= low):
+            return f(x)
+        return f(bottom if bottom >= low else arb(low)).union(f(top if top <= high else arb(high)))
+
+    return ball
+
+
 FUNCTIONS: dict[str, Function] = {
     "exp": Function(arb.exp, ONE),
     "log": Function(arb.log),
     "sin": Function(arb.sin, ZERO, -1),
     "cos": Function(arb.cos, ONE, 1),
     "tan": Function(arb.tan, ZERO, -1),
-    "asin": Function(arb.asin, ZERO, -1),
-    "acos": Function(arb.acos),
+    "asin": Function(_between(arb.asin, -1, 1), ZERO, -1),
+    "acos": Function(_between(arb.acos, -1, 1)),
     "atan": Function(arb.atan, ZERO, -1),
     "sinh": Function(arb.sinh, ZERO, -1),
     "cosh": Function(arb.cosh, ONE, 1),
     "tanh": Function(arb.tanh, ZERO, -1),
     "asinh": Function(arb.asinh, ZERO, -1),
-    "acosh": Function(arb.acosh),
+    "acosh": Function(_between(arb.acosh, 1, math.inf)),
     "atanh": Function(arb.atanh, ZERO, -1),
     "erf": Function(arb.erf, ZERO, -1),
     "erfc": Function(arb.erfc, ONE),

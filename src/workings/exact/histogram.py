@@ -109,6 +109,16 @@ def _tensor(edges: Sequence[Value]) -> ExactTensor:
     return wrap(payload_of(edges, (len(edges),)))
 
 
+@rule("bincount")
+def bincount(x: torch.Tensor, weights: Any = None, minlength: int = 0) -> ExactTensor:
+    """The weights of each whole number in x, from 0, summed."""
+    places = x.tolist()
+    cells: list[list[Value]] = [[] for _ in range(max(minlength, *[i + 1 for i in places], 0))]
+    for i, w in zip(places, values_of(payload(weights)), strict=True):
+        cells[i].append(w)
+    return wrap(payload_of([sum_of(cell) for cell in cells], (len(cells),)))
+
+
 @rule("histogram.bin_ct")
 def histogram(x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     edges = _even(x.reshape(-1, 1), [bins], range)

@@ -14,7 +14,7 @@ import re
 from typing import Any
 
 import torch
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from workings.errors import DomainError, ParseError
 from workings.exact import algebra
@@ -79,11 +79,11 @@ def _write(v: Value, position: dict[Value, int], nodes: list[Any]) -> None:
 
 def _row(v: Value, position: dict[Value, int]) -> list[Any]:
     if v.kind == "q":
-        return ["q", str(v.args[0])]
+        return ["q", str(fmpq(v.args[0]))]
     if v.kind in ("letter", "const"):
         return [v.kind, v.args[0]]
     if v.kind == "add":
-        return ["add", *[[str(c), position[t]] for c, t in v.args]]
+        return ["add", *[[str(fmpq(c)), position[t]] for c, t in v.args]]
     if v.kind == "mul":
         return ["mul", *[[position[b], str(r)] for b, r in v.args]]
     if v.kind == "dot":
@@ -139,7 +139,7 @@ def _number(text: Any) -> Rational:
     if not isinstance(text, str) or not _NUMBER.fullmatch(text):
         raise ValueError(f"{text!r} is not a rational number")
     top, _, bottom = text.partition("/")
-    return fmpq(int(top), int(bottom or 1))
+    return fmpq(fmpz(top), fmpz(bottom or 1))
 
 
 def _read(row: list[Any], made: list[Value], samples: dict[str, str]) -> Value:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from workings.exact.elision import Elided, elided
 from workings.exact.layout import Layout, fold, number
 from workings.exact.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, Piece, bare_at_end
+from workings.exact.tokens import MOST_NAMED
 from workings.exact.typeset import lay_out
 from workings.exact.value import Value
 
@@ -166,7 +167,7 @@ def _call(layout: Layout, parts: list[Piece]) -> Piece:
 
 
 FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
-    "number": lambda layout, parts: Piece(layout.word, ATOM),
+    "number": lambda layout, parts: Piece(_digits(layout.word), ATOM),
     "name": lambda layout, parts: Piece(name(layout.word), ATOM),
     "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
     "root": _root,
@@ -185,11 +186,23 @@ def _elision(short: Elided) -> str:
     digits = short.decimals and _decimals(short.decimals) + r"\ldots"
     if not short.letters:
         return digits or rf"\langle\text{{{short.measure}}}\rangle"
-    formula = rf"\text{{{short.measure} in }}{', '.join(map(name, short.letters))}"
+    formula = rf"\text{{{short.measure} in }}{', '.join(map(_listed, short.letters))}"
     if digits is None:
         return rf"\langle {formula}\rangle"
     samples = [f"{name(letter)} = {fold(number(at), write).flat.string}" for letter, at in short.samples]
+    samples += map(_listed, short.letters[MOST_NAMED:])
     return rf"\langle {formula};\ {digits}\text{{ at }}{', '.join(samples)}\rangle"
+
+
+def _listed(word: str) -> str:
+    """A letter, or the … after the last that is named."""
+    return r"\ldots" if word == "…" else name(word)
+
+
+def _digits(word: str) -> str:
+    r"""A whole number; 1234567890\ldots\langle\text{401 digits}\rangle for one that is not written out."""
+    first, cut, count = word.partition("…⟨")
+    return rf"{first}\ldots\langle\text{{{count[:-1]}}}\rangle" if cut else word
 
 
 def _decimals(digits: str) -> str:

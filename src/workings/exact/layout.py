@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from flint import fmpq, fmpz
+from flint import fmpq
 
+from workings.exact.digits import whole_digits
 from workings.exact.value import Rational
 
 Result = TypeVar("Result")
@@ -67,8 +68,17 @@ def number(n: Rational, decimals: str | None = None) -> Layout:
     if n < 0:
         return Layout("minus", (number(-n),))
     if type(n) is int:
-        return Layout("number", word=str(fmpz(n)))  # str of a long int is limited
+        return Layout("number", word=_shortened(whole_digits(n)))
     return fraction(number(int(fmpq(n).p)), number(int(fmpq(n).q)))
+
+
+LONGEST = 60
+"""Digits of the longest whole number that is written out."""
+
+
+def _shortened(digits: str) -> str:
+    """The digits, or the first ten and how many there are."""
+    return digits if len(digits) <= LONGEST else f"{digits[:10]}…⟨{len(digits):,} digits⟩"
 
 
 def product(factors: Iterable[Layout]) -> Layout:

@@ -9,14 +9,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
+from flint import fmpq
 
 from workings.errors import ParseError, ShapeError
+from workings.exact import algebra
 from workings.exact.arena import ARENA, payload_of
 from workings.exact.assume import recording
-from workings.exact.lift import lift_as_is, lift_number, lift_tensor
+from workings.exact.lift import lift_as_is, lift_number, lift_recovered
 from workings.exact.parse import parse, parse_matrix
 from workings.exact.recover import as_is
 from workings.exact.tensor import ExactTensor, Ledger
+from workings.exact.tokens import spelled
 from workings.exact.value import ONE, ZERO, SampleConflict, Value, letter, operands
 from workings.exact.value import rational as rational_value
 
@@ -43,7 +46,9 @@ def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None
 def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype]:
     if isinstance(data, torch.Tensor):
         dtype = data.dtype if data.is_floating_point() else torch.float64
-        return (lift_tensor(data) if recover else lift_as_is(data)), dtype
+        return (lift_recovered(data) if recover else lift_as_is(data)), dtype
+    if type(data).__module__.startswith("sympy.") and hasattr(data, "tolist"):
+        data = data.tolist()
     if hasattr(data, "__array__") and not isinstance(data, (int, float)):
         return _payload(torch.as_tensor(data), recover)
     if isinstance(data, str):
@@ -59,6 +64,8 @@ def _value(x: Any, recover: bool | None) -> Value:
         return parse(x)
     if isinstance(x, float) and recover is False:
         return as_is(x)
+    if isinstance(x, torch.Tensor) and x.numel() != 1:
+        raise ShapeError(f"One number is needed here, not a tensor of shape {[*x.shape]}: pick an element, as in x[0].")
     if isinstance(x, ExactTensor):
         return x.elements()[0]
     if isinstance(x, torch.Tensor):
@@ -68,7 +75,7 @@ def _value(x: Any, recover: bool | None) -> Value:
 
 def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
     """Shape and entries of nested lists."""
-    if not isinstance(data, (list, tuple)):
+    if not isinstance(data, (list, tuple, range)):
         if isinstance(data, torch.Tensor) and data.dim():
             parts = [_flatten(row, whole) for row in data.unbind()]
             return (len(parts), *parts[0][0]), [x for _, flat in parts for x in flat]
@@ -107,15 +114,24 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
 def _names(text: str) -> list[str]:
     names = [name for name in re.split(r"[\s,]+(?![^{]*\})", text) if name]
     for name in names:
-        v = parse(name)
-        if v.kind != "letter":
-            raise ParseError(f"{name!r} is not a letter: it is a number here.", text, text.index(name))
+        _letter_name(name, text)
     return names
+
+
+def _letter_name(name: str, text: str) -> str:
+    """The canonical name of a letter: `W_1,2` for `W_{1,2}` and for `W_1,2`."""
+    try:
+        v = parse(spelled(name) if "{" not in name else name)
+    except ParseError:
+        v = ZERO
+    if v.kind != "letter":
+        raise ParseError(f"{name!r} is not a letter: names such as w, w_h, W_{{1,2}} and α are.", text, text.index(name))
+    return v.args[0]
 
 
 def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     number = None if sample is None else _sample(name, sample)
-    base = parse(name).args[0]
+    base = _letter_name(name, name)
     if not shape:
         return ExactTensor(payload_of([letter(base, number)], ()))
     entries = [letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
@@ -145,7 +161,7 @@ def _sample(name: str, sample: Any) -> Any:
 def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
     """The same formulas with other values for letters, rebuilt in normal form."""
     with ARENA.working(), recording() as made:
-        table = {letter(parse(name).args[0]): _value(v, None) for name, v in given.items()}
+        table = {letter(_letter_name(name, name)): _value(v, None) for name, v in given.items()}
         done: dict[Value, Value] = dict(table)
         payload = payload_of([_replace(v, done) for v in x.elements()], x.shape)
         return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
@@ -205,6 +221,8 @@ def ones(*shape: Any, **options: Any) -> ExactTensor:
 
 def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
     """A tensor of one exact value."""
+    if isinstance(shape, int):
+        raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
     with ARENA.working():
         return _filled(_value(value, None), (tuple(shape),), **options)
 
@@ -214,9 +232,40 @@ def eye(n: int, m: int | None = None, **options: Any) -> ExactTensor:
     return ExactTensor(torch.eye(n, n if m is None else m, dtype=torch.float64), **options)
 
 
-def arange(*bounds: int, **options: Any) -> ExactTensor:
-    """Integers, as `torch.arange` counts them."""
-    return exact(torch.arange(*bounds), **options)
+def arange(*bounds: Any, **options: Any) -> ExactTensor:
+    """`arange(end)`, `arange(start, end)` or `arange(start, end, step)`: from start up to end, without it.
+
+    >>> from workings import exact
+    >>> print(exact.arange(0, 0.3, 0.1).text())
+    [0  1/10  1/5]
+    """
+    with ARENA.working():
+        given = [_value(b, None) for b in ((0, *bounds) if len(bounds) == 1 else bounds)]
+        start, end, step = [*given, ONE][:3]
+        count = max(_ceil((end - start) / step), 0)
+        return _steps(start, step, count, options)
+
+
+def linspace(start: Any, end: Any, steps: int, **options: Any) -> ExactTensor:
+    """`steps` evenly spaced values from start to end, with both.
+
+    >>> from workings import exact
+    >>> print(exact.linspace(0, 1, 4).text())
+    [0  1/3  2/3  1]
+    """
+    with ARENA.working():
+        first, last = _value(start, None), _value(end, None)
+        return _steps(first, algebra.scale(last - first, fmpq(1, max(steps - 1, 1))), steps, options)
+
+
+def _ceil(v: Value) -> int:
+    from workings.exact.scalar import floor_of
+
+    return -floor_of(algebra.scale(v, -1))
+
+
+def _steps(start: Value, step: Value, count: int, options: dict[str, Any]) -> ExactTensor:
+    return ExactTensor(payload_of([start + algebra.scale(step, i) for i in range(count)], (count,)), **options)
 
 
 def _filled(v: Value, shape: Any, **options: Any) -> ExactTensor:

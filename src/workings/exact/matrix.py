@@ -96,8 +96,10 @@ def rationals(A: Matrix, what: str) -> fmpq_mat:
     for row in A:
         for v in row:
             if v.kind != "q":
+                from workings.exact.text import text
+
                 raise DomainError(
-                    f"{what} is found exactly for matrices of rational numbers; this one holds {v!r}. "
+                    f"{what} is found exactly for matrices of rational numbers; this one holds {text(v)}. "
                     "Leave exact values before this step with x.float64()."
                 )
     n = len(A[0]) if A else 0

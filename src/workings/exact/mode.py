@@ -29,6 +29,11 @@ class mode(TorchDispatchMode):  # a context manager, named like one
     [1/3  0]
     """
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        """Nothing is compiled here; saying so spares importing PyTorch's compiler, which takes two seconds."""
+        return False
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         from workings.exact.dispatch import dispatch
 
@@ -54,5 +59,5 @@ def _exact(t: Any, factory: str) -> Any:
             payload = lift_as_is(t)
             assume("random", f"{factory} drew {t.numel()} numbers")
         else:
-            payload = lift_tensor(t)
+            payload = lift_tensor(t, masks=False)  # a mask may still be built by products
         return ExactTensor(payload, dtype=t.dtype, ledger=Ledger(frozenset(made)))

@@ -13,6 +13,7 @@ from workings.exact.arena import payload_of, values_of
 from workings.exact.ball import compare, to_float
 from workings.exact.lift import lift_number, payload
 from workings.exact.operation import carries_values, on_stand_ins, schema_of, wrap
+from workings.exact.shapes import axes
 from workings.exact.tensor import ExactTensor
 from workings.exact.value import NAN, ZERO, Value
 
@@ -64,7 +65,8 @@ def _grouped(values: list[Value]) -> list[list[Value]]:
 
 
 def _near(a: float, b: float) -> bool:
-    return abs(a - b) <= _CLOSE * (abs(a) + abs(b))
+    """Equal doubles are near too: both may have overflowed to ∞ or vanished to 0."""
+    return a == b or abs(a - b) <= _CLOSE * (abs(a) + abs(b))
 
 
 def _compare_numbered(a: tuple[float, Value], b: tuple[float, Value]) -> int:
@@ -85,7 +87,7 @@ def order(func: Any, given: dict[str, Any]) -> Any:
 
 
 def _line_by_line(func: Any, given: dict[str, Any], x: ExactTensor) -> Any:
-    dim = given["dim"] % x.dim()
+    (dim,) = axes(given["dim"], x.dim())
     lines = x.movedim(dim, -1).reshape(-1, x.shape[dim]).unbind()
     found = [_on_ranks(func, {**given, "self": line, "dim": 0}) for line in lines]
     others = [n for d, n in enumerate(x.shape) if d != dim]

@@ -1,14 +1,18 @@
-"""Proofs that a value is zero: by bringing it over one denominator and multiplying out, where that is quick."""
+"""Proofs that a value is zero: by bringing it over one denominator, multiplying out and applying identities, where
+that is quick."""
 
 from __future__ import annotations
 
+from workings.errors import DomainError
 from workings.exact import algebra
-from workings.exact.rational_form import Bounds, RationalForm, TooLarge
+from workings.exact.rational_form import Bounds, NoForm, RationalForm
 from workings.exact.value import ZERO, Value
 
 LARGEST = 1_000
 """Formulas of up to this many nodes are looked at."""
 BOUNDS = Bounds(generators=24, terms=4_000, degree=60)
+ROUNDS = 3
+"""How often a numerator is multiplied out and rewritten."""
 
 
 def structural_sign(v: Value) -> int | None:
@@ -38,12 +42,26 @@ def positive_form(v: Value) -> bool:
 
 def proved_zero(v: Value) -> bool:
     """Whether multiplying out shows v = 0. False means: no proof found."""
-    if v is ZERO:
-        return True
-    if v.size > LARGEST:
-        return False
+    if v.kind == "q" or v.size > LARGEST:
+        return v is ZERO
+    if v.kind == "mul":  # a root of zero, say; but not 0/0
+        zero = {r > 0 for base, r in v.args if proved_zero(base)}
+        return zero == {True}
     try:
-        form = RationalForm(v, BOUNDS)
-    except TooLarge:
+        return _vanishes(v)
+    except (NoForm, DomainError):
         return False
-    return form.expanded(form.top) is ZERO and form.expanded(form.bottom) is not ZERO
+
+
+def _vanishes(v: Value) -> bool:
+    from workings.exact.identities import rewritten
+
+    for _ in range(ROUNDS):
+        form = RationalForm(v, BOUNDS)
+        top, bottom = form.expanded(form.top), form.expanded(form.bottom)
+        if ZERO in (bottom, rewritten(bottom)):
+            return False
+        v = rewritten(top)
+        if v.kind == "q" or v is top:
+            return v is ZERO
+    return False

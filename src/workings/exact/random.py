@@ -52,5 +52,11 @@ def rrelu(
     training: bool = False,
     generator: Any = None,
 ) -> Any:
-    """Leaky ReLU; the slope is drawn in training (which is not supported), and the middle of its range in evaluation."""
-    return NotImplemented if training else torch.ops.aten.leaky_relu(x, (lower + upper) / 2)
+    """Leaky ReLU; in training a slope is drawn for each x ≤ 0 (and left in `noise`), else it is the middle of its range."""
+    if not training:
+        return torch.ops.aten.leaky_relu(x, (lower + upper) / 2)
+    drawn = torch.empty(x.shape, dtype=torch.float64).uniform_(lower, upper, generator=generator)
+    assume("random", f"rrelu drew {drawn.numel()} slopes")
+    slopes = torch.where(x <= 0, wrap(lift_as_is(drawn)), torch.ones_like(x))
+    noise.copy_(slopes)
+    return x * slopes

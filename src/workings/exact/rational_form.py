@@ -3,10 +3,10 @@
 The variables are what a value is made of besides + − × ÷: letters, constants, roots and functions,
 
     b^(1/d)    for a base b that occurs with exponents of denominator d
-    e^(t/d)    for a term t that occurs in exponents of e with coefficients of denominator d
+    e^(ct)     for a term t that occurs in exponents of e with multiples of c
 
 so that e^(w + 1/2) is the monomial e^w · e^(1/2), and e^(2w) the square of e^w. Every step is an identity;
-a form that would grow beyond the bounds below is given up (`TooLarge`).
+a form that would grow beyond the bounds below, or whose denominator is 0, is given up (`NoForm`).
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ MOST_TO_FACTOR = 40
 Quotient = tuple[Any, Any]
 
 
-class TooLarge(Exception):
-    """The polynomials outgrew their bounds."""
+class NoForm(Exception):
+    """The polynomials outgrew their bounds, or a denominator is the polynomial 0."""
 
 
 class RationalForm:
@@ -46,9 +46,9 @@ class RationalForm:
 
     def __init__(self, v: Value, bounds: Bounds = DISPLAY) -> None:
         self.bounds = bounds
-        self.generators: dict[tuple[str, Value], int] = _generators(v)
+        self.generators: dict[tuple[str, Value], fmpq] = _generators(v)
         if not 0 < len(self.generators) <= bounds.generators:
-            raise TooLarge
+            raise NoForm
         names = tuple(f"g{i}" for i in range(len(self.generators)))
         self.context = fmpq_mpoly_ctx.get(names, Ordering.deglex)
         self.variables = dict(zip(self.generators, self.context.gens(), strict=True))
@@ -83,7 +83,7 @@ class RationalForm:
             top, bottom = self.done[base]
             return self._raised(top, bottom, int(r))
         for key, c in parts:
-            n = int(fmpq(c) * self.generators[key])
+            n = int((fmpq(c) / self.generators[key]).p)
             if n >= 0:
                 monomial = monomial * self.variables[key] ** n
             else:
@@ -93,8 +93,10 @@ class RationalForm:
     def _raised(self, top: Any, bottom: Any, n: int) -> Quotient:
         if n < 0:
             top, bottom, n = bottom, top, -n
+        if bottom == 0:
+            raise NoForm
         if max(math.comb(len(p) + n - 1, n) for p in (top, bottom)) > self.bounds.terms:
-            raise TooLarge
+            raise NoForm
         return self.bounded(top**n), self.bounded(bottom**n)
 
     def _sum(self, parts: list[Quotient]) -> Quotient:
@@ -117,13 +119,13 @@ class RationalForm:
     def times(self, p: Any, q: Any) -> Any:
         """p·q, unless that would be long."""
         if len(p) * len(q) > 4 * self.bounds.terms:
-            raise TooLarge
+            raise NoForm
         return self.bounded(p * q)
 
     def bounded(self, p: Any) -> Any:
         """`p`, unless it is long or of a high degree."""
         if len(p) > self.bounds.terms or (len(p) and p.total_degree() > self.bounds.degree):
-            raise TooLarge
+            raise NoForm
         return p
 
     def reduced(self, top: Any, bottom: Any) -> Quotient:
@@ -147,8 +149,8 @@ class RationalForm:
     def _monomial(self, powers: tuple[int, ...], c: fmpq) -> Value:
         out = rational(c)
         exponent = ZERO
-        for ((kind, base), d), n in zip(self.generators.items(), powers, strict=True):
-            r = whole(fmpq(int(n), d))
+        for ((kind, base), step), n in zip(self.generators.items(), powers, strict=True):
+            r = whole(int(n) * step)
             if kind == "e":
                 exponent = exponent + algebra.scale(base, r)
             else:
@@ -187,9 +189,9 @@ def _exponent(v: Value) -> list[tuple[Value, Rational]]:
     return [(t, c) for c, t in x.args] if x.kind == "add" else [(x, 1)]
 
 
-def _generators(v: Value) -> dict[tuple[str, Value], int]:
-    """The variables, with the common denominator of the exponents they occur with."""
-    found: dict[tuple[str, Value], int] = {}
+def _generators(v: Value) -> dict[tuple[str, Value], fmpq]:
+    """The variables, each with the exponent that those it occurs with are multiples of."""
+    found: dict[tuple[str, Value], fmpq] = {}
     for x in _arithmetic(v):
         powers = x.args if x.kind == "mul" else [] if x.kind in ("q", "add", "dot") else [(x, 1)]
         for base, r in powers:
@@ -197,5 +199,6 @@ def _generators(v: Value) -> dict[tuple[str, Value], int]:
                 continue
             parts = [(("e", t), c * r) for t, c in _exponent(base)] if base.kind == "exp" else [(("root", base), r)]
             for key, c in parts:
-                found[key] = math.lcm(found.get(key, 1), int(fmpq(c).q))
+                at_most = fmpq(1 if key[0] == "root" else 0)  # w² stays the square of w, so that w² − 1 has factors
+                found[key] = found.get(key, at_most).gcd(fmpq(c))
     return found

@@ -7,17 +7,22 @@ Letters are generic real numbers: a formula holds wherever it is defined.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
 import torch
 from flint import fmpq
 
+from workings.errors import DomainError
 from workings.exact import algebra
-from workings.exact.ball import LAST_BITS, compare, enclosure, sign, to_float
+from workings.exact.assume import assume
+from workings.exact.ball import LAST_BITS, compare, enclosure, nearest_integer, sign, to_float
 from workings.exact.functions import build
-from workings.exact.lift import lift_float
-from workings.exact.value import NAN, ONE, ZERO, Rational, Value, constant, rational
+from workings.exact.infinite import ARITHMETIC, arithmetic
+from workings.exact.lift import as_mask, lift_float
+from workings.exact.value import NAN, ONE, ZERO, Rational, Value, constant, letters, rational
 
 HALF = fmpq(1, 2)
 Build = Callable[..., Value]
@@ -34,17 +39,30 @@ class Rule(NamedTuple):
 def scalar(name: str, *xs: Value) -> Value:
     """The operation `name` on these values."""
     rule = RULES[name]
-    if any(x.special for x in xs) or (rule.outside is not None and rule.outside(*xs)):
+    special = any(x.special for x in xs)
+    if special and name in ARITHMETIC:
+        return arithmetic(name, *xs)
+    if special or (rule.outside is not None and rule.outside(*xs)):
         return _as_torch_does(name, xs)
     return rule.build(*xs)
 
 
 def _as_torch_does(name: str, xs: tuple[Value, ...]) -> Value:
-    operands = [torch.tensor(to_float(x), dtype=torch.float64) for x in xs]
-    if any(x.is_nan() for x in operands if hasattr(x, "is_nan")):
-        return NAN
     function = _TORCH.get(name) or getattr(torch.ops.aten, name)
-    return lift_float(float(function(*operands)))
+    return lift_float(float(function(*[torch.tensor(_stand_in(x), dtype=torch.float64) for x in xs])))
+
+
+def _stand_in(v: Value) -> float:
+    """A double near v, finite where v is, on the same side of every integer: asin(1 + 10⁻⁵⁰) has no value, asin(1) has."""
+    x = to_float(v)
+    if v.special:
+        return x
+    if v.free:
+        assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
+    if math.isinf(x):
+        return math.copysign(sys.float_info.max, x)
+    side = compare(v, rational(int(x))) if x.is_integer() else 0
+    return math.nextafter(x, side * math.inf) if side else x
 
 
 _TORCH: dict[str, Callable[..., torch.Tensor]] = {
@@ -114,6 +132,21 @@ def _no_real_power(a: Value, b: Value) -> bool:
 
 
 # ---- rules
+def _add(a: Value, b: Value) -> Value:
+    a, b = as_mask(a), as_mask(b)
+    return arithmetic("add", a, b) if a.special or b.special else algebra.add(a, b)
+
+
+def _subtract(a: Value, b: Value) -> Value:
+    a = as_mask(a)
+    return a if a.special else algebra.subtract(a, b)
+
+
+def _exp(x: Value) -> Value:
+    x = as_mask(x)
+    return ZERO if x.special else algebra.exp(x)
+
+
 def power(a: Value, b: Value) -> Value:
     """a^b: an exact power for rational b, e^{b log a} for a number a > 0, a formula otherwise."""
     if b.kind == "q":
@@ -138,7 +171,7 @@ def square_root(x: Value) -> Value:
 
 def absolute(x: Value) -> Value:
     """|x|: decided where the sign is known (or a sample value decides it), else a formula."""
-    if x.free and not _has_samples(x):
+    if x.free and not has_samples(x):
         from workings.exact.proof import structural_sign
 
         s = structural_sign(x)
@@ -146,7 +179,8 @@ def absolute(x: Value) -> Value:
     return x if sign(x) >= 0 else algebra.scale(x, -1)
 
 
-def _has_samples(x: Value) -> bool:
+def has_samples(x: Value) -> bool:
+    """Whether every letter in x has a sample value."""
     from workings.exact.value import letter, letters
 
     return all(letter(name).sample is not None for name in letters(x))
@@ -166,7 +200,7 @@ def floor_of(x: Value) -> int:
                 sign(x - rational(n)), sign(x - rational(n + 1))  # notes what the sample values decided
             return n
         if bits >= LAST_BITS:
-            n = round(to_float(x))
+            n = nearest_integer(x)
             return n if compare(x, rational(n)) >= 0 else n - 1
         bits *= 4
 
@@ -236,6 +270,15 @@ def tanh(x: Value) -> Value:
     return build("tanh", x)
 
 
+def _tan(x: Value) -> Value:
+    half_turns = (x / constant("pi")).rational
+    if isinstance(half_turns, fmpq) and half_turns.q == 2:
+        from workings.exact.text import text
+
+        raise DomainError(f"tan has a pole at {text(x)}: it has no value there, and grows without bound on both sides.")
+    return build("tan", x)
+
+
 def _sinc(x: Value) -> Value:
     if x is ZERO:
         return ONE
@@ -262,8 +305,8 @@ def _bessel(kind: str, order: int) -> Build:
 
 
 RULES: dict[str, Rule] = {
-    "add": Rule(algebra.add),
-    "sub": Rule(algebra.subtract),
+    "add": Rule(_add),
+    "sub": Rule(_subtract),
     "mul": Rule(algebra.multiply),
     "neg": Rule(lambda x: algebra.scale(x, -1)),
     "div": Rule(lambda a, b: a / b, _zero_divisor),
@@ -282,7 +325,7 @@ RULES: dict[str, Rule] = {
     "remainder": Rule(_remainder, _zero_divisor),
     "fmod": Rule(_fmod, _zero_divisor),
     "copysign": Rule(_copysign),
-    "exp": Rule(algebra.exp),
+    "exp": Rule(_exp),
     "exp2": Rule(_two_to),
     "expm1": Rule(lambda x: algebra.exp(x) - ONE),
     "log": Rule(_log, _not_positive),
@@ -300,7 +343,7 @@ RULES: dict[str, Rule] = {
     "softplus": Rule(softplus),
     "sin": Rule(_one("sin")),
     "cos": Rule(_one("cos")),
-    "tan": Rule(_one("tan")),
+    "tan": Rule(_tan),
     "asin": Rule(_one("asin"), _beyond(ONE)),
     "acos": Rule(_one("acos"), _beyond(ONE)),
     "atan": Rule(_one("atan")),

@@ -7,17 +7,17 @@ Longer formulas stay as they are.
 
 from __future__ import annotations
 
-from workings.errors import UndecidedError
+from workings.errors import DomainError, UndecidedError
 from workings.exact import algebra, functions
 from workings.exact.ball import enclosure
 from workings.exact.layout import fold
-from workings.exact.rational_form import MOST_TO_FACTOR, RationalForm, TooLarge
+from workings.exact.rational_form import MOST_TO_FACTOR, NoForm, RationalForm
+from workings.exact.rebuild import ATOMS, REBUILD, Made, rebuilt
 from workings.exact.text import write
 from workings.exact.typeset import bottom_up, lay_out
 from workings.exact.value import LOCK, ONE, ZERO, Value
 
 MOST = 200
-_ATOMS = frozenset({"q", "letter", "const", "inf", "-inf", "nan"})
 NEGATIVE_EXPONENT = 3
 """Nodes by which a formula with e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
 
@@ -31,58 +31,41 @@ def settle(v: Value) -> Value:
     >>> text(settle((w * w - ONE) / (w - ONE)))
     'w + 1'
     """
-    if v.size > MOST or v.kind in _ATOMS:
+    if v.size > MOST or v.kind in ATOMS:
         return v
     with LOCK:
-        found = _shortest_of([v, *_forms(_settled_arguments(v))])
+        try:
+            inside = rebuilt(v, SETTLED, _settled_function)
+        except DomainError:  # a zero that only settling shows stands in a denominator: the value does not exist
+            return v
+        found = _shortest_of([v, *_forms(inside)])
         return found if _same(v, found) else v
 
 
-def _settled_arguments(v: Value) -> Value:
-    """`v` with the arguments of its functions, and what stands under its roots, settled."""
-    done: dict[Value, Value] = {}
-    for x in bottom_up(v):
-        done[x] = REBUILD.get(x.kind, _rebuilt_function)(x, done)
-    return done[v]
-
-
-def _rebuilt_sum(v: Value, done: dict[Value, Value]) -> Value:
-    return algebra.add_all(algebra.scale(done[t], c) for c, t in v.args)
-
-
-def _rebuilt_product(v: Value, done: dict[Value, Value]) -> Value:
+def _settled_product(v: Value, made: Made) -> Value:
     out = ONE
     for base, r in v.args:
-        out = out * algebra.power(done[base] if type(r) is int else _shortest(done[base]), r)
+        out = out * algebra.power(made[base] if type(r) is int else _shortest(made[base]), r)
     return out
 
 
-def _rebuilt_dot(v: Value, done: dict[Value, Value]) -> Value:
-    row, column = v.args
-    return algebra.dot(tuple(done[x] for x in row), tuple(done[y] for y in column))
+def _settled_function(v: Value, made: Made) -> Value:
+    return functions.build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
-def _rebuilt_function(v: Value, done: dict[Value, Value]) -> Value:
-    return functions.build(v.kind, *[_shortest(done[x]) for x in v.args])
-
-
-REBUILD = dict.fromkeys(_ATOMS, lambda v, done: v) | {
-    "add": _rebuilt_sum,
-    "mul": _rebuilt_product,
-    "dot": _rebuilt_dot,
-}
-"""How a node is made again of settled operands; a kind without a row is a function."""
+SETTLED = REBUILD | {"mul": _settled_product}
+"""How a formula is made again with what stands under its roots, and the arguments of its functions, settled."""
 
 
 def _shortest(v: Value) -> Value:
-    return v if v.kind in _ATOMS else _shortest_of([v, *_forms(v)])
+    return v if v.kind in ATOMS else _shortest_of([v, *_forms(v)])
 
 
 def _forms(v: Value) -> list[Value]:
     """`v`, and the quotient of its shortest top and bottom."""
     try:
         form = RationalForm(v)
-    except TooLarge:
+    except NoForm:
         return [v]
     top, bottom = _either(form, form.top), _either(form, form.bottom)
     if ZERO in bottom:  # a zero that only multiplying out shows: the value does not exist

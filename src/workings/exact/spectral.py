@@ -14,6 +14,7 @@ from typing import Any
 import torch
 from flint import fmpq, fmpq_mat, fmpq_poly
 
+from workings.errors import DomainError
 from workings.exact import algebra
 from workings.exact.matrix import (
     Matrix,
@@ -86,6 +87,15 @@ def eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
         columns.append(transposed(V))
     k = n if compute_v else 0
     return vectors(values, lead, n), batch(columns, lead, k, k) if compute_v else vectors([], (), 0)
+
+
+@rule("linalg_eig", "_linalg_eigvals")
+def eig(A: Any) -> Any:
+    raise DomainError(
+        "Eigenvalues of a general matrix may be complex, and exact values are real. For a symmetric matrix of rational "
+        "numbers torch.linalg.eigvalsh(A) and torch.linalg.eigh(A) give them exactly; else leave exact values first, "
+        "torch.linalg.eig(A.float64())."
+    )
 
 
 def singular(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:

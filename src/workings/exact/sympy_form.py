@@ -7,7 +7,7 @@ from typing import Any
 import sympy
 from flint import fmpq
 
-from workings.errors import DomainError
+from workings.errors import BudgetError, DomainError
 from workings.exact import algebra, functions
 from workings.exact.functions import FUNCTIONS
 from workings.exact.value import INF, NAN, NEG_INF, ONE, Rational, Value, constant, letter, operands, rational
@@ -15,6 +15,16 @@ from workings.exact.value import INF, NAN, NEG_INF, ONE, Rational, Value, consta
 
 def to_sympy(v: Value) -> Any:
     """The SymPy expression of a value; letters are real symbols."""
+    try:
+        return _whole(v)
+    except RecursionError:
+        raise BudgetError(
+            f"SymPy works by recursion, and this formula of {v.size:,} nodes is nested too deeply for it. "
+            "Use .decimals(n), .text() or .to_json(), or take it apart first."
+        ) from None
+
+
+def _whole(v: Value) -> Any:
     done: dict[Value, Any] = {}
     todo = [v]
     while todo:

@@ -220,11 +220,14 @@ def _add_notes(result: Any, notes: Notes) -> None:
 
 def _fraction(v: Value) -> Fraction:
     from workings.errors import DomainError
+    from workings.exact.settle import settle
     from workings.exact.text import text
 
-    q = v.rational
+    q = settle(v).rational
     if q is None:
-        raise DomainError(f"A fraction was asked for, but {text(v)} is not rational. Use .decimals(n) or .sympy().")
+        raise DomainError(
+            f"A fraction was asked for, but {text(v)} is not known to be rational. Use .decimals(n) or .sympy()."
+        )
     return Fraction(q) if isinstance(q, int) else Fraction(int(q.p), int(q.q))
 
 

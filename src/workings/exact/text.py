@@ -7,12 +7,12 @@ that with what the place needs; a row never looks into a string to see whether i
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import NamedTuple
 
 from workings.exact.elision import Elided, elided
 from workings.exact.layout import Layout, fold, number
+from workings.exact.tokens import MOST_NAMED, spelled
 from workings.exact.typeset import lay_out
 from workings.exact.value import Value
 
@@ -66,7 +66,7 @@ def _word(layout: Layout, parts: list[Piece]) -> Piece:
 
 def _name(layout: Layout, parts: list[Piece]) -> Piece:
     """A letter; subscripts with a comma need braces: W_{1,2}."""
-    return Piece(re.sub(r"_([^_]*,[^_]*)", r"_{\1}", layout.word), ATOM)
+    return Piece(spelled(layout.word), ATOM)
 
 
 def _root(layout: Layout, parts: list[Piece]) -> Piece:
@@ -99,7 +99,7 @@ def bare_at_end(layout: Layout, factor: Layout) -> bool:
 
 def _touch(left: Layout, right: Layout, before: str, after: str) -> bool:
     """Whether two factors need no dot: 2π, 2√3, 8(w − 1/2)², (w + 1)(x + 1); but w·x, 2·3^(1/3), 2·log 2."""
-    if left.kind == "number":
+    if left.kind == "number" and before[-1].isdigit():
         scientific = after[0] in "eE" and after[1:2].isdigit()  # 2e3 would be 2000
         called = right.kind == "call" or (right.kind == "power" and right.parts[0].kind == "call")
         return not (called or after[0].isdigit() or scientific)
@@ -147,5 +147,5 @@ def _elision(short: Elided) -> str:
     formula = f"{short.measure} in {', '.join(short.letters)}"
     if digits is None:
         return f"⟨{formula}⟩"
-    samples = [f"{name} = {fold(number(sample), write).string}" for name, sample in short.samples]
-    return f"⟨{formula}; {digits} at {', '.join(samples)}⟩"
+    samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
+    return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"

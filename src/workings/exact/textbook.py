@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from workings.errors import DomainError
-from workings.exact import algebra
+from workings.exact import algebra, forward_mode
 from workings.exact.arena import payload_of, values_of
 from workings.exact.ball import compare, sign, to_float
 from workings.exact.contract import total
@@ -16,14 +16,16 @@ from workings.exact.elementwise import apply, choose, test
 from workings.exact.lift import payload
 from workings.exact.operation import label_of, rule, same_values, state, wrap
 from workings.exact.scalar import absolute
-from workings.exact.tensor import ExactTensor
+from workings.exact.shapes import axes
+from workings.exact.tensor import OVERRIDES, ExactTensor
 from workings.exact.value import ONE, ZERO, Value, letters, rational
 
 
 @rule("_softmax", "softmax.int")
 def softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """e^x / Σ e^x"""
-    if x.dim() == 0:
+    forward_mode.ran(x, dim)
+    if not axes(dim, x.dim()):
         return torch.ones_like(x)
     e = apply("exp", x)
     return apply("div", e, total(e, dim, True))
@@ -39,7 +41,8 @@ def safe_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
 @rule("_log_softmax")
 def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """x − log Σ e^x"""
-    if x.dim() == 0:
+    forward_mode.ran(x, dim)
+    if not axes(dim, x.dim()):
         return torch.zeros_like(x)
     return apply("sub", x, apply("log", total(apply("exp", x), dim, True)))
 
@@ -47,6 +50,7 @@ def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
 @rule("logsumexp")
 def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> ExactTensor:
     """log Σ e^x"""
+    forward_mode.ran(x, dim)
     return apply("log", total(apply("exp", x), dim, keepdim))
 
 
@@ -177,6 +181,40 @@ def copy_(target: Any, source: Any, non_blocking: bool = False) -> Any:
     if target.is_floating_point():
         return NotImplemented
     return target.copy_(to_copy(source, target.dtype))
+
+
+@rule("embedding_renorm_")
+def embedding_renorm_(weight: Any, indices: torch.Tensor, max_norm: float, norm_type: float) -> Any:
+    """Of the rows in use, those longer than `max_norm` are shortened to it (PyTorch adds 10⁻⁷ to their length)."""
+    rows = indices.unique()
+    used = weight[rows]
+    length = torch.linalg.vector_norm(used, norm_type, -1, keepdim=True)
+    fitting = torch.where(length > max_norm, used * (max_norm / (length + 1e-7)), used)
+    weight.payload[rows] = payload(fitting)
+    return weight
+
+
+@rule("linalg_vector_norm")
+def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
+    """How many elements differ from 0, for the order 0; PyTorch's decomposition has the others."""
+    return total(wrap(payload(test("ne", x, 0))), dim, keepdim) if ord == 0 else NotImplemented
+
+
+@rule("complex", "polar", "view_as_complex")
+def complex_numbers(*parts: Any) -> Any:
+    raise DomainError("Exact values are real: complex numbers have no exact form here. Use x.float64() first.")
+
+
+def new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+    """`x.new_tensor(data)`: exact, as x is; numbers are read as they are written."""
+    from workings.exact.make import exact
+
+    made = exact(data)
+    made = same_values(made, dtype or x.dtype)
+    return made.requires_grad_(requires_grad)
+
+
+OVERRIDES[torch.Tensor.new_tensor] = new_tensor
 
 
 @rule("empty_like", "new_empty", "new_empty_strided")

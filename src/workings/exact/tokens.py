@@ -77,9 +77,26 @@ def tokens(text: str) -> list[Token]:
             space = match.group()
             continue
         kind = _SAME.get(match.group(), match.group()) if match.lastgroup == "sign" else str(match.lastgroup)
+        if kind == "number":
+            _check_ended(text, match.start(), position)
         found.append(Token(kind, match.group(), match.start(), bool(space), "\n" in space))
         space = ""
     return [*found, Token("end", "", len(text), bool(space))]
+
+
+_OTHER_BASE = re.compile("0[xX][0-9A-Fa-f]|0[bB][01]|0[oO][0-7]")
+_DANGLING = re.compile(rf"[eE](?!{_MORE}|_)")
+
+
+def _check_ended(text: str, start: int, end: int) -> None:
+    """Refuse 0x10, and 1e or 2.5e: numbers of other notations, cut short. (2e is twice the constant e.)"""
+    if _OTHER_BASE.match(text, start) and text[start:end] == "0":
+        raise ParseError(f"Expected a decimal number, found '{text[start : end + 2]}': for a product write 0*…", text, start)
+    if _DANGLING.match(text, end) and (text[start:end] == "1" or "." in text[start:end]):
+        number, e = text[start:end], text[end]
+        raise ParseError(
+            f"Expected digits after '{number}{e}': write {number}e3, or for a product {number}*e.", text, end + 1
+        )
 
 
 def _strange(character: str) -> str:
@@ -125,3 +142,16 @@ def letter_name(token: Token) -> str:
     """The canonical spelling of a letter: `W_{1,2}` is `W_1,2` and `x₁` is `x_1`."""
     name = _SUBSCRIPTS.sub(lambda match: "_" + match.group().translate(_DIGITS), token.text)
     return re.sub(r"[{}\s]", "", name)
+
+
+def spelled(name: str) -> str:
+    """The name of a letter as it is written: a subscript with a comma needs braces, W_{1,2}."""
+    return re.sub(r"_([^_]*,[^_]*)", r"_{\1}", name)
+
+
+MOST_NAMED = 6
+
+
+def listed(names: list[str]) -> list[str]:
+    """At most six of the names as they are written, then …"""
+    return [spelled(name) for name in names[:MOST_NAMED]] + ["…"] * (len(names) > MOST_NAMED)
