@@ -8,12 +8,12 @@ import sympy
 from flint import fmpq
 from hypothesis import given, settings
 
-from workings.exact import algebra
-from workings.exact.ball import enclosure, sign, to_float
-from workings.exact.functions import build
-from workings.exact.parse import parse
-from workings.exact.sympy_form import from_sympy, to_sympy
-from workings.exact.value import ONE, ZERO, Value, letter, rational
+from workings.exact.numbers import algebra
+from workings.exact.numbers.ball import enclosure, sign, to_float
+from workings.exact.numbers.functions import build
+from workings.exact.numbers.parse import parse
+from workings.exact.numbers.sympy_form import from_sympy, to_sympy
+from workings.exact.numbers.value import ONE, ZERO, Value, letter, rational
 
 HALF = fmpq(1, 2)
 

@@ -9,9 +9,9 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 
-from workings.exact.ball import decimals, sign, to_float
-from workings.exact.parse import parse
-from workings.exact.value import rational
+from workings.exact.numbers.ball import decimals, sign, to_float
+from workings.exact.numbers.parse import parse
+from workings.exact.numbers.value import rational
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """Aligned text of nested lists: brackets, wrapping, slices and what is left out."""
 
-from workings.exact.grid import grid
+from workings.exact.typeset.grid import grid
 
 
 def test_a_single_cell_is_itself():

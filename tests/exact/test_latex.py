@@ -7,10 +7,10 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workings.exact.algebra import exp, log, power
-from workings.exact.functions import FUNCTIONS, build
-from workings.exact.latex import latex, matrix_latex, name, tensor_latex
-from workings.exact.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.numbers.algebra import exp, log, power
+from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.typeset.latex import latex, matrix_latex, name, tensor_latex
 
 HALF = fmpq(1, 2)
 w, x, w_h = letter("w", fmpq(3, 10)), letter("x", fmpq(7, 10)), letter("w_h", fmpq(2))

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings.errors import ParseError
-from workings.exact import algebra
-from workings.exact.ball import to_float
-from workings.exact.functions import build
-from workings.exact.parse import DEEPEST, parse, parse_matrix
-from workings.exact.tokens import LONGEST
-from workings.exact.value import INF, NAN, NEG_INF, ONE, Value, constant, letter, letters, rational
+from workings.exact.numbers import algebra
+from workings.exact.numbers.ball import to_float
+from workings.exact.numbers.functions import build
+from workings.exact.numbers.parse import DEEPEST, parse, parse_matrix
+from workings.exact.numbers.tokens import LONGEST
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, letter, letters, rational
 
 HALF = fmpq(1, 2)
 w, x = letter("w"), letter("x")

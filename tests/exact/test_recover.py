@@ -10,12 +10,12 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workings.exact import algebra
-from workings.exact.ball import to_float
-from workings.exact.families import DECAYS, FORMATS, grid, rounded
-from workings.exact.parse import parse
-from workings.exact.recover import as_is, recover
-from workings.exact.value import INF, NAN, NEG_INF, ZERO, rational
+from workings.exact.numbers import algebra
+from workings.exact.numbers.ball import to_float
+from workings.exact.numbers.families import DECAYS, FORMATS, grid, rounded
+from workings.exact.numbers.parse import parse
+from workings.exact.numbers.recover import as_is, recover
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, rational
 
 GELU = math.sqrt(2 / math.pi)
 

@@ -7,12 +7,12 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workings.exact.algebra import add_all, exp, power
-from workings.exact.ball import enclosure, to_float
-from workings.exact.functions import build
-from workings.exact.settle import MOST, settle
-from workings.exact.text import text
-from workings.exact.value import INF, ONE, ZERO, Value, letter, rational
+from workings.exact.numbers.algebra import add_all, exp, power
+from workings.exact.numbers.ball import enclosure, to_float
+from workings.exact.numbers.functions import build
+from workings.exact.numbers.value import INF, ONE, ZERO, Value, letter, rational
+from workings.exact.typeset.settle import MOST, settle
+from workings.exact.typeset.text import text
 
 HALF = fmpq(1, 2)
 w, x, b, u = (letter(name, fmpq(k, 10)) for name, k in [("w", 3), ("x", 7), ("b", -4), ("u", 11)])
@@ -71,7 +71,7 @@ def test_a_denominator_that_vanishes_is_left_alone():
 
 
 def test_another_number_is_refused(monkeypatch):
-    monkeypatch.setattr("workings.exact.settle._forms", lambda v: [ONE])
+    monkeypatch.setattr("workings.exact.typeset.settle._forms", lambda v: [ONE])
     v = p - p * p
     assert settle(v) is v
 

@@ -8,14 +8,14 @@ from flint import fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from workings.exact.algebra import _large_dot, exp, log, power
 from workings.exact.assume import recording
-from workings.exact.ball import enclosure
-from workings.exact.functions import build
-from workings.exact.parse import parse
-from workings.exact.surd import surd
-from workings.exact.text import text
-from workings.exact.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.numbers.algebra import _large_dot, exp, log, power
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.functions import build
+from workings.exact.numbers.parse import parse
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.typeset.surd import surd
+from workings.exact.typeset.text import text
 
 HALF = fmpq(1, 2)
 w, x, w_h = letter("w", fmpq(3, 10)), letter("x", fmpq(7, 10)), letter("w_h", fmpq(2))

@@ -56,7 +56,7 @@ def gradient():
 
 def rnn():
     """h = w·h + x[t] for two letters of input: L = (2w + 3)²."""
-    w, x, h = exact.symbols(w=0.5), exact("2 4"), exact("0")
+    w, x, h = exact.symbols(w=0.3), exact("2 4"), exact("0")
     update = apply("add", apply("mul", Leaf("w"), Leaf("h")), apply("index", Leaf("x"), text="t"))
     turns = []
     for t in range(2):

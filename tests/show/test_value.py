@@ -47,7 +47,7 @@ PLAIN = Options()
         (exact("1/2"), "1/2 = 0.5"),
         (exact("sqrt(2)"), "√2 ≈ 1.414"),
         (exact("3"), "3"),
-        (exact.symbols(w=0.5) + 1, "w + 1"),
+        (exact.symbols(w=0.3) + 1, "w + 1"),
     ],
 )
 def test_one_line(value, shown):

@@ -25,7 +25,7 @@ def print_worked(formula: str, x: Tensor | None) -> None:
 
 def decimals(x: ExactTensor, digits: int = 6) -> str:
     """The certified decimals of `x`, after an ≈."""
-    from workings.exact.grid import grid
+    from workings.exact.typeset.grid import grid
 
     first, *rest = grid(x.decimals(digits)).replace("-", "−").split("\n")
     return "\n".join([f"≈ {first}", *(f"  {line}" for line in rest)])

@@ -1,10 +1,9 @@
 """PyTorch on exact and symbolic numbers.
 
-from workings import exact
-Q = exact("1 0; 0 1")                  # rationals, √, e^x, logarithms, letters
-w = exact.symbols(w=0.3)               # a letter with a sample value
-exact.exactify(module)                 # an nn.Module, exact
-with exact.mode(): ...                 # tensors created inside are exact
+`exact("1 0; 0 1")` makes a tensor of rationals, roots, e^x, logarithms and letters; `exact.symbols(w=0.3)` a letter with a
+sample value; `exact.exactify(module)` an exact module; inside `with exact.mode():` every new tensor is exact.
+
+The folders: `numbers/` the values themselves, `typeset/` their textbook form, `ops/` operations with a rule of their own.
 """
 
 from __future__ import annotations
@@ -13,7 +12,14 @@ import sys
 import types
 from typing import Any
 
-from workings.exact import (  # noqa: F401  (they register rules)
+from workings.exact.arena import live
+from workings.exact.assume import Assumption, recording
+from workings.exact.equality import Proof, equal
+from workings.exact.json_form import from_json
+from workings.exact.make import arange, exact, eye, full, linspace, ones, symbols, zeros
+from workings.exact.mode import mode
+from workings.exact.module import exactify
+from workings.exact.ops import (  # noqa: F401  (they register rules)
     attention,
     contract,
     convolution,
@@ -32,13 +38,6 @@ from workings.exact import (  # noqa: F401  (they register rules)
     spectral,
     textbook,
 )
-from workings.exact.arena import live
-from workings.exact.assume import Assumption, recording
-from workings.exact.equality import Proof, equal
-from workings.exact.json_form import from_json
-from workings.exact.make import arange, exact, eye, full, linspace, ones, symbols, zeros
-from workings.exact.mode import mode
-from workings.exact.module import exactify
 from workings.exact.tensor import ExactTensor
 
 __all__ = [

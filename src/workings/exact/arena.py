@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
 
-from workings.exact.value import GRAPH, INF, LOCK, NAN, NEG_INF, ONE, ZERO, Value
+from workings.exact.numbers.value import GRAPH, INF, LOCK, NAN, NEG_INF, ONE, ZERO, Value
 
 _PERMANENT = (ZERO, ONE, INF, NEG_INF, NAN)
 _SMALLEST_SWEEP = 100_000

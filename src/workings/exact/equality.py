@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 from flint import arb, fmpq
 
 from workings.exact.arena import ARENA
-from workings.exact.ball import LAST_BITS, certified_sign, enclosure_at
 from workings.exact.make import exact
-from workings.exact.proof import proved_zero
-from workings.exact.value import Rational, Value, letters
+from workings.exact.numbers.ball import LAST_BITS, certified_sign, enclosure_at
+from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.value import Rational, Value, letters
 
 POINTS = 8
 """Where formulas in letters that are not proved equal have to agree."""

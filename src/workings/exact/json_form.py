@@ -17,13 +17,12 @@ import torch
 from flint import fmpq, fmpz
 
 from workings.errors import DomainError, ParseError
-from workings.exact import algebra
 from workings.exact.arena import ARENA, payload_of
 from workings.exact.assume import Assumption
-from workings.exact.functions import FUNCTIONS, build
-from workings.exact.roots import root_of
-from workings.exact.tensor import ExactTensor, Ledger
-from workings.exact.value import (
+from workings.exact.numbers import algebra
+from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.roots import root_of
+from workings.exact.numbers.value import (
     ONE,
     SPECIAL,
     Rational,
@@ -34,6 +33,7 @@ from workings.exact.value import (
     rational,
     special,
 )
+from workings.exact.tensor import ExactTensor, Ledger
 
 _DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")

@@ -14,8 +14,8 @@ from flint import fmpq
 from workings.errors import DomainError
 from workings.exact.arena import handle_of, payload_of
 from workings.exact.assume import assume
-from workings.exact.recover import as_is, recover
-from workings.exact.value import INF, NAN, NEG_INF, Value, rational
+from workings.exact.numbers.recover import as_is, recover
+from workings.exact.numbers.value import INF, NAN, NEG_INF, Value, rational
 
 LOWEST = frozenset(-int(torch.finfo(d).max) for d in (torch.bfloat16, torch.float32, torch.float64))
 """The lowest floats. Attention masks hold them for −∞: added to scores, or filled in for them."""
@@ -69,7 +69,7 @@ def lift_number(x: Any) -> Value:
     if isinstance(x, Decimal):
         return as_is(float(x))
     if type(x).__module__.startswith("sympy."):
-        from workings.exact.sympy_form import from_sympy
+        from workings.exact.numbers.sympy_form import from_sympy
 
         return from_sympy(x)
     raise TypeError(f"An exact value is made from a number or text, not from {type(x).__name__}.")

@@ -13,12 +13,12 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.exact import algebra
 from workings.exact.arena import payload_of, values_of
 from workings.exact.lift import lift_float, payload
+from workings.exact.numbers import algebra
+from workings.exact.numbers.value import ZERO, Value, rational
 from workings.exact.operation import call, carries_values, wrap, wrap_floats
 from workings.exact.scalar import scalar
-from workings.exact.value import ZERO, Value, rational
 
 LINEAR = frozenset(
     """

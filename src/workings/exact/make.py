@@ -12,16 +12,16 @@ import torch
 from flint import fmpq
 
 from workings.errors import ParseError, ShapeError
-from workings.exact import algebra
 from workings.exact.arena import ARENA, payload_of
 from workings.exact.assume import recording
 from workings.exact.lift import lift_as_is, lift_number, lift_recovered
-from workings.exact.parse import parse, parse_matrix
-from workings.exact.recover import as_is
+from workings.exact.numbers import algebra
+from workings.exact.numbers.parse import parse, parse_matrix
+from workings.exact.numbers.recover import as_is
+from workings.exact.numbers.tokens import spelled
+from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter, operands
+from workings.exact.numbers.value import rational as rational_value
 from workings.exact.tensor import ExactTensor, Ledger
-from workings.exact.tokens import spelled
-from workings.exact.value import ONE, ZERO, SampleConflict, Value, letter, operands
-from workings.exact.value import rational as rational_value
 
 
 def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None) -> ExactTensor:
@@ -185,7 +185,7 @@ def _replace(v: Value, done: dict[Value, Value]) -> Value:
 
 
 def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
-    from workings.exact.contract import dot, sum_of
+    from workings.exact.ops.contract import dot, sum_of
     from workings.exact.scalar import scalar
 
     if v.kind == "letter":
@@ -203,7 +203,7 @@ def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
 
 
 def _function(kind: str, args: list[Value]) -> Value:
-    from workings.exact.functions import build
+    from workings.exact.numbers.functions import build
     from workings.exact.scalar import RULES, scalar
 
     return scalar(kind, *args) if kind in RULES else build(kind, *args)

@@ -10,12 +10,12 @@ import torch
 from torch.utils._pytree import tree_map
 
 from workings.exact.arena import payload_of, values_of
-from workings.exact.ball import compare, to_float
 from workings.exact.lift import lift_number, payload
+from workings.exact.numbers.ball import compare, to_float
+from workings.exact.numbers.value import NAN, ZERO, Value
 from workings.exact.operation import carries_values, on_stand_ins, schema_of, wrap
-from workings.exact.shapes import axes
+from workings.exact.ops.shapes import axes
 from workings.exact.tensor import ExactTensor
-from workings.exact.value import NAN, ZERO, Value
 
 ORDER = frozenset(
     """

@@ -16,13 +16,13 @@ import torch
 from flint import fmpq
 
 from workings.errors import DomainError
-from workings.exact import algebra
 from workings.exact.assume import assume
-from workings.exact.ball import LAST_BITS, compare, enclosure, nearest_integer, sign, to_float
-from workings.exact.functions import build
-from workings.exact.infinite import ARITHMETIC, arithmetic
 from workings.exact.lift import as_mask, lift_float
-from workings.exact.value import NAN, ONE, ZERO, Rational, Value, constant, letters, rational
+from workings.exact.numbers import algebra
+from workings.exact.numbers.ball import LAST_BITS, compare, enclosure, nearest_integer, sign, to_float
+from workings.exact.numbers.functions import build
+from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
+from workings.exact.numbers.value import NAN, ONE, ZERO, Rational, Value, constant, letters, rational
 
 HALF = fmpq(1, 2)
 Build = Callable[..., Value]
@@ -172,7 +172,7 @@ def square_root(x: Value) -> Value:
 def absolute(x: Value) -> Value:
     """|x|: decided where the sign is known (or a sample value decides it), else a formula."""
     if x.free and not has_samples(x):
-        from workings.exact.proof import structural_sign
+        from workings.exact.numbers.proof import structural_sign
 
         s = structural_sign(x)
         return build("abs", x) if s is None else algebra.scale(x, s)
@@ -181,7 +181,7 @@ def absolute(x: Value) -> Value:
 
 def has_samples(x: Value) -> bool:
     """Whether every letter in x has a sample value."""
-    from workings.exact.value import letter, letters
+    from workings.exact.numbers.value import letter, letters
 
     return all(letter(name).sample is not None for name in letters(x))
 
@@ -273,7 +273,7 @@ def tanh(x: Value) -> Value:
 def _tan(x: Value) -> Value:
     half_turns = (x / constant("pi")).rational
     if isinstance(half_turns, fmpq) and half_turns.q == 2:
-        from workings.exact.text import text
+        from workings.exact.typeset.text import text
 
         raise DomainError(f"tan has a pole at {text(x)}: it has no value there, and grows without bound on both sides.")
     return build("tan", x)

@@ -15,9 +15,9 @@ import torch
 
 from workings.exact.arena import ARENA, payload_of, values_of
 from workings.exact.assume import NONE, Assumption, Notes
-from workings.exact.ball import decimals, to_float
 from workings.exact.noted import notes_among
-from workings.exact.value import Value, letters
+from workings.exact.numbers.ball import decimals, to_float
+from workings.exact.numbers.value import Value, letters
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,7 +150,7 @@ class ExactTensor(torch.Tensor):
         """SymPy expressions: one for a 0-dim tensor, else an immutable N-dim array."""
         import sympy
 
-        from workings.exact.sympy_form import to_sympy
+        from workings.exact.numbers.sympy_form import to_sympy
 
         found = self.nested(to_sympy)
         return found if self.dim() == 0 else sympy.ImmutableDenseNDimArray(found, tuple(self.shape))
@@ -167,7 +167,7 @@ class ExactTensor(torch.Tensor):
 
     def settled(self) -> ExactTensor:
         """The same values in their simplest form, e.g. 1 for e/(1+e) + 1/(1+e)."""
-        from workings.exact.settle import settle
+        from workings.exact.typeset.settle import settle
 
         with ARENA.working():
             vs = [settle(v) for v in self.elements()]
@@ -175,17 +175,17 @@ class ExactTensor(torch.Tensor):
 
     def text(self, *, width: int = 100) -> str:
         """The exact values as a Unicode matrix, in textbook form."""
-        from workings.exact.grid import grid
-        from workings.exact.settle import settle
-        from workings.exact.text import text
+        from workings.exact.typeset.grid import grid
+        from workings.exact.typeset.settle import settle
+        from workings.exact.typeset.text import text
 
         with ARENA.working():
             return grid(self.nested(lambda v: text(settle(v))), width=width)
 
     def latex(self) -> str:
         """The exact values in LaTeX, in textbook form."""
-        from workings.exact.latex import tensor_latex
-        from workings.exact.settle import settle
+        from workings.exact.typeset.latex import tensor_latex
+        from workings.exact.typeset.settle import settle
 
         with ARENA.working():
             return tensor_latex(self.nested(settle))
@@ -197,7 +197,7 @@ class ExactTensor(torch.Tensor):
         return to_json(self)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        from workings.exact.represent import represent
+        from workings.exact.typeset.represent import represent
 
         return represent(self)
 
@@ -220,8 +220,8 @@ def _add_notes(result: Any, notes: Notes) -> None:
 
 def _fraction(v: Value) -> Fraction:
     from workings.errors import DomainError
-    from workings.exact.settle import settle
-    from workings.exact.text import text
+    from workings.exact.typeset.settle import settle
+    from workings.exact.typeset.text import text
 
     q = settle(v).rational
     if q is None:

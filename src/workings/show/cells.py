@@ -9,12 +9,12 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.exact.arena import ARENA
-from workings.exact.ball import decimals
-from workings.exact.latex import latex
-from workings.exact.settle import settle
+from workings.exact.numbers.ball import decimals
+from workings.exact.numbers.value import Value, letters
 from workings.exact.tensor import ExactTensor
-from workings.exact.text import text
-from workings.exact.value import Value, letters
+from workings.exact.typeset.latex import latex
+from workings.exact.typeset.settle import settle
+from workings.exact.typeset.text import text
 from workings.show.decimals import decimal, latex_decimal, mapped
 from workings.show.options import Options
 

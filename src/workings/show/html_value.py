@@ -16,7 +16,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor
-from workings.exact.ball import decimals
+from workings.exact.numbers.ball import decimals
 from workings.show import mathml
 from workings.show.brief import short_repr
 from workings.show.decimals import decimal

@@ -1,6 +1,7 @@
 """Names, numbers, exact values and matrices in MathML Core, which browsers draw without help.
 
-`WIDE` and `FLAT` have a row for each kind of layout (see `exact/layout.py`), as the text and LaTeX writers have: a row gets
+`WIDE` and `FLAT` have a row for each kind of layout (see `exact/typeset/layout.py`), as the text and LaTeX writers
+have: a row gets
 the layout and its parts, already written, and returns a term: the markup, and how tightly it holds together. Exponents are
 written flat, with slashes for bars. `mathml_formula.py` writes formulas with the same terms.
 """
@@ -13,12 +14,12 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from workings.exact.arena import ARENA
-from workings.exact.elision import Elided, elided
-from workings.exact.layout import Layout, fold
-from workings.exact.settle import settle
-from workings.exact.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
-from workings.exact.typeset import lay_out
-from workings.exact.value import Value
+from workings.exact.numbers.value import Value
+from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.layout import Layout, fold
+from workings.exact.typeset.settle import settle
+from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
+from workings.exact.typeset.value_layout import lay_out
 from workings.show.escape import GREEK
 from workings.show.markup import element, escaped
 from workings.show.names import without_self

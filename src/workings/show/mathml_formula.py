@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workings.exact.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
+from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
 from workings.show.markup import element, escaped
 from workings.show.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
 from workings.show.spelled import spelled

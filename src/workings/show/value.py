@@ -15,9 +15,9 @@ from typing import Any
 import torch
 
 from workings.errors import WorkingsError
-from workings.exact.grid import grid
-from workings.exact.latex import matrix_latex
 from workings.exact.tensor import ExactTensor
+from workings.exact.typeset.grid import grid
+from workings.exact.typeset.latex import matrix_latex
 from workings.show.block import beside, plain, width
 from workings.show.cells import Form, forms
 from workings.show.decimals import decimal, latex_decimal, pointed

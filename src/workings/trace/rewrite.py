@@ -159,7 +159,7 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
         node.body = self.block(node.body)
-        return node  # type: ignore[no-any-return]
+        return node
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         out: list[ast.stmt] = []

@@ -1,0 +1,1 @@
+"""Exact numbers: values, their normal form, enclosures, proofs, reading text and floats."""

@@ -1,0 +1,67 @@
+"""Proofs that a value is zero: by bringing it over one denominator, multiplying out and applying identities, where
+that is quick."""
+
+from __future__ import annotations
+
+from workings.errors import DomainError
+from workings.exact.numbers import algebra
+from workings.exact.numbers.rational_form import Bounds, NoForm, RationalForm
+from workings.exact.numbers.value import ZERO, Value
+
+LARGEST = 1_000
+"""Formulas of up to this many nodes are looked at."""
+BOUNDS = Bounds(generators=24, terms=4_000, degree=60)
+ROUNDS = 3
+"""How often a numerator is multiplied out and rewritten."""
+
+
+def structural_sign(v: Value) -> int | None:
+    """The sign of a value with letters where its form alone tells it."""
+    if algebra.known_positive(v):
+        return 1
+    if algebra.known_positive(algebra.scale(v, -1)):
+        return -1
+    return None
+
+
+def positive_form(v: Value) -> bool:
+    """Whether v > 0 is plain from its form alone: sums and products of exponentials and positive numbers."""
+    todo = [v]
+    while todo:
+        x = todo.pop()
+        if x.kind == "add":
+            if any(c < 0 for c, _ in x.args):
+                return False
+            todo += [t for _, t in x.args]
+        elif x.kind == "mul":
+            todo += [base for base, _ in x.args]
+        elif not (x.kind in ("exp", "cosh", "const") or (x.kind == "q" and x.args[0] > 0)):
+            return False
+    return True
+
+
+def proved_zero(v: Value) -> bool:
+    """Whether multiplying out shows v = 0. False means: no proof found."""
+    if v.kind == "q" or v.size > LARGEST:
+        return v is ZERO
+    if v.kind == "mul":  # a root of zero, say; but not 0/0
+        zero = {r > 0 for base, r in v.args if proved_zero(base)}
+        return zero == {True}
+    try:
+        return _vanishes(v)
+    except (NoForm, DomainError):
+        return False
+
+
+def _vanishes(v: Value) -> bool:
+    from workings.exact.numbers.identities import rewritten
+
+    for _ in range(ROUNDS):
+        form = RationalForm(v, BOUNDS)
+        top, bottom = form.expanded(form.top), form.expanded(form.bottom)
+        if ZERO in (bottom, rewritten(bottom)):
+            return False
+        v = rewritten(top)
+        if v.kind == "q" or v is top:
+            return v is ZERO
+    return False

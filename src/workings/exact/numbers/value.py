@@ -1,0 +1,207 @@
+"""Exact real numbers and expressions in letters: the elements of an exact tensor.
+
+A `Value` is a node of a shared graph. Equal nodes are one object (hash-consing), so `is` means the same
+formula, and whatever is computed for a node (its enclosure, its size) is computed once.
+
+    kind      args                                   meaning
+    q         int | fmpq                             a rational number
+    letter    name                                   an unknown real number
+    const     name                                   π or Euler's γ
+    add       ((coefficient, term), …)               Σ cᵢ tᵢ; the term `ONE` carries the constant
+    mul       ((base, exponent), …)                  Π bᵢ^rᵢ with rational exponents
+    dot       (row, column)                          Σ xᵢ yᵢ, kept unexpanded because it is large
+    inf -inf nan                                     what PyTorch means by them
+    exp …     values                                 a function of `functions.py`
+
+`algebra.py` builds nodes in normal form; nothing else calls `node`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from flint import arb, fmpq
+
+from workings.errors import UndecidedError
+
+Rational = int | fmpq
+LARGE = 64
+"""Formulas of more nodes than this are not normalised any further; they stay exact as shared nodes."""
+
+BITS_PER_NODE = 1024
+"""A rational this long counts as one node more, so that long rationals are large formulas too."""
+
+LOCK = threading.RLock()
+"""Held while values are made: one thread at a time builds the graph."""
+
+
+class Value:
+    """One exact number or expression. Compare with `is`; arithmetic operators give new values in normal form."""
+
+    __slots__ = ("__weakref__", "args", "ball", "bits", "free", "kind", "sample", "serial", "size")
+
+    kind: str
+    args: tuple[Any, ...]
+    serial: int
+    size: int
+    """Nodes of the formula written out as a tree, capped; decides what is still normalised and printed."""
+    free: bool
+    """Whether letters occur."""
+    ball: arb
+    bits: int
+    sample: Rational | None
+
+    def __add__(self, other: Value) -> Value:
+        return algebra.add(self, other)
+
+    def __sub__(self, other: Value) -> Value:
+        return algebra.subtract(self, other)
+
+    def __mul__(self, other: Value) -> Value:
+        return algebra.multiply(self, other)
+
+    def __truediv__(self, other: Value) -> Value:
+        return algebra.multiply(self, algebra.power(other, -1))
+
+    def __neg__(self) -> Value:
+        return algebra.scale(self, -1)
+
+    def __repr__(self) -> str:
+        from workings.exact.typeset.text import text
+
+        return f"Value({text(self)})"
+
+    @property
+    def rational(self) -> Rational | None:
+        """The number itself where it is rational."""
+        return self.args[0] if self.kind == "q" else None
+
+    @property
+    def special(self) -> bool:
+        """Whether this is ∞, −∞ or NaN."""
+        return self.kind in SPECIAL
+
+
+class _Graph:
+    """The nodes in use, by their formula, and the counter that numbers them."""
+
+    def __init__(self) -> None:
+        self.nodes: dict[Any, Value] = {}
+        self.next_serial = 0
+
+
+GRAPH = _Graph()
+_UNKNOWN = arb.nan()
+SPECIAL = frozenset({"inf", "-inf", "nan"})
+CAP = 10**9
+
+
+def node(key: Any, kind: str, args: tuple[Any, ...], operands: Iterable[Value], digits: int = 0) -> Value:
+    """The node of this formula: the one that exists, or a new one. `digits` are the bits of the rationals in it."""
+    found = GRAPH.nodes.get(key)
+    if found is not None:
+        return found
+    new = Value()
+    new.kind, new.args, new.ball, new.bits, new.sample = kind, args, _UNKNOWN, 0, None
+    operands = list(operands)
+    size = sum([v.size for v in operands], 1 + digits // BITS_PER_NODE)
+    new.size = size if size < CAP else CAP
+    new.free = kind == "letter" or any([v.free for v in operands])
+    new.serial = GRAPH.next_serial
+    GRAPH.next_serial += 1
+    GRAPH.nodes[key] = new
+    return new
+
+
+def whole(c: Rational) -> Rational:
+    """`c` as an int where it is one: ints hash and compare much faster than `fmpq`."""
+    if isinstance(c, int):
+        return c
+    return int(c.p) if c.q == 1 else c
+
+
+def key_of(c: Rational) -> Any:
+    """A hashable stand-in for a rational (hashing an `fmpq` takes microseconds)."""
+    return c if isinstance(c, int) else (int(c.p), int(c.q))
+
+
+def height(c: Rational) -> int:
+    """The bits of a rational's numerator or denominator, whichever is longer."""
+    return c.bit_length() if isinstance(c, int) else c.height_bits()
+
+
+def rational(c: Rational) -> Value:
+    """The value of a rational number."""
+    c = whole(c)
+    key = key_of(c)
+    found = GRAPH.nodes.get(key)
+    return found if found is not None else node(key, "q", (c,), (), height(c))
+
+
+class SampleConflict(UndecidedError):
+    """A letter in use was given another sample value."""
+
+    def __init__(self, name: str, has: Rational, asked: Rational) -> None:
+        super().__init__(
+            f"The letter {name} has the sample value {has}, and tensors in use rest on it. Take another letter for "
+            f"the value {asked}, or let go of those tensors first."
+        )
+
+
+def letter(name: str, sample: Rational | None = None) -> Value:
+    """The letter of this name. A sample value decides comparisons; it stays as long as the letter is in use."""
+    v = node(("letter", name), "letter", (name,), ())
+    if sample is not None and v.sample is not None and v.sample != sample:
+        raise SampleConflict(name, v.sample, sample)
+    if sample is not None:
+        v.sample = whole(sample)
+    return v
+
+
+def constant(name: str) -> Value:
+    """π (`pi`) or Euler's γ (`euler`)."""
+    return node(("const", name), "const", (name,), ())
+
+
+def special(name: str) -> Value:
+    """∞ (`inf`), −∞ (`-inf`) or not-a-number (`nan`)."""
+    return node((name,), name, (), ())
+
+
+def operands(v: Value) -> list[Value]:
+    """The values a node is made of."""
+    if v.kind == "add":
+        return [term for _, term in v.args]
+    if v.kind == "mul":
+        return [base for base, _ in v.args]
+    if v.kind == "dot":
+        return [*v.args[0], *v.args[1]]
+    if v.kind in ("q", "letter", "const"):
+        return []
+    return list(v.args)
+
+
+def letters(v: Value) -> set[str]:
+    """The names of the letters that occur in `v`."""
+    names: set[str] = set()
+    seen: set[Value] = set()
+    todo = [v]
+    while todo:
+        x = todo.pop()
+        if not x.free or x in seen:
+            continue
+        seen.add(x)
+        if x.kind == "letter":
+            names.add(x.args[0])
+        else:
+            todo.extend(operands(x))
+    return names
+
+
+ZERO, ONE = rational(0), rational(1)
+"""Serial 0 and 1, so that a payload of handles 0 and 1 is the numbers 0 and 1."""
+INF, NEG_INF, NAN = special("inf"), special("-inf"), special("nan")
+
+from workings.exact.numbers import algebra  # noqa: E402  (the operators above need it; it needs the names above)

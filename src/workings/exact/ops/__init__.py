@@ -1,0 +1,1 @@
+"""Operations with a rule of their own; importing a file registers its rules."""

@@ -1,0 +1,1 @@
+"""Values in textbook form: text, LaTeX, aligned matrices."""

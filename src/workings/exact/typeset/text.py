@@ -1,0 +1,151 @@
+"""Values in plain text, as a textbook would write them and as the parser reads them: e^(1/√2)/(1 + e^(1/√2)).
+
+`WRITERS` has a row for each kind of layout (see `layout.py`). A row gets the layout and its parts, already
+written, and returns a piece: the string, and how tightly it holds together. Brackets come from comparing
+that with what the place needs; a row never looks into a string to see whether it needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from workings.exact.numbers.tokens import MOST_NAMED, spelled
+from workings.exact.numbers.value import Value
+from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.layout import Layout, fold, number
+from workings.exact.typeset.value_layout import lay_out
+
+SUM, LOOSE, PRODUCT, TIGHT, ATOM = range(5)
+"""How tightly a piece holds together: a + b, then a/b and log 2, then 2a, then a² and √a, then a and f(a)."""
+
+
+class Piece(NamedTuple):
+    """Something written, and how tightly it holds together."""
+
+    string: str
+    level: int
+
+
+def text(v: Value, *, most: int = 200, decimals: bool = True) -> str:
+    """`v` in one line of plain text; a formula of more than `most` nodes by its certified decimals.
+
+    >>> from flint import fmpq
+    >>> from workings.exact.numbers.algebra import power
+    >>> from workings.exact.numbers.value import letter, rational
+    >>> w = letter("w")
+    >>> text(rational(8) * power(w - rational(fmpq(1, 2)), 2))
+    '8(w − 1/2)²'
+
+    With `decimals`, radicands are written as short decimals where they are: √9.5, else √(19/2).
+    """
+    short = elided(v, most)
+    return _elision(short) if short is not None else fold(lay_out(v, decimals), write).string
+
+
+def write(layout: Layout, parts: list[Piece]) -> Piece:
+    return WRITERS[layout.kind](layout, parts)
+
+
+def bracketed(piece: Piece, least: int) -> str:
+    """The piece, in brackets where it holds together less than the place needs."""
+    return piece.string if piece.level >= least else f"({piece.string})"
+
+
+CONSTANTS = {"e": "e", "pi": "π", "euler": "euler_gamma", "inf": "∞", "nan": "nan"}
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def _constant(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(CONSTANTS[layout.word], ATOM)
+
+
+def _word(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(layout.word, ATOM)
+
+
+def _name(layout: Layout, parts: list[Piece]) -> Piece:
+    """A letter; subscripts with a comma need braces: W_{1,2}."""
+    return Piece(spelled(layout.word), ATOM)
+
+
+def _root(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece("√" + bracketed(parts[0], ATOM), TIGHT)
+
+
+def _power(layout: Layout, parts: list[Piece]) -> Piece:
+    base, exponent = parts
+    if layout.parts[1].kind == "number":
+        return Piece(bracketed(base, ATOM) + exponent.string.translate(_RAISED), TIGHT)
+    return Piece(f"{bracketed(base, ATOM)}^{bracketed(exponent, ATOM)}", TIGHT)
+
+
+def _fraction(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], TIGHT)}", LOOSE)
+
+
+def _product(layout: Layout, parts: list[Piece]) -> Piece:
+    out = bracketed(parts[0], PRODUCT)
+    for left, right, piece in zip(layout.parts, layout.parts[1:], parts[1:], strict=False):
+        factor = piece.string if bare_at_end(layout, right) else bracketed(piece, PRODUCT)
+        out += ("" if _touch(left, right, out, factor) else "·") + factor
+    return Piece(out, LOOSE if parts[-1].level == LOOSE else PRODUCT)
+
+
+def bare_at_end(layout: Layout, factor: Layout) -> bool:
+    """Whether log 2 needs no brackets in this product: nothing follows that could belong to its argument."""
+    return factor is layout.parts[-1] and factor.kind == "call"
+
+
+def _touch(left: Layout, right: Layout, before: str, after: str) -> bool:
+    """Whether two factors need no dot: 2π, 2√3, 8(w − 1/2)², (w + 1)(x + 1); but w·x, 2·3^(1/3), 2·log 2."""
+    if left.kind == "number" and before[-1].isdigit():
+        scientific = after[0] in "eE" and after[1:2].isdigit()  # 2e3 would be 2000
+        called = right.kind == "call" or (right.kind == "power" and right.parts[0].kind == "call")
+        return not (called or after[0].isdigit() or scientific)
+    return left.kind == "sum" and before.endswith(")") and after.startswith("(")
+
+
+def _sum(layout: Layout, parts: list[Piece]) -> Piece:
+    out = ""
+    for sign, piece in zip(layout.word, parts, strict=True):
+        term = bracketed(piece, LOOSE) if sign == "-" else piece.string
+        joint = (" − " if sign == "-" else " + ") if out else ("−" if sign == "-" else "")
+        out += joint + term
+    return Piece(out, SUM)
+
+
+def _minus(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece("−" + bracketed(parts[0], LOOSE), SUM)
+
+
+def _call(layout: Layout, parts: list[Piece]) -> Piece:
+    if layout.word == "log" and layout.parts[0].kind == "number":
+        return Piece(f"log {parts[0].string}", LOOSE)
+    return Piece(f"{layout.word}({', '.join(piece.string for piece in parts)})", ATOM)
+
+
+WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
+    "number": _word,
+    "name": _name,
+    "constant": _constant,
+    "root": _root,
+    "power": _power,
+    "fraction": _fraction,
+    "product": _product,
+    "sum": _sum,
+    "minus": _minus,
+    "call": _call,
+}
+
+
+def _elision(short: Elided) -> str:
+    """0.669762… (exact formula of 1,234 nodes), or ⟨formula of 1,234 nodes in w; 0.25… at w = 1/2⟩."""
+    digits = short.decimals and short.decimals.replace("-", "−") + "…"
+    if not short.letters:
+        return f"⟨{short.measure}⟩" if digits is None else f"{digits} (exact {short.measure})"
+    formula = f"{short.measure} in {', '.join(short.letters)}"
+    if digits is None:
+        return f"⟨{formula}⟩"
+    samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
+    return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
