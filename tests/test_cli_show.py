@@ -52,3 +52,40 @@ def test_help_has_examples():
     done = workings("show", "--help")
     assert 'workings show attention Q="1 0; 0 1"' in done.stdout
     assert "showing a file runs its code" in " ".join(done.stdout.split())
+
+
+NET = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 2)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return y
+"""
+BLOCK = """
+import torch
+import workings
+
+x = torch.ones(2)
+with workings.trace() as work:
+    y = x * 3
+print(work["y"].tolist())
+"""
+
+
+def test_a_class_and_a_block_at_module_level(tmp_path):
+    (tmp_path / "net.py").write_text(NET)
+    done = workings("show", "net.py:Net", "--input", "2x3", cwd=tmp_path)
+    assert "y = fc(x)" in done.stdout, done.stderr
+    (tmp_path / "block.py").write_text(BLOCK)
+    done = subprocess.run([sys.executable, "block.py"], capture_output=True, text=True, cwd=tmp_path, timeout=120)
+    assert done.stdout == "[3.0, 3.0]\n", done.stderr
+
+
+def test_softmax_by_name():
+    done = workings("show", "softmax", "x=0 0", "dim=-1")
+    assert "[1/2  1/2]" in done.stdout, done.stderr

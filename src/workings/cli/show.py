@@ -44,13 +44,15 @@ def show(
     """
     import torch
 
-    from workings.cli.load import load
+    from workings.cli.load import load, load_module
     from workings.cli.values import random_input, read_values
     from workings.show import Options
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
     function = load(what) if ":" in what else library_function(what)
+    if isinstance(function, type) and issubclass(function, torch.nn.Module):
+        function = load_module(what).eval()
     args, kwargs = read_values(values or [], exact=not floats)
     args += [random_input(size) for size in input or []]
     options = Options(digits=digits, depth=depth, only=frozenset(only or ()))

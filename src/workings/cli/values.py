@@ -106,6 +106,8 @@ def random_input(text: str) -> Any:
     size, _, kind = text.partition(":")
     try:
         shape = [int(n) for n in size.lower().split("x")]
+        if min(shape) < 0:
+            raise ValueError(size)
     except ValueError:
         raise WorkingsError(f"--input takes a size such as 1x3x32x32 or 2x5:int, not {text!r}.") from None
     return torch.randint(0, 2, shape) if kind == "int" else torch.randn(shape)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 import shutil
 import sys
 from dataclasses import replace
@@ -15,6 +16,8 @@ from workings.show.options import Options
 from workings.trace.formula import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
+
+_TURN = re.compile(r"turn \d+\.")
 
 
 class Work(Trace):
@@ -92,13 +95,12 @@ class Work(Trace):
     def step(self, address: str) -> Step:
         """The step at an address such as `A` or `blocks.1.attn.S`; the last one where a name was assigned again."""
         found = [s for s in self.steps() if s.address == address]
-        found = found or [s for s in self.steps() if s.address.rpartition("#")[0] == address]
-        if not found:
+        plain = [s for s in self.steps() if s.address and _TURN.sub("", s.address).partition("#")[0] == address]
+        if not found and not plain:
             near = difflib.get_close_matches(address, [s.address for s in self.steps() if s.address], 3)
             hint = f" Did you mean {' or '.join(near)}?" if near else ""
             raise WorkingsError(f"No step is called {address!r}.{hint}")
-        again = [s for s in self.steps() if s.address.startswith(f"{address}#")]
-        return again[-1] if again else found[-1]
+        return plain[-1] if plain else found[-1]
 
     def __getitem__(self, address: str) -> Any:
         return self.step(address).result

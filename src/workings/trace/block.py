@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import sys
 import textwrap
 import types
@@ -21,6 +22,8 @@ from workings.trace.record import Trace
 from workings.trace.recorder import MISSING, Recorder
 from workings.trace.step import Step, Where
 
+MOST_STATEMENTS = 1_000
+"""Statements of one block that are recorded; the rest run and are counted."""
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Delete, ast.Assert)
 
 
@@ -34,6 +37,7 @@ class Block:
         self.recorder.stack = [trace.root]
         self.open: tuple[Step, ast.stmt] | None = None
         self.last: Step | None = None
+        self.count = 0
 
     def begin(self, frame: types.FrameType) -> None:
         """Start with the line after the `with`."""
@@ -59,6 +63,8 @@ class Block:
             self.trace.error = error
             if self.last is not None:
                 self.last.kind, self.last.note = "error", f"{type(error).__name__}: {error}"
+        if self.count > MOST_STATEMENTS:
+            self.trace.notes.append(f"{self.count - MOST_STATEMENTS} more statements ran and are not shown")
         address(self.trace.root)
         self.trace.first_bad = first_bad(self.trace)
         self.trace.agreement = "not compared with a plain run: a block runs once, in its place"
@@ -69,7 +75,8 @@ class Block:
             statement = self.statements.get(frame.f_lineno)
             if statement is None or self.open is None or self.open[1] is not statement:
                 self._finish()
-                if statement is not None:
+                self.count += statement is not None
+                if statement is not None and self.count <= MOST_STATEMENTS:
                     self._start(statement)
         return self._line
 
@@ -121,7 +128,10 @@ def _target(statement: ast.stmt) -> str:
 
 def _statements(frame: types.FrameType) -> dict[int, ast.stmt]:
     """The simple statements inside the `with` block that is being entered, by each of their lines."""
-    lines, first = inspect.getsourcelines(frame.f_code)
+    if frame.f_code.co_name == "<module>":
+        lines, first = linecache.getlines(frame.f_code.co_filename, frame.f_globals), 1
+    else:
+        lines, first = inspect.getsourcelines(frame.f_code)
     tree = ast.parse(textwrap.dedent("".join(lines)))
     ast.increment_lineno(tree, max(first, 1) - 1)
     blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and n.lineno <= frame.f_lineno <= (n.end_lineno or 0)]

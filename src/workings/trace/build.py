@@ -138,7 +138,8 @@ def _logic(node: ast.BoolOp) -> Formula:
 
 
 def _attribute(node: ast.Attribute) -> Formula:
-    if node.attr in ("T", "mT", "H", "mH"):
+    own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    if node.attr in ("T", "mT", "H", "mH") and not own:
         return Apply("transpose", (formula_of(node.value),))
     return Leaf(ast.unparse(node)) if is_path(node) else Code(ast.unparse(node))
 
@@ -178,6 +179,8 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     library = library or (isinstance(root, ast.Attribute) and is_path(root) and ast.unparse(root).split(".")[0] in LIBRARIES)
     if library:
         return _named_call(node, func.attr, args)
+    if isinstance(root, ast.Name) and root.id in ("self", "cls"):
+        return Call(ast.unparse(func), tuple(args), _keywords(node))  # a module or method of the author's
     if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
         return _named_call(node, func.attr, [formula_of(root), *args], method=True)
     return Call(ast.unparse(func), tuple(args), _keywords(node)) if is_path(func) else None
@@ -187,7 +190,8 @@ def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = F
     if name in ("transpose", "swapaxes") and args:
         return _swapped(node, name, args)
     op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
-    if op is None:
+    bare = isinstance(node.func, ast.Name)
+    if op is None or (bare and op == "reshape") or _other_meaning(op, args, node):
         return Call(name, tuple(args), _keywords(node))
     if not args:
         return None
@@ -202,6 +206,14 @@ def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = F
         dim = _plain(rest[0])
         options = ((_FIRST_OPTION[op], ast.unparse(node.args[-len(rest)]) if dim is None else dim), *options)
     return Apply(op, tuple(args[:count]), options)
+
+
+def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
+    """Whether options change what the notation says: x.add(y, alpha=2) is not x + y, log(8, 2) not log 8."""
+    simple = op not in _FIRST_OPTION and op not in ("reshape", "cat", "stack") and _OPERANDS.get(op, 1) < 9
+    options = {k.arg for k in node.keywords} - {"approximate", "reduction", "input", "other"}
+    extra = len(args) > _OPERANDS.get(op, 1) and op not in ("cross_entropy", "embedding", "mse_loss")
+    return simple and op not in ("cross_entropy", "embedding", "mse_loss", "gelu") and (bool(options) or extra)
 
 
 def _swapped(node: ast.Call, name: str, args: list[Formula]) -> Formula:

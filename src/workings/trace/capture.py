@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import random
 import threading
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.trace.mismatch import explain
 from workings.trace.record import Trace
 from workings.trace.recorder import STATEMENTS, Recorder, is_library
+from workings.trace.snapshot import COPIED
 from workings.trace.step import Step
 from workings.trace.watch import Calls
 
 
 def capture(function: Any, *args: Any, depth: int = 2, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
     """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised."""
+    function, args, kwargs = _unwrapped(function, args, kwargs)
     recorder = Recorder(depth, frozenset(names))
     if depth >= 4:
         from workings.trace.fused import expanding
@@ -26,7 +32,7 @@ def capture(function: Any, *args: Any, depth: int = 2, names: Any = (), replay: 
         recorder.expand = expanding
     before = _State(function, args, kwargs) if replay else None
     trace = Trace(recorder.root)
-    with reporting_modules(recorder, function):
+    with _ONE_AT_A_TIME, reporting_modules(recorder, function):
         try:
             trace.result = _start(recorder, function, args, kwargs)
         except Exception as error:
@@ -34,9 +40,29 @@ def capture(function: Any, *args: Any, depth: int = 2, names: Any = (), replay: 
             _mark_failure(recorder, error)
     address(trace.root)
     trace.first_bad = first_bad(trace)
+    if recorder.snapshots.changed():
+        trace.notes.append(CHANGED)
     if before is not None:
         trace.agreement, trace.difference = before.compare(trace, recorder)
     return trace
+
+
+_ONE_AT_A_TIME = threading.RLock()
+"""Captures of several threads take turns: modules are shared, and each capture hooks into their calls."""
+CHANGED = (
+    f"a tensor of more than {COPIED:,} elements was changed in place after it was recorded: such tensors are not copied, "
+    "so its earlier values are shown as they are now"
+)
+
+
+def _unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """What is really called: the function of a partial, the `__call__` of an object."""
+    while isinstance(function, functools.partial):
+        function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    if isinstance(function, (types.FunctionType, types.MethodType, torch.nn.Module, type)):
+        return function, args, kwargs
+    own = vars(type(function)).get("__call__")
+    return (types.MethodType(own, function) if isinstance(own, types.FunctionType) else function), args, kwargs
 
 
 def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
@@ -94,10 +120,8 @@ def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
 def _module_call(
     recorder: Recorder, original: Callable[..., Any], module: Any, paths: dict[int, str], args: Any, kwargs: Any
 ) -> Any:
-    if not paths:
-        paths.update({id(m): name for name, m in module.named_modules()})
-    if not recorder.parameters:
-        recorder.parameters.update(module.named_parameters())
+    if id(module) not in recorder.known:
+        _get_to_know(recorder, module, paths)
     name = paths.get(id(module), type(module).__name__)
     title = type(module).__name__
     code = getattr(type(module).forward, "__code__", None)
@@ -110,8 +134,19 @@ def _module_call(
         return original(module, *args, **kwargs)
     if recorder.depth >= 4 and _is_written_out(module):
         return _leaf_module(recorder, original, module, name, title, args, kwargs)
-    forward = module.forward
-    module.__dict__["forward"] = lambda *a, **k: recorder.run(forward, a, k, "module", name, title)
+    return _opened_module(recorder, original, module, name, title, args, kwargs)
+
+
+def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
+    """A module whose forward reports, for this call and this thread; then it has its own forward again."""
+    forward, thread = module.forward, threading.get_ident()
+    own = {"forward": module.__dict__["forward"]} if "forward" in module.__dict__ else {}
+
+    def reporting(*a: Any, **k: Any) -> Any:
+        mine = threading.get_ident() == thread
+        return recorder.run(forward, a, k, "module", name, title) if mine else forward(*a, **k)
+
+    module.__dict__["forward"] = reporting
     try:
         return original(module, *args, **kwargs)
     except Exception:
@@ -119,6 +154,17 @@ def _module_call(
         raise
     finally:
         module.__dict__.pop("forward", None)
+        module.__dict__.update(own)
+
+
+def _get_to_know(recorder: Recorder, module: Any, paths: dict[int, str]) -> None:
+    """The names of a module's parts, once for each module that is not a part of one already known."""
+    if not paths:
+        paths.update({id(m): name for name, m in module.named_modules()})
+    recorder.known.update(map(id, module.modules()))
+    for name, parameter in module.named_parameters():
+        recorder.parameters.setdefault(name, parameter)
+    recorder.buffers.update({id(b): (b, b._version) for b in module.buffers()})
 
 
 def _is_written_out(module: Any) -> bool:
@@ -224,12 +270,16 @@ class _State:
         self.function = function
         self.args, self.kwargs = tree_map(_own_copy, (args, kwargs))
         self.random = torch.get_rng_state()
+        self.others = random.getstate(), np.random.get_state()
         owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
         self.module = owner if isinstance(owner, torch.nn.Module) else None
         self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
         self.versions = {n: p._version for n, p in self.module.named_parameters()} if self.module is not None else {}
 
     def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
+        effect = self._effect(recorder)
+        if effect:
+            return f"not compared with a plain run, which would repeat an effect: {effect}", None
         if self.module is not None and any(p._version != self.versions[n] for n, p in self.module.named_parameters()):
             return "not compared with a plain run: the code changes its parameters", None
         after = (
@@ -237,6 +287,9 @@ class _State:
             {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {},
         )
         self._restore(self.random, self.buffers)
+        now = random.getstate(), np.random.get_state()
+        random.setstate(self.others[0])
+        np.random.set_state(self.others[1])
         calls = Calls()
         try:
             with calls if trace.error is not None else contextlib.nullcontext():
@@ -247,12 +300,26 @@ class _State:
             return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
         finally:
             self._restore(*after)
+            random.setstate(now[0])
+            np.random.set_state(now[1])
         if trace.error is not None:
             return "the plain run does not fail", None
         return _agreement(trace.result, plain)
 
-    def _restore(self, random: torch.Tensor, buffers: dict[str, torch.Tensor]) -> None:
-        torch.set_rng_state(random)
+    def _effect(self, recorder: Recorder) -> str:
+        """What a second run would do again, outside what is put back here."""
+        if recorder.effects:
+            return recorder.effects[0]
+        if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
+            return "an argument is an iterator, which is used up"
+        mine = {id(b) for b in self.module.buffers()} if self.module is not None else set()
+        for buffer, version in recorder.buffers.values():
+            if buffer._version != version and id(buffer) not in mine:
+                return "a module it calls changes its buffers"
+        return ""
+
+    def _restore(self, state: torch.Tensor, buffers: dict[str, torch.Tensor]) -> None:
+        torch.set_rng_state(state)
         with torch.no_grad():
             for name, buffer in self.module.named_buffers() if self.module is not None else ():
                 buffer.copy_(buffers[name])

@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from workings.trace import textbook
+
 
 def attention(Q: Any, K: Any, V: Any) -> Any:
     """Scaled dot-product attention."""
@@ -16,4 +18,7 @@ def attention(Q: Any, K: Any, V: Any) -> Any:
     return Z
 
 
-FUNCTIONS: dict[str, Callable[..., Any]] = {"attention": attention}
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "attention": attention,
+    **{name: getattr(textbook, name) for name in textbook.__all__},
+}

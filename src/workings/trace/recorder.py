@@ -51,13 +51,17 @@ class Recorder:
         self.statements: list[tuple[Statement, ...]] = []
         self.globals: list[dict[str, Any]] = []
         self.muted = 0
-        self.snapshot = Snapshots().take
+        self.snapshots = Snapshots()
+        self.snapshot = self.snapshots.take
         self.codes: set[int] = set()
         self.expand: Callable[[Recorder, Any], Any] | None = None
         self.parameters: dict[str, torch.Tensor] = {}
+        self.known: set[int] = set()
+        self.buffers: dict[int, tuple[torch.Tensor, int]] = {}
         self.failed: tuple[Any, Any, Any] | None = None
         self.failing: Step | None = None
         self.interrupted: Step | None = None
+        self.effects: list[str] = []
         self.terse = 0  # inside a written-out definition: its equations only
 
     # ---- called by rewritten code
@@ -66,6 +70,8 @@ class Recorder:
         if self.muted:
             return None
         known = self.statements[-1][number]
+        if known.effect:
+            self.effects.append(f"{known.source} (line {known.where.line})")
         if (self.names and known.name not in self.names) or (self.terse and known.kind == "branch"):
             return None
         step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
@@ -101,7 +107,11 @@ class Recorder:
         if not isinstance(function, (types.FunctionType, types.MethodType)):
             return function
         code = function.__code__
-        if id(code) in self.codes or not self._wanted(code):
+        if id(code) in self.codes:
+            return function
+        if not self._wanted(code):
+            if not is_library(code) and not self.terse:
+                self.effects.append(f"{function.__name__}, which is not opened at this depth")
             return function
         return self.traced(function)
 
@@ -135,11 +145,18 @@ class Recorder:
         if loop is not None:
             self._close(loop)
 
-    def caught(self) -> None:
-        """An exception was handled: the statement it came from is over."""
+    def mark(self) -> int:
+        """A `try` begins: how deep we are."""
+        return len(self.stack)
+
+    def caught(self, level: int) -> None:
+        """An exception was handled: what was running inside the `try` is over."""
+        step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
+        if step is not None and step.kind in STATEMENTS:
+            step.note = "raised an exception, which was caught"
         self.failed = self.failing = self.interrupted = None
-        while len(self.stack) > 1 and self.stack[-1].kind not in ("call", "module", "turn", "root"):
-            self.stack.pop()
+        while len(self.stack) > level:
+            self.muted -= self.stack.pop().kind == "folded"
 
     def _statement(self) -> Step:
         """The statement that is running."""
@@ -247,6 +264,8 @@ class Recorder:
         if not isinstance(found, Rewritten):
             step.note = f"not shown: {found}"
             return None
+        if found.outer:
+            self.effects.append(f"{found.outer} in {step.name}")
         return _bound(function, plain, found, self), found.statements
 
     def named(self, optimizer: Any) -> dict[str, torch.Tensor]:

@@ -14,7 +14,10 @@ closure, so the author's function itself is untouched.
 from __future__ import annotations
 
 import ast
+import copy
+import dis
 import inspect
+import re
 import textwrap
 import types
 from dataclasses import dataclass
@@ -38,6 +41,8 @@ class Statement:
     formula: Formula | None
     where: Where
     leaves: tuple[str, ...] = ()
+    effect: bool = False
+    """Whether it may change something outside the function: a plain run after it would not start from the same state."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +51,8 @@ class Rewritten:
 
     code: types.CodeType
     statements: tuple[Statement, ...]
+    outer: str = ""
+    """The declaration by which it changes names outside itself (`global n`), if it has one."""
 
 
 class Unavailable(Exception):
@@ -76,49 +83,73 @@ def _attempted(code: types.CodeType) -> Rewritten | str:
 
 
 def _rewrite(code: types.CodeType) -> Rewritten:
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Unavailable("it is a generator or a coroutine, whose statements run later, in pieces")
+    if "locals" in code.co_varnames:
+        raise Unavailable("it has a variable called locals")
     lines, first = inspect.getsourcelines(code)
     node = _definition(code, lines, first)
-    if isinstance(node, ast.AsyncFunctionDef):
-        raise Unavailable("it is asynchronous")
-    rewriter = _Rewriter(code.co_filename)
+    rewriter = _Rewriter(code.co_filename, _owner(code))
     new = rewriter.function(node)
-    return Rewritten(_compiled(new, code), tuple(rewriter.statements))
+    return Rewritten(_compiled(new, code), tuple(rewriter.statements), rewriter.outer)
+
+
+def _owner(code: types.CodeType) -> str:
+    """The class a method is written in, for the names that begin with two underscores."""
+    parts = code.co_qualname.split(".")
+    return parts[-2] if len(parts) > 1 and parts[-2] != "<locals>" else ""
 
 
 def _definition(code: types.CodeType, lines: list[str], first: int) -> Any:
     """The definition of this code object in its source, with line numbers of the file."""
     text = textwrap.dedent("".join(lines))
-    try:
-        tree = ast.parse(text)
-    except SyntaxError:
-        if code.co_name != "<lambda>":
-            raise
-        tree = _lambda_tree(text)
+    if code.co_name == "<lambda>":
+        return _lambda(code, text, first)
+    tree = ast.parse(text)
     ast.increment_lineno(tree, first - 1)
-    wanted: tuple[type, ...] = (ast.Lambda,) if code.co_name == "<lambda>" else (ast.FunctionDef, ast.AsyncFunctionDef)
-    found = [n for n in ast.walk(tree) if isinstance(n, wanted) and _matches(n, code)]
+    named = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef) and n.name == code.co_name]
+    found = [n for n in named if min([n.lineno, *[d.lineno for d in n.decorator_list]]) == code.co_firstlineno]
     if len(found) != 1:
-        raise Unavailable("several lambdas stand on its line" if found else "its definition was not found in its source")
+        raise Unavailable("its definition was not found in its source")
     return found[0]
 
 
-def _lambda_tree(text: str) -> ast.Module:
-    """A lambda in the middle of an expression: cut out what parses."""
-    start = text.index("lambda")
-    for end in range(len(text), start, -1):
+def _lambda(code: types.CodeType, text: str, first: int) -> ast.Lambda:
+    """The lambda in this text that compiles to this very code."""
+    found = []
+    for start in [m.start() for m in re.finditer(r"\blambda\b", text)]:
+        node = _longest_lambda(text[start:])
+        if node is not None and _same_code(node, code):
+            ast.increment_lineno(node, first - 1 + text.count("\n", 0, start))
+            found.append(node)
+    if not found:
+        raise Unavailable("its lambda was not found in its source")
+    return found[0]
+
+
+def _longest_lambda(text: str) -> ast.Lambda | None:
+    for end in range(len(text), 0, -1):
         try:
-            return ast.parse("\n" * text.count("\n", 0, start) + text[start:end].strip())
+            node = ast.parse(text[:end].strip(), mode="eval").body
         except SyntaxError:
             continue
-    raise Unavailable("its lambda was not found in its source")
+        return node if isinstance(node, ast.Lambda) else next((n for n in ast.walk(node) if isinstance(n, ast.Lambda)), None)
+    return None
 
 
-def _matches(node: Any, code: types.CodeType) -> bool:
-    if isinstance(node, ast.Lambda):
-        arguments = node.args
-        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-        return names == list(code.co_varnames[: len(names)]) and len(names) == code.co_argcount + code.co_kwonlyargcount
-    return bool(node.name == code.co_name)
+def _same_code(node: ast.Lambda, code: types.CodeType) -> bool:
+    """Whether a lambda does the same as this code. Its free variables compile as globals here: names are compared."""
+    compiled = compile(ast.fix_missing_locations(ast.Expression(copy.deepcopy(node))), "", "eval")
+    made = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    return _essence(made) == _essence(code)
+
+
+def _essence(code: types.CodeType) -> Any:
+    """What tells two lambdas apart: arguments, constants, names, and the operations in their order."""
+    constants = [c for c in code.co_consts if not isinstance(c, types.CodeType)]
+    operations = [i for i in dis.get_instructions(code) if i.opname.startswith(("BINARY", "CALL", "COMPARE", "UNARY"))]
+    names = sorted({*code.co_names, *code.co_freevars})
+    return code.co_varnames, constants, names, [(i.opcode, i.arg) for i in operations]
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:
@@ -133,7 +164,8 @@ def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType
     module = ast.fix_missing_locations(ast.Module([outer], []))
     compiled = compile(module, code.co_filename, "exec", dont_inherit=True)
     (outer_code,) = [c for c in compiled.co_consts if isinstance(c, types.CodeType)]
-    return next(c for c in outer_code.co_consts if isinstance(c, types.CodeType) and c.co_name == function.name)
+    found = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType) and c.co_name == function.name)
+    return found.replace(co_name=code.co_name, co_qualname=code.co_qualname)
 
 
 def _no_arguments() -> ast.arguments:
@@ -143,9 +175,12 @@ def _no_arguments() -> ast.arguments:
 class _Rewriter(ast.NodeTransformer):
     """Puts the recorder's calls around the statements of one function."""
 
-    def __init__(self, file: str) -> None:
+    def __init__(self, file: str, owner: str = "") -> None:
         self.file = file
+        self.owner = owner.lstrip("_")
         self.statements: list[Statement] = []
+        self.outer = ""
+        self.tries = 0
 
     def function(self, node: Any) -> ast.FunctionDef:
         if isinstance(node, ast.Lambda):
@@ -173,7 +208,7 @@ class _Rewriter(ast.NodeTransformer):
         formula = None if value is None else formula_of(value)
         text = source or ast.unparse(node)
         read = () if value is None or formula is None else tuple(dict.fromkeys([*leaves(formula), *_names(value)]))
-        self.statements.append(Statement(kind, name, text, formula, Where(self.file, node.lineno), read))
+        self.statements.append(Statement(kind, name, text, formula, Where(self.file, node.lineno), read, _has_effect(node)))
         return len(self.statements) - 1
 
     def recorded(self, kind: str, node: ast.stmt, name: str, value: ast.expr, source: str = "") -> ast.expr:
@@ -186,7 +221,7 @@ class _Rewriter(ast.NodeTransformer):
     # ---- statements
     def visit_Assign(self, node: ast.Assign) -> Any:
         name = " = ".join(ast.unparse(t) for t in node.targets)
-        node.value = self.recorded("assign", node, name.strip("()"), node.value)
+        node.value = self.recorded("assign", node, name[1:-1] if _bracketed(node.targets) else name, node.value)
         return [node, *self.settled(node.targets[0])]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
@@ -238,8 +273,10 @@ class _Rewriter(ast.NodeTransformer):
         node.test = self.visit(node.test)
         turn = _expression(_recorder("turn", ast.Constant(n)), node)
         node.body, node.orelse = [turn, *self.block(node.body)], self.block(node.orelse)
-        opened = _expression(_recorder("open_loop", ast.Constant(n)), node)
-        return [opened, node, _expression(_recorder("close_loop", ast.Constant(n)), node)]
+        opened, closed = (_expression(_recorder(name, ast.Constant(n)), node) for name in ("open_loop", "close_loop"))
+        if node.orelse:
+            node.orelse.insert(0, closed)
+        return [opened, node, closed]
 
     def visit_With(self, node: ast.With) -> Any:
         node.items = [self.visit(item) for item in node.items]
@@ -248,16 +285,41 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Try(self, node: ast.Try) -> Any:
         node.body, node.orelse, node.finalbody = self.block(node.body), self.block(node.orelse), self.block(node.finalbody)
+        level = f"__w_level_{self.tries}"
+        self.tries += 1
         for handler in node.handlers:
-            caught = _expression(_recorder("caught"), handler.body[0])
+            caught = _expression(_recorder("caught", ast.Name(level, ast.Load())), handler.body[0])
             handler.body = [caught, *self.block(handler.body)]
-        return node
+        mark = ast.copy_location(ast.Assign([ast.Name(level, ast.Store())], _recorder("mark")), node)
+        return [mark, node]
 
     def visit_Match(self, node: ast.Match) -> Any:
         node.subject = self.visit(node.subject)
         for case in node.cases:
             case.body = self.block(case.body)
         return node
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        self.outer = ast.unparse(node)
+        return node
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> Any:
+        self.outer = ast.unparse(node)
+        return node
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        node.id = self.mangled(node.id)
+        return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self.generic_visit(node)
+        node.attr = self.mangled(node.attr)
+        return node
+
+    def mangled(self, name: str) -> str:
+        """`__k` in a class C is `_C__k`: Python does that where the class is written, so it is done here."""
+        private = self.owner and name.startswith("__") and not name.endswith("__") and not name.startswith(RECORDER)
+        return f"_{self.owner}{name}" if private else name
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         return node  # rewritten on its own when it is called
@@ -275,6 +337,23 @@ class _Rewriter(ast.NodeTransformer):
         if not plain:
             node.func = ast.copy_location(_recorder("call", node.func), node.func)
         return node
+
+
+def _has_effect(node: ast.stmt) -> bool:
+    """Statements that are run for what they change: calls alone, writes to attributes. In-place tensor methods do
+    not count."""
+    if isinstance(node, ast.Expr):
+        call = node.value
+        method = (
+            isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and isinstance(call.func.value, ast.Name)
+        )
+        return not (method and call.func.attr.endswith("_"))  # type: ignore[attr-defined]
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    return any(isinstance(n, ast.Attribute) for t in targets if t is not None for n in ast.walk(t))
+
+
+def _bracketed(targets: list[ast.expr]) -> bool:
+    return len(targets) == 1 and ast.unparse(targets[0]).startswith("(") and isinstance(targets[0], ast.Tuple)
 
 
 def _names(value: ast.expr) -> list[str]:

@@ -15,6 +15,7 @@ class Snapshots:
 
     def __init__(self) -> None:
         self.known: dict[int, tuple[int, torch.Tensor, torch.Tensor]] = {}
+        self.by_reference: list[tuple[int, torch.Tensor]] = []
 
     def take(self, value: Any) -> Any:
         """The value now: later in-place changes do not reach it (unless it is very large)."""
@@ -34,5 +35,11 @@ class Snapshots:
         now = value.detach()
         if value.numel() <= COPIED:
             now = now.clone()
+        else:
+            self.by_reference.append((version, value))
         self.known[id(value)] = (version, value, now)
         return now
+
+    def changed(self) -> bool:
+        """Whether a tensor that was too large to copy was changed in place after it was recorded."""
+        return any(value._version != version for version, value in self.by_reference if not value.is_inference())
