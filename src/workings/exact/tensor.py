@@ -129,13 +129,17 @@ class ExactTensor(torch.Tensor):
         return values_of(self.payload)
 
     def nested(self, f: Callable[[Value], Any]) -> Any:
-        """f of every value, in nested lists of this tensor's shape (0-dim: one result)."""
-        return _nest([f(v) for v in self.elements()], self.shape)
+        """f of every value, each distinct one once, in nested lists of this tensor's shape (0-dim: one result)."""
+        values = self.elements()
+        found = {v: f(v) for v in dict.fromkeys(values)}
+        return _nest([found[v] for v in values], self.shape)
 
     def float64(self) -> torch.Tensor:
         """The nearest doubles, as an ordinary tensor. Letters stand at their sample values."""
         with ARENA.working():
-            return torch.tensor([to_float(v) for v in self.elements()], dtype=torch.float64).reshape(self.shape)
+            values = self.elements()
+            found = {v: to_float(v) for v in dict.fromkeys(values)}
+            return torch.tensor([found[v] for v in values], dtype=torch.float64).reshape(self.shape)
 
     def decimals(self, digits: int = 6) -> Any:
         """Certified decimals with this many significant digits, as text in nested lists.

@@ -244,16 +244,13 @@ class Recorder:
         return step.live
 
     def _inputs(self, step: Step, function: Any, args: Any, kwargs: Any) -> None:
-        import inspect
-
-        try:
-            bound = inspect.signature(function).bind(*args, **kwargs)
-        except (TypeError, ValueError):
-            return
-        for name, value in bound.arguments.items():
-            if name != "self" and isinstance(value, (torch.Tensor, int, float)):
+        """The arguments by their names, as the first steps of the call."""
+        code = _underlying(function).__code__
+        names = code.co_varnames[isinstance(function, types.MethodType) : code.co_argcount]
+        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+            if isinstance(value, (torch.Tensor, int, float)):
                 step.operands[name] = self.snapshot(value)
-                step.children.append(Step("input", name, result=self.snapshot(value), live=value))
+                step.children.append(Step("input", name, result=step.operands[name], live=value))
 
     def _reporting(self, function: Any, step: Step) -> tuple[Any, tuple[Statement, ...]] | None:
         if len(self.stack) > MOST_DEPTH:
