@@ -19,8 +19,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.parse import parse, parse_matrix
 from workings.exact.numbers.recover import as_is
 from workings.exact.numbers.tokens import spelled
-from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter, operands
-from workings.exact.numbers.value import rational as rational_value
+from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
 from workings.exact.tensor import ExactTensor, Ledger
 
 
@@ -56,10 +55,10 @@ def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype
         shape, flat = _flatten(rows, data)
     else:
         shape, flat = _flatten(data, data)
-    return payload_of([_value(x, recover) for x in flat], shape), torch.float64
+    return payload_of([value_from(x, recover) for x in flat], shape), torch.float64
 
 
-def _value(x: Any, recover: bool | None) -> Value:
+def value_from(x: Any, recover: bool | None) -> Value:
     if isinstance(x, str):
         return parse(x)
     if isinstance(x, float) and recover is False:
@@ -114,11 +113,11 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
 def _names(text: str) -> list[str]:
     names = [name for name in re.split(r"[\s,]+(?![^{]*\})", text) if name]
     for name in names:
-        _letter_name(name, text)
+        letter_name(name, text)
     return names
 
 
-def _letter_name(name: str, text: str) -> str:
+def letter_name(name: str, text: str) -> str:
     """The canonical name of a letter: `W_1,2` for `W_{1,2}` and for `W_1,2`."""
     try:
         v = parse(spelled(name) if "{" not in name else name)
@@ -131,7 +130,7 @@ def _letter_name(name: str, text: str) -> str:
 
 def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     number = None if sample is None else _sample(name, sample)
-    base = _letter_name(name, name)
+    base = letter_name(name, name)
     if not shape:
         return ExactTensor(payload_of([letter(base, number)], ()))
     entries = [letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
@@ -152,61 +151,10 @@ def _indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 def _sample(name: str, sample: Any) -> Any:
-    v = _value(sample, None)
+    v = value_from(sample, None)
     if v.rational is None:
         raise ParseError(f"The sample value of {name} must be a rational number, such as 0.3 or '1/3'.", str(sample), 0)
     return v.rational
-
-
-def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
-    """The same formulas with other values for letters, rebuilt in normal form."""
-    with ARENA.working(), recording() as made:
-        table = {letter(_letter_name(name, name)): _value(v, None) for name, v in given.items()}
-        done: dict[Value, Value] = dict(table)
-        payload = payload_of([_replace(v, done) for v in x.elements()], x.shape)
-        return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
-
-
-def _replace(v: Value, done: dict[Value, Value]) -> Value:
-    todo = [v]
-    while todo:
-        x = todo[-1]
-        if x in done or not x.free:
-            done.setdefault(x, x)
-            todo.pop()
-            continue
-        missing = [y for y in operands(x) if y not in done]
-        if missing:
-            todo.extend(missing)
-            continue
-        done[x] = _rebuilt(x, done)
-        todo.pop()
-    return done[v]
-
-
-def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
-    from workings.exact.ops.contract import dot, sum_of
-    from workings.exact.scalar import scalar
-
-    if v.kind == "letter":
-        return v
-    if v.kind == "add":
-        return sum_of([scalar("mul", rational_value(c), done[t]) for c, t in v.args])
-    if v.kind == "mul":
-        out = ONE
-        for base, r in v.args:
-            out = scalar("mul", out, scalar("pow", done[base], rational_value(r)))
-        return out
-    if v.kind == "dot":
-        return dot(tuple(done[x] for x in v.args[0]), tuple(done[y] for y in v.args[1]))
-    return _function(v.kind, [done[a] for a in v.args])
-
-
-def _function(kind: str, args: list[Value]) -> Value:
-    from workings.exact.numbers.functions import build
-    from workings.exact.scalar import RULES, scalar
-
-    return scalar(kind, *args) if kind in RULES else build(kind, *args)
 
 
 def zeros(*shape: Any, **options: Any) -> ExactTensor:
@@ -224,7 +172,7 @@ def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
     if isinstance(shape, int):
         raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
     with ARENA.working():
-        return _filled(_value(value, None), (tuple(shape),), **options)
+        return _filled(value_from(value, None), (tuple(shape),), **options)
 
 
 def eye(n: int, m: int | None = None, **options: Any) -> ExactTensor:
@@ -240,7 +188,7 @@ def arange(*bounds: Any, **options: Any) -> ExactTensor:
     [0  1/10  1/5]
     """
     with ARENA.working():
-        given = [_value(b, None) for b in ((0, *bounds) if len(bounds) == 1 else bounds)]
+        given = [value_from(b, None) for b in ((0, *bounds) if len(bounds) == 1 else bounds)]
         start, end, step = [*given, ONE][:3]
         count = max(_ceil((end - start) / step), 0)
         return _steps(start, step, count, options)
@@ -254,7 +202,7 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> ExactTensor:
     [0  1/3  2/3  1]
     """
     with ARENA.working():
-        first, last = _value(start, None), _value(end, None)
+        first, last = value_from(start, None), value_from(end, None)
         return _steps(first, algebra.scale(last - first, fmpq(1, max(steps - 1, 1))), steps, options)
 
 

@@ -165,7 +165,7 @@ class ExactTensor(torch.Tensor):
 
     def substitute(self, **letters: Any) -> ExactTensor:
         """The tensor with numbers (or other expressions) put in for letters."""
-        from workings.exact.make import substitute
+        from workings.exact.substitute import substitute
 
         return substitute(self, letters)
 

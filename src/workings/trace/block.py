@@ -16,8 +16,9 @@ import types
 from typing import Any
 
 from workings.trace.build import formula_of
-from workings.trace.capture import address, first_bad, reporting_modules
+from workings.trace.capture import address, first_bad
 from workings.trace.formula import leaves
+from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
 from workings.trace.recorder import MISSING, Recorder
 from workings.trace.step import Step, Where

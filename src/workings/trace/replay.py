@@ -1,0 +1,131 @@
+"""The plain run beside the captured one: from the same state, and how the two compare.
+
+Code that changes something outside what is put back here is not run a second time: its effect would happen twice.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_flatten, tree_map
+
+from workings.trace.mismatch import explain
+from workings.trace.record import Trace
+from workings.trace.recorder import Recorder
+from workings.trace.watch import Calls
+
+
+class State:
+    """What a plain run needs to start from where the captured run started."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
+        self.function = function
+        self.args, self.kwargs = tree_map(_own_copy, (args, kwargs))
+        self.random = torch.get_rng_state()
+        self.others = random.getstate(), np.random.get_state()
+        owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+        self.module = owner if isinstance(owner, torch.nn.Module) else None
+        self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
+        self.versions = {n: p._version for n, p in self.module.named_parameters()} if self.module is not None else {}
+
+    def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
+        effect = self._effect(recorder)
+        if effect:
+            return f"not compared with a plain run, which would repeat an effect: {effect}", None
+        if self.module is not None and any(p._version != self.versions[n] for n, p in self.module.named_parameters()):
+            return "not compared with a plain run: the code changes its parameters", None
+        after = (
+            torch.get_rng_state(),
+            {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {},
+        )
+        self._restore(self.random, self.buffers)
+        now = random.getstate(), np.random.get_state()
+        random.setstate(self.others[0])
+        np.random.set_state(self.others[1])
+        calls = Calls()
+        try:
+            with calls if trace.error is not None else contextlib.nullcontext():
+                plain = self.function(*self.args, **self.kwargs)
+        except Exception as error:
+            _explain_failure(trace, recorder, calls)
+            same = type(error) is type(trace.error) and str(error) == str(trace.error)
+            return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
+        finally:
+            self._restore(*after)
+            random.setstate(now[0])
+            np.random.set_state(now[1])
+        if trace.error is not None:
+            return "the plain run does not fail", None
+        return _agreement(trace.result, plain)
+
+    def _effect(self, recorder: Recorder) -> str:
+        """What a second run would do again, outside what is put back here."""
+        if recorder.effects:
+            return recorder.effects[0]
+        if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
+            return "an argument is an iterator, which is used up"
+        mine = {id(b) for b in self.module.buffers()} if self.module is not None else set()
+        for buffer, version in recorder.buffers.values():
+            if buffer._version != version and id(buffer) not in mine:
+                return "a module it calls changes its buffers"
+        return ""
+
+    def _restore(self, state: torch.Tensor, buffers: dict[str, torch.Tensor]) -> None:
+        torch.set_rng_state(state)
+        with torch.no_grad():
+            for name, buffer in self.module.named_buffers() if self.module is not None else ():
+                buffer.copy_(buffers[name])
+
+
+def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
+    """What the failing operation needed, what came and the fix to try, where shapes are at fault."""
+    if trace.error is None:
+        return
+    found = None
+    if recorder.failed is not None:
+        module, args, kwargs = recorder.failed
+        before = (
+            calls.before_flattening(args[0].shape[-1])
+            if args and isinstance(args[0], torch.Tensor) and args[0].dim()
+            else None
+        )
+        found = explain(trace.error, module, args, kwargs, before)
+    if found is None and calls.failed is not None:
+        found = explain(trace.error, *calls.failed)
+    if found is not None:
+        step = next((s for s in trace.steps() if s.kind == "error"), trace.root)
+        step.note = f"{found}\n{step.note}" if step.note else str(found)
+
+
+def _own_copy(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
+        return value
+    copy = value.detach().clone()
+    return copy.requires_grad_(value.requires_grad)
+
+
+def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
+    ours = [t for t in tree_flatten(found)[0] if isinstance(t, torch.Tensor)]
+    theirs = [t for t in tree_flatten(plain)[0] if isinstance(t, torch.Tensor)]
+    if [t.shape for t in ours] != [t.shape for t in theirs]:
+        return "differs from the plain run: other shapes", None
+    largest = max([_distance(a, b) for a, b in zip(ours, theirs, strict=True)], default=0.0)
+    if largest == 0:
+        return "agrees with the plain run (largest difference 0)", 0.0
+    return f"differs from the plain run by {largest:.3g}", largest
+
+
+def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    if not a.numel():
+        return 0.0
+    if hasattr(a, "elements") and hasattr(b, "elements"):
+        if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
+            return 0.0
+        a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
+    gap = (a.detach().double() - b.detach().double()).abs()
+    same = (a == b) | (a.isnan() & b.isnan())
+    return float(torch.where(same, torch.zeros_like(gap), gap).max())
