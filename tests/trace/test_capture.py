@@ -319,6 +319,14 @@ def test_the_first_nan_is_named():
 
     assert capture(f, torch.tensor([0.5, 2.0])).first_bad.name == "z"
 
+    def masked(x):
+        S = x.masked_fill(x < 1, -math.inf)
+        A = S.softmax(0)
+        x.log_()
+        return A
+
+    assert capture(masked, torch.tensor([0.0, 2.0])).first_bad.source == "x.log_()"
+
 
 def test_long_loops_and_deep_recursion_stay_bounded():
     def long(x):

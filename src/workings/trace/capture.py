@@ -112,13 +112,13 @@ def _joined(*parts: str) -> str:
 
 
 def first_bad(trace: Trace) -> Step | None:
-    """The first step whose result has a NaN or an infinity that its operands had not."""
-    for step in trace.steps():
-        if step.kind in ("assign", "return", "module") and _bad(step.result) and not any(map(_bad, step.operands.values())):
-            return step
-    return None
+    """The first step whose result has a NaN or an infinity that its operands had not; a written `inf` (a mask) is meant."""
+    kinds = ("assign", "return", "expression", "module")
+    suspects = (s for s in trace.steps() if s.kind in kinds and _bad(s.result, "inf" in s.source))
+    return next((s for s in suspects if not any(_bad(value) for value in s.operands.values())), None)
 
 
-def _bad(value: Any) -> bool:
+def _bad(value: Any, infinite_is_meant: bool = False) -> bool:
     tensors = [t for t in tree_flatten(value)[0] if isinstance(t, torch.Tensor) and t.is_floating_point()]
-    return any(not bool(t.sum().isfinite()) and not bool(t.isfinite().all()) for t in tensors)
+    suspects = [t for t in tensors if not bool(t.sum().isfinite())]
+    return any(bool(t.isnan().any()) if infinite_is_meant else not bool(t.isfinite().all()) for t in suspects)
