@@ -27,9 +27,9 @@ from workings.exact.numbers.value import (
     SPECIAL,
     Rational,
     Value,
+    bottom_up,
     constant,
     letter,
-    operands,
     rational,
     special,
 )
@@ -41,10 +41,8 @@ _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 
 def to_json(x: ExactTensor) -> str:
     """The tensor as JSON text."""
-    position: dict[Value, int] = {}
-    nodes: list[Any] = []
-    for v in x.elements():
-        _write(v, position, nodes)
+    order = bottom_up(*x.elements())
+    position = {v: i for i, v in enumerate(order)}
     samples = {v.args[0]: str(v.sample) for v in position if v.kind == "letter" and v.sample is not None}
     return json.dumps(
         {
@@ -54,27 +52,11 @@ def to_json(x: ExactTensor) -> str:
             "shape": list(x.shape),
             "assumptions": [list(note) for note in x.assumptions],
             "letters": samples,
-            "nodes": nodes,
+            "nodes": [_row(v, position) for v in order],
             "values": [position[v] for v in x.elements()],
         },
         ensure_ascii=False,
     )
-
-
-def _write(v: Value, position: dict[Value, int], nodes: list[Any]) -> None:
-    todo = [v]
-    while todo:
-        x = todo[-1]
-        if x in position:
-            todo.pop()
-            continue
-        missing = [y for y in operands(x) if y not in position]
-        if missing:
-            todo.extend(missing)
-            continue
-        position[x] = len(nodes)
-        nodes.append(_row(x, position))
-        todo.pop()
 
 
 def _row(v: Value, position: dict[Value, int]) -> list[Any]:

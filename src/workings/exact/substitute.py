@@ -8,7 +8,7 @@ from workings.exact.arena import ARENA, payload_of
 from workings.exact.assume import recording
 from workings.exact.make import letter_name, value_from
 from workings.exact.numbers.functions import build
-from workings.exact.numbers.value import ONE, Value, letter, operands, rational
+from workings.exact.numbers.value import ONE, Value, bottom_up, letter, rational
 from workings.exact.ops.contract import dot, sum_of
 from workings.exact.scalar import RULES, scalar
 from workings.exact.tensor import ExactTensor, Ledger
@@ -19,25 +19,11 @@ def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
     with ARENA.working(), recording() as made:
         table = {letter(letter_name(name, name)): value_from(v, None) for name, v in given.items()}
         done: dict[Value, Value] = dict(table)
-        payload = payload_of([_replace(v, done) for v in x.elements()], x.shape)
+        for v in bottom_up(*x.elements()):
+            if v not in done:
+                done[v] = _rebuilt(v, done) if v.free else v
+        payload = payload_of([done[v] for v in x.elements()], x.shape)
         return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
-
-
-def _replace(v: Value, done: dict[Value, Value]) -> Value:
-    todo = [v]
-    while todo:
-        x = todo[-1]
-        if x in done or not x.free:
-            done.setdefault(x, x)
-            todo.pop()
-            continue
-        missing = [y for y in operands(x) if y not in done]
-        if missing:
-            todo.extend(missing)
-            continue
-        done[x] = _rebuilt(x, done)
-        todo.pop()
-    return done[v]
 
 
 def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:

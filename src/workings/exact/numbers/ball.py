@@ -24,8 +24,19 @@ from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.proof import positive_form, proved_zero, structural_sign
 from workings.exact.numbers.rebuild import replaced
 from workings.exact.numbers.tokens import MOST_NAMED, listed, spelled
-from workings.exact.numbers.value import INF, LOCK, NEG_INF, ZERO, Rational, Value, letter, letters, operands, rational
-from workings.exact.typeset.value_layout import bottom_up
+from workings.exact.numbers.value import (
+    INF,
+    LOCK,
+    NEG_INF,
+    ZERO,
+    Rational,
+    Value,
+    bottom_up,
+    letter,
+    letters,
+    operands,
+    rational,
+)
 
 FIRST_BITS = 128
 LAST_BITS = 4096

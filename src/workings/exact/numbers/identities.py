@@ -15,8 +15,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.functions import build
 from workings.exact.numbers.rational_form import NoForm, RationalForm
 from workings.exact.numbers.rebuild import REBUILD, Made, Row, rebuilt
-from workings.exact.numbers.value import ONE, Rational, Value, rational, whole
-from workings.exact.typeset.value_layout import bottom_up
+from workings.exact.numbers.value import ONE, Rational, Value, bottom_up, rational, whole
 
 HALF = fmpq(1, 2)
 

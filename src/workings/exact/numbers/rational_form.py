@@ -18,8 +18,7 @@ from typing import Any, NamedTuple
 from flint import Ordering, fmpq, fmpq_mpoly_ctx
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.value import ONE, ZERO, Rational, Value, rational, whole
-from workings.exact.typeset.value_layout import bottom_up
+from workings.exact.numbers.value import ONE, ZERO, Rational, Value, bottom_up, rational, whole
 
 
 class Bounds(NamedTuple):

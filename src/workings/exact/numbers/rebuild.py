@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from workings.exact.numbers import algebra, functions
-from workings.exact.numbers.value import ONE, SPECIAL, Value
-from workings.exact.typeset.value_layout import bottom_up
+from workings.exact.numbers.value import ONE, SPECIAL, Value, bottom_up
 
 Made = dict[Value, Value]
 Row = Callable[[Value, Made], Value]

@@ -10,7 +10,7 @@ from flint import fmpq
 from workings.errors import BudgetError, DomainError
 from workings.exact.numbers import algebra, functions
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Rational, Value, constant, letter, operands, rational
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Rational, Value, bottom_up, constant, letter, rational
 
 
 def to_sympy(v: Value) -> Any:
@@ -26,18 +26,8 @@ def to_sympy(v: Value) -> Any:
 
 def _whole(v: Value) -> Any:
     done: dict[Value, Any] = {}
-    todo = [v]
-    while todo:
-        x = todo[-1]
-        if x in done:
-            todo.pop()
-            continue
-        missing = [y for y in operands(x) if y not in done]
-        if missing:
-            todo.extend(missing)
-            continue
+    for x in bottom_up(v):
         done[x] = _one(x, done)
-        todo.pop()
     return done[v]
 
 

@@ -183,6 +183,18 @@ def operands(v: Value) -> list[Value]:
     return list(v.args)
 
 
+def bottom_up(*vs: Value) -> list[Value]:
+    """Every value that these are made of, each once, operands first: a node is numbered after its operands."""
+    seen = set(vs)
+    todo = [*seen]
+    while todo:
+        for x in operands(todo.pop()):
+            if x not in seen:
+                seen.add(x)
+                todo.append(x)
+    return sorted(seen, key=lambda x: x.serial)
+
+
 def letters(v: Value) -> set[str]:
     """The names of the letters that occur in `v`."""
     names: set[str] = set()

@@ -13,8 +13,7 @@ from flint import arb, fmpq
 from workings.errors import BudgetError, DomainError, UndecidedError
 from workings.exact.numbers.ball import decimals, enclosure
 from workings.exact.numbers.tokens import MOST_NAMED, listed
-from workings.exact.numbers.value import CAP, Rational, Value, letter, letters
-from workings.exact.typeset.value_layout import bottom_up
+from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter, letters
 
 DIGITS_A_NODE = 5
 """A formula allowed `most` nodes is allowed this many times as many digits in its numbers."""

@@ -12,10 +12,10 @@ from workings.exact.numbers import algebra, functions
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.rational_form import MOST_TO_FACTOR, NoForm, RationalForm
 from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuilt
-from workings.exact.numbers.value import LOCK, ONE, ZERO, Value
+from workings.exact.numbers.value import LOCK, ONE, ZERO, Value, bottom_up
 from workings.exact.typeset.layout import fold
 from workings.exact.typeset.text import write
-from workings.exact.typeset.value_layout import bottom_up, lay_out
+from workings.exact.typeset.value_layout import lay_out
 
 MOST = 200
 NEGATIVE_EXPONENT = 3

@@ -14,23 +14,11 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from workings.exact.numbers.value import ONE, Rational, Value, operands
+from workings.exact.numbers.value import ONE, Rational, Value, bottom_up
 from workings.exact.typeset.layout import Layout, fraction, number, product, root
 from workings.exact.typeset.surd import surd
 
 HALF = fmpq(1, 2)
-
-
-def bottom_up(v: Value) -> list[Value]:
-    """Every value that `v` is made of, operands first: a node is numbered after its operands."""
-    seen = {v}
-    todo = [v]
-    while todo:
-        for x in operands(todo.pop()):
-            if x not in seen:
-                seen.add(x)
-                todo.append(x)
-    return sorted(seen, key=lambda x: x.serial)
 
 
 class Term(NamedTuple):
