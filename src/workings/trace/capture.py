@@ -12,7 +12,7 @@ from torch.utils._pytree import tree_flatten
 
 from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
-from workings.trace.recorder import STATEMENTS, Recorder
+from workings.trace.recorder import STATEMENTS, Recorder, written_out
 from workings.trace.replay import State
 from workings.trace.snapshot import COPIED
 from workings.trace.step import Step
@@ -64,6 +64,7 @@ def _unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
 def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(function, torch.nn.Module):
         return function(*args, **kwargs)
+    function = written_out(function)
     return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
 
 

@@ -10,6 +10,7 @@ import functools
 import sysconfig
 import types
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -30,9 +31,18 @@ def is_library(code: types.CodeType) -> bool:
     return _in_library(code.co_filename)
 
 
+_TO_BE_READ = tuple(str(Path(__file__).parents[1] / floor) for floor in ("nn", "models"))
+"""Our own layers and models are written to be read, so they open like the author's functions wherever they are installed."""
+
+
 @functools.cache
 def _in_library(file: str) -> bool:
-    return file.startswith((*_LIBRARY, "<frozen"))
+    return file.startswith((*_LIBRARY, "<frozen")) and not file.startswith(_TO_BE_READ)
+
+
+def written_out(function: Any) -> Any:
+    """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
+    return getattr(function, "__definition__", function)
 
 
 STATEMENTS = frozenset(("assign", "return", "expression", "branch"))
@@ -100,6 +110,8 @@ class Recorder:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
         if self.muted:
             return function
+        if (definition := written_out(function)) is not function and self.depth >= 2 and not self.terse:
+            return self.traced(definition)
         if self.expand is not None and callable(function):
             expanded = self.expand(self, function)
             if expanded is not None:

@@ -1,0 +1,1 @@
+"""The layers of the course, one family of equations per file."""

@@ -1,0 +1,48 @@
+"""A textbook function with a fast kernel behind it.
+
+The function states the equations, one a line; that is what a reader, the tracer and exact tensors get. When nobody is
+looking, a call runs the kernel instead. A test holds the two equal, and so does every capture: it compares what it showed
+with the plain run, which used the kernel.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
+
+from torch import Tensor
+
+from workings.exact.tensor import ExactTensor
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+    """Let `kernel` compute the decorated function for ordinary tensors.
+
+    >>> def product(x, y):
+    ...     return x.addcmul(x, y, value=0).mul(y)
+    >>> @fused(product)
+    ... def times(x, y):
+    ...     return x * y
+    >>> import torch
+    >>> times(torch.tensor(3.0), torch.tensor(4.0))
+    tensor(12.)
+    """
+
+    def with_kernel(definition: Callable[P, R]) -> Callable[P, R]:
+        @functools.wraps(definition)
+        def call(*args: P.args, **kwargs: P.kwargs) -> R:
+            return (definition if any(map(exact, args)) else kernel)(*args, **kwargs)
+
+        call.__definition__ = definition  # type: ignore[attr-defined]
+        return call
+
+    return with_kernel
+
+
+def exact(value: Any) -> bool:
+    """Whether a value is an exact tensor: those follow the written-out equations."""
+    return isinstance(value, Tensor) and isinstance(value, ExactTensor)
