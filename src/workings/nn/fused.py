@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
-
-from torch import Tensor
+from typing import ParamSpec, TypeVar
 
 from workings.exact.tensor import ExactTensor
 
@@ -35,14 +33,11 @@ def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def with_kernel(definition: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(definition)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            return (definition if any(map(exact, args)) else kernel)(*args, **kwargs)
+            if ExactTensor in map(type, args) or (kwargs and ExactTensor in map(type, kwargs.values())):
+                return definition(*args, **kwargs)  # exact tensors follow the written-out equations
+            return kernel(*args, **kwargs)
 
         call.__definition__ = definition  # type: ignore[attr-defined]
         return call
 
     return with_kernel
-
-
-def exact(value: Any) -> bool:
-    """Whether a value is an exact tensor: those follow the written-out equations."""
-    return isinstance(value, Tensor) and isinstance(value, ExactTensor)

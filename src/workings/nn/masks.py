@@ -1,0 +1,69 @@
+r"""Masks: true where a query may look at a key.
+
+    causal     j ≤ i                 no query sees the future
+    window     |j − i| ≤ ⌊k/2⌋       a band; an even k covers k + 1 keys
+    padding    j < length            the tokens that are there
+
+`&` combines them; they broadcast. Rows are queries, columns are keys (the column convention has the transpose).
+Axes: b batch, n queries, m keys.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from workings.errors import DomainError, ShapeError
+
+
+def causal_mask(n: int, m: int | None = None, device: Any = None) -> Bool[Tensor, "n m"]:
+    r"""Query i sees the keys up to its own position; the n queries are the last n of m positions.
+
+    $$M_{ij} = [\, j \le i + m - n \,]$$
+
+    With m > n, the first m − n keys are older than every query: a cache holds them.
+
+    >>> causal_mask(2, 4).int()
+    tensor([[1, 1, 1, 0],
+            [1, 1, 1, 1]], dtype=torch.int32)
+    """
+    m = n if m is None else m
+    return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
+
+
+def window_mask(n: int, width: int, causal: bool = False, device: Any = None) -> Bool[Tensor, "n n"]:
+    r"""Each query sees the keys at most ⌊k/2⌋ places away, k = `width`; with `causal` none of them ahead.
+
+    $$M_{ij} = [\, |j - i| \le \lfloor k/2 \rfloor \,]$$
+
+    An odd k covers k keys; an even k covers k + 1, for the window is centred.
+
+    >>> window_mask(4, 3).int()
+    tensor([[1, 1, 0, 0],
+            [1, 1, 1, 0],
+            [0, 1, 1, 1],
+            [0, 0, 1, 1]], dtype=torch.int32)
+    """
+    if width < 1:
+        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
+    reach = width // 2
+    ones = torch.ones(n, n, dtype=torch.bool, device=device)
+    return ones.tril(0 if causal else reach).triu(-reach)
+
+
+def padding_mask(lengths: Int[Tensor, "*b"], n: int) -> Bool[Tensor, "*b 1 n"]:
+    r"""Every query sees the first `lengths` tokens of its sequence, and not the padding after them.
+
+    $$M_{bij} = [\, j < \text{length}_b \,]$$
+
+    >>> padding_mask(torch.tensor([1, 3]), 3).int()
+    tensor([[[1, 0, 0]],
+    <BLANKLINE>
+            [[1, 1, 1]]], dtype=torch.int32)
+    """
+    if lengths.numel() and int(lengths.max()) > n:
+        raise ShapeError(f"The sequences are n = {n} tokens wide, but a length of {int(lengths.max())} was given.")
+    return (torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)).unsqueeze(-2)
