@@ -1,9 +1,10 @@
 """What showing costs: `make bench-show`.
 
-One run, one thread, every side interleaved, medians: a GPT of 4 layers, width 128, 64 tokens; the plain forward,
-full capture (every statement of the
-author's modules with operands and results), capture of one name, and, where installed, the peers on the same model: torch's
-DebugMode and TorchLens. Then the 2×2 attention from the command line, `workings --help`, and 500 steps as HTML.
+One thread, processor time: a GPT of 4 layers, width 128, 64 tokens. Each measurement stands between two plain forwards, and
+its ratio is taken to these, so that a machine that slows down slows both; the table has the medians. The sides: full capture
+(every statement of the author's modules with operands and results), capture of one name, the plain forward after a capture,
+and, where installed, the peers on the same model: torch's DebugMode and TorchLens. Then the 2×2 attention from the command
+line, `workings --help`, and 500 steps as HTML.
 """
 
 from __future__ import annotations
@@ -11,17 +12,17 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import torch
 from torch import nn
 
-ROUNDS = 15
+ROUNDS = 40
 WIDTH, HEADS, LAYERS, TOKENS, VOCABULARY = 128, 4, 4, 64, 256
 
 
@@ -74,10 +75,9 @@ def sides(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     from workings.trace.capture import capture
 
     found: dict[str, Callable[[], Any]] = {
-        "plain forward": lambda: model(tokens),
         "full capture": lambda: capture(model, tokens, replay=False),
         "capture of A": lambda: capture(model, tokens, replay=False, names={"A"}),
-        "plain forward again (capture off)": lambda: model(tokens),
+        "plain forward (capture off)": lambda: model(tokens),
     }
     with contextlib.suppress(ImportError):
         from torch.utils._debug_mode import DebugMode
@@ -94,21 +94,28 @@ def sides(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def interleaved(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
-    """Median seconds of each, one of each a round."""
-    times: dict[str, list[float]] = {name: [] for name in calls}
-    for name in [*calls]:
+def ratios(calls: dict[str, Callable[[], Any]], plain: Callable[[], Any]) -> dict[str, tuple[float, float]]:
+    """The median seconds of each, and the median of its ratio to the plain forwards before and after it."""
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name, call in calls.items():
         try:
-            calls[name]()
+            call()
         except Exception as error:
             print(f"{name}: does not run here ({type(error).__name__}: {str(error)[:80]})")
-            del calls[name], times[name]
+        else:
+            found[name] = []
     for _ in range(ROUNDS):
-        for name, call in calls.items():
-            begun = time.perf_counter()
-            call()
-            times[name].append(time.perf_counter() - begun)
-    return {name: statistics.median(seconds) for name, seconds in times.items()}
+        for name, measured in found.items():
+            plain()  # what the last one left in the caches is not counted
+            before, seconds, _, after = (seconds_of(call) for call in (plain, calls[name], plain, plain))
+            measured.append((seconds, 2 * seconds / (before + after)))
+    return {name: (median(s for s, _ in m), median(r for _, r in m)) for name, m in found.items()}
+
+
+def seconds_of(call: Callable[[], Any]) -> float:
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
 
 
 def command_seconds(*arguments: str) -> float:
@@ -117,7 +124,7 @@ def command_seconds(*arguments: str) -> float:
         begun = time.perf_counter()
         subprocess.run([sys.executable, "-m", "workings", *arguments], check=True, capture_output=True)
         runs.append(time.perf_counter() - begun)
-    return statistics.median(runs)
+    return median(runs)
 
 
 def html_seconds() -> float:
@@ -141,10 +148,9 @@ def main() -> None:
     torch.manual_seed(0)
     model, tokens = GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
     with torch.no_grad():
-        table = interleaved(sides(model, tokens))
-    base = table["plain forward"]
-    for name, seconds in table.items():
-        print(f"{name:36s}{1e3 * seconds:9.2f} ms {seconds / base:8.2f}×")
+        table = ratios(sides(model, tokens), lambda: model(tokens))
+    for name, (seconds, ratio) in table.items():
+        print(f"{name:36s}{1e3 * seconds:9.2f} ms {ratio:8.2f}×")
     attention = ("show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1")
     print(f"workings show attention, 2×2: {command_seconds(*attention):.2f} s with start-up")
     print(f"workings --help: {command_seconds('--help'):.2f} s")

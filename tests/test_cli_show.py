@@ -34,11 +34,20 @@ def test_your_own_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["atention"], "did you mean attention?"),
+        (["atention"], "did you mean attention"),
         (["attention", "Q=1 0; 0 $"], "found '$'"),
         (["attention", "Q=missing.npy"], "There is no file missing.npy."),
         (["nowhere.py:f"], "nowhere.py"),
         (["attention", "Q=[1, 2", "K=1", "V=1"], "This JSON cannot be read"),
+        (
+            ["attention", "Q=1 0; 0 1"],
+            "missing a required argument: 'K'. Give values as NAME=VALUE, or sizes as --input 2x3.",
+        ),
+        (["softmax", "1 2", "y=1"], "got an unexpected keyword argument 'y'"),
+        (
+            ["attention", "Q=1 0; 0 1", "K=1", "V=2 0; 0 1"],
+            'K=1 was read as one number, which has no axes. For a vector write K="[1]", for a matrix K="[[1]]".',
+        ),
     ],
 )
 def test_mistakes_are_messages(arguments, message):
@@ -46,6 +55,12 @@ def test_mistakes_are_messages(arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_list():
+    done = workings("show", "--list")
+    assert done.returncode == 0, done.stderr
+    assert any(line.startswith("attention ") for line in done.stdout.split("\n"))
 
 
 def test_help_has_examples():
@@ -87,5 +102,5 @@ def test_a_class_and_a_block_at_module_level(tmp_path):
 
 
 def test_softmax_by_name():
-    done = workings("show", "softmax", "x=0 0", "dim=-1")
+    done = workings("show", "softmax", "0 0", "dim=-1")
     assert "[1/2  1/2]" in done.stdout, done.stderr

@@ -4,10 +4,9 @@ import math
 
 import torch
 
-from workings import exact
 from workings.trace.formula import Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.record import Trace
-from workings.trace.step import Step, Where
+from workings.trace.step import Step
 
 Q, K, V, S, A, Z = map(Leaf, "QKVSAZ")
 
@@ -28,23 +27,6 @@ def called(*steps, agreement="agrees with the plain run (largest difference 0)",
     return Trace(Step("root", children=[Step("call", "f", children=list(steps))]), agreement=agreement, **more)
 
 
-SCORES = apply("div", apply("matmul", Q, apply("transpose", K)), apply("sqrt", Number(2)))
-
-
-def attention():
-    """Q = I, K = [[1, 1], [1, 0]], V = [[2, 0], [0, 1]]: the first screen of the README."""
-    q, k, v = exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1")
-    s = q @ k.mT / math.sqrt(2)
-    a = s.softmax(-1)
-    return called(
-        *given(Q=q, K=k, V=v),
-        assign("S", "Q @ K.mT / math.sqrt(2)", SCORES, {"Q": q, "K": k}, s, where=Where("attention.py", 5)),
-        assign("A", "S.softmax(-1)", apply("softmax", S, dim=-1), {"S": s}, a, where=Where("attention.py", 6)),
-        assign("Z", "A @ V", apply("matmul", A, V), {"A": a, "V": v}, a @ v, where=Where("attention.py", 7)),
-        Step("return", source="return Z", formula=Z, operands={"Z": a @ v}, result=a @ v),
-    )
-
-
 def gradient():
     """∂L/∂A = ∂L/∂Z Vᵀ under the line that caused it."""
     a, v, g = torch.tensor([[0.5, 0.5]]), torch.tensor([[2.0, 0], [0, 1]]), torch.ones(1, 2)
@@ -52,21 +34,6 @@ def gradient():
     back = Step("gradient", "∂L/∂A", formula=rule, operands={"∂L/∂Z": g, "V": v}, result=g @ v.mT)
     bare = Step("gradient", "∂L/∂V", result=a.mT @ g, note="the rule of this operation is not written out")
     return called(assign("Z", "A @ V", apply("matmul", A, V), {"A": a, "V": v}, a @ v, children=[back, bare]))
-
-
-def rnn():
-    """h = w·h + x[t] for two letters of input: L = (2w + 3)²."""
-    w, x, h = exact.symbols(w=0.3), exact("2 4"), exact("0")
-    update = apply("add", apply("mul", Leaf("w"), Leaf("h")), apply("index", Leaf("x"), text="t"))
-    turns = []
-    for t in range(2):
-        new = w * h + x[t]
-        seen = {"w": w, "h": h, "x": x, "x[t]": x[t]}
-        turns.append(Step("turn", str(t + 1), children=[assign("h", "w * h + x[t]", update, seen, new)]))
-        h = new
-    loop = Step("loop", "t", "for t in range(2):", children=turns)
-    loss = apply("pow", apply("sub", Leaf("h"), Number(1)), Number(2))
-    return called(*given(x=x, w=w), loop, assign("L", "(h - 1) ** 2", loss, {"h": h}, (h - 1) ** 2))
 
 
 def large():
@@ -112,16 +79,6 @@ def loop():
     return called(Step("loop", "t", "for t in range(100):", children=[*turns, more]))
 
 
-def error():
-    """The failing network: steps up to the failure, the shapes, the arithmetic and the fix."""
-    x = torch.zeros(1, 16, 3, 3)
-    note = "nn.Linear(120, 10) received 144 features = 16·3·3; use nn.Linear(144, 10)"
-    flat = assign("x", "x.flatten(1)", apply("reshape", Leaf("x"), text="flatten(1)"), {"x": x}, x.flatten(1))
-    fails = Step("error", "scores", "scores = self.fc(x)", Call("self.fc", (Leaf("x"),)), {"x": x.flatten(1)}, note=note)
-    fails.where = Where("net.py", 12)
-    return called(*given(x=x), flat, fails, agreement="fails as the plain run does")
-
-
 def hostile():
     """Names that are markup in some output: all of them are text."""
     names = ["<script>alert(1)</script>", "a$b$ %x #1 \\input{x} & ~^", "x`y`*z*_w_ [l](u)", "\x1b[31mred", "変数", "été"]
@@ -142,4 +99,4 @@ def containers():
     )
 
 
-EXAMPLES = {f.__name__: f for f in (attention, gradient, rnn, large, nested, loop, error, hostile, containers)}
+EXAMPLES = {f.__name__: f for f in (gradient, large, nested, loop, hostile, containers)}

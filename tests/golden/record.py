@@ -1,15 +1,20 @@
-"""What the printers print, in files: `python tests/golden/record.py` writes them anew, `git diff` shows what changed."""
+"""What the printers print, in files: `python tests/golden/record.py` writes them anew, `git diff` shows what changed.
+
+The worked systems of `systems.py` are captured from code and printed in four notations; the traces of `examples.py` are made
+by hand, one for each thing a printer must do.
+"""
 
 import importlib.util
+import re
 from pathlib import Path
 
+from workings.show.html import fragment
 from workings.show.latex import latex
 from workings.show.markdown import markdown
 from workings.show.options import Options
 from workings.show.text import text
 
 HERE = Path(__file__).parent
-PRINTERS = {"txt": text, "tex": latex, "md": markdown}
 DEPTHS = {"nested": (1, 2, 3)}
 
 
@@ -21,15 +26,26 @@ def load(name):
     return module
 
 
-EXAMPLES = load("examples").EXAMPLES
+def html(trace, options):
+    """The page without style and script, an element a line; pictures, which have tests of their own, are left out."""
+    body = re.sub(r"<svg.*?</svg>", "<svg>…</svg>", fragment(trace, options), flags=re.DOTALL)
+    return re.sub(r"(?<=>)(?=<(main|header|h1|ol|ul|li|div|p|details|table|/ol|/ul|/li|/details|/main)\b)", "\n", body)
+
+
+PRINTERS = {"txt": text, "tex": latex, "md": markdown, "html": html}
+SYSTEMS, BY_HAND = load("systems").SYSTEMS, load("examples").EXAMPLES
+EXAMPLES = SYSTEMS | BY_HAND
 
 
 def outputs(example):
     """The files of an example: their names and what stands in them."""
+    trace = EXAMPLES[example]()
     for kind, printer in PRINTERS.items():
-        for depth in DEPTHS.get(example, (1,)):
+        if kind == "html" and example not in SYSTEMS:
+            continue
+        for depth in DEPTHS.get(example, (None,)):
             name = f"{example}{depth if example in DEPTHS else ''}.{kind}"
-            yield name, printer(EXAMPLES[example](), Options(depth=depth)).rstrip("\n") + "\n"
+            yield name, printer(trace, Options(depth=depth)).rstrip("\n") + "\n"
 
 
 def main():

@@ -54,12 +54,6 @@ def test_the_chain_rule_needs_its_sum():
     assert not exact.equal(printed, exact(GRADIENT))
 
 
-def test_the_jacobian_of_softmax_is_autograds():
-    z = double(θ)
-    D = torch.func.jacrev(lambda z: z.softmax(-1))(z)
-    assert_close(losses.softmax_jacobian(z.softmax(-1)), D)
-
-
 @given(st.lists(st.floats(-30, 30), min_size=2, max_size=5), st.data())
 def test_the_gradient_sums_to_zero_and_points_away_from_the_truth(scores, data):
     true = data.draw(st.integers(0, len(scores) - 1))

@@ -14,11 +14,11 @@ from workings.show.escape import latex_text
 from workings.show.latex import displays, document, latex, starred
 from workings.show.options import Options
 
-spec = importlib.util.spec_from_file_location("golden_examples", Path(__file__).parents[1] / "golden" / "examples.py")
-examples = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(examples)
-EXAMPLES = examples.EXAMPLES
-OPEN = Options(depth=9)
+spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[1] / "golden" / "record.py")
+record = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(record)
+EXAMPLES = record.EXAMPLES
+OPEN = Options()
 
 RENDER = """
 const katex = require('katex');
@@ -68,13 +68,13 @@ def test_the_fragment_is_ascii_and_its_braces_match(example):
 
 
 def test_attention_by_hand():
-    fragment = latex(examples.attention(), Options(substitution="none"))
-    assert r"S &= \frac{Q \, K^{\top}}{\sqrt{2}} = \begin{bmatrix} \frac{1}{\sqrt{2}} & \frac{1}{\sqrt{2}} \\" in fragment
+    fragment = latex(EXAMPLES["attention"](), Options(substitution="none"))
+    assert r"S &= \frac{Q \, K^{\top}}{\sqrt{d}} = \begin{bmatrix} \frac{1}{\sqrt{2}} & \frac{1}{\sqrt{2}} \\" in fragment
     assert r"\approx \begin{bmatrix} 0.5 & 0.5 \\ 0.6698 & 0.3302 \end{bmatrix}" in fragment
 
 
 def test_names_are_escaped():
-    fragment = latex(examples.hostile())
+    fragment = latex(EXAMPLES["hostile"]())
     assert r"\input" not in fragment.replace(r"\textbackslash{}input", "")
     assert latex_text("50% $x_1 #2 {a} & ~^\\") == (
         r"50\% \$x\_1 \#2 \{a\} \& \textasciitilde{}\textasciicircum{}\textbackslash{}"

@@ -126,7 +126,7 @@ def test_shapes():
 
 
 def test_inline():
-    assert inline_of(torch.eye(2), PLAIN) == "[[1, 0], [0, 1]]"
+    assert inline_of(torch.eye(2), PLAIN) == "⎡1  0⎤\n⎣0  1⎦"
     assert inline_of(torch.eye(4), PLAIN) is None
     assert inline_of(torch.eye(4), Options(substitution="long")) is not None
     assert inline_of(2, Options(substitution="none")) is None

@@ -1,5 +1,6 @@
 """`workings.show` and `workings.trace`: what a person calls."""
 
+import functools
 import math
 
 import pytest
@@ -136,8 +137,263 @@ def test_a_notebook_gets_text_and_html():
     assert "<math" in bundle["text/html"]
 
 
+def reloaded(work):
+    return workings.show.Work.from_json(work.json())
+
+
 def test_json_round_trip():
     work = worked()
-    again = workings.show.Work.from_json(work.json())
+    again = reloaded(work)
+    assert again == work
     assert again["A"][1, 0].text() == work["A"][1, 0].text()
     assert again.text() == work.text()
+
+
+def test_works_are_equal_when_all_their_values_are():
+    x = torch.tensor([[1.0, 0.0], [0.0, math.nan]])
+    assert workings.show(attention, x, x, x) == workings.show(attention, x, x, x)
+    nudged = x.clone()
+    nudged[0, 0] = torch.nextafter(x[0, 0], torch.tensor(2.0))  # one bit
+    assert workings.show(attention, x, x, x) != workings.show(attention, x, x, nudged)
+    other = workings.show(attention, x, x, x)
+    other.step("A").note = "a remark"
+    assert workings.show(attention, x, x, x) != other
+    assert worked() != worked().json()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(worked())
+
+
+def test_an_error_and_an_object_survive_too():
+    def f(x, other):
+        y = x @ other
+        return y
+
+    fails = workings.show(f, torch.ones(2), torch.ones(3))
+    assert reloaded(fails) == fails
+    assert reloaded(fails) != workings.show(f, torch.ones(2), torch.ones(4))
+
+
+def test_a_large_tensor_is_saved_by_its_summary():
+    def f(x):
+        y = 2 * x
+        return y
+
+    x = torch.linspace(-1, 1, 1_000_000)
+    work = workings.show(f, x)
+    assert len(work.json()) < 5_000
+    again = reloaded(work)
+    assert again == work
+    assert again["y"].shape == (1_000_000,)
+    assert "y = 2·x = −2 … 2  ████████████  μ = " in again.text()
+    assert again.text() == work.text()
+    assert again.markdown() == work.markdown()
+    assert again.latex() == work.latex()
+    assert "only its summary was saved" in again.html()
+    changed = x.clone()
+    changed[[1, 2]] = x[[2, 1]]  # the same statistics, the same sample, other bytes
+    assert again != workings.show(f, changed)
+    whole = workings.show.Work.from_json(work.json(most=None))
+    assert whole == work
+    assert torch.equal(whole["y"], 2 * x)
+
+
+def test_a_large_exact_tensor_is_saved_by_its_summary():
+    work = workings.show(lambda x: x + 1, exact.ones(70, 70))
+    again = reloaded(work)
+    assert again == work
+    assert again.text() == work.text()
+
+
+def test_ten_million_entries_are_one_line():
+    work = workings.show(lambda x: x * 2, torch.zeros(10_000_000))
+    assert len(work.text()) < 500
+    assert len(work.json()) < 5_000
+    assert len(work.html()) < 100_000
+
+
+def test_what_was_recorded_is_printed():
+    def inner(x):
+        z = x + 1
+        return z
+
+    def outer(x):
+        y = inner(x)
+        return y
+
+    work = workings.show(outer, torch.ones(1))
+    assert "z = x + 1" in work.text()
+    assert "z = x + 1" not in work.text(depth=1)
+    assert "… 2 steps inside inner (depth 2 shows them)" in work.text(depth=1)
+    assert "z = x + 1" not in workings.show(outer, torch.ones(1), depth=1).text()
+
+
+def test_labels_name_the_axes_of_heatmaps():
+    work = workings.show(lambda A: A + 0, torch.eye(2))
+    page = work.html(labels=["the", "<script>cat"])
+    assert "<title>the, &lt;script&gt;cat: 0</title>" in page
+    assert "<script>cat" not in page
+    rows = work.html(labels={-2: ["q1", "q2"], -1: ["k1", "k2"]})
+    assert "<title>q2, k1: 0</title>" in rows
+    assert "<svg" not in work.html(labels=["one"])  # a matrix of another size has no labels
+    message = r"labels are \{-2: names of the rows, -1: names of the columns\}, or one list for both\."
+    for wrong in ({0: ["a"]}, "ab"):
+        with pytest.raises(WorkingsError, match=message):
+            work.html(labels=wrong)
+
+
+def test_an_argument_that_could_be_show_s_or_the_function_s():
+    def f(x, depth=1, names=(), replay=0):
+        return x * depth + len(names) + replay
+
+    with pytest.raises(WorkingsError) as refused:
+        workings.show(f, torch.ones(1), depth=3)
+    assert str(refused.value) == (
+        "depth=3 may be meant for f, which has a parameter of that name, or for the showing itself. "
+        "Give f its own first: functools.partial(f, depth=…)."
+    )
+    assert workings.show(functools.partial(f, depth=3), torch.ones(1)).result.item() == 3
+    assert workings.show(functools.partial(f, depth=3), torch.ones(1), depth=2).result.item() == 3
+    assert workings.show(f, torch.ones(1), names="ab", replay=1).result.item() == 4
+    assert workings.show(f, torch.ones(1)).result.item() == 1
+
+    @functools.wraps(f)
+    def decorated(*args, **kwargs):
+        return f(*args, **kwargs)
+
+    with pytest.raises(WorkingsError, match=r"depth=3 may be meant for f, "):
+        workings.show(decorated, torch.ones(1), depth=3)
+
+
+def test_what_a_function_passes_on_is_no_argument_of_its_own():
+    def f(x, *loss, **options):
+        return x * 2 + len(options)
+
+    plain = workings.show.Options(digits=2)
+    assert workings.show(f, torch.ones(1), options=plain).result.item() == 2
+    assert workings.show(functools.partial(f, a=1), torch.ones(1), options=plain).options is plain
+
+
+def test_an_input_that_is_changed_in_place_has_a_gradient():
+    def f(x):
+        x *= 2
+        x.add_(torch.rand(2))
+        L = (x**2).sum()
+        return L
+
+    x = torch.tensor([1.0, 2.0])
+    torch.manual_seed(0)
+    work = workings.show(f, x, backward=True)
+    assert work.error is None
+    # L = Σ (2x + r)², so ∂L/∂x = 4 (2x + r); the first run, which failed, has used up no random numbers
+    torch.manual_seed(0)
+    expected = 4 * (2 * x + torch.rand(2))
+    found = [s.result for s in work.steps() if s.kind == "gradient" and s.name == "∂L/∂x"]
+    torch.testing.assert_close(found[0], expected)
+    assert x.tolist() == [1, 2] and not x.requires_grad
+    assert work.notes[0] == "an input is changed in place: a copy of it was, and what was given is as it was"
+    assert "fails" not in work.agreement
+
+
+def test_a_parameter_that_is_changed_in_place_still_fails():
+    W = nn.Parameter(torch.ones(2))
+
+    def f(x):
+        W.add_(1)
+        return (W * x).sum()
+
+    work = workings.show(f, torch.ones(2), backward=True)
+    assert "a leaf Variable that requires grad" in str(work.error)
+    assert not work.notes
+
+
+def test_only_the_inputs_that_were_chosen_vary():
+    def f(z, y, w):
+        L = nn.functional.cross_entropy(z, y, weight=w)
+        return L
+
+    z, y, w = torch.eye(3)[:2], torch.tensor([0, 1]), torch.tensor([1.0, 2.0, 3.0])
+    work = workings.show(f, z.clone().requires_grad_(), y, w, backward=True)
+    assert work.error is None
+    assert [s.name for s in work.steps() if s.kind == "gradient"] == ["ω", "∂L/∂z"]  # ω_t = w_t
+    work = workings.show(f, z, y, w, backward=True)
+    assert work.notes == [
+        "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
+    ]
+
+
+def test_a_block_is_printed_as_deep_as_it_was_asked_for():
+    net, x = nn.Sequential(nn.Linear(2, 2)), torch.ones(2)
+    with workings.trace(depth=3) as deep:
+        y = net(x)
+    with workings.trace() as usual:
+        y = net(x)
+    assert (deep.options.depth, usual.options.depth) == (3, None)
+    assert "return input weightᵀ + bias" in deep.text()
+    assert "weightᵀ" not in usual.text()
+    assert y.shape == (2,)
+
+
+def test_a_failing_product_is_explained_in_the_author_s_names():
+    work = workings.show(lambda Q, K: Q @ K / 2, torch.ones(2, 3), torch.ones(4, 3))
+    note = next(s.note for s in work.steps() if s.kind == "error")
+    assert note.split("\n")[0] == (
+        "[2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; use Q @ K.mT"
+    )
+
+
+def test_dtypes_are_named_when_they_differ():
+    printed = workings.show(lambda a, b: a @ b, torch.ones(2, 2), torch.ones(2, 2).double()).text()
+    assert "a is (2×2), float32\n" in printed
+    assert "b is (2×2), float64\n" in printed
+    assert "use a.to(torch.float64)" in printed
+
+
+def test_sizes_are_numbers():
+    printed = workings.show(lambda Q: Q / math.sqrt(Q.shape[-1]) + Q.size(0), torch.ones(2, 4)).text()
+    assert "Q / √4 + 2" in printed
+
+
+def test_checks_and_questions_about_arguments_are_not_mathematics():
+    def f(x, mask=None):
+        if mask is not None:
+            x = x + mask
+        y = 2 * x
+        return y
+
+    work = workings.show(f, torch.ones(1))
+    assert any(s.kind == "branch" for s in work.steps())
+    assert "mask" not in work.text()
+    assert "mask" not in work.html()
+
+
+def test_a_decorator_is_folded():
+    class Inner(nn.Module):
+        def forward(self, x):
+            y = 2 * x
+            return y
+
+    def around(func):
+        @functools.wraps(func)
+        def wrapper(self, *args, **kwargs):
+            kwargs["scale"] = 1
+            del kwargs["scale"]
+            output = func(self, *args, **kwargs)
+            return output
+
+        return wrapper
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inner = Inner()
+
+        @around
+        def forward(self, x):
+            z = self.inner(x)
+            return z
+
+    work = workings.show(Outer(), torch.ones(1))
+    assert work.text().startswith("… a decorator around Outer: 2 steps are not shown\nx = [1]  (1)\nz = inner(x)")
+    assert "y = 2·x" in work.text()
+    assert "kwargs" not in work.text()
+    assert "kwargs" not in work.html()

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workings.trace.mismatch import explain
+from workings.trace.formula import Apply, Leaf, Number
+from workings.trace.mismatch import explain, in_names
 
 
 def zeros(*shape: int) -> torch.Tensor:
@@ -86,15 +87,15 @@ def explained(call, *args, before=None, **kwargs) -> str:
         ),
         (
             (torch.matmul, zeros(2, 3), zeros(4, 3)),
-            "[2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; use a @ b.mT",
+            "[2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; use left @ right.mT",
         ),
         (
             (operator.matmul, zeros(3, 2), zeros(3, 4)),
-            "[3, 2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right; use a.mT @ b",
+            "[3, 2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right; use left.mT @ right",
         ),
         (
             (torch.Tensor.__matmul__, zeros(4, 2), zeros(3, 4)),
-            "[4, 2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right; use b @ a",
+            "[4, 2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right; use right @ left",
         ),
         (
             (torch.matmul, zeros(2, 3, 4), zeros(5, 4, 3)),
@@ -102,7 +103,8 @@ def explained(call, *args, before=None, **kwargs) -> str:
         ),
         (
             (torch.bmm, zeros(2, 3), zeros(3, 2)),
-            "bmm needs two tensors of 3 axes and received [2, 3] and [3, 2]; use a @ b, which takes any number of axes",
+            "bmm needs two tensors of 3 axes and received [2, 3] and [3, 2]; "
+            "use left @ right, which takes any number of axes",
         ),
         (
             (torch.cat, [zeros(2, 3), zeros(2, 4)]),
@@ -114,16 +116,44 @@ def explained(call, *args, before=None, **kwargs) -> str:
         ),
         (
             (torch.add, zeros(2, 3), zeros(2)),
-            "[2, 3] and [2] do not fit: axis −1 has sizes 3 and 2, which must be equal or 1; use b.unsqueeze(-1)",
+            "[2, 3] and [2] do not fit: axis −1 has sizes 3 and 2, which must be equal or 1; use right.unsqueeze(-1)",
         ),
         (
             (operator.mul, zeros(2, 3), zeros(3, 2)),
-            "[2, 3] and [3, 2] do not fit: axis −1 has sizes 3 and 2, which must be equal or 1; use b.mT",
+            "[2, 3] and [3, 2] do not fit: axis −1 has sizes 3 and 2, which must be equal or 1; use right.mT",
         ),
         (
             (torch.Tensor.view, zeros(1, 16, 3, 3), -1, 120),
             "[1, 16, 3, 3] holds 1·16·3·3 = 144 numbers, which do not fill [-1, 120]; "
             "use x.flatten(1), which gives [1, 144]",
+        ),
+        (
+            (torch.reshape, zeros(3, 4), (2, 5)),
+            "[3, 4] holds 3·4 = 12 numbers, which do not fill [2, 5]; use [2, 6]",
+        ),
+        (
+            (torch.reshape, zeros(3, 4), (5, 7)),
+            "[3, 4] holds 3·4 = 12 numbers, which do not fill [5, 7]",
+        ),
+        (
+            (torch.matmul, zeros(2, 2), zeros(1, 2)),
+            "[2, 2] @ [1, 2] needs 2 = 1: the columns of the left, the rows of the right; use left @ right.mT",
+        ),
+        (  # turned, the product would fit, but not the batch axes: nothing is suggested
+            (torch.matmul, zeros(2, 5, 3), zeros(3, 4, 3)),
+            "[2, 5, 3] @ [3, 4, 3] needs 3 = 4: the columns of the left, the rows of the right",
+        ),
+        (
+            (nn.Linear(2, 2), torch.zeros(1, 2, dtype=torch.float64)),
+            "nn.Linear(2, 2) has weights of float32 and received float64; use x.to(torch.float32)",
+        ),
+        (
+            (torch.matmul, zeros(2, 2), torch.zeros(2, 2, dtype=torch.int64)),
+            "[2, 2] @ [2, 2] needs one dtype: the left is float32, the right int64; use right.to(torch.float32)",
+        ),
+        (
+            (operator.matmul, zeros(2, 2), torch.zeros(2, 2, dtype=torch.float64)),
+            "[2, 2] @ [2, 2] needs one dtype: the left is float32, the right float64; use left.to(torch.float64)",
         ),
     ],
 )
@@ -138,6 +168,18 @@ def test_the_shape_before_flattening_gives_the_product():
     assert "=" not in explained(nn.Linear(120, 10), zeros(1, 144), before=(5, 5))
 
 
+def test_the_author_s_names():
+    # (Q + 1) @ K has no name on its left, so nothing is said of it; Q @ K has.
+    Q, K = Leaf("Q"), Leaf("self.K")
+    values = {"Q": zeros(2, 3), "self.K": zeros(4, 3)}
+    fails = "[2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; "
+    assert str(in_names(Apply("matmul", (Q, K)), values)) == fails + "use Q @ self.K.mT"
+    assert str(in_names(Apply("div", (Apply("matmul", (Q, K)), Number(2))), values)) == fails + "use Q @ self.K.mT"
+    assert in_names(Apply("matmul", (Apply("add", (Q, Number(1))), K)), values) is None
+    assert in_names(Apply("matmul", (Q, Leaf("other"))), values) is None
+    assert in_names(None, values) is None
+
+
 def test_the_fixes_work():
     a, b = zeros(2, 3), zeros(2)
     assert (a + b.unsqueeze(-1)).shape == (2, 3)
@@ -148,8 +190,6 @@ def test_the_fixes_work():
 @pytest.mark.parametrize(
     ("call", "args"),
     [
-        (nn.Linear(2, 2), (torch.zeros(1, 2, dtype=torch.float64),)),
-        (torch.matmul, (zeros(2, 2), torch.zeros(2, 2, dtype=torch.int64))),
         (torch.linalg.inv, (zeros(2, 3),)),
         (torch.add, (zeros(2), "x")),
         (nn.Linear(2, 2), ()),

@@ -5,10 +5,13 @@ from typing import Annotated
 
 import typer
 
+from workings.cli import data
 from workings.cli.demo import demo
 from workings.cli.exact import exact
 from workings.cli.shapes import shapes
 from workings.cli.show import show
+from workings.cli.systems import systems
+from workings.cli.train import train
 from workings.errors import WorkingsError
 
 app = typer.Typer(
@@ -40,6 +43,13 @@ def workings(
 app.command()(demo)
 app.command()(shapes)
 app.command()(show)
+app.command()(systems)
+app.add_typer(data.app, name="data")
+# The settings of a recipe are its own options, and its help is made from them.
+app.command(
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(train)
 # Unknown options pass as text, so that an expression may begin with a minus.
 app.command(context_settings={"ignore_unknown_options": True})(exact)
 

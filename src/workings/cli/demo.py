@@ -11,12 +11,14 @@ def demo() -> None:
 
     Example: workings demo
     """
+    from workings.cli.direct import direct
+    from workings.cli.library import find
     from workings.cli.show import str_for_terminal
     from workings.exact import exact
     from workings.show import show
-    from workings.trace.library import attention
 
     typer.echo("Z = softmax(Q Kᵀ / √d) V, statement by statement, then backwards from the sum of Z:\n")
-    work = show(attention, exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1"), backward=True)
-    typer.echo(str_for_terminal(work))
+    with direct():
+        work = show(find("attention"), exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1"), backward=True)
+        typer.echo(str_for_terminal(work))
     typer.echo('\nYour own: workings show my.py:f x="1 0; 0 1" --backward')

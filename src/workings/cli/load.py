@@ -157,9 +157,13 @@ def error_line(source: str) -> float:
 
 def load_module(text: str) -> nn.Module:
     """A model: an `nn.Module`, a class of them or a function that makes one, both without required arguments."""
+    return made(text, load(text))
+
+
+def made(text: str, found: Any) -> nn.Module:
+    """The module that `found` is or makes; `text` is what the user called it."""
     from torch import nn
 
-    found = load(text)
     if isinstance(found, nn.Module):
         return found
     if not callable(found) or (inspect.isclass(found) and not issubclass(found, nn.Module)):
@@ -171,12 +175,12 @@ def load_module(text: str) -> nn.Module:
             f"  def make():\n      return {name}({', '.join(f'{n}=…' for n in needed)})\nand name that."
         )
     try:
-        made = found()
+        module = found()
     except Exception as error:
         raise WorkingsError(f"{text} failed when it was called: {told(error)}") from error
-    if not isinstance(made, nn.Module):
-        raise WorkingsError(f"{text} returned {kind_of(made)}, not an nn.Module.")
-    return made
+    if not isinstance(module, nn.Module):
+        raise WorkingsError(f"{text} returned {kind_of(module)}, not an nn.Module.")
+    return module
 
 
 def required(call: Any) -> list[str]:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+
+
+def print_list(wanted: bool) -> None:
+    """Print the names that can be shown and stop."""
+    if wanted:
+        from workings.cli.library import listing
+
+        typer.echo(listing())
+        raise typer.Exit
 
 
 def show(
@@ -30,6 +41,9 @@ def show(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of random inputs.")] = 0,
+    _list: Annotated[
+        bool, typer.Option("--list", callback=print_list, is_eager=True, help="Print the names of the library.")
+    ] = False,
 ) -> None:
     """Run WHAT and print its worked solution, statement by statement.
 
@@ -41,31 +55,74 @@ def show(
       workings show attention Q="1 0; 0 1" K="1 1; 1 0" V="2 0; 0 1" --backward
       workings show my.py:attention Q="1 0; 0 1" K=keys.npy V=values.csv --html out.html
       workings show my.py:Net --input 1x1x32x32
+      workings show --list
     """
     import torch
 
-    from workings.cli.load import load, load_module
+    from workings.cli.direct import direct
     from workings.cli.values import random_input, read_values
     from workings.show import Options
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
-    function = load(what) if ":" in what else library_function(what)
-    if isinstance(function, type) and issubclass(function, torch.nn.Module):
-        function = load_module(what).eval()
-    args, kwargs = read_values(values or [], exact=not floats)
-    args += [random_input(size) for size in input or []]
-    options = Options(digits=digits, depth=depth, only=frozenset(only or ()))
-    work = show_work(function, *args, depth=depth, backward=backward, options=options, **kwargs)
-    if html is not None:
-        write(html, work.html())
-        typer.echo(f"wrote {html}")
-    if latex or markdown or json:
-        typer.echo(work.latex() if latex else work.markdown() if markdown else work.json())
-    elif html is None:
-        typer.echo(str_for_terminal(work))
+    with direct():
+        function = found(what)
+        args, kwargs = read_values(values or [], function, exact=not floats)
+        args += [random_input(size) for size in input or []]
+        check_arguments(what, function, args, kwargs)
+        options = Options(digits=digits, only=frozenset(only or ()))
+        call = partial(function, *args, **kwargs)
+        work = show_work(call, depth=depth, backward=backward, options=options)
+        if html is not None:
+            write(html, work.html())
+            typer.echo(f"wrote {html}")
+        if latex or markdown or json:
+            typer.echo(work.latex() if latex else work.markdown() if markdown else work.json())
+        elif html is None:
+            typer.echo(str_for_terminal(work))
     if work.error is not None:
+        hint_at_numbers(work.error, values or [])
         raise typer.Exit(2)
+
+
+def found(what: str) -> Any:
+    """What to show: of the library by its name, of a file by FILE.py:NAME; a class of modules is made without arguments."""
+    import torch
+
+    from workings.cli.library import find
+    from workings.cli.load import load, made
+
+    function = load(what) if ":" in what else find(what)
+    return made(what, function).eval() if inspect.isclass(function) and issubclass(function, torch.nn.Module) else function
+
+
+def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+    """Say which arguments are missing or unknown, before anything runs."""
+    from workings.errors import WorkingsError
+
+    name = what.rpartition(":")[2]
+    try:
+        signature = inspect.signature(getattr(function, "forward", function))
+    except (TypeError, ValueError):
+        return
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        takes = ", ".join(signature.parameters)
+        raise WorkingsError(f"{name}({takes}): {error}. Give values as NAME=VALUE, or sizes as --input 2x3.") from None
+
+
+def hint_at_numbers(error: BaseException, values: list[str]) -> None:
+    """A value that was read as one number may be why an attribute or an axis of a tensor was missing."""
+    whole = [text for text in values if text.rpartition("=")[2].strip().lstrip("-").isdigit()]
+    if whole and isinstance(error, (AttributeError, TypeError, IndexError)):
+        text = whole[0]
+        name, equals, value = text.rpartition("=")
+        typer.echo(
+            f'{text} was read as one number, which has no axes. For a vector write {name}{equals}"[{value}]", '
+            f'for a matrix {name}{equals}"[[{value}]]".',
+            err=True,
+        )
 
 
 def str_for_terminal(work: Any) -> str:
@@ -75,20 +132,6 @@ def str_for_terminal(work: Any) -> str:
 
     terminal = sys.stdout.isatty()
     return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
-
-
-def library_function(name: str) -> Any:
-    """A written-out definition of the library; an unknown name suggests the nearest."""
-    import difflib
-
-    from workings.errors import WorkingsError
-    from workings.trace.library import FUNCTIONS
-
-    if name in FUNCTIONS:
-        return FUNCTIONS[name]
-    near = difflib.get_close_matches(name, FUNCTIONS, 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"there are: {', '.join(sorted(FUNCTIONS))}."
-    raise WorkingsError(f"No function of the library is called {name!r}; {hint} Your own: FILE.py:NAME.")
 
 
 def write(path: Path, text: str) -> None:

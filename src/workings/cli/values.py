@@ -7,32 +7,105 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from workings.cli.kinds import ANYTHING, kinds
 from workings.errors import WorkingsError
 
 
-def read_values(texts: list[str], *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
-    """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments."""
+def read_values(texts: list[str], function: Any = None, *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
+    """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments, for the parameters of `function`."""
+    known = kinds(function)
+    names = list(known)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if equals and name.strip().isidentifier():
-            kwargs[name.strip()] = read_value(value.strip(), exact=exact)
+            kwargs[name.strip()] = read(value.strip(), known.get(name.strip(), ANYTHING), name.strip(), exact)
         elif kwargs:
             raise WorkingsError(f"{text!r} stands after a NAME=VALUE; give it a name too, or put it first.")
         else:
-            args.append(read_value(text, exact=exact))
+            name = names[len(args)] if len(args) < len(names) else ""
+            args.append(read(text, known.get(name, ANYTHING), name, exact))
     return args, kwargs
 
 
-def read_value(text: str, *, exact: bool = True) -> Any:
-    """One value: a Python number for a plain integer, a tensor otherwise."""
+def read(text: str, kind: str, name: str = "", exact: bool = True) -> Any:
+    """One value of the kind that the parameter's annotation asks for.
+
+    >>> read("[1, 2, 0]", "ints"), read("3", "text"), read("[3, 0]", "indices")
+    ([1, 2, 0], '3', tensor([3, 0]))
+    """
+    if text == "none":
+        return None
+    reader = READERS.get(kind)
+    return reader(text, name, exact) if reader is not None else read_value(text, exact=exact, tensor=kind == "tensor")
+
+
+def _number(text: str, name: str, exact: bool) -> Any:
+    """A Python number; a letter or a fraction stays exact."""
+    try:
+        return int(text) if text.lstrip("-").isdigit() else float(text)
+    except ValueError:
+        return read_value(text, exact=exact)
+
+
+def _ints(text: str, name: str, exact: bool) -> list[int]:
+    """[1, 2, 0] or 1 2 0"""
+    found = _from_json(text if text.startswith("[") else f"[{', '.join(text.split())}]")
+    if any(type(n) is not int for n in found):
+        raise WorkingsError(f"{name or 'This'} takes whole numbers such as [1, 2, 0], not {text}.")
+    return list(found)
+
+
+def _indices(text: str, name: str, exact: bool) -> Any:
+    """A tensor of whole numbers."""
+    import torch
+
+    found = read_value(text, exact=False, tensor=True)
+    whole = torch.as_tensor(found).long()
+    if not torch.equal(whole.double(), torch.as_tensor(found).double()):
+        raise WorkingsError(f"{name or 'This'} takes whole numbers such as [3, 0, 1], not {text}.")
+    return whole
+
+
+def _mask(text: str, name: str, exact: bool) -> Any:
+    """A tensor of true and false: JSON with those words, or numbers, 0 for false."""
+    import torch
+
+    if text.startswith("["):
+        return torch.tensor(_from_json(text)).bool()
+    return torch.as_tensor(read_value(text, exact=False, tensor=True)).bool()
+
+
+def _tensors(text: str, name: str, exact: bool) -> Any:
+    """A matrix for each: a JSON list of them, each in JSON or as "1 0; 0 1"."""
+    if not text.startswith("["):
+        return read_value(text, exact=exact, tensor=True)
+    return [
+        read_value(part, exact=exact, tensor=True) if isinstance(part, str) else _tensor(part, exact)
+        for part in _from_json(text)
+    ]
+
+
+READERS: dict[str, Callable[[str, str, bool], Any]] = {
+    "text": lambda text, name, exact: text,
+    "float": _number,
+    "ints": _ints,
+    "indices": _indices,
+    "mask": _mask,
+    "tensors": _tensors,
+}
+"""How the kinds are read that are more than a number or a tensor."""
+
+
+def read_value(text: str, *, exact: bool = True, tensor: bool = False) -> Any:
+    """One value: a Python number for a plain integer where a tensor is not asked for, a tensor otherwise."""
     suffix = Path(text).suffix
     if suffix in _FILES:
         return _tensor(_from_file(Path(text)), exact)
     if text in ("true", "false", "none"):
         return {"true": True, "false": False, "none": None}[text]
-    if text.lstrip("-").isdigit():
+    if text.lstrip("-").isdigit() and not tensor:
         return int(text)
     if text.startswith("["):
         return _tensor(_from_json(text), exact)

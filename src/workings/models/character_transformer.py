@@ -144,7 +144,9 @@ class CharacterTransformer(nn.Module):
     ) -> None:
         super().__init__()
         if width % heads or width // heads % 2:
-            raise ShapeError(f"RoPE turns pairs, so each of the {heads} heads needs an even part of the width; it is {width}.")
+            raise ShapeError(
+                f"RoPE turns pairs, so each of the {heads} heads needs an even part of the width; it is {width}."
+            )
         self.characters, self.window = characters, window
         self.E_1 = nn.Parameter(torch.empty(characters, width).normal_(std=0.5))
         self.E_2 = nn.Parameter(torch.zeros(min(characters**2, rows), width))

@@ -11,9 +11,10 @@ __all__ = lazy(
         "attention": "attention attention_columns attention_query attention_weights cosine_scores hard_attention",
         "block": "Block",
         "cache": "KeyValueCache",
-        "constructions": "conv1d_by_heads conv2d_by_heads convolution_weights identity_diagonal identity_layer offset_weights "
-        "permutation_layer uniform_average width_one",
-        "contrastive": "clip_gradient clip_loss clip_loss_both_ways margin recall_at siglip_gradient siglip_loss similarities",
+        "constructions": "conv1d_by_heads conv2d_by_heads convolution_weights identity_diagonal "
+        "identity_layer offset_weights permutation_layer uniform_average width_one",
+        "contrastive": "clip_gradient clip_loss clip_loss_both_ways margin recall_at siglip_gradient "
+        "siglip_loss similarities",
         "convention": "other_convention other_formula",
         "convolution": "average_pool conv2d conv_parameters conv_shape conv_size conv_to_linear discarded linear_parameters "
         "linear_to_conv max_pool parameter_count pool_size receptive_field same_padding spread",
@@ -21,8 +22,8 @@ __all__ = lazy(
         "hard": "argmax_weights gumbel_noise gumbel_softmax pass_through score_gradient straight_through",
         "heads": "multi_head multi_head_columns multiply_adds weight_count",
         "local": "local_attention",
-        "losses": "chain_rule_terms logistic_loss logistic_loss_gradient softmax_cross_entropy softmax_cross_entropy_gradient "
-        "squared_loss squared_loss_gradient",
+        "losses": "chain_rule_terms logistic_loss logistic_loss_gradient softmax_cross_entropy "
+        "softmax_cross_entropy_gradient squared_loss squared_loss_gradient",
         "masks": "causal_mask padding_mask window_mask",
         "multihead": "MultiHeadAttention",
         "norms": "BatchNorm LayerNorm RMSNorm batch_norm batch_norm_test batch_statistics layer_norm rms_norm",
@@ -35,7 +36,8 @@ __all__ = lazy(
         "selection": "averaging_query averaging_strength averaging_weight copy_weight gap_for one_head_weight projection "
         "two_head_weight two_queries winner_bound",
         "softmax": "effective_keys entropy softmax softmax_jacobian variance",
-        "temporal": "recursive_gradient regime state_gradient states temporal_gradient three_level_gradient two_level_gradient",
+        "temporal": "recursive_gradient regime state_gradient states temporal_gradient "
+        "three_level_gradient two_level_gradient",
         "update": "adam adamw critical_rate momentum momentum_accumulated multiplier nesterov sgd stable trajectory",
         "variational": "elbo gaussian_kl gaussian_kl_between gaussian_kl_by_draws kl log_gaussian reparameterised",
     },

@@ -5,6 +5,8 @@ Axes: n queries, m keys, d width of a key.
 
 from __future__ import annotations
 
+from math import inf
+
 import torch
 from torch import Tensor
 
@@ -17,10 +19,40 @@ def width(Q: Tensor, K: Tensor, V: Tensor | None = None, columns: bool = False) 
 
     With `columns` the tensors are the transposes of what the user gave, and the messages speak of what was given.
     """
+    if Q.dim() < 2 or K.dim() < 2 or (V is not None and V.dim() < 2):
+        raise not_matrices(Q=Q, K=K, V=V)
     d, m = Q.shape[-1], K.shape[-2]
     if K.shape[-1] != d or not m or (V is not None and V.shape[-2] != m):
         raise misfit(Q, K, V, columns)
+    if Q.shape[:-2] != K.shape[:-2] or (V is not None and V.shape[:-2] != K.shape[:-2]):
+        one_batch(Q=Q, K=K, V=V)
     return d
+
+
+def one_batch(**given: Tensor | None) -> None:
+    """Refuse batches that neither agree nor can be repeated."""
+    found = {name: x for name, x in given.items() if x is not None}
+    try:
+        torch.broadcast_shapes(*(x.shape[:-2] for x in found.values()))
+    except RuntimeError:
+        batches = ", ".join(f"{name} has {[*x.shape[:-2]]}" for name, x in found.items())
+        raise ShapeError(f"Attention needs {', '.join(found)} with one batch, or with axes of 1 in its place: {batches}.") from None
+
+
+def not_matrices(**given: Tensor | None) -> ShapeError:
+    """Which of the arguments is a number or a single vector, where the equation has a matrix."""
+    name, found = next((name, x) for name, x in given.items() if x is not None and x.dim() < 2)
+    return ShapeError(
+        f"{name} is a matrix with a vector for each token, but it is {[*found.shape]}. One vector is a matrix of one row: "
+        f"{name}.unsqueeze(0), or [[…]] where it is written."
+    )
+
+
+def transposed(*given: Tensor) -> tuple[Tensor, ...]:
+    """Q, K and V with columns for rows, after refusing what is not a matrix."""
+    if any(x.dim() < 2 for x in given):
+        raise not_matrices(**dict(zip("QKV", given, strict=False)))
+    return tuple(x.mT for x in given)
 
 
 def misfit(Q: Tensor, K: Tensor, V: Tensor | None, columns: bool) -> ShapeError:
@@ -51,33 +83,56 @@ def allowed(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     if mask is None:
         M = causal_mask(n, m, Q.device)
     elif causal:
-        M = sighted(causal_mask(n, m, Q.device) & fitting(mask, n, m))
+        M = sighted(causal_mask(n, m, Q.device) & fitting(mask, Q, K))
     else:
-        M = sighted(fitting(mask, n, m))
+        M = sighted(fitting(mask, Q, K))
     return M
 
 
-def fitting(mask: Tensor, n: int, m: int) -> Tensor:
+def reaching(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+    """The bias, after refusing one that does not fit the scores, or whose −∞ leave a query no key that the mask allows."""
+    rows_and_columns("bias", bias, Q, K)
+    barred = bias == -inf
+    if barred.any():
+        M = allowed(Q, K, mask, causal) if causal or mask is not None else torch.ones_like(barred)
+        sighted(M & ~barred, "The bias")
+    return bias
+
+
+def fitting(mask: Tensor, Q: Tensor, K: Tensor) -> Tensor:
     """The mask, after refusing one that is not a truth value for each query and key."""
     if mask.dtype != torch.bool:
         raise ShapeError(
             f"A mask is true where a query may look, so its dtype is torch.bool, not {mask.dtype}. "
             f"Numbers to add to the scores are the argument bias."
         )
-    if mask.dim() < 2 or mask.shape[-1] not in (1, m) or mask.shape[-2] not in (1, n):
-        raise ShapeError(
-            f"The mask needs a row for each of the {n} queries and a column for each of the {m} keys, "
-            f"so [{n}, {m}], but it is {[*mask.shape]}."
-        )
+    rows_and_columns("mask", mask, Q, K)
     return mask
 
 
-def sighted(M: Tensor) -> Tensor:
+def rows_and_columns(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
+    """Refuse what is not a matrix of queries and keys, one for all of a batch or one for each."""
+    n, m = Q.shape[-2], K.shape[-2]
+    if M.dim() < 2 or M.shape[-1] not in (1, m) or M.shape[-2] not in (1, n):
+        raise ShapeError(
+            f"The {name} needs a row for each of the {n} queries and a column for each of the {m} keys, "
+            f"so [{n}, {m}], but it is {[*M.shape]}."
+        )
+    batch = torch.broadcast_shapes(Q.shape[:-2], K.shape[:-2])
+    extra = M.shape[:-2]
+    if len(extra) > len(batch) or any(a not in (1, b) for a, b in zip(reversed(extra), reversed(batch), strict=False)):
+        raise ShapeError(
+            f"The {name} is [{n}, {m}] for all of a batch, or one for each of its {[*batch]} places: "
+            f"{[*batch, n, m]}, but it is {[*M.shape]}."
+        )
+
+
+def sighted(M: Tensor, who: str = "The mask") -> Tensor:
     """The mask, after refusing one with a row of nothing but False: a softmax over nothing has no value."""
     sees = M.view(torch.uint8).amax(dim=-1)  # on bytes, twenty times as fast as M.any(dim=-1)
     if not sees.all():
         at = (sees == 0).nonzero()[0].tolist()
         raise DomainError(
-            f"The mask lets the query at {at} look at no key, and a softmax over nothing has no value: allow it a key."
+            f"{who} lets the query at {at} look at no key, and a softmax over nothing has no value: allow it a key."
         )
     return M

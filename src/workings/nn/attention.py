@@ -19,7 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workings.nn.allowed import allowed, width
+from workings.errors import DomainError, UndecidedError
+from workings.nn.allowed import allowed, reaching, transposed, width
 from workings.nn.fused import fused
 from workings.nn.hard import argmax_weights
 
@@ -48,6 +49,7 @@ def attention_kernel(
         return F.scaled_dot_product_attention(Q, K, V, None, dropout, causal, scale=scale)
     M = allowed(Q, K, mask, causal) if causal or mask is not None else None
     if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
         M = bias if M is None else bias.masked_fill(~M, -inf)
     assert M is not None
     M = M if M.dim() == 2 else M[(None,) * (Q.dim() - M.dim())]
@@ -78,10 +80,12 @@ def attention(
     ⎣1/4  3/4⎦
     """
     d = width(Q, K, V)
-    S = Q @ K.mT / sqrt(d)
-    if scale is not None:
+    if scale is None:
+        S = Q @ K.mT / sqrt(d)
+    else:
         S = scale * (Q @ K.mT)
     if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
         S = S + bias
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -105,10 +109,12 @@ def attention_weights(
     $$A = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right)$$
     """
     d = width(Q, K)
-    S = Q @ K.mT / sqrt(d)
-    if scale is not None:
+    if scale is None:
+        S = Q @ K.mT / sqrt(d)
+    else:
         S = scale * (Q @ K.mT)
     if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
         S = S + bias
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -183,7 +189,7 @@ def attention_columns(
     ⎡1/2  1/4⎤
     ⎣1/2  3/4⎦
     """
-    d = width(Q.mT, K.mT, V.mT, columns=True)  # noqa: F841
+    d = width(*transposed(Q, K, V), columns=True)  # noqa: F841
     β = beta
     S = K.mT @ Q
     if causal or mask is not None:
@@ -219,7 +225,19 @@ def cosine_scores(Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b m d"]) -> Flo
     [3/5  4/5  1]
     """
     d = width(Q, K)  # noqa: F841
-    Q = Q / Q.norm(dim=-1, keepdim=True)
-    K = K / K.norm(dim=-1, keepdim=True)
+    Q = Q / lengths("Q", Q)
+    K = K / lengths("K", K)
     S = Q @ K.mT
     return S
+
+
+def lengths(name: str, X: Float[Tensor, "*b n d"]) -> Float[Tensor, "*b n 1"]:
+    """The length of each row, after refusing a row of zeros; a letter is taken to be other than 0."""
+    r = X.norm(dim=-1, keepdim=True)
+    try:
+        zero = (r == 0).squeeze(-1).nonzero().tolist()
+    except UndecidedError:
+        return r
+    if zero:
+        raise DomainError(f"A vector of zeros has no direction, so no cosine: the row of {name} at {zero[0]} is zero.")
+    return r

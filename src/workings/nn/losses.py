@@ -21,6 +21,7 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.nn.fused import fused
+from workings.nn.softmax import softmax_jacobian
 from workings.trace import textbook
 from workings.trace.textbook.layers import steep
 
@@ -86,19 +87,6 @@ def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Float[Tensor, "
     return G
 
 
-def softmax_jacobian(ŷ: Float[Tensor, " c"]) -> Float[Tensor, "c c"]:
-    r"""The derivative of softmax by its scores, from its result.
-
-    $$\frac{\partial \hat y_i}{\partial \theta_j} = \hat y_i (\delta_{ij} - \hat y_j)$$
-
-    >>> softmax_jacobian(torch.tensor([0.25, 0.75]))
-    tensor([[ 0.1875, -0.1875],
-            [-0.1875,  0.1875]])
-    """
-    D = torch.diag(ŷ) - torch.outer(ŷ, ŷ)
-    return D
-
-
 def chain_rule_terms(θ: Float[Tensor, " c"], y: Float[Tensor, " c"]) -> Float[Tensor, "c c"]:
     r"""The terms of the chain rule from J back to θ, before they are added: row i is the path through ŷ_i.
 
@@ -115,7 +103,7 @@ def chain_rule_terms(θ: Float[Tensor, " c"], y: Float[Tensor, " c"]) -> Float[T
     y = probabilities(θ, y)
     ŷ = θ.softmax(dim=-1)
     g = -y / ŷ
-    D = softmax_jacobian(ŷ)
+    D = softmax_jacobian(θ)
     T = torch.diag(g) @ D
     return T
 

@@ -15,12 +15,10 @@ Axes: d features.
 from __future__ import annotations
 
 import torch
-import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, WorkingsError
-from workings.nn.fused import fused
 from workings.nn.update import Rate
 
 Vector = Float[Tensor, " d"]
@@ -28,28 +26,8 @@ Scalar = Float[Tensor, ""]
 TIES = ("average", "first", "refuse")
 
 
-def logistic_kernel(w: Vector, x: Vector, y: Rate) -> Scalar:
-    """`logistic_loss` without overflow or cancellation."""
-    z = w @ x
-    return -y * F.logsigmoid(z) - (1 - y) * F.logsigmoid(-z)
-
-
-@fused(logistic_kernel)
-def logistic_loss(w: Vector, x: Vector, y: Rate) -> Scalar:
-    r"""The cross-entropy of one example of class `y`, 0 or 1.
-
-    $$L = -y \log P - (1 - y) \log(1 - P) = \log(1 + e^{z}) - y\,z \qquad z = w \cdot x$$
-
-    >>> logistic_loss(torch.zeros(2), torch.ones(2), 1)
-    tensor(0.6931)
-    """
-    z = w @ x
-    L = torch.log(1 + torch.exp(z)) - y * z
-    return L
-
-
 def logistic_gradient(w: Vector, x: Vector, y: Rate) -> Vector:
-    r"""The gradient of `logistic_loss`.
+    r"""The gradient of the cross-entropy of one example of class `y`, 0 or 1.
 
     $$\frac{\partial L}{\partial w} = (P - y)\,x$$
 

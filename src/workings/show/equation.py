@@ -8,17 +8,18 @@ from typing import Any
 
 import torch
 
-from workings.show.block import plain
+from workings.show.block import beside, plain, width
 from workings.show.names import latex_name, text_name
 from workings.show.notation import entry_key, latex_formula, text_formula
 from workings.show.options import Options
 from workings.show.outline import Line
-from workings.show.value import inline_of, is_list, is_scalar, latex_forms, shape_of, text_forms
-from workings.trace.formula import Apply, Code, Formula, Leaf, leaves, walk
+from workings.show.sizes import with_sizes
+from workings.show.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, leaves, walk
 from workings.trace.step import Step
 
 SHORT = 72
-"""Characters a formula with its values put in may have when substitution is short."""
+"""Columns a formula with its values put in may have when substitution is short."""
 
 
 @dataclass(frozen=True)
@@ -36,18 +37,29 @@ class Equation:
     @property
     def head(self) -> str:
         """name = formula = formula with values"""
-        return self.lead.join(part for part in (self.left, *self.links[:1]) if part) + "".join(
-            f" = {p}" for p in self.links[1:]
-        )
+        first = [part for part in (self.left, *self.links[:1]) if part]
+        return beside(*between(self.lead, first), *(part for link in self.links[1:] for part in (" = ", link)))
+
+
+def between(sign: str, parts: list[str]) -> list[str]:
+    """The parts with a sign between each two."""
+    return [piece for part in parts for piece in (sign, part)][1:]
 
 
 def text_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in plain text."""
     step = line.step
-    links = [plain(link) for link in _links(step, options, latex=False)]
-    forms = text_forms(step.result, options) if _has_value(line) else []
+    links = _links(step, options, latex=False)
+    forms = text_forms(step.result, options, _targets(step)) if _has_value(line) else []
     found = _equation(plain(text_name(step.name)), links, forms, shape_of(step.result) if forms else "", line, latex=False)
     return replace(found, below=is_list(step.result) and "\n" in "".join(block for _, block in forms))
+
+
+def _targets(step: Step) -> list[str]:
+    """The names of the parts of a value that is unpacked: a and b of `a, b = f(x)`."""
+    names = [plain(text_name(name)) for name in step.name.split(", ")]
+    several = isinstance(step.result, tuple | list) and len(names) == len(step.result) > 1
+    return names if several and not any("*" in name for name in names) else []
 
 
 def latex_equation(line: Line, options: Options) -> Equation:
@@ -75,9 +87,10 @@ def _returns(latex: bool) -> str:
 
 
 def _has_value(line: Line) -> bool:
-    """A statement such as `print(x)` has none."""
+    """A statement such as `print(x)` has none, and of `optimizer = Adam(…)` the call says all there is."""
     silent = line.step.kind in ("expression", "return", "update") and line.step.result is None
-    return line.valued and not silent
+    made = line.step.kind == "assign" and isinstance(line.step.formula, Call) and is_opaque(line.step.result)
+    return line.valued and not silent and not made
 
 
 def _links(step: Step, options: Options, latex: bool) -> list[str]:
@@ -85,42 +98,70 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
     write = latex_formula if latex else text_formula
     if step.formula is None:
         source = step.source.partition(" = ")[2] if step.kind == "assign" else step.source
-        return [write(Code(source))] if source and step.kind != "input" else []
-    known = step.operands | _entries(step, step.formula)
+        source = f"one step of {source}" if step.kind == "update" and source else source
+        return [_plain(write(Code(source)), latex)] if source and step.kind != "input" else []
+    formula = with_sizes(step.formula, step.operands)
+    known = step.operands | entries_of(step, formula)
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
-    values = _values(step, options, latex)
-    shown = write(step.formula, None, scalars)
-    put_in = write(step.formula, values, scalars) if values else shown
-    fits = options.substitution == "long" or len(_plain_length(step, options, scalars)) <= SHORT
-    return [shown, put_in] if fits else [shown]
+    shown = _plain(write(formula, None, scalars), latex)
+    drawn = _drawn(formula, _values(step, formula, options, latex=False), scalars)
+    if options.substitution != "long" and width(drawn) > SHORT:
+        return [shown]
+    return [shown, write(formula, _values(step, formula, options, latex=True), scalars) if latex else drawn]
 
 
-def _plain_length(step: Step, options: Options, scalars: frozenset[str]) -> str:
-    """The text with values put in: its length decides, in LaTeX too."""
-    return text_formula(step.formula, _values(step, options, latex=False), scalars) if step.formula else ""
+def _plain(string: str, latex: bool) -> str:
+    return string if latex else plain(string)
 
 
-def _values(step: Step, options: Options, latex: bool) -> dict[str, str]:
-    formula = step.formula
-    if formula is None or (isinstance(formula, Leaf) and step.kind == "return"):
+def _drawn(formula: Formula, values: dict[str, str], scalars: frozenset[str]) -> str:
+    """The formula with values put in, as a block: a matrix in it is drawn as one.
+
+    While the formula is written, a character that no name may have stands for each matrix.
+    """
+    if any(_STANDS_FOR.search(text) for text in leaves(formula)):
+        return text_formula(formula, None, scalars)
+    tall = {text: chr(_FIRST + i) for i, (text, block) in enumerate(values.items()) if "\n" in block}
+    blocks = {mark: values[text] for text, mark in tall.items()}
+    line = plain(text_formula(formula, values | tall, scalars))
+    return beside(*(blocks.get(part, part) for part in _STANDS_FOR.split(line)))
+
+
+_FIRST = 0xE000
+_STANDS_FOR = re.compile("([\ue000-\uf8ff])")
+"""Unicode's private characters: they mean nothing to anybody else."""
+
+
+def _values(step: Step, formula: Formula, options: Options, latex: bool) -> dict[str, str]:
+    if (isinstance(formula, Leaf) and step.kind == "return") or (isinstance(formula, Call) and is_opaque(step.result)):
         return {}
-    seen = {text: step.operands[text] for text in leaves(formula) if text in step.operands} | _entries(step, formula)
+    seen = {text: step.operands[text] for text in leaves(formula) if text in step.operands} | entries_of(step, formula)
+    if isinstance(formula, Call):  # it has no mathematics for a matrix to be put into
+        seen = {text: value for text, value in seen.items() if is_scalar(value)}
     found = {text: inline_of(value, options, latex) for text, value in seen.items()}
     return {text: value for text, value in found.items() if value is not None}
 
 
-def _entries(step: Step, formula: Formula) -> dict[str, Any]:
-    """The values of x[0] and x[1, 2] for the indices that are plain numbers."""
+def entries_of(step: Step, formula: Formula) -> dict[str, Any]:
+    """The values of x[0] and x[1, 2] for the indices that are plain numbers, and of x[t] where it was recorded."""
     found: dict[str, Any] = {}
     for part in walk(formula):
-        if isinstance(part, Apply) and part.op == "index" and isinstance(part.args[0], Leaf):
-            name, index = part.args[0].text, str(dict(part.options).get("text", ""))
-            key, whole = entry_key(name, index), step.operands.get(name)
-            if key in step.operands:
-                found[key] = step.operands[key]
-            elif re.fullmatch(r"-?\d+(, -?\d+)*", index) and isinstance(whole, torch.Tensor | list | tuple):
-                found[key] = _entry(whole, [int(i) for i in index.split(", ")])
+        key = entry_of(part)
+        if not key or not isinstance(part, Apply) or not isinstance(part.args[0], Leaf):
+            continue
+        index, whole = key[len(part.args[0].text) + 1 : -1], step.operands.get(part.args[0].text)
+        if key in step.operands:
+            found[key] = step.operands[key]
+        elif re.fullmatch(r"-?\d+(, -?\d+)*", index) and isinstance(whole, torch.Tensor | list | tuple):
+            found[key] = _entry(whole, [int(i) for i in index.split(", ")])
     return found
+
+
+def entry_of(part: Formula) -> str:
+    """x[0] for the entry of something that has a name; nothing for any other part of a formula."""
+    if not isinstance(part, Apply) or part.op != "index" or not isinstance(part.args[0], Leaf):
+        return ""
+    return entry_key(part.args[0].text, str(dict(part.options).get("text", "")))
 
 
 def _entry(whole: Any, index: list[int]) -> Any:

@@ -16,12 +16,16 @@ from typing import Any
 
 from workings.show import mathml
 from workings.show.brief import short_repr
+from workings.show.equation import entries_of, entry_of
 from workings.show.html_value import Place, facts, pictures, shown, term
 from workings.show.markup import element, escaped
 from workings.show.mathml import Term, operator, relation
 from workings.show.mathml_formula import formula
 from workings.show.options import Options
-from workings.trace.formula import Code, Formula, Leaf, Number
+from workings.show.plumbing import inside_of, is_check, is_plumbing
+from workings.show.sizes import replaced, with_sizes
+from workings.show.value import is_opaque
+from workings.trace.formula import Call, Code, Formula, Leaf, Number, leaves
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -31,6 +35,8 @@ UNFOLDED = 12
 """Heatmaps that are unfolded from the start, when there are no more of them."""
 SMALL = {"short": 16, "long": 64}
 """Entries of an operand that are put into the formula."""
+OPENED = 60
+"""Steps of a page that are all unfolded from the start, unless the reader asks for a depth."""
 NESTED = 60
 """Levels of steps inside steps; browsers draw no more than about 500 nested elements."""
 
@@ -47,12 +53,16 @@ def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
     >>> "<mtext>&lt;script&gt;</mtext>" in page, "http:" in page
     (True, False)
     """
-    options = options or Options()
+    top = _top(trace.root)
+    heading = title or trace.root.name or top.name or top.source or "Workings"
+    return _document(heading, fragment(trace, options or Options(), heading))
+
+
+def fragment(trace: Trace, options: Options, heading: str = "Workings") -> str:
+    """The page's one element, `main`, without its style and script."""
     page = _Page.of(trace, options)
-    steps = _list(_top(trace.root).children, page, 0)
-    heading = title or trace.root.name or _top(trace.root).name or "Workings"
     head = element("header", element("h1", escaped(heading)) + _findings(trace, page) + _buttons(trace))
-    return _document(heading, element("main", head + steps, class_="workings"))
+    return element("main", head + _list(inside_of(_top(trace.root)), page, 0), class_="workings")
 
 
 def _top(root: Step) -> Step:
@@ -71,13 +81,16 @@ class _Page:
     numbers: dict[int, int] = field(default_factory=dict)
     first_bad: Step | None = None
     error: BaseException | None = None
+    open_to: int = 0
 
     @staticmethod
     def of(trace: Trace, options: Options) -> _Page:
         large = sum(pictures(step.result, options) for step in trace.root.walk())
         cells = min(4096, max(64, PAGE_CELLS // max(1, large)))
         numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
-        return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error)
+        all_open = NESTED if len(numbers) <= OPENED else 1
+        open_to = all_open if options.depth is None else options.depth
+        return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to)
 
     def anchor(self, step: Step) -> str:
         return f"step-{self.numbers.get(id(step), 0)}"
@@ -130,7 +143,7 @@ def _link(step: Step | None, page: _Page) -> str:
 
 
 def _buttons(trace: Trace) -> str:
-    if not any(step.children for step in trace.root.children):
+    if not any(child.kind != "gradient" for step in _top(trace.root).children for child in step.children):
         return ""
     unfold = '<button type="button" data-open="1">Unfold all</button>'
     return f'<p class="tools">{unfold} <button type="button">Fold all</button></p>'
@@ -140,7 +153,7 @@ def _buttons(trace: Trace) -> str:
 
 
 def _list(steps: list[Step], page: _Page, level: int, classes: str = "steps") -> str:
-    rows = [_row(step, page, level) for step in steps if _wanted(step, page.options)]
+    rows = [_row(step, page, level) for step in steps if _wanted(step, page.options) and not is_plumbing(step)]
     return element("ol", "".join(rows), class_=classes) if rows else ""
 
 
@@ -157,7 +170,7 @@ def _wanted(step: Step, options: Options) -> bool:
 def _row(step: Step, page: _Page, level: int) -> str:
     classes = f"step {step.kind}" + (" bad" if step is page.first_bad else "")
     gradients = [child for child in step.children if child.kind == "gradient"]
-    inside = [child for child in step.children if child.kind != "gradient"]
+    inside = [child for child in inside_of(step) if child.kind != "gradient" and not is_check(child)]
     body = _line(step, page) + _below(step, page)
     if step.kind == "turn" and inside and level < NESTED:
         body = _turn(step, body, page, level)
@@ -177,14 +190,14 @@ def _turn(step: Step, line: str, page: _Page, level: int) -> str:
 def _open(page: _Page, level: int, steps: list[Step]) -> str:
     """Open to the reader's depth, and always down to what went wrong."""
     wrong = any(inner.kind == "error" or inner is page.first_bad for step in steps for inner in step.walk())
-    return " open" if level + 1 < page.options.depth or wrong else ""
+    return " open" if level + 1 < page.open_to or wrong else ""
 
 
 def _fold(steps: list[Step], page: _Page, level: int) -> str:
     """What happened inside a step; of a statement that is one call, the inside of the call."""
     of = ""
     while len(steps) == 1 and steps[0].kind in ("call", "module") and steps[0].children and not _remarkable(steps[0], page):
-        of, steps = f" {steps[0].name}", steps[0].children
+        of, steps = f" {steps[0].name}", inside_of(steps[0])
     inside = _list(steps, page, level + 1)
     if not inside:
         return ""
@@ -225,9 +238,17 @@ def _equation(step: Step, page: _Page) -> list[str]:
         parts += [_piece([relation("="), values])] if values and values != written.markup else []
     elif name:
         parts.append(_piece(name))
-    if _has_result(step):
+    if _has_result(step) and not _says_itself(step):
         parts.append(shown(step.result, page.place, step.name))
     return parts
+
+
+def _says_itself(step: Step) -> bool:
+    """Whether the value is what stands before it: the letter w of an input w, the call that made an optimizer."""
+    if isinstance(step.formula, Call) and step.kind == "assign":
+        return is_opaque(step.result)
+    written = term(step.result, Options()) if step.kind == "input" else None
+    return written is not None and written.markup == mathml.name(step.name)
 
 
 def _piece(markup: list[str]) -> str:
@@ -246,7 +267,8 @@ def _has_result(step: Step) -> bool:
 def _formula(f: Formula, step: Step) -> Term:
     """The formula in the author's names, where numbers are known to be numbers; nested too deeply, its source."""
     try:
-        return formula(f, lambda text: Term(mathml.name(text), scalar=_is_scalar(step.operands.get(text))))
+        sized = with_sizes(f, step.operands)
+        return formula(sized, lambda text: Term(mathml.name(text), scalar=_is_scalar(step.operands.get(text))))
     except RecursionError:
         return formula(Code(step.source))
 
@@ -258,13 +280,18 @@ def _is_scalar(x: Any) -> bool:
 def _substituted(step: Step, options: Options) -> str:
     """The formula with small operands in place of their names; nothing where that says no more than the result."""
     f, most = step.formula, SMALL.get(options.substitution, 0)
-    if f is None or isinstance(f, (Leaf, Number, Code)) or not most:
-        return ""
-    values = {text: term(x, options, most) for text, x in step.operands.items()}
-    known = {text: value for text, value in values.items() if value is not None}
-    if not known or (options.substitution == "short" and len(known) < len(step.operands)):
+    if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
         return ""
     try:
+        f = with_sizes(f, step.operands)
+        entries = entries_of(step, f)
+        f = replaced(f, lambda part: Leaf(key) if (key := entry_of(part)) in entries else None)
+        given = step.operands | entries
+        read = [text for text in leaves(f) if text in given]
+        values = {text: term(given[text], options, most) for text in read}
+        known = {text: value for text, value in values.items() if value is not None}
+        if not known or (options.substitution == "short" and len(known) < len(read)):
+            return ""
         return formula(f, lambda text: known.get(text) or Term(mathml.name(text))).markup
     except RecursionError:
         return ""
@@ -278,7 +305,7 @@ def _below(step: Step, page: _Page) -> str:
     """Shape, source and place; then the remark; for a failed statement its operands."""
     source = "" if step.kind == "loop" else step.source
     parts = [facts(step.result), element("code", escaped(source), class_="source") if source else ""]
-    parts += [element("span", _where(step), class_="where") if step.where else ""]
+    parts += [element("span", _where(step), class_="where") if step.where and step.kind != "gradient" else ""]
     below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""
     if step.kind == "error":
         return below + _explained(step, page)

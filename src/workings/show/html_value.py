@@ -24,7 +24,9 @@ from workings.show.heatmap import MOST_SLICES, svg
 from workings.show.markup import element, escaped
 from workings.show.mathml import Term, number, relation
 from workings.show.options import Options
+from workings.show.saved import saved_of
 from workings.show.sparkline import Summary, summary
+from workings.show.value import squeezed
 
 MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
@@ -74,6 +76,7 @@ def _decimal_value(v: Any, digits: int) -> Term:
 
 def _tensor(x: Tensor, cell: Callable[[Any], Term]) -> Term:
     """A number, a row, a matrix; with more axes a column of matrices."""
+    x = squeezed(x)
     nested = x.nested(cell) if isinstance(x, ExactTensor) else _mapped(x.detach().tolist(), cell)
     return nested if x.dim() == 0 else Term(_matrix(nested, x.dim()))
 
@@ -97,11 +100,12 @@ def shown(x: Any, place: Place, name: str = "") -> str:
     """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap."""
     written = term(x, place.options)
     if written is not None:
-        return "".join(_piece(sign, markup) for sign, markup in _signed(x, written, place.options))
+        pieces = [_piece(sign, markup) for sign, markup in _signed(x, written, place.options)]
+        return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
     if isinstance(x, Tensor):
         return _large(x, place, name)
     if isinstance(x, (tuple, list, dict)) and 0 < len(x) <= MOST_ITEMS and any(isinstance(v, Tensor) for v in _items(x)):
-        return _several(x, place)
+        return _several(x, place, name)
     return element("span", f"= {element('code', escaped(short_repr(x)))}", class_="piece")
 
 
@@ -132,15 +136,29 @@ def _short(x: ExactTensor, digits: int) -> bool:
 
 def _large(x: Tensor, place: Place, name: str) -> str:
     """One line, and a picture to unfold."""
+    if (saved := saved_of(x)) is not None:
+        line = _line(saved.summary, place.options.digits) if saved.summary else "exact values with letters"
+        return element("span", f"= {line} (only its summary was saved)", class_="piece")
     try:
         plain = x.float64() if isinstance(x, ExactTensor) else x.detach()
         line = _line(summary(plain), place.options.digits)
-        picture = svg(plain, title=name, most=place.cells)
+        picture = svg(plain, title=name, most=place.cells, **_labels(plain, place.options))
     except (WorkingsError, RuntimeError, NotImplementedError, TypeError, IndexError):
         said = "formulas in " + ", ".join(sorted(x.free_symbols)) if isinstance(x, ExactTensor) else "values not shown"
         return element("span", f"= {facts(x)}, {escaped(said)}", class_="piece")
     unfolded = " open" if place.unfolded else ""
     return f'<details class="picture"{unfolded}><summary>{line}</summary>{picture}</details>'
+
+
+def _labels(x: Tensor, options: Options) -> dict[str, tuple[str, ...] | None]:
+    """The names of the rows and columns of a matrix that has as many as the reader named."""
+    rows = options.labels_for(-2, x.shape[-2]) if x.dim() > 1 else None
+    return {"rows": rows, "columns": options.labels_for(-1, x.shape[-1]) if x.dim() else None}
+
+
+def _is_labelled(x: Any, options: Options) -> bool:
+    """Whether a small matrix is drawn too, since its rows and columns have names."""
+    return isinstance(x, Tensor) and x.dim() > 1 and None not in _labels(x, options).values()
 
 
 def _line(s: Summary, digits: int) -> str:
@@ -163,12 +181,17 @@ def _items(x: Any) -> list[Any]:
     return list(x.values()) if isinstance(x, dict) else list(x)
 
 
-def _several(x: Any, place: Place) -> str:
+def _several(x: Any, place: Place, name: str = "") -> str:
+    """The parts of a value, by the names they are unpacked into where there are as many."""
+    targets = name.split(", ")
     keys = list(x) if isinstance(x, dict) else range(len(x))
-    rows = [
-        element("li", f"{element('code', escaped(f'[{key!r}]'))} {facts(v)} {shown(v, place)}")
-        for key, v in zip(keys, _items(x), strict=True)
-    ]
+    unpacked = len(targets) == len(x) > 1
+    said = (
+        [mathml.math(mathml.name(n)) for n in targets]
+        if unpacked
+        else [element("code", escaped(f"[{key!r}]")) for key in keys]
+    )
+    rows = [element("li", f"{key} {shown(v, place)} {facts(v)}") for key, v in zip(said, _items(x), strict=True)]
     return element("ul", "".join(rows), class_="several")
 
 
@@ -177,7 +200,9 @@ def facts(x: Any) -> str:
     if not isinstance(x, Tensor):
         return ""
     shape = "×".join(map(str, x.shape)) or "scalar"
-    dtype = "exact" if isinstance(x, ExactTensor) else str(x.dtype).removeprefix("torch.")
+    saved = saved_of(x)
+    exact = isinstance(x, ExactTensor) or (saved is not None and saved.exact)
+    dtype = "exact" if exact else str(x.dtype).removeprefix("torch.")
     return f'<span class="shape">{shape}</span> <span class="dtype">{dtype}</span>'
 
 

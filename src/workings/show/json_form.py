@@ -16,6 +16,7 @@ from typing import Any
 from workings.errors import BudgetError, ParseError, WorkingsError
 from workings.show.brief import short_repr
 from workings.show.json_value import Damaged, Reader, RecordedError, Writer, needed, tensors_of, word
+from workings.show.options import MOST_SAVED
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import KINDS, Step, Where
@@ -25,32 +26,37 @@ TEXTS = ("name", "source", "note", "address")
 """Fields of a step that are text; empty ones are left out."""
 
 
-def to_json(trace: Trace) -> str:
-    """The trace as JSON text.
+def to_json(trace: Trace, most: int | None = MOST_SAVED) -> str:
+    """The trace as JSON text; of a tensor of more than `most` entries, a summary of it.
 
     >>> text = to_json(Trace(Step("root", children=[Step("assign", "y", result=2.5)])))
     >>> from_json(text).root.children[0].result
     2.5
     """
-    writer = Writer()
-    steps = _flat(trace.root)
     try:
-        data = {
-            "format": FORMAT,
-            "version": VERSION,
-            "agreement": trace.agreement,
-            "difference": writer.value(trace.difference),
-            "error": writer.value(trace.error),
-            "first_bad": next((i for i, (step, _) in enumerate(steps) if step is trace.first_bad), None),
-            "notes": list(trace.notes),
-            "result": writer.value(trace.result),
-            "steps": [_step(step, parent, writer) for step, parent in steps],
-            "tensors": writer.tensors,
-        }
+        data = to_data(trace, most)
         text = json.dumps(data, ensure_ascii=False, allow_nan=False)
     except RecursionError:
         raise BudgetError("A formula of this trace is nested too deeply for JSON.") from None
     return json.dumps(data) if _HALF_CHARACTERS.search(text) else text
+
+
+def to_data(trace: Trace, most: int | None = MOST_SAVED) -> dict[str, Any]:
+    """What the text of `to_json` says: two traces with equal data have the same steps, names, formulas and values."""
+    writer = Writer(most)
+    steps = _flat(trace.root)
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "agreement": trace.agreement,
+        "difference": writer.value(trace.difference),
+        "error": writer.value(trace.error),
+        "first_bad": next((i for i, (step, _) in enumerate(steps) if step is trace.first_bad), None),
+        "notes": list(trace.notes),
+        "result": writer.value(trace.result),
+        "steps": [_step(step, parent, writer) for step, parent in steps],
+        "tensors": writer.tensors,
+    }
 
 
 _HALF_CHARACTERS = re.compile("[\ud800-\udfff]")

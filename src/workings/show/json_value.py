@@ -19,6 +19,7 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor, from_json
 from workings.show.brief import short_repr
+from workings.show.saved import from_row, saved_from, saved_of, to_row, without_values
 
 DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if isinstance(d, torch.dtype)}
 FEW = 64
@@ -62,6 +63,7 @@ def needed(condition: bool, reason: str) -> None:
 class Writer:
     """Writes values; `tensors` is the table of the tensors they hold."""
 
+    most: int | None = None
     tensors: list[Any] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
 
@@ -82,7 +84,7 @@ class Writer:
 
     def tensor(self, x: Tensor, depth: int) -> Any:
         """The place of the tensor in the table; None for one without readable values."""
-        row = _row_of(x)
+        row = _row_of(x, self.most)
         if row is None:
             return None
         key = json.dumps(row)
@@ -92,18 +94,28 @@ class Writer:
         return {"tensor": self.places[key]}
 
 
-def _row_of(x: Tensor) -> dict[str, Any] | None:
+def _row_of(x: Tensor, most: int | None) -> dict[str, Any] | None:
+    if (saved := saved_of(x)) is not None:
+        return _head(x) | to_row(saved)
+    large = most is not None and x.numel() > most
     if isinstance(x, ExactTensor):
-        return {"exact": json.loads(x.to_json())}
+        written = x.to_json()
+        return _head(x) | to_row(saved_from(x, written.encode())) if large else {"exact": json.loads(written)}
     if type(x) not in (Tensor, torch.nn.Parameter) or x.layout != torch.strided or x.is_meta or x.is_quantized:
         return None
     plain = x.detach().cpu().resolve_conj().resolve_neg().contiguous()
-    row = {"dtype": str(x.dtype).removeprefix("torch."), "shape": list(x.shape)}
+    row = _head(x)
+    if large:
+        return row | to_row(saved_from(plain, _bytes(plain)))
     if x.numel() <= FEW and not x.is_complex():
         numbers = row | {"values": [_number(v) for v in plain.flatten().tolist()]}
         if _bytes(_tensor(numbers)) == _bytes(plain):
             return numbers
     return row | {"data": base64.b64encode(_bytes(plain)).decode()}
+
+
+def _head(x: Tensor) -> dict[str, Any]:
+    return {"dtype": str(x.dtype).removeprefix("torch."), "shape": list(x.shape)}
 
 
 def _bytes(x: Tensor) -> bytes:
@@ -176,6 +188,8 @@ def _tensor(row: Any) -> Tensor:
     needed(dtype is not None, f"{row.get('dtype')!r} is no dtype of this PyTorch")
     needed(isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape), f"{shape!r} is no shape")
     assert dtype is not None
+    if "summary" in row:
+        return without_values(shape, dtype, from_row(row))
     if "values" in row:
         needed(
             isinstance(row["values"], list) and len(row["values"]) == math.prod(shape),

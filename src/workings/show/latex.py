@@ -99,7 +99,7 @@ def aligned(line: Line, options: Options) -> str:
     lead = f" &{found.lead.strip()} " if found.left and found.lead == " = " else rf"{found.lead}&"
     first = found.left + (lead + found.links[0] if found.links else "")
     pieces = [("=", link) for link in found.links[1:]] + found.forms
-    widths = [len(link) for link in measure.links[1:]] + [_columns(block) for _, block in measure.forms]
+    widths = [_columns(block) for block in (*measure.links[1:], *(block for _, block in measure.forms))]
     used = len(measure.left) + len("".join(measure.links[:1]))
     out, marked = first, bool(found.links)
     for (sign, piece), needed in zip(pieces, [*widths, *[0] * len(pieces)], strict=False):
@@ -114,7 +114,7 @@ def _columns(block: str) -> int:
 
 
 def _width(found: Equation) -> int:
-    return len(found.head) + sum(3 + _columns(block) for _, block in found.forms)
+    return _columns(found.head) + sum(3 + _columns(block) for _, block in found.forms)
 
 
 # ---------------------------------------------------------------------------------------------- prose

@@ -13,8 +13,9 @@ from workings.show.latex import aligned, gathered
 from workings.show.names import without_self
 from workings.show.options import Options
 from workings.show.outline import Line, outline
+from workings.show.saved import saved_of, summary_of
 from workings.show.text import branch, closing, described
-from workings.show.value import shape_of, summary_facts, summary_of
+from workings.show.value import shape_of, summary_facts
 from workings.trace.record import Trace
 
 
@@ -60,7 +61,8 @@ def _equation(line: Line, options: Options) -> str:
 
 def _is_large(line: Line, options: Options) -> bool:
     value = line.step.result
-    return isinstance(value, torch.Tensor) and value.numel() > options.most and value.device.type != "meta"
+    known = isinstance(value, torch.Tensor) and (value.device.type != "meta" or saved_of(value) is not None)
+    return known and value.numel() > options.most
 
 
 def _table(line: Line, options: Options) -> str:

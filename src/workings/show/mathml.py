@@ -22,7 +22,7 @@ from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_a
 from workings.exact.typeset.value_layout import lay_out
 from workings.show.escape import GREEK
 from workings.show.markup import element, escaped
-from workings.show.names import without_self
+from workings.show.names import AGAIN, as_letter, spelled_out, without_self
 
 ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
 PRIMES = {"prime": "′"}
@@ -91,15 +91,22 @@ def name(word: str) -> str:
     """
     found = _DERIVATIVE.match(word)
     if found:
-        return f"<mfrac>{row(PARTIAL, name(found[1]))}{row(PARTIAL, name(found[2]))}</mfrac>"
+        variable, origin, place = found[2].partition(" from ")
+        fraction = f"<mfrac>{row(PARTIAL, name(found[1]))}{row(PARTIAL, name(variable))}</mfrac>"
+        return row(fraction, element("mtext", escaped(origin + place), class_="words")) if origin else fraction
+    again = AGAIN.match(word)
+    if again:
+        return f"<msup>{name(again[1])}{row('<mo>(</mo>', element('mn', again[2]), '<mo>)</mo>')}</msup>"
     if ", " in word:
         return row(*_between([name(part) for part in word.split(", ")]))
-    word = without_self(word)
+    word = spelled_out(without_self(word))
     return _identifier(word) if word.isidentifier() else words(word)
 
 
 def _identifier(word: str) -> str:
     first, *below = [part for part in re.split(r"_|(?<=[^\d_])(?=\d+$)", word) if part] or ["_"]
+    if not set(below) & {*ACCENTS, *PRIMES} and not as_letter([part for part in word.split("_") if part] or ["_"]):
+        return element("mi", escaped(word))
     base = _letters(first)
     while below and below[0] in ACCENTS:
         base = f'<mover accent="true">{base}<mo>{ACCENTS[below.pop(0)]}</mo></mover>'

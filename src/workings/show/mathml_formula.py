@@ -7,13 +7,15 @@ Wrong: a row that looks into markup. An operation without a row is written as a 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
 from workings.show.markup import element, escaped
 from workings.show.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
-from workings.show.spelled import spelled
+from workings.show.script import MADE, axes_of, new_axes
+from workings.show.spelled import INFINITY, spelled, spelled_call
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 
 OR, AND, NOT, RELATION = range(SUM - 4, SUM)
@@ -32,12 +34,17 @@ def _apply(f: Apply, leaf: Callable[[str], Term]) -> Term:
     if simpler is not f:
         return formula(simpler, leaf)
     parts = f.args[0].items if f.args and isinstance(f.args[0], Sequence) and f.op in ("cat", "stack") else f.args
-    terms = [formula(part, leaf) for part in parts]
+    whole = f.args[0] if f.op == "index" and f.args else None
+    # x at t, never its values at t
+    terms = [Term(name(whole.text))] if isinstance(whole, Leaf) else [formula(part, leaf) for part in parts]
     term = RULES.get(f.op, _function(f.op))(terms, dict(f.options))
     return term._replace(scalar=term.scalar or (f.op in ELEMENTWISE and all(part.scalar for part in terms)))
 
 
 def _call(f: Call, leaf: Callable[[str], Term]) -> Term:
+    simpler = spelled_call(f)
+    if simpler is not f:
+        return formula(simpler, leaf)
     options = [row(words(str(key)), operator("="), _option(given)) for key, given in f.options]
     arguments = [*[formula(part, leaf).markup for part in f.args], *options]
     return Term(row(name(f.name), fenced(commas(arguments))))
@@ -52,7 +59,7 @@ def _number(f: Number, leaf: Callable[[str], Term]) -> Term:
 
 
 WRITERS: dict[type[Any], Callable[[Any, Callable[[str], Term]], Term]] = {
-    Leaf: lambda f, leaf: leaf(f.text),
+    Leaf: lambda f, leaf: number("inf") if f.text in INFINITY else leaf(f.text),
     Number: _number,
     Apply: _apply,
     Call: _call,
@@ -86,8 +93,111 @@ def _below(markup: str, options: Mapping[str, Any], last: bool = False) -> str:
     shown = {key: given for key, given in options.items() if given is not None and key not in HIDDEN}
     if shown.get("dim") == -1 and not last:
         del shown["dim"]
-    said = ", ".join(f"axis {given}" if key == "dim" else f"{key}={given}" for key, given in shown.items())
+    said = ", ".join(_said(key, given) for key, given in shown.items())
     return f"<munder>{markup}{words(said.replace('-', '−'))}</munder>" if said else markup
+
+
+def _said(key: str, given: Any) -> str:
+    """«axis 0», «axes 1, 2», «correction=0»."""
+    if key != "dim":
+        return f"{key}={given}"
+    axes = axes_of(given)
+    return f"{'axis' if len(axes) == 1 else 'axes'} {', '.join(map(str, axes))}"
+
+
+def _size(shape: Any) -> str:
+    """2×3 for the shape (2, 3)."""
+    return "×".join(map(str, shape if isinstance(shape, (tuple, list)) else [shape])) or "1"
+
+
+def _constant(digit: str) -> Rule:
+    """A digit with its shape below: a tensor of ones or zeros."""
+    number_ = f"<mn>{digit}</mn>"
+    return lambda x, o: Term(f"<msub>{number_}{words(_size(o['shape']))}</msub>" if o.get("shape") else number_)
+
+
+def _sized(word: str, preposition: str = "") -> Rule:
+    """repeat(a), with the shape it makes below."""
+
+    def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
+        below = f"<munder>{element('mi', word)}{words(preposition + _size(o.get('shape', ())))}</munder>"
+        return Term(row(below, fenced(commas([part.markup for part in x]))))
+
+    return rule
+
+
+def _scattered(x: list[Term], o: Mapping[str, Any]) -> Term:
+    """0[1, :] ← a: zeros of a shape (or so many rows) that hold a at an index."""
+    by_rows = "rows" in o and len(x) > 1
+    size = f"{o['rows']} rows" if by_rows else _size(o.get("shape", ()))
+    index = x[1].markup if by_rows else words(str(o.get("text", "")).replace("-", "−"))
+    zeros = f"<msub><mn>0</mn>{words(size)}</msub>"
+    return Term(row(zeros, fenced(index, "[", "]"), operator("←"), bracketed(x[0], SUM)), RELATION)
+
+
+def _onehot(x: list[Term], o: Mapping[str, Any]) -> Term:
+    classes = words(f"{o.get('classes', '?')} classes")
+    return Term(row(f"<munder><mi>onehot</mi>{classes}</munder>", fenced(x[0].markup)))
+
+
+def _worded(op: str, pattern: str) -> Rule:
+    """In words: «#1 summed over the copies»; options that matter stand after them in brackets."""
+    count = len(set(re.findall(r"#\d", pattern)))
+
+    def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
+        if len(x) != count:
+            return _function(op)(x, {})
+        shown = [_said(key, given) for key, given in o.items() if given is not None and key not in (*HIDDEN, *MADE)]
+        pieces = [
+            bracketed(x[int(part[1]) - 1], SUM) if part.startswith("#") else words(part)
+            for part in re.split(r"(#\d)", pattern)
+            if part
+        ]
+        return Term(row(*pieces, *([words(f" ({', '.join(shown)})".replace("-", "−"))] if shown else [])), RELATION)
+
+    return rule
+
+
+def _put(x: list[Term], o: Mapping[str, Any]) -> Term:
+    """a with b at [0, :]"""
+    index = str(o.get("text", "..."))
+    place = "everywhere" if index == "..." else f"at [{index.replace('-', '−')}]"
+    return _worded("put", f"#1 with #2 {place}")(x, {})
+
+
+def _argsort(x: list[Term], o: Mapping[str, Any]) -> Term:
+    said = [_said("dim", o["dim"])] if o.get("dim") is not None else []
+    said += ["descending"] if o.get("descending") else []
+    said += [f"first {o['k']}"] if o.get("k") is not None else []
+    below = f"<munder><mi>argsort</mi>{words(', '.join(said).replace('-', '−'))}</munder>" if said else "<mi>argsort</mi>"
+    return Term(row(below, fenced(commas([part.markup for part in x]))))
+
+
+def _onwards(x: list[Term], o: Mapping[str, Any]) -> Term:
+    axis = words(f", {_said('dim', o['dim'])}".replace("-", "−")) if o.get("dim") is not None else ""
+    below = row("<mi>j</mi><mo>≥</mo><mi>i</mi>", axis)
+    return Term(row(f"<munder><mo>∑</mo>{below}</munder>", THIN, bracketed(x[0], TIGHT)), LOOSE)
+
+
+def _with_sign(op: str, sign: str) -> Rule:
+    """a ∘ b with a sign of its own; with options, other than how large it is, a call."""
+
+    def rule(x: list[Term], o: Mapping[str, Any]) -> Term:
+        shown = {key: given for key, given in o.items() if key not in MADE}
+        if shown or len(x) != 2:
+            return _function(op)(x, shown)
+        return Term(row(bracketed(x[0], PRODUCT), sign, bracketed(x[1], PRODUCT)), PRODUCT)
+
+    return rule
+
+
+def _entries(x: list[Term], o: Mapping[str, Any]) -> Term:
+    return Term(f"<msub>{bracketed(x[0], ATOM)}{x[1].markup}</msub>")
+
+
+def _unsort(x: list[Term], o: Mapping[str, Any]) -> Term:
+    inverse = f"<msup>{bracketed(x[1], ATOM)}{number('-1').markup}</msup>"
+    return Term(row(bracketed(x[0], SUM), words(" at "), inverse), RELATION)
 
 
 def _over(sign: str) -> Rule:
@@ -144,7 +254,16 @@ def _exp(x: list[Term], o: Mapping[str, Any]) -> Term:
 
 
 def _indexed(x: list[Term], o: Mapping[str, Any]) -> Term:
-    return Term(f"<msub>{bracketed(x[0], ATOM)}{words(str(o.get('text', '')))}</msub>", ATOM)
+    """x with its index below; what is more than names and numbers as it is written."""
+    parts = str(o.get("text", "")).split(", ")
+    plain = all(part.isidentifier() or re.fullmatch(r"-?\d+", part) for part in parts)
+    below = row(*commas_between(parts)) if plain else words(", ".join(parts))
+    return Term(f"<msub>{bracketed(x[0], ATOM)}{below}</msub>", ATOM)
+
+
+def commas_between(parts: list[str]) -> list[str]:
+    written = [name(part) if part.isidentifier() else number(part).markup for part in parts]
+    return [piece for part in written for piece in ("<mo>,</mo>", part)][1:]
 
 
 def _reshape(x: list[Term], o: Mapping[str, Any]) -> Term:
@@ -178,18 +297,15 @@ def _relation(x: list[Term], o: Mapping[str, Any]) -> Term:
 HIDDEN = frozenset({"keepdim", "relation", "text"})
 ELEMENTWISE = frozenset("add sub mul div pow neg sqrt exp log abs sin cos tanh sigmoid maximum gelu".split())
 _CALLED = {
-    **{word: word for word in "log sin cos tanh softmax stack rowsum sign onehot expand unsqueeze".split()},
+    **{word: word for word in "log sin cos tanh softmax stack rowsum sign".split()},
     "sigmoid": "σ",
     "gelu": "GELU",
     "maximum": "max",
     "cat": "concat",
     "cross_entropy": "CE",
     "normal_cdf": "Φ",
+    "diagonal": "diag",
     "normal_pdf": "φ",
-    "ones": "1",
-    "unbroadcast": "sum to shape",
-    "scatter": "scatter",
-    "scatter_rows": "scatter rows",
 }
 
 RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} | {
@@ -218,6 +334,29 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "where": _where,
     "compare": _relation,
     "indicator": _indicator,
+    "ones": _constant("1"),
+    "zeros": _constant("0"),
+    "expand": _sized("repeat"),
+    "unbroadcast": _sized("sum", "to "),
+    "unsqueeze": lambda x, o: Term(row(bracketed(x[0], ATOM), fenced(words(new_axes(o.get("dim", (-1,)))), "[", "]"))),
+    "scatter": _scattered,
+    "scatter_rows": _scattered,
+    "onehot": _onehot,
+    "scatter_add": _worded("scatter_add", "#1 added at #2, to zeros"),
+    "put": _put,
+    "entries": _entries,
+    "order": _argsort,
+    "unsort": _unsort,
+    "reversed_cumsum": _onwards,
+    "sum_copies": _worded("sum_copies", "#1 summed over the copies"),
+    "transposed_convolution": _with_sign("transposed_convolution", "<msup><mo>∗</mo><mo>⊤</mo></msup>"),
+    "correlation": _with_sign("correlation", "<mo>⋆</mo>"),
+    "unpool": _worded("unpool", "#1 at the maximum of each window of #2"),
+    "spread_windows": _worded("spread_windows", "#1 spread equally over each window"),
+    "identity": lambda x, o: Term("<mi>I</mi>"),
+    "causal_mask": lambda x, o: Term("<mi>M</mi>"),
+    "floor": lambda x, o: Term(fenced(x[0].markup, "⌊", "⌋")),
+    "ceil": lambda x, o: Term(fenced(x[0].markup, "⌈", "⌉")),
     "not": lambda x, o: Term(row("<mo>¬</mo>", bracketed(x[0], ATOM)), NOT),
     "and": _between("∧", AND),
     "or": _between("∨", OR),

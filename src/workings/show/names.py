@@ -14,12 +14,28 @@ from workings.show.escape import GREEK, LATEX_GREEK, latex_code, latex_text
 ACCENTS = {"hat": ("\u0302", r"\hat"), "bar": ("\u0304", r"\bar"), "tilde": ("\u0303", r"\tilde")}
 _PATH = re.compile(r"^[^\W\d]\w*(\.\w+)*$")
 _DERIVATIVE = re.compile(r"^∂(.+?)/∂(.+)$")
+AGAIN = re.compile(r"^([^\W\d]\w*)#(\d+)$")
 _GREEK_WORD = re.compile(r"^([A-Za-z]+?)(\d*)$")
 
 
 def without_self(name: str) -> str:
     """self.W is W on paper."""
     return re.sub(r"\bself\.(?=\w)", "", name)
+
+
+_SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
+_MARKS = {"\u0302": "hat", "\u0304": "bar", "\u0303": "tilde"}
+
+
+def spelled_out(name: str) -> str:
+    """The signs of a letter as Python code has them: β₁ as β_1, m̂ as m_hat, h′ as h_prime.
+
+    >>> [spelled_out(n) for n in ("β₁", "m̂", "h′", "W_Q")]
+    ['β_1', 'm_hat', 'h_prime', 'W_Q']
+    """
+    name = re.sub(r"(?<=\w)[₀-₉]+", lambda m: "_" + m[0].translate(_SUBSCRIPTS), name)
+    name = "".join(f"_{_MARKS[c]}" if c in _MARKS else c for c in unicodedata.normalize("NFD", name))
+    return unicodedata.normalize("NFC", re.sub(r"(?<=\w)′", "_prime", name))
 
 
 def text_name(name: str) -> str:
@@ -55,13 +71,20 @@ def _text_word(word: str) -> str:
 def latex_name(name: str) -> str:
     r"""The name in LaTeX's math mode.
 
-    >>> print(*[latex_name(n) for n in ("W_Q", "y_hat", "alpha_1", "d_model", "h1", "attn.scores", "∂L/∂A")])
-    W_{Q} \hat{y} \alpha_{1} d_{\mathrm{model}} h_{1} \mathrm{attn.scores} \frac{\partial L}{\partial A}
+    >>> print(*[latex_name(n) for n in ("W_Q", "y_hat", "alpha_1", "d_model", "h1", "attn.scores", "∂L/∂A", "h#2")])
+    W_{Q} \hat{y} \alpha_{1} d_{\mathrm{model}} h_{1} \mathrm{attn.scores} \frac{\partial L}{\partial A} h^{(2)}
+
+    h#2 is the second value that was called h.
     """
+    again = AGAIN.match(name)
+    if again:
+        return f"{latex_name(again[1])}^{{({again[2]})}}"
     found = _DERIVATIVE.match(name)
     if found:
-        return rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(found[2])}}}"
-    parts = re.split(r"(, | = )", without_self(name))
+        variable, origin, place = found[2].partition(" from ")
+        fraction = rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(variable)}}}"
+        return rf"{fraction}\text{{{latex_text(origin + place)}}}" if origin else fraction
+    parts = re.split(r"(, | = )", spelled_out(without_self(name)))
     return "".join(
         _latex_path(part) if _PATH.match(part) else part if part in (", ", " = ") else latex_code(part) for part in parts
     )
@@ -70,22 +93,23 @@ def latex_name(name: str) -> str:
 def _latex_path(path: str) -> str:
     *owners, last = path.split(".")
     words = [w for w in last.split("_") if w]
-    if owners or not words or last.startswith("_") or not _as_letter(words):
+    if owners or not words or last.startswith("_") or not as_letter(words):
         return _upright(path)
     first, below = words[0].rstrip("0123456789"), words[1:]
     letter = _latex_word(first)
     for word in [w for w in below if w in ACCENTS]:
         letter = rf"{ACCENTS[word][1]}{{{letter}}}"
         below.remove(word)
-    below = [part for part in (words[0][len(first) :], *below) if part]
-    return letter + (f"_{{{', '.join(map(_latex_word, below))}}}" if below else "")
+    primes = "'" * below.count("prime")
+    below = [part for part in (words[0][len(first) :], *below) if part and part != "prime"]
+    return letter + primes + (f"_{{{', '.join(map(_latex_word, below))}}}" if below else "")
 
 
-def _as_letter(words: list[str]) -> bool:
+def as_letter(words: list[str]) -> bool:
     """Whether the first word is a letter of a formula (W, α1, dk) or the rest are short indices of it."""
     first = words[0].rstrip("0123456789")
     letter = len(first) == 1 or first in GREEK or first in LATEX_GREEK
-    return letter or (len(words) > 1 and all(len(w) == 1 or w.isdigit() for w in words[1:]))
+    return letter or (len(words) > 1 and all(len(w) == 1 or w.isdigit() or w == "prime" for w in words[1:]))
 
 
 def _latex_word(word: str) -> str:

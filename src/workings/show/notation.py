@@ -25,16 +25,28 @@ from workings.show.script import (
     Piece,
     Rule,
     Script,
+    argsort,
     big,
     call,
     compare,
+    constant,
     function,
+    indicator,
     infix,
     items,
+    letter,
+    made,
+    onehot,
+    onwards,
+    put,
     reshape,
+    scattered,
+    sized,
+    unsqueezed,
     valued,
+    worded,
 )
-from workings.show.spelled import spelled
+from workings.show.spelled import INFINITY, spelled, spelled_call
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 
 
@@ -78,6 +90,8 @@ class _Writer:
                 return self.number(value)
             case Apply():
                 return self.apply(formula)
+            case Call() if (simpler := spelled_call(formula)) is not formula:
+                return self.write(simpler)
             case Call(name, args, options):
                 parts = [self.write(a).string for a in args]
                 return Piece(self.script.call(self.script.name(name), parts, self.script.details(options)), ATOM)
@@ -89,6 +103,8 @@ class _Writer:
     def leaf(self, text: str) -> Piece:
         if text in self.values:
             return valued(self.values[text])
+        if text in INFINITY:
+            return Piece(self.script.number("∞"), ATOM)
         return Piece(self.script.name(text), POWER if text.startswith("∂") else ATOM)
 
     def number(self, value: Any) -> Piece:
@@ -112,7 +128,15 @@ class _Writer:
         if isinstance(base, Leaf) and entry_key(base.text, inside) in self.values:
             return valued(self.values[entry_key(base.text, inside)])
         piece = Piece(self.script.name(base.text), ATOM) if isinstance(base, Leaf) else self.write(base)
-        return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.script.code(inside.replace('-', '−'))}]", ATOM)
+        return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.inside(inside)}]", ATOM)
+
+    def inside(self, index: str) -> str:
+        """What stands in the brackets: names and numbers as such, anything else as it is written."""
+        parts = index.split(", ")
+        if all(part.isidentifier() or part.lstrip("-").isdigit() for part in parts):
+            written = [self.script.name(p) if p.isidentifier() else self.script.number(p.replace("-", "−")) for p in parts]
+            return ", ".join(written)
+        return self.script.code(index.replace("-", "−"))
 
     def is_scalar(self, formula: Formula) -> bool:
         match formula:
@@ -175,6 +199,33 @@ TEXT_RULES: dict[str, Rule] = {
     "stack": items("stack"),
     "compare": compare,
     "reshape": reshape,
+    "indicator": indicator,
+    "normal_cdf": function("Φ"),
+    "normal_pdf": function("φ"),
+    "onehot": onehot,
+    "ones": constant("ones(%s)", "1"),
+    "zeros": constant("zeros(%s)", "0"),
+    "expand": sized("repeat"),
+    "unbroadcast": sized("sum", "to"),
+    "unsqueeze": unsqueezed,
+    "scatter": scattered("zeros(%s)", "←"),
+    "scatter_rows": scattered("zeros(%s)", "←"),
+    "scatter_add": worded("#1 added at #2, to zeros"),
+    "put": put,
+    "entries": infix("#1_#2", ATOM, ATOM, ATOM),
+    "order": argsort,
+    "unsort": infix("#1 at #2⁻¹", RELATION, SUM, ATOM),
+    "reversed_cumsum": onwards("Σ_{j≥i%s}"),
+    "sum_copies": worded("#1 summed over the copies"),
+    "transposed_convolution": made(infix("#1 ∗ᵀ #2", PRODUCT, PRODUCT, MATMUL)),
+    "correlation": made(infix("#1 ⋆ #2", PRODUCT, PRODUCT, MATMUL)),
+    "unpool": worded("#1 at the maximum of each window of #2"),
+    "spread_windows": worded("#1 spread equally over each window"),
+    "identity": letter("I"),
+    "causal_mask": letter("M"),
+    "floor": infix("⌊#1⌋", ATOM, RELATION),
+    "ceil": infix("⌈#1⌉", ATOM, RELATION),
+    "diagonal": function("diag"),
 }
 
 
@@ -186,6 +237,7 @@ TEXT = Script(text_name, str, str, str, str, "({})".format, _text_call, TEXT_RUL
 
 
 # ---------------------------------------------------------------------------------------------- LaTeX
+
 
 _CASES = r"\begin{cases} %s & \text{where } %s \\ %s & \text{elsewhere} \end{cases}"
 
@@ -217,6 +269,22 @@ LATEX_RULES: dict[str, Rule] = {
     "cross_entropy": function(r"\operatorname{CE}"),
     "cat": items(r"\operatorname{cat}"),
     "stack": items(r"\operatorname{stack}"),
+    "normal_cdf": function(r"\Phi"),
+    "normal_pdf": function(r"\varphi"),
+    "ones": constant(r"\mathbf{1}_{%s}", "1"),
+    "zeros": constant(r"\mathbf{0}_{%s}", "0"),
+    "expand": sized(r"\operatorname{repeat}"),
+    "unbroadcast": sized(r"\operatorname{sum}", "to"),
+    "scatter": scattered(r"\mathbf{0}_{%s}", r"\leftarrow"),
+    "scatter_rows": scattered(r"\mathbf{0}_{%s}", r"\leftarrow"),
+    "entries": infix("{#1}_{#2}", ATOM, ATOM, RELATION),
+    "unsort": infix(r"#1 \text{ at } #2^{-1}", RELATION, SUM, ATOM),
+    "reversed_cumsum": onwards(r"\sum_{j \ge i%s}"),
+    "transposed_convolution": made(infix(r"#1 *^{\top} #2", PRODUCT, PRODUCT, MATMUL)),
+    "correlation": made(infix(r"#1 \star #2", PRODUCT, PRODUCT, MATMUL)),
+    "floor": infix(r"\left\lfloor #1 \right\rfloor", ATOM, RELATION),
+    "ceil": infix(r"\left\lceil #1 \right\rceil", ATOM, RELATION),
+    "diagonal": function(r"\operatorname{diag}"),
     **{name: function(rf"\{name}") for name in ("log", "sin", "cos", "tanh", "max", "min")},
 }
 _TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
@@ -242,4 +310,5 @@ LATEX = Script(
     LATEX_RULES,
     {"≤": r"\le", "≥": r"\ge", "≠": r"\ne"},
     below=True,
+    times=r" \times ",
 )

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from workings.show.options import Options
+from workings.show.plumbing import has_error, inside_of, is_check, is_plumbing
 from workings.trace.formula import Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -65,15 +66,15 @@ class _Outline:
 
     def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: set[str] = set()
-        for step in parent.children:
-            if not self.named(step, self.options.hide):
+        for step in inside_of(parent):
+            if not self.named(step, self.options.hide) and not is_plumbing(step):
                 yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
 
     # ---- a row for each kind of step
     def step(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
         """A statement: its line, its note, what is inside it."""
-        failed = step.kind != "error" and _has_error(step)
+        failed = step.kind != "error" and has_error(step)
         kind = {"input": "input", "error": "error", "branch": "branch"}.get(step.kind, "equation")
         yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
         if step.note and step.kind != "error":
@@ -90,7 +91,9 @@ class _Outline:
         """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
         gradients = [c for c in step.children if c.kind == "gradient"]
         others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
-        if not others or depth < self.options.depth or _has_error(step):
+        if self.options.depth is None:
+            others = [c for c in others if not is_check(c)]
+        if not others or self.options.opens(depth) or has_error(step):
             for child in others:
                 if child.kind in _INSIDE:
                     yield from self.container(child, level, depth + 1, set())
@@ -122,7 +125,7 @@ class _Outline:
 
     def closed(self, step: Step, level: int, depth: int, known: set[str]) -> Iterator[Line]:
         """A module or call that is a step of its own: open to the reader's depth."""
-        if depth < self.options.depth or _has_error(step):
+        if self.options.opens(depth) or has_error(step):
             yield from self.container(step, level, depth + 1, known)
             return
         (title, *_) = self.container(step, level, depth, known)
@@ -159,10 +162,6 @@ RULES: dict[str, Callable[[_Outline, Step, int, int, set[str]], Iterator[Line]]]
     "folded": _Outline.folded,
 }
 """How each kind of step becomes lines; a kind without a row is a statement."""
-
-
-def _has_error(step: Step) -> bool:
-    return any(s.kind == "error" for s in step.walk())
 
 
 def _names(step: Step) -> set[str]:

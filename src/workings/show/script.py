@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workings.show.decimals import decimal
@@ -47,6 +47,7 @@ class Script:
     rules: Mapping[str, Rule]
     relations: Mapping[str, str]
     below: bool = False
+    times: str = "×"
 
     def bracketed(self, piece: Piece, least: int) -> str:
         """The piece, in brackets where it holds together less than the place needs."""
@@ -57,11 +58,35 @@ class Script:
         return [self._detail(n, v) for n, v in options if v is not None and n not in ("keepdim", "relation")]
 
     def _detail(self, name: str, value: object) -> str:
-        shown = self.number(decimal(value)) if isinstance(value, int | float) else self.code(str(value))
-        return f"{self.words('axis ')}{shown}" if name == "dim" else f"{self.words(name)}={shown}"
+        if name == "dim":
+            axes = axes_of(value)
+            return f"{self.words('axis ' if len(axes) == 1 else 'axes ')}{', '.join(map(self._option, axes))}"
+        return f"{self.words(name)}={self._option(value)}"
+
+    def _option(self, value: object) -> str:
+        return self.number(decimal(value)) if isinstance(value, int | float) else self.code(str(value))
+
+    def size(self, shape: object) -> str:
+        """2×3 for the shape (2, 3)."""
+        sizes = [*shape] if isinstance(shape, tuple | list) else [shape]
+        return self.times.join(self._option(n) for n in sizes) or self.number("1")
 
 
-_WHOLE = re.compile(r"[\w.]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
+def axes_of(dim: object) -> list[object]:
+    """The axes an option names: numbers, or the text of what was written for them.
+
+    >>> axes_of(-1), axes_of((1, 2)), axes_of("(1, -2)"), axes_of("d")
+    ([-1], [1, 2], [1, -2], ['d'])
+    """
+    if isinstance(dim, tuple | list):
+        return [*dim]
+    if not isinstance(dim, str):
+        return [dim]
+    parts = [part.strip() for part in dim.strip("()[]").split(",") if part.strip()]
+    return [int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts] if dim[:1] in "([" else [dim]
+
+
+_WHOLE = re.compile(r"[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
 
 
 def valued(string: str) -> Piece:
@@ -117,6 +142,146 @@ def items(word: str) -> Rule:
         return Piece(script.call(word, inner, script.details(formula.options)), ATOM)
 
     return rule
+
+
+def sized(word: str, preposition: str = "") -> Rule:
+    """repeat(a, 2×3): a function that makes a tensor of the shape in its options; in a script with subscripts, below it."""
+
+    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        size = script.size(dict(formula.options).get("shape", ()))
+        option = f"{script.words(preposition + ' ')}{size}" if preposition else size
+        return Piece(script.call(word, [piece.string for piece in parts], [option]), ATOM)
+
+    return rule
+
+
+def constant(pattern: str, digit: str) -> Rule:
+    """ones(2×3): a tensor of one number; without axes, the number."""
+
+    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        shape = dict(formula.options).get("shape", ())
+        if parts:
+            return call(script, formula, parts)
+        return Piece(pattern % script.size(shape) if shape else digit, ATOM)
+
+    return rule
+
+
+def unsqueezed(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """a[…, None]: the new axes of length 1, by their place from the right or the left."""
+    if len(parts) != 1:
+        return call(script, formula, parts)
+    index = new_axes(dict(formula.options).get("dim", (-1,)))
+    return Piece(f"{script.bracketed(parts[0], ATOM)}[{script.code(index)}]", ATOM)
+
+
+def new_axes(dim: object) -> str:
+    """What stands in the brackets of an index that adds axes of length 1.
+
+    >>> new_axes((-1,)), new_axes((-2,)), new_axes((0,)), new_axes((1, 2))
+    ('…, None', '…, None, :', 'None', ':, None, None')
+    """
+    dims = [d for d in axes_of(dim) if isinstance(d, int) and -9 < d < 9]
+    if dims != axes_of(dim):
+        return f"new axis {dim}"
+    if min(dims, default=0) < 0:
+        return ", ".join(["…", *("None" if d in dims else ":" for d in range(min(dims), 0))])
+    return ", ".join("None" if d in dims else ":" for d in range(max(dims, default=0) + 1))
+
+
+def scattered(zeros: str, arrow: str) -> Rule:
+    """0[1, :] ← a: zeros of a shape (or so many rows) that hold a at an index."""
+
+    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        options = dict(formula.options)
+        if not parts:
+            return call(script, formula, parts)
+        if "rows" in options and len(parts) > 1:
+            size, index = f"{script.size(options['rows'])}{script.words(' rows')}", parts[1].string
+        else:
+            size, index = script.size(options.get("shape", ())), script.code(str(options.get("text", "")).replace("-", "−"))
+        return Piece(f"{zeros % size}[{index}] {arrow} {script.bracketed(parts[0], SUM)}", RELATION)
+
+    return rule
+
+
+MADE = ("shape", "rank")
+"""Options that only say how large what is made is: its shape stands beside it."""
+
+
+def made(rule: Rule) -> Rule:
+    """A row for what makes a tensor of a shape that needs no mention; with other options it is a call."""
+
+    def unsized(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        formula = replace(formula, options=tuple(option for option in formula.options if option[0] not in MADE))
+        return call(script, formula, parts) if formula.options else rule(script, formula, parts)
+
+    return unsized
+
+
+def worded(pattern: str) -> Rule:
+    """A row in words, such as `#1 summed over the copies`; options that matter stand after them in brackets."""
+    count = len(set(re.findall(r"#\d", pattern)))
+
+    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "text")))
+        if len(parts) != count:
+            return Piece(script.call(script.operator(formula.op), [piece.string for piece in parts], details), ATOM)
+        pieces = [script.bracketed(piece, SUM) for piece in parts]
+        written = [
+            pieces[int(part[1]) - 1] if part.startswith("#") else script.words(part)
+            for part in re.split(r"(#\d)", pattern)
+            if part
+        ]
+        return Piece("".join(written) + (f"{script.words(' ')}({', '.join(details)})" if details else ""), RELATION)
+
+    return rule
+
+
+def put(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """a with b at [0, :]"""
+    index = str(dict(formula.options).get("text", "..."))
+    found = worded("#1 with #2 everywhere" if index == "..." else "#1 with #2 at ")(script, formula, parts)
+    return found if index == "..." else Piece(f"{found.string}[{script.code(index.replace('-', '−'))}]", RELATION)
+
+
+def argsort(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """argsort(x, axis 0, descending, first 3): where the entries of sorted x stood."""
+    options = dict(formula.options)
+    details = script.details((("dim", options.get("dim")),))
+    details += [script.words("descending")] if options.get("descending") else []
+    details += [f"{script.words('first ')}{script.size(options['k'])}"] if options.get("k") is not None else []
+    return Piece(script.call(script.operator("argsort"), [piece.string for piece in parts], details), ATOM)
+
+
+def onwards(sign: str) -> Rule:
+    """Σ_{j≥i} x: for each i the sum of the entries from i on; the axis stands beside the sign or below it."""
+
+    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        details = script.details(formula.options)
+        if len(parts) != 1:
+            return call(script, formula, parts)
+        if script.below or not details:
+            return Piece(f"{sign % ', '.join(['', *details])} {script.bracketed(parts[0], POWER)}", LOOSE)
+        return Piece(script.call(sign % "", [parts[0].string], details), ATOM)
+
+    return rule
+
+
+def letter(name: str) -> Rule:
+    """A constant that has a letter of its own: I."""
+    return lambda script, formula, parts: call(script, formula, parts) if parts else Piece(name, ATOM)
+
+
+def indicator(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """[a < b]: 1 where it holds, 0 elsewhere."""
+    return Piece(f"[{compare(script, formula, parts).string}]", ATOM)
+
+
+def onehot(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """onehot(y, 3 classes)"""
+    classes = f"{script.size(dict(formula.options).get('classes', '?'))}{script.words(' classes')}"
+    return Piece(script.call(script.operator("onehot"), [piece.string for piece in parts], [classes]), ATOM)
 
 
 def compare(script: Script, formula: Apply, parts: list[Piece]) -> Piece:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workings.trace.formula import Apply, Formula, Leaf, Number, Options, Sequence
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
 
 Args = tuple[Formula, ...]
 ONE, TWO = Number(1), Number(2)
@@ -18,6 +18,27 @@ def spelled(formula: Apply) -> Formula:
     rule = SPELLED.get(formula.op)
     args = tuple(a for a in formula.args if a != Number(None))
     return formula if rule is None else rule(args, formula.options) or formula
+
+
+def spelled_call(formula: Call) -> Formula:
+    """A call that has a notation after all: floor(x) and x.floor() are ⌊x⌋, float("-inf") is −∞. Others stay.
+
+    >>> spelled_call(Call("S.diagonal", ()))
+    Apply(op='diagonal', args=(Leaf(text='S'),), options=())
+    """
+    owner, _, name = formula.name.rpartition(".")
+    if formula.options or owner in ("self", "cls"):
+        return formula
+    if formula.name == "float" and len(formula.args) == 1 and isinstance(formula.args[0], Code):
+        return INFINITE.get(formula.args[0].text, formula)
+    args = (Leaf(owner), *formula.args) if owner else formula.args
+    return Apply(name, args) if CALLED.get(name) == len(args) else formula
+
+
+INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
+INFINITY = frozenset(("inf", "math.inf", "torch.inf", "np.inf"))
+CALLED = {"floor": 1, "ceil": 1, "logsigmoid": 1, "xlogy": 2, "diagonal": 1}
+"""Calls that are operations, with the number of their operands."""
 
 
 def _apply(op: str, *args: Formula, options: Options = ()) -> Apply:
@@ -37,8 +58,8 @@ def _attention(args: Args, options: Options) -> Formula | None:
     Q, K, V, *mask = args
     S: Formula = _apply("div", _apply("matmul", Q, _apply("transpose", K)), _apply("sqrt", Leaf("d")))
     named = dict(options)
-    shift = mask[0] if mask else Leaf(str(named["attn_mask"])) if named.get("attn_mask") else None
-    shift = Leaf("causal_mask") if named.get("is_causal") in (True, "True") else shift
+    shift: Formula | None = mask[0] if mask else Leaf(str(named["attn_mask"])) if named.get("attn_mask") else None
+    shift = _apply("causal_mask") if named.get("is_causal") in (True, "True") else shift
     S = S if shift is None else _apply("add", S, shift)
     return _apply("matmul", _apply("softmax", S), V)
 
@@ -73,6 +94,9 @@ SPELLED: dict[str, Callable[[Args, Options], Formula | None]] = {
     "logsumexp": lambda a, o: _apply("log", _apply("sum", _apply("exp", a[0]), options=o)),
     "mse_loss": lambda a, o: None if o or len(a) != 2 else _apply("mean", _apply("pow", _apply("sub", *a), TWO)),
     "embedding": lambda a, o: None if len(a) != 2 else _apply("entry", a[1], a[0]),
+    "logsigmoid": lambda a, o: _apply("log", _apply("sigmoid", a[0])),
+    "xlogy": lambda a, o: None if len(a) != 2 else _apply("mul", a[0], _apply("log", a[1])),
+    "outer": lambda a, o: None if len(a) != 2 else _apply("matmul", a[0], _apply("transpose", a[1])),
     "linear": _linear,
     "layer_norm": _layer_norm,
     "conv2d": _convolution,

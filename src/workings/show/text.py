@@ -6,6 +6,7 @@ S = Q Kᵀ / √d = ⎡1/√2  1/√2⎤ ≈ ⎡0.7071  0.7071⎤  (2×2)
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import groupby
@@ -22,6 +23,8 @@ from workings.trace.record import Trace
 from workings.trace.step import Step
 
 INDENT = 2
+HANG = 8
+"""Columns, at most, before the sign that a following line of an equation begins with."""
 BOLD, DIM, RED, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
 
@@ -100,19 +103,18 @@ def _inputs(lines: list[Line], options: Options) -> str:
 
 
 def _equation(line: Line, options: Options) -> str:
-    return _laid_out(text_equation(line, replace(options, width=options.width - 4)), options)
+    return _laid_out(text_equation(line, replace(options, width=max(20, options.width - HANG - 2))), options)
 
 
 def _laid_out(found: Equation, options: Options) -> str:
-    """On one line where it fits; else the value below."""
+    """On one line where it fits; else the value below, its sign under the first one."""
     if not found.forms:
         return _finished(_broken(found, options), found, options)
     if not found.below:
         block = beside(found.head, " = ", _side_by_side(found))
         if width(block) <= options.width:
             return _finished(block, found, options)
-    block = f"{_broken(found, options)} ={_below(found, options)}"
-    return _finished(block, found, options)
+    return _finished(_below(found, options), found, options)
 
 
 def _shape(found: Equation) -> str:
@@ -125,21 +127,40 @@ def _side_by_side(found: Equation) -> str:
 
 
 def _below(found: Equation, options: Options) -> str:
-    """The forms of the value side by side where they fit; else below each other."""
-    value = _side_by_side(found)
-    if not found.below and width(value) <= options.width - 4:
-        return "\n" + indented(value, 4)
-    first, *rest = found.forms
-    stacked = "\n".join([first[1], *(beside(f"{sign} ", block) for sign, block in rest)])
-    return f"{_shape(found)}\n{indented(stacked, 4)}"
+    """The forms of the value side by side where they fit, else below each other; several labelled blocks stand apart."""
+    head, gap = _broken(found, options), " " * _hang(found)
+    if found.below:
+        first, *rest = found.forms
+        stacked = "\n".join([first[1], *(beside(f"{sign} ", block) for sign, block in rest)])
+        sign = f" ={_shape(found)}"
+        return f"{head + sign if '⎡' not in head else beside(head, sign)}\n{indented(stacked, 4)}"
+    value = beside(f"{gap}= ", _side_by_side(found))
+    if width(value) > options.width and len(found.forms) > 1:
+        *early, last = [beside(f"{gap}{sign} ", block) for sign, block in found.forms]
+        value = "\n".join([*early, beside(last, _shape(found))])
+    return f"{head}\n{value}"
+
+
+def _hang(found: Equation) -> int:
+    """The column of the first sign, where the following lines begin too."""
+    column = width(found.left) + 1
+    return column if found.left and found.lead == " = " and column <= HANG else 2
 
 
 def _broken(found: Equation, options: Options) -> str:
-    """The formula on one line; each link on its own where it is too long."""
-    if width(found.head) + 2 <= options.width or len(found.links) < 2:
+    """The formula on one line; each link on its own where it is too long, in several lines where even that is."""
+    if width(found.head) <= options.width:
         return found.head
-    gap = " " * width(found.left)
-    return "\n".join([replace(found, links=found.links[:1]).head, *(f"{gap} = {link}" for link in found.links[1:])])
+    gap = " " * _hang(found)
+    first, *rest = replace(found, links=found.links[:1]).head, *(beside(f"{gap}= ", link) for link in found.links[1:])
+    return "\n".join(_folded(block, options.width, gap + "    ") for block in [first, *rest])
+
+
+def _folded(block: str, columns: int, gap: str) -> str:
+    """One long line in several, the later ones behind a gap; a drawn matrix stays as it is."""
+    if "\n" in block or width(block) <= columns:
+        return block
+    return "\n".join(textwrap.wrap(block, max(20, columns), subsequent_indent=gap, break_on_hyphens=False))
 
 
 def _finished(block: str, found: Equation, options: Options) -> str:
@@ -161,7 +182,7 @@ def _finished(block: str, found: Equation, options: Options) -> str:
 def _title(line: Line, options: Options) -> str:
     title = plain(without_self(line.text))
     if not line.valued or line.step.result is None:
-        return _coloured(title, BOLD, options)
+        return _coloured(_folded(title, options.width, "    "), BOLD, options)
     forms = [("=", text_of(line.step.result, replace(options, width=options.width - 4)))]
     return _laid_out(Equation(title, [], forms, shape_of(line.step.result)), options)
 
@@ -191,26 +212,33 @@ def _error(line: Line, options: Options) -> str:
     place = f"  ({plain(str(step.where).rpartition('/')[2])})" if step.where else ""
     operands = [f"  {plain(text_name(name))} is {words}" for name, words in described(step)]
     reason = [indented(wrapped(plain(step.note), options.width - 2), 2)] if step.note else []
-    return "\n".join([_coloured(f"fails: {source}{place}", RED, options), *operands, *reason])
+    failed = _folded(f"fails: {source}{place}", options.width, "    ")
+    return "\n".join([_coloured(failed, RED, options), *operands, *reason])
 
 
 def described(step: Step) -> list[tuple[str, str]]:
-    """The operands of a statement that failed, each with its shape; constants are left out."""
-    return [(name, _described(value)) for name, value in step.operands.items() if not isinstance(value, float)]
+    """The operands of a statement that failed, each with its shape; constants are left out.
+
+    A dtype is mentioned where it is unusual, and where those of the operands differ.
+    """
+    dtypes = {value.dtype for value in step.operands.values() if isinstance(value, torch.Tensor)}
+    given = [(name, value) for name, value in step.operands.items() if not isinstance(value, float)]
+    return [(name, _described(value, len(dtypes) > 1)) for name, value in given]
 
 
-def _described(value: object) -> str:
+def _described(value: object, with_dtype: bool) -> str:
     """(1×144), or the number it is."""
     if not isinstance(value, torch.Tensor):
         return text_of(value, Options(width=60)).partition("\n")[0]
     dtype = str(value.dtype).removeprefix("torch.")
-    return (shape_of(value) or "a single number") + ("" if dtype in ("float32", "float64") else f", {dtype}")
+    usual = dtype in ("float32", "float64") and not with_dtype
+    return (shape_of(value) or "a single number") + ("" if usual else f", {dtype}")
 
 
 PRINTERS: dict[str, Callable[[Line, Options], str]] = {
     "input": _equation,
     "equation": _equation,
-    "branch": lambda line, options: branch(line),
+    "branch": lambda line, options: _folded(branch(line), options.width, "    "),
     "title": _title,
     "fold": _note,
     "note": _note,

@@ -14,8 +14,6 @@ from typing import Any
 
 import torch
 
-from workings.errors import WorkingsError
-from workings.exact.tensor import ExactTensor
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import matrix_latex
 from workings.show.block import beside, plain, width
@@ -23,7 +21,8 @@ from workings.show.cells import Form, forms
 from workings.show.decimals import decimal, latex_decimal, pointed
 from workings.show.escape import latex_code, latex_text
 from workings.show.options import Options
-from workings.show.sparkline import Summary, summary
+from workings.show.saved import saved_of, summary_of
+from workings.show.sparkline import Summary
 
 MOST_ITEMS = 8
 """Items of a tuple, list or dict that are shown."""
@@ -49,17 +48,24 @@ def text_of(value: Any, options: Options) -> str:
     return "\n".join([parts[0][1], *(beside(f"{sign} ", block) for sign, block in parts[1:])])
 
 
-def text_forms(value: Any, options: Options) -> list[tuple[str, str]]:
-    """The ways the value is written, each after its sign: [("=", "1/√2"), ("≈", "0.7071")]."""
+def text_forms(value: Any, options: Options, names: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """The ways the value is written, each after its sign: [("=", "1/√2"), ("≈", "0.7071")].
+
+    `names` are those of the parts of a value that is unpacked.
+    """
+    if names and is_list(value):
+        return [("=", _named_items(value, options, names))]
     if not isinstance(value, torch.Tensor):
         return [("=", _text_object(value, options))]
     if not value.numel():
         return [("=", "[]")]
+    if saved_of(value) is not None:
+        return [("=", text_summary(value, options))]
     if not _has_values(value):
         return [("=", f"no values: a tensor on {value.device}")]
     if value.numel() > options.most:
         return [("=", text_summary(value, options))]
-    return [(form.sign, _text_grid(form, options)) for form in forms(value, options)]
+    return [(form.sign, _text_grid(form, options)) for form in forms(squeezed(value), options)]
 
 
 def _text_grid(form: Form, options: Options) -> str:
@@ -86,11 +92,24 @@ def latex_forms(value: Any, options: Options) -> list[tuple[str, str]]:
         return [("=", _latex_object(value, options))]
     if not value.numel():
         return [("=", "[\\,]")]
+    if saved_of(value) is not None:
+        return [("=", latex_summary(value, options))]
     if not _has_values(value):
         return [("=", rf"\text{{no values: a tensor on {latex_text(str(value.device))}}}")]
     if value.numel() > options.most:
         return [("=", latex_summary(value, options))]
-    return [(r"\approx" if form.sign == "≈" else "=", latex_matrix(form.latex)) for form in forms(value, options)]
+    return [(r"\approx" if form.sign == "≈" else "=", latex_matrix(form.latex)) for form in forms(squeezed(value), options)]
+
+
+def squeezed(x: torch.Tensor) -> torch.Tensor:
+    """A batch of one matrix as the matrix; its shape is said beside it.
+
+    >>> squeezed(torch.zeros(1, 1, 2, 3)).shape, squeezed(torch.zeros(1, 3)).shape
+    (torch.Size([2, 3]), torch.Size([1, 3]))
+    """
+    while x.dim() > 2 and x.shape[0] == 1:
+        x = x[0]
+    return x
 
 
 def latex_matrix(cells: Any) -> str:
@@ -114,14 +133,6 @@ def shape_of(value: Any) -> str:
     if not isinstance(value, torch.Tensor) or not value.dim():
         return ""
     return f"({'×'.join(map(str, value.shape))})"
-
-
-def summary_of(x: torch.Tensor) -> Summary | None:
-    """The summary of any tensor; None for exact values without decimals."""
-    try:
-        return summary(x.float64() if isinstance(x, ExactTensor) else x)
-    except WorkingsError:
-        return None
 
 
 def summary_facts(found: Summary, digits: int) -> list[tuple[str, str]]:
@@ -209,6 +220,16 @@ def _text_items(value: Any, options: Options) -> str:
     return f"{{{inside}}}" if names else f"[{inside}]" if isinstance(value, list) else f"({inside})"
 
 
+def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
+    """a = …    b = …, as many beside each other as the width holds."""
+    shown = [beside(f"{name} = ", text_of(item, options)) for name, item in zip(names, value, strict=True)]
+    rows = [shown[0]]
+    for block in shown[1:]:
+        joined = beside(rows[-1], "    ", block)
+        rows = [*rows[:-1], joined] if width(joined) <= options.width else [*rows, block]
+    return "\n".join(rows)
+
+
 def _latex_object(value: Any, options: Options) -> str:
     if isinstance(value, Mapping | tuple | list):
         items, more = _items(value)
@@ -227,9 +248,14 @@ def _latex_object(value: Any, options: Options) -> str:
 def is_list(value: Any) -> bool:
     """Whether the value is shown as several labelled blocks."""
     if isinstance(value, torch.Tensor):
-        return value.dim() > 2
+        return squeezed(value).dim() > 2 and _has_values(value)
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple | list) else ()
     return any(shape_of(part) for part in parts)
+
+
+def is_opaque(value: Any) -> bool:
+    """Whether a value is shown by its type alone."""
+    return value is not None and not isinstance(value, torch.Tensor | Mapping | tuple | list | str | numbers.Number)
 
 
 def is_scalar(value: Any) -> bool:
@@ -238,15 +264,20 @@ def is_scalar(value: Any) -> bool:
 
 
 def inline_of(value: Any, options: Options, latex: bool = False) -> str | None:
-    """A short text of the value to put into a formula, [[1, 0], [0, 1]]; None where its name says more."""
+    """The value to put into a formula, a number, [1, 0] or a drawn matrix; None where its name says more."""
     most = {"none": 0, "short": INLINE}.get(options.substitution, options.most)
     if isinstance(value, numbers.Number) and not isinstance(value, bool) and most:
         return latex_of(value, options) if latex else text_of(value, options)
-    if not isinstance(value, torch.Tensor) or not 0 < value.numel() <= most or value.dim() > 2 or not _has_values(value):
+    if not isinstance(value, torch.Tensor) or not 0 < value.numel() <= most or not _has_values(value):
         return None
-    form = forms(value, options)[0]
-    return latex_matrix(form.latex) if latex else _inline(form.text)
+    if squeezed(value).dim() > 2:
+        return None
+    form = forms(squeezed(value), options)[0]
+    if latex:
+        return latex_matrix(form.latex)
+    return _text_grid(form, options) if value.dim() >= 2 else _inline(form.text)
 
 
 def _inline(cells: Any) -> str:
-    return cells if isinstance(cells, str) else f"[{', '.join(map(_inline, cells))}]"
+    """A number, or a vector as [1, 0]."""
+    return cells if isinstance(cells, str) else f"[{', '.join(cells)}]"

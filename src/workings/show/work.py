@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import difflib
+import functools
+import inspect
 import re
 import shutil
 import sys
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import torch
 
 from workings.errors import WorkingsError
-from workings.show.options import Options
+from workings.show.options import MOST_SAVED, Labels, Options
+from workings.trace.arguments import refuse_ambiguous
 from workings.trace.formula import Apply, Leaf
+from workings.trace.loss import varying
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -59,11 +64,14 @@ class Work(Trace):
 
         return html(self, self._chosen(choices))
 
-    def json(self) -> str:
-        """The steps as JSON, to be read with `Work.from_json`."""
+    def json(self, most: int | None = MOST_SAVED) -> str:
+        """The steps as JSON, to be read with `Work.from_json`; of a tensor of more than `most` entries, a summary of it.
+
+        `most=None` keeps every tensor whole.
+        """
         from workings.show.json_form import to_json
 
-        return to_json(self)
+        return to_json(self, most)
 
     @classmethod
     def from_json(cls, text: str) -> Work:
@@ -72,10 +80,25 @@ class Work(Trace):
 
         return as_work(from_json(text))
 
+    def __eq__(self, other: object) -> bool:
+        """Whether two works have the same steps with the same names, formulas and values: they are saved alike.
+
+        Tensors are compared bit by bit (large ones by their SHA-256), exact ones by their values, and an object that JSON
+        cannot hold by its `repr`. How a work is printed (its options) is no part of it. A work can grow (`backward`), so it
+        has no hash.
+        """
+        from workings.show.json_form import to_data
+
+        return to_data(self) == to_data(other) if isinstance(other, Work) else NotImplemented
+
+    __hash__ = None  # type: ignore[assignment]
+
     def _chosen(self, choices: dict[str, Any]) -> Options:
         for name in ("only", "hide"):
             if name in choices:
                 choices[name] = frozenset([choices[name]] if isinstance(choices[name], str) else choices[name])
+        if "labels" in choices:
+            choices["labels"] = _labels(choices["labels"])
         try:
             return replace(self.options, **choices)
         except TypeError:
@@ -125,6 +148,14 @@ class Work(Trace):
         return self
 
 
+def _labels(given: Any) -> Labels:
+    """{−2: rows, −1: columns} as the options keep it; one list names both axes of a square matrix."""
+    pairs = given.items() if isinstance(given, Mapping) else [(axis, given) for axis in (-2, -1)]
+    if isinstance(given, str) or any(axis not in (-2, -1) for axis, _ in pairs):
+        raise WorkingsError("labels are {-2: names of the rows, -1: names of the columns}, or one list for both.")
+    return tuple((axis, tuple(map(str, names))) for axis, names in pairs)
+
+
 def as_work(trace: Trace, options: Options | None = None) -> Work:
     """A trace with its printers."""
     work = Work(**vars(trace))
@@ -143,21 +174,69 @@ def show(
 ) -> Work:
     """Run a function or module and return its worked solution.
 
-    `depth` 1 records the statements of the function itself, 2 also those of your own functions and modules (recorded
-    but folded
-    unless you ask for it), 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients.
+    `depth` 1 records and prints the statements of the function itself, 2 (the default) also those of your own functions and
+    modules, 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients, of `loss` if named.
+    A function that has a parameter of one of these names gets it by `functools.partial(function, depth=…)`.
     """
     if not callable(function):
         raise WorkingsError(f"show takes a function or a module, not {type(function).__name__}.")
-    from workings.trace.capture import capture
-
-    if backward:
-        args, kwargs = torch.utils._pytree.tree_map(_with_grad, (args, kwargs))
-    options = options or Options(depth=depth or 1)
-    work = as_work(capture(function, *args, depth=depth or 2, **kwargs), options)
+    while isinstance(function, functools.partial):
+        function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    ours = {"depth": depth, "backward": backward or None, "loss": loss, "options": options}
+    given = {name: value for name, value in ours.items() if value is not None}
+    refuse_ambiguous(inspect.unwrap(function), args, kwargs, **given)
+    recorded = 2 if depth is None else depth
+    work = _captured_varying(function, args, kwargs, recorded) if backward else _captured(function, args, kwargs, recorded)
+    work.options = options or Options()
+    if work.error is not None:
+        _explain_in_names(work)
+    if backward and "is not differentiable with respect to" in str(work.error):
+        work.notes.append(
+            "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
+        )
     if not backward or work.error is not None:
         return work
     return work.backward(loss or _summed(work))
+
+
+def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+    from workings.trace.capture import capture
+
+    whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
+    return as_work(capture(whole, depth=depth))
+
+
+LEAF_CHANGED = "a leaf Variable that requires grad"
+"""What PyTorch says when code changes a tensor in place that a gradient is wanted of."""
+
+
+def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+    """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
+    random = torch.get_rng_state()
+    given, named = varying((args, kwargs))
+    work = _captured(function, given, named, depth)
+    if LEAF_CHANGED not in str(work.error):
+        return work
+    torch.set_rng_state(random)
+    given, named = varying((args, kwargs), copies=True)
+    again = _captured(function, given, named, depth)
+    if LEAF_CHANGED in str(again.error):
+        return work
+    if LEAF_CHANGED in again.agreement:
+        again.agreement = "not compared with a plain run: the code changes an input in place"
+    again.notes.append("an input is changed in place: a copy of it was, and what was given is as it was")
+    return again
+
+
+def _explain_in_names(work: Work) -> None:
+    """The explanation of the statement that failed, in its author's names where they are known."""
+    from workings.trace.mismatch import in_names
+
+    for step in work.steps():
+        found = in_names(step.formula, step.operands) if step.kind == "error" else None
+        if found is not None and (found.problem in step.note or ";" not in step.note):
+            rest = [line for line in step.note.split("\n") if found.problem not in line]
+            step.note = "\n".join([str(found), *rest])
 
 
 def _summed(work: Work) -> str | None:
@@ -176,13 +255,6 @@ def _summed(work: Work) -> str | None:
     return "L"
 
 
-def _with_grad(value: Any) -> Any:
-    """Inputs that can have a gradient get one, on a copy: the caller's tensors stay as they are."""
-    if not isinstance(value, torch.Tensor) or not value.is_floating_point() or value.requires_grad:
-        return value
-    return value.detach().requires_grad_()
-
-
 class trace:  # a context manager, named like one
     """Record the statements of a block.
 
@@ -194,13 +266,14 @@ class trace:  # a context manager, named like one
     True
     """
 
-    def __init__(self, depth: int = 2) -> None:
-        self.depth = depth
+    def __init__(self, depth: int | None = None) -> None:
+        """`depth` as in `show`; another than the usual 2 is also how deep it is printed."""
+        self.depth = 2 if depth is None else depth
 
     def __enter__(self) -> Work:
         from workings.trace.block import Block
 
-        self.work = as_work(Trace(Step("root")))
+        self.work = as_work(Trace(Step("root")), Options(depth=None if self.depth == 2 else self.depth))
         self.block = Block(self.work, self.depth)
         self.block.begin(sys._getframe(1))
         return self.work

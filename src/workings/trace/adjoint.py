@@ -13,7 +13,17 @@ from typing import Any
 
 import torch
 
-from workings.trace import pullback_elementwise, pullback_loss, pullback_product, pullback_reduce
+from workings.trace import (
+    pullback_attention,
+    pullback_compute,
+    pullback_elementwise,
+    pullback_entries,
+    pullback_loss,
+    pullback_norm,
+    pullback_product,
+    pullback_reduce,
+    pullback_window,
+)
 from workings.trace.forms import plus
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Sequence, leaves
 from workings.trace.pullback import Context, Node, Rule, RuleError
@@ -22,9 +32,13 @@ RULES: dict[str, Rule] = {
     **pullback_elementwise.RULES,
     **pullback_reduce.RULES,
     **pullback_product.RULES,
+    **pullback_entries.RULES,
+    **pullback_norm.RULES,
+    **pullback_window.RULES,
+    **pullback_attention.RULES,
     **pullback_loss.RULES,
 }
-CONSTANT = frozenset({"compare", "indicator", "not", "and", "or", "sign", "onehot", "ones"})
+CONSTANT = pullback_compute.CONSTANT | frozenset("compare indicator not and or sign onehot ones order causal_mask".split())
 """Operations whose derivative is zero wherever it exists."""
 
 
@@ -36,23 +50,29 @@ def adjoints(
     name: str = "",
     result: Any = None,
     wanted: Collection[str] | None = None,
+    loss: str = "L",
+    letters: dict[str, Formula] | None = None,
 ) -> dict[str, Formula]:
     """For each leaf of the formula, what it receives of ∂L/∂leaf, in the leaf's shape.
 
     `upstream` is ∂L/∂(result); `operands` the values of the leaves, for their shapes; `name` and `result` what the statement
     assigns, so that softmax's rule can say A; `wanted` the leaves that are asked for (default: the floating-point tensors).
+    A rule may introduce letters of its own (x̂ of a layer norm): `letters` receives them, else they are spelled out.
 
     >>> x = torch.ones(3)
     >>> adjoints(Apply("exp", (Leaf("x"),)), Leaf("∂L/∂y"), {"x": x}, name="y")
     {'x': Apply(op='mul', args=(Leaf(text='∂L/∂y'), Leaf(text='y')), options=())}
     """
     asked = {text for text, value in operands.items() if _differentiable(value)} if wanted is None else wanted
-    context = Context(operands, frozenset(asked))
+    context = Context(dict(operands), frozenset(asked), loss)
     if isinstance(result, torch.Tensor):
         context.known[id(formula)] = formula, result
     found: dict[str, Formula] = {}
     own = Leaf(name) if name and name not in leaves(formula) else None
     _pull(formula, upstream, own or formula, context, found)
+    if letters is None:
+        return {text: context.spelled_out(gradient) for text, gradient in found.items()}
+    letters |= context.letters
     return found
 
 
@@ -71,7 +91,8 @@ def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[s
             if not isinstance(G, Sequence):
                 raise RuleError("there is no rule for a tuple or list")
             for item, to_item in zip(items, G.items, strict=True):
-                _pull(item, to_item, item, context, found)
+                if not (isinstance(to_item, Apply) and to_item.op == "zeros"):
+                    _pull(item, to_item, item, context, found)
         case Apply(op=op) if op not in CONSTANT:
             for arg, gradient in zip(part.args, _rule(op)(Node(part, G, Y, context)), strict=True):
                 if gradient is not None:

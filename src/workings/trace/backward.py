@@ -10,33 +10,42 @@ A value that several statements use receives a contribution from each; they are 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from workings.trace.agree import is_rounding, largest_difference
 from workings.trace.contribution import Contribution, contribution
-from workings.trace.flow import Scope, outputs, read_before_change, scopes
+from workings.trace.flow import STATEMENTS, Scope, Value, scopes, value_of
 from workings.trace.formula import Apply, Formula, Leaf
 from workings.trace.loss import Loss, find_loss, gradients
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
 ELSEWHERE = "elsewhere"
+UNRECORDED = "autograd's numbers: the statement that uses it is not recorded at this depth"
 
 
 def backward(trace: Trace, loss: str | None = None) -> None:
-    """Add the gradients of a loss to a trace. `loss` is its name, by default the last result that is a number."""
+    """Add the gradients of a loss to a trace. `loss` is its name, by default the `loss` of what the code returned, or the
+    last result that is a number."""
     _forget(trace.root)
-    found = list(scopes(trace.root))
-    target = find_loss(found, loss)
-    target.totals = gradients(target, {id(t): t for scope in found for t in scope.tensors.values()}.values())
+    found = list(scopes(trace.root, trace.modules))
+    target = find_loss(found, loss, trace.result)
+    hidden = _unrecorded(trace, found, target)
+    values = {value.key: value for scope in found for value in scope.values.values()}
+    target.totals = gradients(target, [*values.values(), *hidden.values()])
     target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
     for scope in found:
         for key in scope.uses:
-            _file(_contributions(scope, key, target), scope.tensors[key], target)
-    trace.notes += _skipped(found[0], target)
+            _file(_contributions(scope, key, target), scope, key, target)
+    for name, value in hidden.items():
+        total = target.total(value)
+        if total is not None:
+            _add(_home(trace.root, name), target.symbol(name), None, {}, total, UNRECORDED)
+    trace.notes += [note for note in _skipped(found[0], target) if note not in trace.notes] if found else []
 
 
 def _forget(root: Step) -> None:
@@ -45,46 +54,46 @@ def _forget(root: Step) -> None:
         step.children = [child for child in step.children if child.kind != "gradient"]
 
 
-def _contributions(scope: Scope, key: int, loss: Loss) -> list[Contribution]:
-    """What each statement of a scope adds to the gradient of one tensor, in the order of the statements."""
+# ---- what the recorded statements add
+
+
+def _contributions(scope: Scope, key: Hashable, loss: Loss) -> list[Contribution]:
+    """What each statement of a scope adds to the gradient of one value, in the order of the statements."""
     if loss.totals.get(key) is None:
         return []
-    texts: dict[int, tuple[Step, list[str]]] = {}
-    for use in scope.uses[key]:
-        if read_before_change(use.step, use.text):
-            use.step.note = _joined(
-                use.step.note, f"no gradient of {use.text}: it was changed in place after this statement"
-            )
-        else:
-            texts.setdefault(id(use.step), (use.step, []))[1].append(use.text)
-    found = [contribution(step, names, scope.tensors[key], loss) for step, names in texts.values()]
+    found = [contribution(statement, scope.values[key], scope, loss) for statement in scope.uses[key]]
     return [part for part in found if part is not None]
 
 
-def _file(parts: list[Contribution], tensor: Tensor, loss: Loss) -> None:
+def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss) -> None:
     """Put the contributions under the statements they come from, and their sum under the first of these."""
     if not parts:
         return
-    total = loss.totals[id(tensor)]
+    total = loss.totals[key]
     assert total is not None
     rest = _remainder(total, [part.value for part in parts])
+    symbol = loss.symbol(scope.names[key])
     if len(parts) == 1 and rest is None:
-        _add(parts[0].step, loss.symbol(parts[0].text), parts[0].formula, parts[0].operands, total, parts[0].note)
+        _add_part(parts[0], symbol, total)
         return
     terms: dict[str, Tensor] = {}
     for part, label in zip(parts, _labels([part.source for part in parts]), strict=True):
-        name = f"{loss.symbol(part.text)} from {label}"
-        _add(part.step, name, part.formula, part.operands, part.value, part.note)
+        name = f"{symbol} from {label}"
+        _add_part(part, name, part.value)
         terms[name] = part.value
-    _add_sum(parts[0], terms, rest, total, loss)
-
-
-def _add_sum(first: Contribution, terms: dict[str, Tensor], rest: Tensor | None, total: Tensor, loss: Loss) -> None:
-    name = loss.symbol(first.text)
-    note = "" if rest is None else f"{ELSEWHERE}: uses of {first.text} that are not among these statements"
+    note = "" if rest is None else f"{ELSEWHERE}: uses of {scope.names[key]} that are not among these statements"
     if rest is not None:
-        terms = {**terms, f"{name} from {ELSEWHERE}": rest}
-    _add(first.step, name, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
+        terms = {**terms, f"{symbol} from {ELSEWHERE}": rest}
+    _add(parts[0].step, symbol, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
+
+
+def _add_part(part: Contribution, name: str, value: Tensor) -> None:
+    """The letters of a rule, each once for its statement, and the line itself."""
+    shown = {child.name for child in part.step.children if child.kind == "gradient"}
+    for letter, (formula, operands, meaning) in part.letters.items():
+        if letter not in shown and isinstance(meaning, Tensor):
+            _add(part.step, letter, formula, operands, meaning, "")
+    _add(part.step, name, part.formula, part.operands, value, part.note)
 
 
 def _sum(terms: Iterable[Formula]) -> Formula:
@@ -112,28 +121,90 @@ def _labels(names: list[str]) -> list[str]:
     return out
 
 
-def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Tensor], value: Tensor, note: str) -> None:
+def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str) -> None:
     step = Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
     place = under.address.rpartition("#")[0] or under.address
-    step.address = place.removesuffix(under.name) + name if under.name else name
-    under.children.append(step)
+    step.address = place.removesuffix(under.name) + name if under.name and under.kind in STATEMENTS else name
+    if under.kind == "loop":  # what a loop takes apart stands at the head of its first turn
+        first = next(child for child in under.children if child.kind == "turn").children
+        first.insert(sum(child.kind == "gradient" for child in first[: len(first)]), step)
+    else:
+        under.children.append(step)
+
+
+# ---- what no recorded statement reads
+
+
+def _unrecorded(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value]:
+    """The parameters and inputs that the loss depends on and no recorded statement reads, by their names."""
+    known = {value.key for scope in found for value in scope.values.values()}
+    known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copied(value)}
+    names = {
+        id(tensor): f"{path}.{name}" if path else name
+        for path, module in trace.modules.items()
+        for name, tensor in module.named_parameters(recurse=False)
+    }
+    hidden: dict[str, Value] = {}
+    for tensor in _origins(loss.value):
+        value = value_of(tensor)
+        if value.key not in known:
+            kind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "input"
+            count = sum(1 for name in hidden if name.startswith(f"{kind} ")) + 1
+            hidden[names.get(id(tensor), f"{kind} {count}")] = value
+    order = {name: i for i, name in enumerate(names.values())}
+    return dict(sorted(hidden.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+
+def _origins(value: Value) -> Iterator[Tensor]:
+    """The tensors at the beginning of autograd's graph that a value was made of."""
+    queue = [value.edge.node] if value.edge is not None else []
+    seen = set(queue)
+    while queue:
+        node = queue.pop()
+        if hasattr(node, "variable"):
+            yield node.variable
+        following = [after for after, _ in node.next_functions if after is not None and after not in seen]
+        seen.update(following)
+        queue += following
+
+
+def _copied(value: Value) -> list[Tensor]:
+    """The tensor that an input is a copy of."""
+    node = None if value.edge is None else value.edge.node
+    if node is None or not node.name().startswith("CloneBackward"):
+        return []
+    return [after.variable for after, _ in node.next_functions if after is not None and hasattr(after, "variable")]
+
+
+def _home(root: Step, name: str) -> Step:
+    """The statement or module that a parameter belongs to: the one around the innermost module that its name begins with."""
+    best, length = root.children[0] if root.children else root, 0
+    queue = [(child, child) for child in root.children]
+    while queue:
+        step, around = queue.pop()
+        if step.kind == "module" and name.startswith(f"{step.name}.") and len(step.name) > length:
+            best, length = around, len(step.name)
+        around = step if step.kind in STATEMENTS else around if around.kind in STATEMENTS else step
+        queue += [(child, around) for child in step.children]
+    return best
+
+
+# ---- what has no gradient
 
 
 def _skipped(scope: Scope, loss: Loss) -> list[str]:
     """Which named values have no gradient, and why: one note for each reason."""
     reasons: dict[str, list[str]] = {}
-    for name, tensor in [pair for step in (*scope.inputs, *scope.statements) for pair in outputs(step)]:
-        if name and tensor is not loss.tensor and loss.totals.get(id(tensor)) is None:
-            names = reasons.setdefault(_reason(tensor, loss), [])
+    for key, name in scope.names.items():
+        value = scope.values[key]
+        if key != loss.value.key and loss.totals.get(key) is None and not name.startswith("self."):
+            names = reasons.setdefault(_reason(value, loss), [])
             names += [name] if name not in names else []
     return [f"no gradient of {', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
-def _reason(tensor: Tensor, loss: Loss) -> str:
+def _reason(value: Value, loss: Loss) -> str:
+    tensor = value.tensor
     if not tensor.is_floating_point():
         return "not a real number that could vary" if tensor.dtype == torch.bool else "whole numbers do not vary"
-    return f"{loss.name} does not depend on it" if tensor.requires_grad else "it does not require one"
-
-
-def _joined(note: str, more: str) -> str:
-    return note if more in note else f"{note}; {more}" if note else more
+    return f"{loss.name} does not depend on it" if value.varies else "it does not require one"

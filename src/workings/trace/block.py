@@ -1,31 +1,51 @@
 """`with workings.trace() as work:` the statements of a block as steps.
 
-The block stands in a function that is already running, so it cannot be rewritten. Python tells us each line of this
-one frame before it
-runs; what a statement made is read when the next one begins. Modules called inside report as in `capture`.
+The block stands in code that is already running, so it is not rewritten: it runs as it is, once, and is followed.
+Python reports each line of its frame before it runs (each instruction, where a line has several statements); what a
+statement made is read from the frame when it is over. The author's functions called inside are followed in the same
+way, modules and optimizers report as in `capture`, and libraries run unobserved.
 """
 
 from __future__ import annotations
 
 import ast
-import inspect
-import linecache
-import sys
-import textwrap
+import contextlib
 import types
+from dataclasses import replace
 from typing import Any
 
-from workings.trace.build import formula_of
-from workings.trace.capture import address, first_bad
-from workings.trace.formula import leaves
+import torch
+
+from workings.trace.address import address
+from workings.trace.block_calls import (
+    caller,
+    is_called,
+    is_exact,
+    is_fused,
+    is_generator,
+    is_module_call,
+    is_opened,
+    opened,
+    tell_module,
+    write_out,
+)
+from workings.trace.block_failure import tell_failure
+from workings.trace.block_follow import Follower
+from workings.trace.block_listen import Ear, Listener, Told
+from workings.trace.block_plan import plan_of_block, plan_of_function
+from workings.trace.block_source import calling, yielding
+from workings.trace.block_values import Names, inputs
+from workings.trace.capture import _ONE_AT_A_TIME, CHANGED, capture
+from workings.trace.first_bad import first_bad
+from workings.trace.generators import Paused
 from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
-from workings.trace.recorder import MISSING, Recorder
-from workings.trace.step import Step, Where
+from workings.trace.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
+from workings.trace.source import Unavailable
+from workings.trace.step import Step
 
-MOST_STATEMENTS = 1_000
-"""Statements of one block that are recorded; the rest run and are counted."""
-_SIMPLE = (ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Return, ast.Delete, ast.Assert)
+ONCE = "not compared with a plain run: a block runs once, in its place"
+LOST = "another trace function was set inside the block: not all that ran after that is shown"
 
 
 class Block:
@@ -36,108 +56,247 @@ class Block:
         self.recorder = Recorder(depth)
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
-        self.open: tuple[Step, ast.stmt] | None = None
-        self.last: Step | None = None
-        self.count = 0
+        self.listener = Listener(self._called)
+        self.listener.block = self  # type: ignore[attr-defined]
+        self.followers: dict[types.FrameType, Follower] = {}
+        self.paused: dict[types.FrameType, tuple[Paused, Follower]] = {}
+        self.closing = contextlib.ExitStack()
+        self.waiting = False
+        self.failed: tuple[ast.stmt, Names] | None = None
+        """The statement of a followed frame that failed, with its names."""
 
+    # ---- the block
     def begin(self, frame: types.FrameType) -> None:
-        """Start with the line after the `with`."""
+        """Start with the statement after the `with`."""
         self.frame = frame
         try:
-            self.statements = _statements(frame)
-        except (OSError, TypeError, SyntaxError) as reason:
-            self.statements = {}
-            self.trace.notes.append(f"not shown: the source of this block is not available ({reason})")
-        self.modules = reporting_modules(self.recorder, None)
-        self.modules.__enter__()
-        self.before = sys.gettrace(), frame.f_trace
-        frame.f_trace = self._line
-        sys.settrace(lambda *_: None)
+            plan, block = plan_of_block(frame)
+        except Unavailable as reason:
+            self._begin_without_source(str(reason))
+            return
+        self._open_hooks()
+        for name, value in inputs(block.body, Names(frame)):
+            self.trace.root.children.append(Step("input", name, result=self.recorder.snapshot(value), live=value))
+        follower = self.followers[frame] = Follower(self.recorder, plan)
+        follower.start(Frame(plan.statements, frame.f_globals, 1))
+        if self.recorder.depth >= 4:
+            from workings.trace.block_fused import Expanding
+
+            self.closing.enter_context(Expanding(self.recorder, self.followers))
+        self.listener.start(frame, self._guarded(self._told), plan.crowded)
+        if self.outer is not None:
+            self.outer.recorder.muted += 1
+
+    def _open_hooks(self) -> None:
+        self.closing.enter_context(_ONE_AT_A_TIME)
+        self.closing.enter_context(reporting_modules(self.recorder, None))
+
+    def _begin_without_source(self, reason: str) -> None:
+        """PyTorch's operations in the place of statements."""
+        from workings.trace.operations import NOTE, Operations
+
+        self._open_hooks()
+        code, names = self.frame.f_code, Names(self.frame)
+        known = {name: names.get(name) for name in (*code.co_varnames, *code.co_names)}
+        mode = Operations(self.recorder, self.trace.root, None)
+        mode.inputs((), (), {name: value for name, value in known.items() if isinstance(value, torch.Tensor)})
+        self.closing.enter_context(mode)
+        self.trace.notes.append(f"{NOTE} ({reason})")
 
     def end(self, error: BaseException | None) -> None:
-        """Stop, with everything as it was before."""
-        sys.settrace(self.before[0])
-        self.frame.f_trace = self.before[1]
-        self.modules.__exit__(None, None, None)
-        self._finish()
+        """Stop, with everything as it was before. A `return` in the block is waited for: its value is not there yet."""
+        follower = self.followers.get(self.frame)
+        if follower is not None and error is None:
+            follower.finish(self.frame, None)
+            if follower.returning is not None and not self.waiting:
+                self.waiting = True
+                self.closing.close()
+                return
+        self._stop(error)
+
+    @property
+    def outer(self) -> Block | None:
+        """The block around this one, in this thread."""
+        return getattr(getattr(self.listener, "outer", None), "block", None)
+
+    def _stop(self, error: BaseException | None) -> None:
+        if self.followers:
+            if not self.listener.stop():
+                self.trace.notes.append(LOST)
+            self._leave(self.frame)
+        self.closing.close()
         if error is not None:
-            self.trace.error = error
-            if self.last is not None:
-                self.last.kind, self.last.note = "error", f"{type(error).__name__}: {error}"
-        if self.count > MOST_STATEMENTS:
-            self.trace.notes.append(f"{self.count - MOST_STATEMENTS} more statements ran and are not shown")
+            tell_failure(self.trace, self.recorder, error, self.failed)
         address(self.trace.root)
+        self.trace.modules = self.recorder.modules()
         self.trace.first_bad = first_bad(self.trace)
-        self.trace.agreement = "not compared with a plain run: a block runs once, in its place"
+        if self.recorder.snapshots.changed():
+            self.trace.notes.append(CHANGED)
+        self.trace.agreement = ONCE
+        if self.outer is not None:
+            self._report_to(self.outer, error)
+        self.followers.clear()
+        self.paused.clear()
         del self.frame
 
-    def _line(self, frame: types.FrameType, event: str, _: Any) -> Any:
-        if event == "line":
-            statement = self.statements.get(frame.f_lineno)
-            if statement is None or self.open is None or self.open[1] is not statement:
-                self._finish()
-                self.count += statement is not None
-                if statement is not None and self.count <= MOST_STATEMENTS:
-                    self._start(statement)
-        return self._line
-
-    def _start(self, statement: ast.stmt) -> None:
-        value = getattr(statement, "value", None)
-        name = _target(statement)
-        step = Step("assign" if name else "expression", name, ast.unparse(statement))
-        step.where = Where(self.frame.f_code.co_filename, statement.lineno)
-        if value is not None:
-            shown = ast.BinOp(statement.target, statement.op, value) if isinstance(statement, ast.AugAssign) else value
-            step.formula = formula_of(shown)
-            self._read(step)
-        self.recorder.stack[-1].children.append(step)
-        self.recorder.stack.append(step)
-        self.open = step, statement
-
-    def _read(self, step: Step) -> None:
-        self.recorder.globals.append(self.frame.f_globals)
-        for text in leaves(step.formula) if step.formula else ():
-            value = self.recorder.look_up(text, self.frame.f_locals)
-            if value is not MISSING:
-                step.operands[text] = self.recorder.snapshot(value)
-                step.lives[text] = value
-        self.recorder.globals.pop()
-
-    def _finish(self) -> None:
-        if self.open is None:
+    def _report_to(self, outer: Block, error: BaseException | None) -> None:
+        """What ran in this block ran in the block around it too."""
+        outer.recorder.muted -= 1
+        if outer.recorder.muted:
             return
-        step, statement = self.open
-        self.open, self.last = None, step
-        while self.recorder.stack.pop() is not step:
-            pass
-        names = [n.id for t in _targets(statement) for n in ast.walk(t) if isinstance(n, ast.Name)]
-        values = [self.frame.f_locals[n] for n in names if n in self.frame.f_locals]
-        if values:
-            step.live = values[0] if len(values) == 1 else tuple(values)
-            step.result = self.recorder.snapshot(step.live)
+        steps = [_copied(step) for step in self.trace.root.children if step.kind != "input"]
+        outer.recorder.stack[-1].children += steps
+        if error is not None:
+            for failed in (s for step in steps for s in step.walk() if s.kind == "error"):
+                failed.kind, failed.note = "assign" if failed.name else "expression", ""
+                outer.recorder.failing = failed  # until it is caught
+            outer.recorder.fail()
+            outer.failed = self.failed
+            if self.frame in outer.followers:
+                outer.followers[self.frame].thrown = error
+
+    # ---- what Python reports
+    def _told(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Of the block's own frame."""
+        follower = self.followers[frame]
+        if event != "return":
+            follower.told(frame, event, arg)
+        elif not self.waiting:
+            follower.give(arg)  # a yield
+        else:
+            follower.give(arg)
+            self.trace.result = arg
+            before = self.listener.before[0]
+            self._stop(None)
+            if isinstance(before, Ear) and before.ours is not None:  # a block around this one waits for it too
+                before.ours(frame, event, arg)
+
+    def _called(self, frame: types.FrameType) -> Told | None:
+        """A function is called: the author's own are followed."""
+        if frame is self.frame:  # a generator that goes on
+            return self._guarded(self._told)
+        if self.recorder.muted or self.waiting:
+            return None
+        if frame.f_code is capture.__code__:
+            return self._silence()
+        back = caller(frame)
+        if back not in self.followers or id(frame.f_code) in self.recorder.codes or not is_called(frame):
+            return None
+        if is_module_call(frame.f_code):
+            tell_module(self.recorder, frame)
+        if self.recorder.depth < 2 or not is_opened(frame.f_code):
+            return None
+        if is_fused(frame.f_code):
+            return None if is_exact(frame) else self._guarded(self._written_out)
+        if is_generator(frame.f_code):
+            return self._guarded(self._piece(frame, self.followers[back]))
+        return self._guarded(self._follow(frame, self.followers[back]))
+
+    def _silence(self) -> Told:
+        """`show` inside the block records for itself."""
+        self.recorder.muted += 1
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            self.recorder.muted -= event == "return"
+
+        return told
+
+    def _written_out(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event == "return" and arg is not None:
+            write_out(self.recorder, frame, arg)
+
+    def _follow(self, frame: types.FrameType, back: Follower) -> Told:
+        """A step for the call, the statements inside it as they run, its result at the end."""
+        found = opened(self.recorder, frame)
+        step = Step("call", found.name, operands={child.name: child.result for child in found.inputs}, children=found.inputs)
+        plan = plan_of_function(frame.f_code) if len(self.recorder.stack) <= MOST_DEPTH else TOO_DEEP
+        self.recorder.file(step)
+        follower = None
+        if isinstance(plan, str):
+            step.note = f"not shown: {plan}"
+        else:
+            follower = self.followers[frame] = Follower(self.recorder, plan)
+            follower.start(Frame(plan.statements, frame.f_globals, len(self.recorder.stack) + 1, found.path), step)
+            frame.f_trace_opcodes = plan.crowded
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event == "return":
+                self._returned(frame, step, arg)
+                back.called = found.call, arg
+            elif follower is not None:
+                follower.told(frame, event, arg)
+
+        return told
+
+    def _piece(self, frame: types.FrameType, back: Follower) -> Told:
+        """A generator runs up to its next yield."""
+        if frame.f_back is not None and not calling(frame.f_back):
+            back.asks_first()
+        plan = plan_of_function(frame.f_code)
+        if isinstance(plan, str):
+            return _nothing
+        if frame not in self.paused:
+            found = opened(self.recorder, frame)
+            running = Frame(plan.statements, frame.f_globals, len(self.recorder.stack), found.path)
+            paused = Paused(self.recorder, found.name, running, found.inputs)
+            self.paused[frame] = paused, Follower(self.recorder, plan)
+            frame.f_trace_opcodes = plan.crowded
+        paused, follower = self.paused[frame]
+        paused.resume()
+        self.followers[frame] = follower
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event == "return":
+                if not yielding(frame):
+                    follower.finish(frame, None)
+                    _name_last(paused)
+                follower.give(arg)
+                self.followers.pop(frame, None)
+                paused.pause()
+            else:
+                follower.told(frame, event, arg)
+
+        return told
+
+    def _returned(self, frame: types.FrameType, step: Step, value: Any) -> None:
+        follower = self.followers.get(frame)
+        failed = follower is not None and follower.thrown is not None
+        if follower is not None:
+            follower.finish(frame, None)
+            if not failed:
+                follower.give(value)
+            self._leave(frame)
+        if not failed:
+            step.live, step.result = value, self.recorder.snapshot(value)
+
+    def _leave(self, frame: types.FrameType) -> None:
+        follower = self.followers.pop(frame)
+        follower.close()
+        if self.recorder.failing is None:
+            self.failed = None
+        self.failed = self.failed or follower.failed
+
+    def _guarded(self, told: Told) -> Told:
+        """What goes wrong here must not go wrong in the author's code."""
+
+        def safe(frame: types.FrameType, event: str, arg: Any) -> None:
+            try:
+                told(frame, event, arg)
+            except Exception as reason:
+                self.recorder.muted += 1
+                self.trace.notes.append(f"the rest of the block is not shown: following it failed ({reason!r})")
+
+        return safe
 
 
-def _targets(statement: ast.stmt) -> list[ast.expr]:
-    if isinstance(statement, ast.Assign):
-        return statement.targets
-    return [statement.target] if isinstance(statement, (ast.AnnAssign, ast.AugAssign)) else []
+def _name_last(paused: Paused) -> None:
+    if paused.step is not None:
+        paused.step.source = "after the last yield" if paused.count > 1 else "to its end"
 
 
-def _target(statement: ast.stmt) -> str:
-    return " = ".join(ast.unparse(t) for t in _targets(statement)).strip("()")
+def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:
+    """Runs unobserved."""
 
 
-def _statements(frame: types.FrameType) -> dict[int, ast.stmt]:
-    """The simple statements inside the `with` block that is being entered, by each of their lines."""
-    if frame.f_code.co_name == "<module>":
-        lines, first = linecache.getlines(frame.f_code.co_filename, frame.f_globals), 1
-    else:
-        lines, first = inspect.getsourcelines(frame.f_code)
-    tree = ast.parse(textwrap.dedent("".join(lines)))
-    ast.increment_lineno(tree, max(first, 1) - 1)
-    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With) and n.lineno <= frame.f_lineno <= (n.end_lineno or 0)]
-    if not blocks:
-        raise OSError("the with statement was not found")
-    block = max(blocks, key=lambda n: n.lineno)
-    simple = [n for part in block.body for n in ast.walk(part) if isinstance(n, _SIMPLE)]
-    return {line: n for n in simple for line in range(n.lineno, (n.end_lineno or n.lineno) + 1)}
+def _copied(step: Step) -> Step:
+    return replace(step, children=[_copied(child) for child in step.children])

@@ -1,17 +1,18 @@
 """From Python to mathematics: the formula of an expression.
 
-One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A
-call is read as a
-method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`, `F` or `math`.
+One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call
+is read as a method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`,
+`F` or `math`.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
+from workings.trace.pullback_defined import signature
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
 
@@ -24,6 +25,7 @@ _BINARY = {
     ast.MatMult: "matmul",
     ast.BitAnd: "and",
     ast.BitOr: "or",
+    ast.Mod: "mod",
 }
 _RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
 
@@ -42,6 +44,7 @@ _SPELLINGS = {
     "log": "log",
     "square": "square",
     "abs": "abs",
+    "floor": "floor",
     "sin": "sin",
     "cos": "cos",
     "tanh": "tanh",
@@ -76,18 +79,11 @@ _OPERANDS = {
     **dict.fromkeys("masked_fill where linear scaled_dot_product_attention layer_norm conv2d".split(), 9),
 }
 """How many arguments are operands; the rest are options."""
-_FIRST_OPTION = {
-    "softmax": "dim",
-    "log_softmax": "dim",
-    "logsumexp": "dim",
-    "sum": "dim",
-    "mean": "dim",
-    "var": "dim",
-    "max": "dim",
-    "min": "dim",
-    "cat": "dim",
-    "stack": "dim",
-}
+_REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min cat stack".split())
+"""Operations that take an axis after their operand."""
+_BUILTINS = frozenset({"max", "min", "sum"})
+"""Python has functions of these names too, whose second argument is no axis."""
+_LOSSES = frozenset({"cross_entropy", "embedding", "mse_loss"})
 
 
 def formula_of(node: ast.expr) -> Formula:
@@ -107,7 +103,9 @@ def _constant(node: ast.Constant) -> Formula | None:
 
 def _binary(node: ast.BinOp) -> Formula | None:
     op = _BINARY.get(type(node.op))
-    if op is None:
+    if isinstance(node.op, ast.FloorDiv):
+        return Apply("floor", (Apply("div", (formula_of(node.left), formula_of(node.right))),))
+    if op is None or (op == "mod" and _is_text(node.left)):
         return None
     left, right = formula_of(node.left), formula_of(node.right)
     if op == "pow" and isinstance(right, Number) and right.value == 0.5:
@@ -115,6 +113,11 @@ def _binary(node: ast.BinOp) -> Formula | None:
     if op == "pow" and isinstance(right, Apply) and right == Apply("neg", (Number(0.5),)):
         return Apply("rsqrt", (left,))
     return Apply(op, (left, right))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether this is a string, of which % makes another."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)))
 
 
 def _unary(node: ast.UnaryOp) -> Formula | None:
@@ -197,23 +200,42 @@ def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = F
         return None
     if op == "reshape":
         return Apply(op, (args[0],), (("text", _last_call(node, name)),))
+    if op == "where" and method and len(args) == 3:
+        args = [args[1], args[0], args[2]]  # P.where(c, Q) is P where c
     count = _OPERANDS.get(op, 1)
     rest = args[count:]
-    if op in ("max", "min") and rest and not isinstance(_plain(rest[0]), int):
-        return Call(name, tuple(args), _keywords(node))  # the larger of two
-    options = _keywords(node)
-    if rest and op in _FIRST_OPTION:
-        dim = _plain(rest[0])
-        options = ((_FIRST_OPTION[op], ast.unparse(node.args[-len(rest)]) if dim is None else dim), *options)
-    return Apply(op, tuple(args[:count]), options)
+    if rest and _is_pairwise(op, name, rest[0], bare):
+        return Call(name, tuple(args), _keywords(node))
+    options = _positional(op, count, node.args[len(node.args) - len(rest) :]) if rest else ()
+    return None if options is None else Apply(op, tuple(args[:count]), (*options, *_keywords(node)))
+
+
+def _is_pairwise(op: str, name: str, second: Formula, bare: bool) -> bool:
+    """Whether the second argument is an operand, no axis: max(a, 0) and torch.max(a, b) are the larger of two."""
+    if bare and name in _BUILTINS:
+        return True
+    parts = second.items if isinstance(second, Sequence) else (second,)
+    return name in ("max", "min") and not all(isinstance(_plain(part), int) for part in parts)
+
+
+def _positional(op: str, count: int, given: list[ast.expr]) -> Options | None:
+    """Options that are given by their place, by their names: x.sum(0, True) is x.sum(dim=0, keepdim=True)."""
+    names = ["tensors", "dim"] if op in ("cat", "stack") else signature(op)
+    names = [name for name in names if name != "dim"] if op == "var" and _is_truth(given[0]) else names
+    if len(given) > len(names) - count:
+        return None
+    return tuple((name, _option(value)) for name, value in zip(names[count:], given, strict=False))
+
+
+def _is_truth(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
 def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
     """Whether options change what the notation says: x.add(y, alpha=2) is not x + y, log(8, 2) not log 8."""
-    simple = op not in _FIRST_OPTION and op not in ("reshape", "cat", "stack") and _OPERANDS.get(op, 1) < 9
+    simple = op not in _REDUCTIONS | _LOSSES | {"reshape", "gelu"} and _OPERANDS.get(op, 1) < 9
     options = {k.arg for k in node.keywords} - {"approximate", "reduction", "input", "other"}
-    extra = len(args) > _OPERANDS.get(op, 1) and op not in ("cross_entropy", "embedding", "mse_loss")
-    return simple and op not in ("cross_entropy", "embedding", "mse_loss", "gelu") and (bool(options) or extra)
+    return simple and (bool(options) or len(args) > _OPERANDS.get(op, 1))
 
 
 def _swapped(node: ast.Call, name: str, args: list[Formula]) -> Formula:
@@ -239,12 +261,42 @@ def _plain(formula: Formula) -> Any:
 
 
 def _keywords(node: ast.Call) -> Options:
-    out: list[tuple[str, Any]] = []
-    for keyword in node.keywords:
-        value = formula_of(keyword.value)
-        number = _plain(value)
-        out.append((str(keyword.arg), ast.unparse(keyword.value) if number is None and value != Number(None) else number))
-    return tuple(out)
+    return tuple((str(keyword.arg), _option(keyword.value)) for keyword in node.keywords)
+
+
+def _option(node: ast.expr) -> Any:
+    """The value of an option: a number, or the text of what is written there."""
+    value = formula_of(node)
+    number = _plain(value)
+    return ast.unparse(node) if number is None and value != Number(None) else number
+
+
+def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
+    """The formula with the axes that were given by name: softmax(x, dim=d) is softmax(x, dim=-1) where d is −1.
+
+    >>> with_axes(Apply("sum", (Leaf("x"),), (("dim", "d"),)), {"d": 1})
+    Apply(op='sum', args=(Leaf(text='x'),), options=(('dim', 1),))
+    """
+    match formula:
+        case Apply(op, args, options):
+            return Apply(op, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+        case Call(name, args, options):
+            return Call(name, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+        case Sequence(items):
+            return Sequence(tuple(with_axes(item, values) for item in items))
+    return formula
+
+
+def _settled(options: Options, values: Mapping[str, Any]) -> Options:
+    known = {key: values[text] for key, text in options if key == "dim" and isinstance(text, str) and text in values}
+    axes = {key: value for key, value in known.items() if isinstance(value, (int, tuple, list)) or value is None}
+    return tuple((key, axes.get(key, value)) for key, value in options)
+
+
+def has_named_axis(formula: Formula) -> bool:
+    """Whether an axis is given by a name, whose value is known when the statement runs."""
+    options = (option for part in walk(formula) if isinstance(part, (Apply, Call)) for option in part.options)
+    return any(key == "dim" and isinstance(value, str) for key, value in options)
 
 
 _RULES: dict[type[ast.expr], Callable[[Any], Formula | None]] = {

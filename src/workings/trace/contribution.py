@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -14,61 +14,72 @@ from workings.errors import WorkingsError
 from workings.trace.adjoint import adjoints
 from workings.trace.agree import is_rounding, largest_difference
 from workings.trace.evaluate import evaluate
-from workings.trace.flow import changed_since, outputs
+from workings.trace.flow import STATEMENTS, Scope, Statement, Value
 from workings.trace.forms import plus
-from workings.trace.formula import Formula, Leaf, Number, leaves
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, walk
 from workings.trace.loss import Loss, pulled
+from workings.trace.pullback import RuleError
+from workings.trace.pullback_reading import PAIRS
 from workings.trace.step import Step
 
 OUTPUT = "output"
+PARTS = frozenset({"chunk", "split", "unbind"})
 UNWRITTEN = "the rule is not written out"
 
 
 @dataclass
 class Contribution:
-    """A statement's share of ∂L/∂text; `source` is what the statement assigned."""
+    """A statement's share of ∂L/∂name; `source` is what the statement made, `letters` what its rule introduces."""
 
     step: Step
-    text: str
+    name: str
     source: str
     formula: Formula | None
     operands: dict[str, Any]
     value: Tensor
     note: str
+    letters: dict[str, tuple[Formula, dict[str, Any], Any]] = field(default_factory=dict)
 
 
-def contribution(step: Step, texts: list[str], tensor: Tensor, loss: Loss) -> Contribution | None:
-    """What `step` adds to the gradient of `tensor`, which it read by these texts; None where nothing flows."""
-    made = [(name, t) for name, t in outputs(step) if loss.totals.get(id(t)) is not None and t is not tensor]
-    if not made or step.formula is None:
+def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss) -> Contribution | None:
+    """What a statement adds to the gradient of a value that it read; None where nothing flows."""
+    made = [(n, v) for n, v in statement.made if loss.total(v) is not None and v.key != value.key]
+    if not made or statement.formula is None:
         return None
-    if changed_since(step):
-        made = [(name, t) for name, t in made if name.endswith("]")]
-    value = _flow(step, [t for _, t in made], tensor, loss) if made else None
-    if value is None:
+    gradient = _flow(statement, [v for _, v in made], value, loss)
+    if gradient is None:
         return None
-    name, result = made[0]
-    source = name or loss.names.get(id(result), OUTPUT)
-    if len(made) > 1 or name.endswith("]"):
-        upstream = {loss.symbol(n or OUTPUT): loss.totals[id(t)] for n, t in made}
-        return Contribution(step, texts[0], step.name, None, upstream, value, UNWRITTEN + _inside(step))
-    formula, operands, note = _rule(step, texts, source, result, value, loss)
-    return Contribution(step, texts[0], source, formula, operands, value, note)
+    named = [(scope.names.get(v.key) or loss.names.get(v.key, n or OUTPUT), v) for n, v in statement.made]
+    source = _source([name for name, v in named if loss.total(v) is not None and v.key not in _keys(statement)])
+    found = Contribution(statement.step, scope.names[value.key], source, None, {}, gradient, "")
+    _explain(found, statement, named, value, scope, loss)
+    return found
 
 
-def _flow(step: Step, made: list[Tensor], tensor: Tensor, loss: Loss) -> Tensor | None:
+def _keys(statement: Statement) -> set[Hashable]:
+    """What a statement read: a result that is one of these is another name for it, nothing new."""
+    return {value.key for value in statement.read.values()}
+
+
+def _source(names: list[str]) -> str:
+    names = list(dict.fromkeys(names))
+    return ", ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
+
+
+def _flow(statement: Statement, made: list[Value], value: Value, loss: Loss) -> Tensor | None:
     """Autograd's gradient through this statement alone: what comes through its other operands is another statement's."""
-    upstream = [loss.totals[id(t)] for t in made]
-    others = [t for t in step.lives.values() if t is not tensor and t.grad_fn is not None and all(t is not m for m in made)]
+    upstream = [loss.total(v) for v in made]
+    ends = {v.key for v in (*made, value)}
+    others = [v for v in statement.read.values() if v.edge is not None and v.key not in ends]
     with _stopped(others):
-        (value,) = pulled(made, [tensor], [g for g in upstream if g is not None], loss.name)
-    return value
+        (found,) = pulled(made, [value], [g for g in upstream if g is not None], loss.name)
+    return found
 
 
 @contextlib.contextmanager
-def _stopped(tensors: list[Tensor]) -> Iterator[None]:
-    """No gradient passes these tensors."""
-    hooks = [tensor.register_hook(torch.zeros_like) for tensor in tensors]
+def _stopped(values: list[Value]) -> Iterator[None]:
+    """No gradient passes these values."""
+    hooks = [value.edge.node.register_prehook(_zeroing(value.edge.output_nr)) for value in values if value.edge is not None]
     try:
         yield
     finally:
@@ -76,37 +87,117 @@ def _stopped(tensors: list[Tensor]) -> Iterator[None]:
             hook.remove()
 
 
-def _rule(
-    step: Step, texts: list[str], source: str, result: Tensor, value: Tensor, loss: Loss
-) -> tuple[Formula | None, dict[str, Any], str]:
-    """The rule, the values it stands on, and how its value compares with autograd's."""
-    assert step.formula is not None
-    again = source in leaves(step.formula)
-    symbol = loss.symbol(f"{source}′" if again else source)
-    known = {**step.operands, symbol: loss.totals[id(result)]}
-    known |= {} if again else {source: step.result}
-    upstream = Number(1) if result is loss.tensor else Leaf(symbol)
+def _zeroing(number: int) -> Callable[[Any], Any]:
+    def hook(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
+        return tuple(torch.zeros_like(g) if i == number and g is not None else g for i, g in enumerate(gradients))
+
+    return hook
+
+
+# ---- the rule
+
+
+def _explain(
+    found: Contribution, statement: Statement, made: list[tuple[str, Value]], value: Value, scope: Scope, loss: Loss
+) -> None:
+    """The rule, the values it stands on, and how its numbers compare with autograd's."""
+    renamed = {text: scope.names[v.key] for text, v in statement.read.items() if scope.names[v.key] != text}
+    known = {**statement.operands, **{renamed.get(text, text): v.then for text, v in statement.read.items()}}
+    known |= {loss.symbol(name): loss.total(v) for name, v in made if loss.total(v) is not None}
+    given = {loss.symbol(name): known[loss.symbol(name)] for name, v in made if loss.total(v) is not None}
+    letters: dict[str, Formula] = {}
+    assert statement.formula is not None
+    formula = _renamed(statement.formula, renamed)
     try:
-        formula = _written(step, texts, source, upstream)
+        _recheck(statement, formula, known, made)
+        upstream, name, result = _upstream(formula, made, _keys(statement), loss)
+        texts = [renamed.get(text, text) for text, v in statement.read.items() if v.key == value.key]
+        _all_seen(formula, texts)
+        rules = adjoints(formula, upstream, known, name=name, result=result, wanted=texts, loss=loss.name, letters=letters)
     except Exception as reason:  # a rule may meet what nobody thought of: the numbers stand without it
-        return None, {symbol: known[symbol]}, f"{UNWRITTEN}: {reason}{_inside(step)}"
-    note = _compared(formula, known, value)
-    if again and symbol in leaves(formula):
-        note += f"; {source}′ is {source} after this statement"
-    return formula, {text: known[text] for text in leaves(formula) if text in known}, note
+        found.operands, found.note = given, f"{UNWRITTEN}: {reason}{_inside(statement.step)}"
+        return
+    known |= {name: v.then for name, v in made if name not in known}
+    total: Formula = Number(0)
+    for text in dict.fromkeys(texts):
+        total = plus(total, rules[text]) if text in rules else total
+    found.formula = Apply("zeros", (), (("shape", tuple(found.value.shape)),)) if total == Number(0) else total
+    found.letters = _letters(letters, found.formula, known)
+    found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
+    found.note = _compared(found.formula, known, found.value)
+
+
+def _all_seen(formula: Formula, texts: list[str]) -> None:
+    """A value that stands in Python without a formula has no rule."""
+    if not set(texts) <= set(leaves(formula)):
+        part = next((part for part in walk(formula) if isinstance(part, (Code, Call))), formula)
+        shown = f"'{part.text}'" if isinstance(part, Code) else f"{getattr(part, 'name', 'this')}(…): it has no formula here"
+        raise RuleError(f"there is no rule for {shown}")
+
+
+def _recheck(statement: Statement, formula: Formula, known: Mapping[str, Any], made: list[tuple[str, Value]]) -> None:
+    """Where a call was read as mathematics of its own, that mathematics must give what the call gave."""
+    if statement.formula == statement.step.formula or isinstance(formula, Sequence) or statement.step.kind == "loop":
+        return
+    with torch.no_grad():
+        found = evaluate(formula, known)
+    if isinstance(found, Tensor) and not is_rounding(largest_difference(found, made[0][1].then), found, *known.values()):
+        raise RuleError("the call is not what its name says")
+
+
+def _upstream(formula: Formula, made: list[tuple[str, Value]], read: set[Hashable], loss: Loss) -> tuple[Formula, str, Any]:
+    """∂L/∂result: of the one result, of the values of a pair, or of each of several; with the name and value of the one."""
+    several = len(made) > 1 and not (isinstance(formula, Apply) and formula.op in PAIRS)
+    several |= isinstance(formula, Apply) and formula.op in PARTS
+    if not several:
+        name, value = made[0]
+        seed = value.key == loss.value.key
+        return Number(1) if seed else Leaf(loss.symbol(name)), name, value.then
+    zeros = [Apply("zeros", (), (("shape", tuple(v.tensor.shape)),)) for _, v in made]
+    flowing = [loss.total(v) is not None and v.key not in read for _, v in made]
+    parts = [Leaf(loss.symbol(n)) if yes else zero for (n, _), yes, zero in zip(made, flowing, zeros, strict=True)]
+    return Sequence(tuple(parts)), "", None
+
+
+def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """The formula with its values by their numbered names."""
+    match formula:
+        case Leaf(text=text):
+            return Leaf(names.get(text, text))
+        case Apply(op=op, args=args, options=options):
+            return Apply(op, tuple(_renamed(arg, names) for arg in args), options)
+        case Call(name=name, args=args, options=options):
+            return Call(name, tuple(_renamed(arg, names) for arg in args), options)
+        case Sequence(items=items):
+            return Sequence(tuple(_renamed(item, names) for item in items))
+    return formula
+
+
+def _letters(
+    letters: Mapping[str, Formula], formula: Formula, known: dict[str, Any]
+) -> dict[str, tuple[Formula, dict[str, Any], Any]]:
+    """The letters that a formula needs, with their formulas and values; the values join the known ones."""
+    needed, queue = set[str](), list(leaves(formula))
+    while queue:
+        text = queue.pop()
+        if text in letters and text not in needed:
+            needed.add(text)
+            queue += leaves(letters[text])
+    found = {}
+    for text, made_of in letters.items():
+        if text in needed:
+            try:
+                with torch.no_grad():
+                    known[text] = evaluate(made_of, known)
+            except WorkingsError:  # the check of the rule will say so
+                known[text] = None
+            found[text] = made_of, {t: known[t] for t in leaves(made_of) if t in known}, known[text]
+    return found
 
 
 def _inside(step: Step) -> str:
-    return "; the steps inside show it" if any(child.kind in ("call", "module") for child in step.children) else ""
-
-
-def _written(step: Step, texts: list[str], source: str, upstream: Formula) -> Formula:
-    assert step.formula is not None
-    rules = adjoints(step.formula, upstream, step.operands, name=source, result=step.result, wanted=texts)
-    found: Formula = Number(0)
-    for text in texts:
-        found = plus(found, rules[text]) if text in rules else found
-    return found
+    inner = (inner for child in step.children if child.kind in ("call", "module") for inner in child.walk())
+    return "; the steps inside show it" if any(one.kind in STATEMENTS for one in inner) else ""
 
 
 def _compared(formula: Formula, known: dict[str, Any], value: Tensor) -> str:

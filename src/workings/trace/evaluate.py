@@ -17,6 +17,7 @@ from torch import Tensor
 
 from workings.trace.formula import Apply, Call, Formula, Leaf, Number, Sequence
 from workings.trace.places import FormulaError, read_call, read_index, read_text
+from workings.trace.pullback_compute import BACKWARD, CALLS
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -143,7 +144,13 @@ def _unsqueeze(g: Tensor, *, dim: tuple[int, ...]) -> Tensor:
     return g
 
 
+def _expand(g: Tensor, *, shape: tuple[int, ...], dim: int | tuple[int, ...] = ()) -> Tensor:
+    return _unsqueeze(g, dim=(dim,) if isinstance(dim, int) else dim).expand(shape)
+
+
 COMPUTE: dict[str, Callable[..., Any]] = {
+    **CALLS,
+    **BACKWARD,
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
@@ -167,7 +174,7 @@ COMPUTE: dict[str, Callable[..., Any]] = {
     "layer_norm": _layer_norm,
     "scaled_dot_product_attention": F.scaled_dot_product_attention,
     "logsumexp": torch.logsumexp,
-    "sum": _reduction("sum"),
+    "sum": lambda a, *args, **options: sum(a) if isinstance(a, list) else _reduction("sum")(a, *args, **options),
     "mean": _reduction("mean"),
     "var": _variance,
     "max": _extreme("max", max),
@@ -182,7 +189,7 @@ COMPUTE: dict[str, Callable[..., Any]] = {
     "or": _logical("or", lambda a, b: a or b),
     "rowsum": lambda g: g.sum(-1, keepdim=True),
     "unbroadcast": lambda g, *, shape: g.sum_to_size(shape),
-    "expand": lambda g, *, shape: g.expand(shape),
+    "expand": _expand,
     "unsqueeze": _unsqueeze,
     "scatter_rows": _scatter_rows,
 }
@@ -196,6 +203,24 @@ def _like(operands: Mapping[str, Any]) -> Tensor:
 
 def _ones(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tensor:
     return _like(operands).new_ones(shape)
+
+
+def _zeros(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tensor:
+    return _like(operands).new_zeros(shape)
+
+
+def _identity(operands: Mapping[str, Any], *, size: int) -> Tensor:
+    return _ones(operands, shape=(size,)).diag()
+
+
+def _causal_mask(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tensor:
+    return _zeros(operands, shape=shape).masked_fill(torch.ones(shape, dtype=torch.bool).triu(1), -math.inf)
+
+
+def _put(operands: Mapping[str, Any], a: Tensor, b: Any, *, text: str) -> Tensor:
+    found = a.clone()
+    found[read_index(text, operands)] = b
+    return found
 
 
 def _onehot(operands: Mapping[str, Any], y: Tensor, *, classes: int) -> Tensor:
@@ -224,6 +249,10 @@ def _scatter(operands: Mapping[str, Any], g: Tensor, *, text: str, shape: tuple[
 
 CONTEXTUAL: dict[str, Callable[..., Any]] = {
     "ones": _ones,
+    "zeros": _zeros,
+    "identity": _identity,
+    "causal_mask": _causal_mask,
+    "put": _put,
     "onehot": _onehot,
     "indicator": _indicator,
     "reshape": _reshape,

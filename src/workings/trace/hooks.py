@@ -8,29 +8,43 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
+from torch.nn.modules import module as modules
 
-from workings.trace.recorder import Recorder, is_library
+from workings.trace.recorder import Recorder, is_library, unchecked
+from workings.trace.rewrite import Rewritten, rewritten
 from workings.trace.step import Step
 
 
 @contextlib.contextmanager
-def reporting_modules(recorder: Recorder, root: Any) -> Iterator[None]:
-    """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched."""
-    original = torch.nn.Module.__call__
+def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterator[None]:
+    """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched.
+
+    `watch` also remembers the buffers, to see whether they change. `_call_impl` is what `Module.__call__` calls; replacing
+    `__call__` itself would make Python go through every subclass of `Module`, twice.
+    """
+    original = torch.nn.Module._call_impl
     thread = threading.get_ident()
-    paths = {id(m): name for name, m in root.named_modules()} if isinstance(root, torch.nn.Module) else {}
+    root = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
+    if isinstance(root, torch.nn.Module):
+        _get_to_know(recorder, root, "", watch)
 
     def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
         if threading.get_ident() != thread or recorder.muted:
             return original(module, *args, **kwargs)
-        return _module_call(recorder, original, module, paths, args, kwargs)
+        if recorder.names and len(recorder.stack) > 1 and _has_nothing(module, recorder.names):
+            return original(module, *args, **kwargs)
+        text = recorder.called[1] if recorder.called[0] is module else ""
+        recorder.called = None, ""
+        if id(module) not in recorder.paths:
+            _get_to_know(recorder, module, text, watch)
+        return _module_call(recorder, original, module, _name(recorder, module, text), args, kwargs)
 
-    torch.nn.Module.__call__ = reporting  # type: ignore[method-assign]
+    torch.nn.Module._call_impl = reporting  # type: ignore[method-assign, assignment]
     try:
         with reporting_optimizers(recorder, thread):
             yield
     finally:
-        torch.nn.Module.__call__ = original  # type: ignore[method-assign]
+        torch.nn.Module._call_impl = original  # type: ignore[method-assign]
 
 
 @contextlib.contextmanager
@@ -59,18 +73,36 @@ def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
             hook.remove()
 
 
-def _module_call(
-    recorder: Recorder, original: Callable[..., Any], module: Any, paths: dict[int, str], args: Any, kwargs: Any
-) -> Any:
-    if id(module) not in recorder.known:
-        _get_to_know(recorder, module, paths)
-    name = paths.get(id(module), type(module).__name__)
-    title = type(module).__name__
-    code = getattr(type(module).forward, "__code__", None)
-    needed = 1 if len(recorder.stack) == 1 else 3 if code is None or is_library(code) else 2
-    if recorder.names and (code is None or is_library(code)) and len(recorder.stack) > 1:
-        return original(module, *args, **kwargs)
-    if code is None or recorder.depth < needed:
+def _name(recorder: Recorder, module: Any, text: str) -> str:
+    """The path of a module: by the attribute through which it was called, else the first path it was found at."""
+    path = recorder.frames[-1].path if recorder.frames else None
+    if path is not None and text.startswith("self."):
+        return ".".join(filter(None, (path, text.removeprefix("self."))))
+    return recorder.paths[id(module)]
+
+
+def _get_to_know(recorder: Recorder, module: Any, text: str, watch: bool) -> None:
+    """The paths of a module's parts, once for each module that is not a part of one already known."""
+    start = text.removeprefix("self.") or (type(module).__name__ if recorder.known else "")
+    _find_paths(module, start, recorder.paths)
+    recorder.known.append(module)
+    if watch:
+        recorder.buffers.update({id(b): (b, b._version) for b in module.buffers()})
+
+
+def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:
+    """As `named_modules`, without its generators inside generators: this runs at the start of every capture."""
+    if id(module) not in paths:
+        paths[id(module)] = path
+        for name, part in module._modules.items():
+            if part is not None:
+                _find_paths(part, f"{path}.{name}" if path else name, paths)
+
+
+def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, name: str, args: Any, kwargs: Any) -> Any:
+    title, closed = type(module).__name__, _is_closed(type(module))
+    needed = 1 if len(recorder.stack) == 1 else 3 if closed else 2
+    if recorder.depth < needed or _code(type(module)) is None:
         if recorder.depth >= 2 or len(recorder.stack) == 1:
             return _leaf_module(recorder, original, module, name, title, args, kwargs)
         return original(module, *args, **kwargs)
@@ -79,9 +111,31 @@ def _module_call(
     return _opened_module(recorder, original, module, name, title, args, kwargs)
 
 
+def _code(kind: Any) -> Any:
+    return getattr(unchecked(kind.forward), "__code__", None)
+
+
+def _is_closed(kind: Any) -> bool:
+    """Whether the forward of these modules is a library's, or not written in Python."""
+    code = _code(kind)
+    return code is None or is_library(code)
+
+
+def _has_nothing(module: Any, names: frozenset[str]) -> bool:
+    """Whether the forward assigns none of these names, and calls only modules, which report by themselves."""
+    if _is_closed(type(module)):
+        return True
+    found = rewritten(_code(type(module)), names)
+    if not isinstance(found, Rewritten) or found.statements or "forward" in module.__dict__:
+        return False
+    return all(text.startswith("self.") and text.removeprefix("self.") in module._modules for text in found.called)
+
+
 def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
     """A module whose forward reports, for this call and this thread; then it has its own forward again."""
     forward, thread = module.forward, threading.get_ident()
+    if not _has_hooks(module):
+        return _run(recorder, module, forward, name, title, args, kwargs)
     own = {"forward": module.__dict__["forward"]} if "forward" in module.__dict__ else {}
 
     def reporting(*a: Any, **k: Any) -> Any:
@@ -99,14 +153,19 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, ti
         module.__dict__.update(own)
 
 
-def _get_to_know(recorder: Recorder, module: Any, paths: dict[int, str]) -> None:
-    """The names of a module's parts, once for each module that is not a part of one already known."""
-    if not paths:
-        paths.update({id(m): name for name, m in module.named_modules()})
-    recorder.known.update(map(id, module.modules()))
-    for name, parameter in module.named_parameters():
-        recorder.parameters.setdefault(name, parameter)
-    recorder.buffers.update({id(b): (b, b._version) for b in module.buffers()})
+def _run(recorder: Recorder, module: Any, forward: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
+    try:
+        return recorder.run(forward, args, kwargs, "module", name, title)
+    except Exception:
+        recorder.failed = recorder.failed or (module, args, kwargs)
+        raise
+
+
+def _has_hooks(module: Any) -> bool:
+    """Whether calling the module does more than its forward, as PyTorch itself asks before it takes the short way."""
+    own = module._backward_hooks or module._backward_pre_hooks or module._forward_hooks or module._forward_pre_hooks
+    everyone = modules._global_backward_hooks or modules._global_backward_pre_hooks
+    return bool(own or everyone or modules._global_forward_hooks or modules._global_forward_pre_hooks)
 
 
 def _is_written_out(module: Any) -> bool:
@@ -124,16 +183,16 @@ def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, titl
     recorder.stack[-1].children.append(step)
     recorder.muted += 1
     try:
-        step.live = original(module, *args, **kwargs)
+        value = original(module, *args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
     finally:
         recorder.muted -= 1
-    step.result = recorder.snapshot(step.live)
+    recorder.keep(step, value)
     if recorder.depth >= 4:
         _expand_module(recorder, step, module, args, kwargs)
-    return step.live
+    return value
 
 
 def _expand_module(recorder: Recorder, step: Step, module: Any, args: Any, kwargs: Any) -> None:

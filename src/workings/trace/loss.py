@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from typing import Any
 
 import torch
 from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
 
 from workings.errors import WorkingsError
-from workings.trace.flow import Scope, outputs
+from workings.trace.flow import Scope, Value, value_of
 
 FREED = "backward through the graph a second time"
 
@@ -21,30 +23,66 @@ class GradientError(WorkingsError):
 
 @dataclass
 class Loss:
-    """The loss L: its name, its tensor, ∂L/∂t for each tensor t (by identity), and the names of these."""
+    """The loss L: its name, its value, ∂L/∂v for each value v (by its key), and the names of these."""
 
     name: str
-    tensor: Tensor
-    totals: dict[int, Tensor | None] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)
+    value: Value
+    totals: dict[Hashable, Tensor | None] = field(default_factory=dict)
+    names: dict[Hashable, str] = field(default_factory=dict)
 
     def symbol(self, name: str) -> str:
         """∂L/∂name"""
         return f"∂{self.name}/∂{name}"
 
+    def total(self, value: Value) -> Tensor | None:
+        return self.totals.get(value.key)
 
-def find_loss(found: list[Scope], name: str | None) -> Loss:
-    """The loss of this name, or the last result of the outermost scope that is one number."""
-    results = [pair for scope in found for step in scope.statements for pair in outputs(step)]
-    if not results:
+
+def varying(given: Any, copies: bool = False) -> Any:
+    """What is given, with tensors of real numbers that autograd follows: the caller's own stay as they are.
+
+    If some of them require a gradient already, the caller has chosen, and the others are constants. `copies` lets code
+    change them in place, which autograd forbids for the tensors it starts from.
+
+    >>> x, c = varying((torch.ones(2), torch.tensor(1)))
+    >>> x.requires_grad, c.requires_grad
+    (True, False)
+    """
+    tensors = [t for t in tree_leaves(given) if isinstance(t, Tensor) and t.is_floating_point()]
+    chosen = any(t.requires_grad for t in tensors)
+
+    def one(value: Any) -> Any:
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            return value
+        started = value if chosen else value.detach().requires_grad_()
+        return started.clone() if copies and started.requires_grad and started.is_leaf else started
+
+    return tree_map(one, given)
+
+
+Named = list[tuple[str, Value]]
+
+
+def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
+    """The loss of this name; or the `loss` of what the code returned; or the last result of the outermost scope that is one
+    number."""
+    results = [pair for scope in found for statement in scope.statements for pair in statement.made]
+    returned = _returned(result)
+    if not results and returned is None:
         raise GradientError("Backward needs a loss, but no statement was recorded that made a tensor.")
-    loss = _named(found, results, name) if name else _last_number(found[0], results)
-    if loss.tensor.numel() != 1:
+    if name:
+        loss = _named(found, results, name)
+    elif returned is not None and (not results or not isinstance(result, Tensor)):
+        loss = Loss(_name_of(found, returned) or _no_name(result), returned)
+    else:
+        loss = _last_number(found[0], results)
+    tensor = loss.value.tensor
+    if tensor.numel() != 1:
+        how = f", for example L = {loss.name}.sum()," if loss.name.isidentifier() else " to one number L in the code,"
         raise GradientError(
-            f"Backward needs one number, but {loss.name} has shape {[*loss.tensor.shape]}. "
-            f"Sum it, for example L = {loss.name}.sum(), and differentiate L."
+            f"Backward needs one number, but {loss.name} has shape {[*tensor.shape]}. Sum it{how} and differentiate L."
         )
-    if not loss.tensor.requires_grad:
+    if not loss.value.varies:
         raise GradientError(
             f"The gradient of {loss.name} needs a tensor that requires one, and {loss.name} depends on none. "
             "Pass one with requires_grad=True, outside torch.no_grad()."
@@ -52,36 +90,56 @@ def find_loss(found: list[Scope], name: str | None) -> Loss:
     return loss
 
 
-def _named(found: list[Scope], results: list[tuple[str, Tensor]], name: str) -> Loss:
-    outer = [pair for step in found[0].statements for pair in outputs(step)]
-    for known, tensor in (*reversed(outer), *reversed(results)):
-        if known == name:
-            return Loss(name, tensor)
+def _returned(result: Any) -> Value | None:
+    """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`."""
+    if not isinstance(result, Tensor):
+        result = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+    return value_of(result) if isinstance(result, Tensor) and result.is_floating_point() else None
+
+
+def _no_name(result: Any) -> str:
+    return "loss" if not isinstance(result, Tensor) else "L" if result.numel() == 1 else "the result"
+
+
+def _name_of(found: list[Scope], value: Value) -> str:
+    return next((scope.names[value.key] for scope in found if value.key in scope.names), "")
+
+
+def _named(found: list[Scope], results: Named, name: str) -> Loss:
+    outer = [pair for statement in found[0].statements for pair in statement.made] if found else []
+    for known, value in (*reversed(outer), *reversed(results)):
+        if known == name or any(scope.names.get(value.key) == name for scope in found):
+            return Loss(name, value)
     names = list(dict.fromkeys(known for known, _ in results if known))
     near = get_close_matches(name, names, 1)
     hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
     raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name. {hint}")
 
 
-def _last_number(scope: Scope, results: list[tuple[str, Tensor]]) -> Loss:
-    own = [pair for step in scope.statements for pair in outputs(step)] or results
-    last = next((pair for pair in reversed(own) if pair[1].numel() == 1 and pair[1].is_floating_point()), own[-1])
-    number = last[1].numel() == 1
-    name = scope.names.get(id(last[1])) or last[0]
-    return Loss(name or ("L" if number else "the result"), last[1])
+def _last_number(scope: Scope, results: Named) -> Loss:
+    own = [pair for statement in scope.statements for pair in statement.made] or results
+    last = next((p for p in reversed(own) if p[1].tensor.numel() == 1 and p[1].tensor.is_floating_point()), own[-1])
+    name = scope.names.get(last[1].key, last[0]).partition("#")[0]
+    return Loss(name or ("L" if last[1].tensor.numel() == 1 else "the result"), last[1])
 
 
-def gradients(loss: Loss, tensors: Iterable[Tensor]) -> dict[int, Tensor | None]:
-    """∂L/∂t for each tensor, by its identity; None where L does not depend on it."""
-    wanted = [tensor for tensor in tensors if tensor.requires_grad]
-    found = pulled([loss.tensor], wanted, [torch.ones_like(loss.tensor)], loss.name) if wanted else ()
-    return {id(tensor): gradient for tensor, gradient in zip(wanted, found, strict=True)}
+def gradients(loss: Loss, values: Iterable[Value]) -> dict[Hashable, Tensor | None]:
+    """∂L/∂v for each value, by its key; None where L does not depend on it."""
+    wanted = [value for value in values if value.varies]
+    found = pulled([loss.value], wanted, [torch.ones_like(loss.value.tensor)], loss.name) if wanted else ()
+    return {value.key: gradient for value, gradient in zip(wanted, found, strict=True)}
 
 
-def pulled(results: list[Tensor], wanted: list[Tensor], upstream: list[Tensor], name: str) -> tuple[Tensor | None, ...]:
+def pulled(results: list[Value], wanted: list[Value], upstream: list[Tensor], name: str) -> tuple[Tensor | None, ...]:
     """Autograd's gradients, the graph kept."""
     try:
-        return torch.autograd.grad(results, wanted, upstream, retain_graph=True, allow_unused=True)
+        return torch.autograd.grad(  # tensors and edges may stand side by side, though the signature does not say so
+            [value.place for value in results],  # type: ignore[arg-type]
+            [value.place for value in wanted],  # type: ignore[arg-type]
+            upstream,
+            retain_graph=True,
+            allow_unused=True,
+        )
     except RuntimeError as error:
         if FREED in str(error):
             raise GradientError(

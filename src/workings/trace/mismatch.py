@@ -1,17 +1,20 @@
-"""Why shapes do not fit: what the operation needs, what came, and the fix to try.
+"""Why shapes or dtypes do not fit: what the operation needs, what came, and the fix to try.
 
-The explanation is worked out from the operands themselves, never from the text of PyTorch's message.
+The explanation is worked out from the operands themselves, never from the text of PyTorch's message. `in_names` says it in
+the names of the statement that failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
+from workings.trace.formula import Apply, Formula, Leaf, walk
 from workings.trace.sizes import axes_of, each, places, product
 from workings.trace.spelling import plain, spelled
 
@@ -21,13 +24,49 @@ AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is wrong, and what to try."""
+    """What is wrong, and what to try; in `fix`, {left}, {right} and {x} stand for the operands.
+
+    >>> print(Explanation("[2, 3] @ [4, 3] needs 3 = 4", "use {left} @ {right}.mT", ("Q", "K")))
+    [2, 3] @ [4, 3] needs 3 = 4; use Q @ K.mT
+    """
 
     problem: str
     fix: str = ""
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return f"{self.problem}; {self.fix}" if self.fix else self.problem
+        words = {"left": "left", "right": "right", "x": "x"}
+        words |= dict(zip(("left", "right"), self.names, strict=False)) | dict(zip("x", self.names, strict=False))
+        return f"{self.problem}; {self.fix.format(**words)}" if self.fix else self.problem
+
+
+def in_names(formula: Formula | None, operands: Mapping[str, Any]) -> Explanation | None:
+    """Why a statement failed, in its author's names: the first operation, inside out, whose operands do not fit.
+
+    >>> from workings.trace.formula import Apply, Leaf
+    >>> import torch
+    >>> print(in_names(Apply("matmul", (Leaf("Q"), Leaf("K"))), {"Q": torch.zeros(2, 3), "K": torch.zeros(4, 3)}))
+    [2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; use Q @ K.mT
+    """
+    for part in reversed([] if formula is None else [*walk(formula)]):
+        if not isinstance(part, Apply) or part.op not in NAMED or not all(isinstance(a, Leaf) for a in part.args):
+            continue
+        names = tuple(a.text for a in part.args if isinstance(a, Leaf))
+        given = [operands.get(name) for name in names]
+        if all(isinstance(x, Tensor) for x in given):
+            found = explain(RuntimeError(), named(part.op), given)
+            if found is not None:
+                return replace(found, names=names)
+    return None
+
+
+NAMED = frozenset("matmul add sub mul div pow mse_loss".split())
+"""Operations of a formula whose operands are two tensors, called as their functions are."""
+
+
+def named(op: str) -> Any:
+    """Something with this name: a rule is found by it."""
+    return type(op, (), {"__name__": op})()
 
 
 def explain(
@@ -53,9 +92,38 @@ def explain(
         return None
     given = (call, *args) if isinstance(call, nn.Module) else tuple(args)
     try:
-        return rule(*given, before=tuple(before or ()), **(kwargs or {}))
+        found = rule(*given, before=tuple(before or ()), **(kwargs or {}))
+        return found or dtypes(call, args)
     except (TypeError, IndexError, AttributeError):
         return None  # the call itself is malformed: PyTorch's own message says how
+
+
+def dtypes(call: Any, args: Sequence[Any]) -> Explanation | None:
+    """A product or a layer of operands whose dtypes differ: PyTorch converts in sums, not in products."""
+    if isinstance(call, nn.Module):
+        weight = getattr(call, "weight", None)
+        if not args or not isinstance(weight, Tensor) or isinstance(call, nn.Embedding) or args[0].dtype == weight.dtype:
+            return None
+        problem = f"nn.{spelled(call)} has weights of {word(weight)} and received {word(args[0])}"
+        return Explanation(problem, f"use {{x}}.to({weight.dtype})")
+    both = [x for x in args[:2] if isinstance(x, Tensor)]
+    if getattr(call, "__name__", "") not in PRODUCTS or len({x.dtype for x in both}) < 2:
+        return None
+    wider = both[0] if both[0].dtype == torch.promote_types(both[0].dtype, both[1].dtype) else both[1]
+    side = "{right}" if wider is both[0] else "{left}"
+    problem = f"{shape(both[0])} @ {shape(both[1])} needs one dtype: the left is {word(both[0])}, the right {word(both[1])}"
+    return Explanation(problem, f"use {side}.to({wider.dtype})")
+
+
+PRODUCTS = frozenset("matmul __matmul__ mm bmm linear conv1d conv2d conv3d".split())
+
+
+def word(x: Tensor) -> str:
+    """
+    >>> word(nn.Linear(3, 2).weight)
+    'float32'
+    """
+    return str(x.dtype).removeprefix("torch.")
 
 
 def shape(x: Any) -> str:
@@ -120,14 +188,14 @@ def channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explan
     """The channel axis: missing, in the wrong place, or of another size."""
     need = f"{name} needs [batch, {needed}, {AXES[axes]}]"
     if x.dim() not in (axes + 1, axes + 2):
-        fix = "add the missing axes with x.unsqueeze" if x.dim() <= axes else "merge the extra axes with x.flatten"
+        fix = "add the missing axes with {x}.unsqueeze" if x.dim() <= axes else "merge the extra axes with {x}.flatten"
         return Explanation(f"{need} and received {shape(x)}, {x.dim()} axes instead of {axes + 2}", fix)
     got = x.shape[-axes - 1]
     if got == needed:
         return None
     if x.shape[-1] == needed:
         order = ", ".join(map(str, [*range(x.dim() - axes - 1), x.dim() - 1, *range(x.dim() - axes - 1, x.dim() - 1)]))
-        return Explanation(f"{need} and received {shape(x)}, with the channels last", f"use x.permute({order})")
+        return Explanation(f"{need} and received {shape(x)}, with the channels last", f"use {{x}}.permute({order})")
     fix = f"use {fixed}" if fixed else ""
     return Explanation(f"{name} needs {needed} channels and received {got}, in {shape(x)}", fix)
 
@@ -177,7 +245,7 @@ def layer_norm_layer(m: nn.LayerNorm, input: Tensor, before: Shape = ()) -> Expl
 
 def embedding_layer(m: nn.Embedding, input: Tensor, before: Shape = ()) -> Explanation | None:
     if input.is_floating_point():
-        return Explanation(f"nn.{spelled(m)} needs whole numbers and received {input.dtype}", "use x.long()")
+        return Explanation(f"nn.{spelled(m)} needs whole numbers and received {input.dtype}", "use {x}.long()")
     if input.is_meta or not input.numel() or 0 <= int(input.min()) <= int(input.max()) < m.num_embeddings:
         return None
     worst = int(input.max()) if int(input.max()) >= m.num_embeddings else int(input.min())
@@ -189,7 +257,9 @@ def embedding_layer(m: nn.Embedding, input: Tensor, before: Shape = ()) -> Expla
 def matmul(input: Tensor, other: Tensor, before: Shape = ()) -> Explanation | None:
     a, b = input, other
     if a.dim() == 0 or b.dim() == 0:
-        return Explanation(f"a @ b needs matrices or vectors: {shape(a)} @ {shape(b)} has a number in it", "use a * b")
+        return Explanation(
+            f"a @ b needs matrices or vectors: {shape(a)} @ {shape(b)} has a number in it", "use {left} * {right}"
+        )
     inner = b.shape[-2] if b.dim() > 1 else b.shape[0]
     if a.shape[-1] != inner:
         problem = f"{shape(a)} @ {shape(b)} needs {a.shape[-1]} = {inner}: the columns of the left, the rows of the right"
@@ -198,21 +268,29 @@ def matmul(input: Tensor, other: Tensor, before: Shape = ()) -> Explanation | No
 
 
 def turned(a: Tensor, b: Tensor) -> str:
-    """Which transposition makes a product fit."""
-    if b.dim() > 1 and a.shape[-1] == b.shape[-1]:
-        return "use a @ b.mT"
-    if min(a.dim(), b.dim()) > 1 and a.shape[-2] == b.shape[-2]:
-        return "use a.mT @ b"
-    if min(a.dim(), b.dim()) > 1 and a.shape[-2] == b.shape[-1]:
-        return "use b @ a"
-    return ""
+    """Which transposition makes a product fit: the first that really does."""
+    fixes = {
+        "use {left} @ {right}.mT": lambda a, b: a @ b.mT,
+        "use {left}.mT @ {right}": lambda a, b: a.mT @ b,
+        "use {right} @ {left}": lambda a, b: b @ a,
+    }
+    return next((fix for fix, product in fixes.items() if works(product, a, b)), "")
+
+
+def works(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> bool:
+    """Whether shapes fit, found out on tensors without numbers."""
+    try:
+        product(torch.empty(a.shape, device="meta"), torch.empty(b.shape, device="meta"))
+    except (RuntimeError, IndexError):
+        return False
+    return True
 
 
 def product_of(axes: int, name: str) -> Callable[..., Explanation | None]:
     def rule(input: Tensor, mat2: Tensor, before: Shape = ()) -> Explanation | None:
         if input.dim() != axes or mat2.dim() != axes:
             problem = f"{name} needs two tensors of {axes} axes and received {shape(input)} and {shape(mat2)}"
-            return Explanation(problem, "use a @ b, which takes any number of axes")
+            return Explanation(problem, "use {left} @ {right}, which takes any number of axes")
         return matmul(input, mat2)
 
     return rule
@@ -262,13 +340,13 @@ def broadcast_of(a: Sequence[int], b: Sequence[int], what: str) -> Explanation |
 
 def spread(a: Shape, b: Shape) -> str:
     """An axis or a transposition that makes two shapes fit."""
-    for name, short, long in (("a", a, b), ("b", b, a)):
+    for name, short, long in (("{left}", a, b), ("{right}", b, a)):
         if len(short) < len(long):
             for axis in range(len(short), -1, -1):
                 if fits((*short[:axis], 1, *short[axis:]), long):
                     return f"use {name}.unsqueeze({axis - len(short) - 1 if axis == len(short) else axis})"
     if len(b) > 1 and fits(a, (*b[:-2], b[-1], b[-2])):
-        return "use b.mT"
+        return "use {right}.mT"
     return ""
 
 
@@ -283,7 +361,18 @@ def reshape(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> E
     if not wanted or (known and input.numel() % known == 0 and (-1 in wanted or known == input.numel())):
         return None
     problem = f"{shape(input)} holds {product(input.shape)} = {input.numel()} numbers, which do not fill {wanted}"
-    return Explanation(problem, f"use x.flatten(1), which gives [{input.shape[0]}, {prod(input.shape[1:])}]")
+    return Explanation(problem, refilled(input, wanted))
+
+
+def refilled(x: Tensor, wanted: list[int]) -> str:
+    """The shape that was meant: of two axes, the first kept or a batch flattened; else the one size that could change."""
+    if len(wanted) == 2 and x.dim() > 2 and wanted[0] in (-1, x.shape[0]):
+        return f"use {{x}}.flatten(1), which gives [{x.shape[0]}, {prod(x.shape[1:])}]"
+    for axis in reversed(range(len(wanted))):
+        others = prod(n for i, n in enumerate(wanted) if i != axis)
+        if -1 not in wanted and others > 0 and x.numel() % others == 0:
+            return f"use {[*wanted[:axis], x.numel() // others, *wanted[axis + 1 :]]}"
+    return ""
 
 
 MODULES: dict[type[nn.Module], Callable[..., Explanation | None]] = {

@@ -7,7 +7,7 @@ statement has nothing else on its right side.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,9 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.trace.evaluate import evaluate, option
 from workings.trace.forms import ONE, join, linear, over, product, split, times
-from workings.trace.formula import Apply, Formula, Leaf, walk
+from workings.trace.formula import Apply, Code, Formula, Leaf, Number, Sequence, walk
+from workings.trace.places import read_text
+from workings.trace.pullback_defined import signature
 
 Shape = tuple[int, ...]
 Rule = Callable[["Node"], tuple[Formula | None, ...]]
@@ -29,16 +31,36 @@ class RuleError(WorkingsError):
 
 @dataclass
 class Context:
-    """One statement: the values of its leaves, and which of them are wanted."""
+    """One statement: the values of its leaves, which of them are wanted, and the letters its rules introduce."""
 
-    operands: Mapping[str, Any]
+    operands: dict[str, Any]
     wanted: frozenset[str]
+    loss: str = "L"
+    letters: dict[str, Formula] = field(default_factory=dict)
     known: dict[int, tuple[Formula, Any]] = field(default_factory=dict)
     """Values by the identity of the formula, which is kept so that its identity stays its own."""
 
+    def let(self, letter: str, formula: Formula) -> Leaf:
+        """A letter for a part that a rule needs more than once, so that the rule stays short."""
+        while letter in self.operands or (letter in self.letters and self.letters[letter] != formula):
+            letter += "′"
+        self.letters[letter] = formula
+        return Leaf(letter)
+
+    def spelled_out(self, formula: Formula) -> Formula:
+        """The formula with its letters replaced by what they stand for."""
+        match formula:
+            case Leaf(text=text) if text in self.letters:
+                return self.spelled_out(self.letters[text])
+            case Apply(op=op, args=args, options=options):
+                return Apply(op, tuple(map(self.spelled_out, args)), options)
+            case Sequence(items=items):
+                return Sequence(tuple(map(self.spelled_out, items)))
+        return formula
+
     def value(self, part: Formula) -> Any:
         if id(part) not in self.known:
-            self.known[id(part)] = part, evaluate(part, self.operands)
+            self.known[id(part)] = part, evaluate(self.spelled_out(part), self.operands)
         return self.known[id(part)][1]
 
     def shape(self, part: Formula) -> Shape:
@@ -67,6 +89,28 @@ class Node:
         """The options, their texts read."""
         return {key: option(key, value, self.context.operands) for key, value in self.formula.options}
 
+    def let(self, letter: str, formula: Formula) -> Leaf:
+        return self.context.let(letter, formula)
+
+    def let_gradient(self, letter: str, formula: Formula) -> Leaf:
+        """A letter for the gradient of a value that has no name in the code: ∂L/∂A"""
+        return self.context.let(f"∂{self.context.loss}/∂{letter}", formula)
+
+    def given(self, name: str) -> Formula | None:
+        """An argument by PyTorch's name for it, wherever it stands; None where it is not given or None."""
+        place, options = signature(self.formula.op).index(name), dict(self.formula.options)
+        if place < len(self.args):
+            return None if self.args[place] == Number(None) else self.args[place]
+        value = options.get(name)
+        return value if value is None or isinstance(value, Formula) else Number(self.options[name])
+
+    def plain(self, name: str, default: Any = None) -> Any:
+        """The value of an argument that is no tensor: a number, an axis, a word."""
+        given = self.given(name)
+        if isinstance(given, Code):
+            return read_text(given.text, self.context.operands)
+        return default if given is None else self.value(given)
+
     def value(self, part: Formula) -> Any:
         return self.context.value(part)
 
@@ -81,7 +125,7 @@ class Node:
         """G without its repetition to the shape of `like`: beside a value of that shape it need not be written."""
         coefficient, core = split(G)
         if isinstance(core, Apply) and core.op in SPREAD and dict(core.options)["shape"] == self.shape(like):
-            return join(coefficient, core.args[0] if core.op == "expand" else None)
+            return join(coefficient, _broadcasting(core) if core.op == "expand" else None)
         return G
 
     def scaled(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
@@ -99,8 +143,10 @@ class Node:
         coefficient, core = split(G)
         if core is None:
             return join(coefficient, Apply("ones", (), (("shape", shape),)) if shape else None)
-        inner = linear("unsqueeze", core, dim=dims) if dims else core
-        return join(coefficient, Apply("expand", (inner,), (("shape", shape),)) if shape else inner)
+        if not shape:
+            return join(coefficient, linear("unsqueeze", core, dim=dims) if dims else core)
+        lacking = (("dim", dims[0] if len(dims) == 1 else dims),) if dims else ()
+        return join(coefficient, Apply("expand", (core,), (*lacking, ("shape", shape))))
 
     def matrix_product(self, a: Formula, b: Formula) -> Formula:
         """a b, with a scalar divisor of either at the end: (G/√d) K is G K/√d."""
@@ -117,6 +163,13 @@ class Node:
     def _scalar(self, part: Formula) -> bool:
         texts = [leaf.text for leaf in walk(part) if isinstance(leaf, Leaf)]
         return all(text in self.context.operands for text in texts) and self.shape(part) == ()
+
+
+def _broadcasting(spread: Apply) -> Formula:
+    """What is spread, with axes of length 1 where it lacks them."""
+    dim = dict(spread.options).get("dim", ())
+    dims = (dim,) if isinstance(dim, int) else dim
+    return Apply("unsqueeze", spread.args, (("dim", dims),)) if dims and dims != (0,) else spread.args[0]
 
 
 def unbroadcast(G: Formula, shape: Shape, wanted: Shape) -> Formula:

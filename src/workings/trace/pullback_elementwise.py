@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from torch import Tensor
@@ -28,6 +29,11 @@ def _silu(a: Formula, y: Formula) -> Formula:
     return times(s, plus(ONE, times(a, minus(ONE, s))))
 
 
+def _erf(a: Formula, y: Formula) -> Formula:
+    """2 e^(−a²)/√π"""
+    return over(times(TWO, f("exp", negate(f("square", a)))), f("sqrt", Number(math.pi)))
+
+
 DERIVATIVES: dict[str, Derivative] = {
     # op: y' from the argument a and the result y
     "rsqrt": lambda a, y: negate(over(f("pow", y, Number(3)), TWO)),
@@ -41,16 +47,69 @@ DERIVATIVES: dict[str, Derivative] = {
     "relu": lambda a, y: indicator(a, ">", ZERO),
     "gelu": lambda a, y: plus(f("normal_cdf", a), times(a, f("normal_pdf", a))),
     "silu": _silu,
+    "logsigmoid": lambda a, y: f("sigmoid", negate(a)),
+    "tan": lambda a, y: plus(ONE, f("square", y)),
+    "sinh": lambda a, y: f("cosh", a),
+    "cosh": lambda a, y: f("sinh", a),
+    "expm1": lambda a, y: f("exp", a),
+    "exp2": lambda a, y: times(y, f("log", TWO)),
+    "erf": _erf,
 }
 
 
 def _pointwise(derivative: Derivative) -> Rule:
     def rule(node: Node) -> tuple[Formula | None, ...]:
-        if node.options.get("approximate", "none") != "none":
-            raise RuleError(f"there is no rule for {node.formula.op} with approximate={node.options['approximate']!r}")
         return (node.scaled(derivative(node.args[0], node.Y), node.args[0]), *(None for _ in node.args[1:]))
 
     return rule
+
+
+def _gelu(node: Node) -> tuple[Formula | None, ...]:
+    if node.plain("approximate", "none") == "none":
+        return _pointwise(DERIVATIVES["gelu"])(node)
+    a, c = node.args[0], f("sqrt", over(TWO, Number(math.pi)))
+    cubed = times(Number(0.044715), f("pow", a, Number(3)))
+    t = node.let("t", f("tanh", times(c, plus(a, cubed))))
+    inner = times(c, plus(ONE, times(Number(3 * 0.044715), f("square", a))))
+    slope = over(plus(plus(ONE, t), times(times(a, minus(ONE, f("square", t))), inner)), TWO)
+    return (node.scaled(slope, a), *(None for _ in node.args[1:]))
+
+
+def _divided(below: Callable[[Formula], Formula]) -> Rule:
+    """∂L/∂a = ∂L/∂y / below(a)"""
+    return lambda node: (over(node.G, below(node.args[0])), *(None for _ in node.args[1:]))
+
+
+def _softplus(node: Node) -> tuple[Formula | None, ...]:
+    a, beta = node.args[0], node.plain("beta", 1)
+    if bool((node.value(a) * beta > node.plain("threshold", 20)).any()):
+        raise RuleError("there is no rule for softplus beyond its threshold, where PyTorch takes it for a straight line")
+    inner = a if beta == 1 else times(Number(beta), a)
+    return (node.scaled(f("sigmoid", inner), a), *(None for _ in node.args[1:]))
+
+
+def _leaky_relu(node: Node) -> tuple[Formula | None, ...]:
+    a, slope = node.args[0], Number(node.plain("negative_slope", 0.01))
+    slopes = plus(indicator(a, ">", ZERO), times(slope, indicator(a, "≤", ZERO)))
+    return (node.scaled(slopes, a), *(None for _ in node.args[1:]))
+
+
+def _elu(node: Node) -> tuple[Formula | None, ...]:
+    a, alpha = node.args[0], Number(node.plain("alpha", 1.0))
+    left = f("exp", a) if alpha.value == 1 else times(alpha, f("exp", a))
+    positive = Apply("compare", (a, ZERO), (("relation", ">"),))
+    return (node.scaled(f("where", positive, ONE, left), a), *(None for _ in node.args[1:]))
+
+
+def _clamp(node: Node) -> tuple[Formula | None, ...]:
+    """The gradient passes where a lies between the bounds."""
+    a, low, high = node.args[0], node.given("min"), node.given("max")
+    if any(bound is not None and node.varies(bound) for bound in (low, high)):
+        raise RuleError("there is no rule for the bounds of clamp")
+    inside: Formula = ONE
+    for bound, relation in ((low, "≥"), (high, "≤")):
+        inside = inside if bound is None else times(inside, indicator(a, relation, bound))
+    return (node.scaled(inside, a), *(None for _ in node.args[1:]))
 
 
 def _add(node: Node) -> tuple[Formula | None, ...]:
@@ -142,4 +201,13 @@ RULES: dict[str, Rule] = {
     "sqrt": _sqrt,
     "masked_fill": _masked_fill,
     "where": _where,
+    "gelu": _gelu,
+    "softplus": _softplus,
+    "leaky_relu": _leaky_relu,
+    "elu": _elu,
+    "clamp": _clamp,
+    "log1p": _divided(lambda a: plus(ONE, a)),
+    "log2": _divided(lambda a: times(f("log", TWO), a)),
+    "log10": _divided(lambda a: times(f("log", Number(10)), a)),
+    "atan": _divided(lambda a: plus(ONE, f("square", a))),
 }

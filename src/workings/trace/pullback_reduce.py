@@ -1,12 +1,15 @@
-"""Rules of differentiation along axes: sums, means, extremes, and the functions that normalise a row."""
+"""Rules of differentiation along axes: sums, means, products, norms, extremes, softmax.
+
+A = softmax(S)   ∂L/∂S = A ⊙ (∂L/∂A − rowsum(A ⊙ ∂L/∂A))       y = ‖a‖   ∂L/∂a = ∂L/∂y ⊙ a/y
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
-from workings.trace.forms import ONE, linear, minus, over, plus, times
-from workings.trace.formula import Apply, Formula, Number
+from workings.trace.forms import linear, minus, over, times
+from workings.trace.formula import Apply, Formula, Number, Sequence
 from workings.trace.pullback import Node, Rule, RuleError, axes
 from workings.trace.pullback_elementwise import indicator, larger
 
@@ -24,24 +27,31 @@ def along(op: str, a: Formula, dim: Any, rank: int) -> Formula:
 
 def _spread(node: Node) -> Formula:
     """G in the shape of what was reduced."""
-    (a, *_), dim = node.args, node.options.get("dim")
+    (a, *_), dim = node.args, node.plain("dim")
     rank = len(node.shape(a))
     reduced = axes(dim, rank)
-    missing = () if node.options.get("keepdim") or len(reduced) == rank else reduced
+    missing = () if node.plain("keepdim", False) or len(reduced) == rank else reduced
     return node.spread(node.G, node.shape(a), missing)
 
 
 def _count(node: Node) -> int:
     shape = node.shape(node.args[0])
-    return math.prod(shape[axis] for axis in axes(node.options.get("dim"), len(shape)))
+    return math.prod(shape[axis] for axis in axes(node.plain("dim"), len(shape)))
 
 
 def _sum(node: Node) -> tuple[Formula | None, ...]:
-    return (_spread(node),)
+    items = node.args[0]
+    if isinstance(items, Sequence):
+        zero = Apply("zeros", (), (("shape", ()),))
+        return (
+            Sequence(tuple(node.fit(lambda: node.G, item) or zero for item in items.items)),
+            *(None for _ in node.args[1:]),
+        )
+    return (_spread(node), *(None for _ in node.args[1:]))
 
 
 def _mean(node: Node) -> tuple[Formula | None, ...]:
-    return (over(_spread(node), Number(_count(node))),)
+    return (over(_spread(node), Number(_count(node))), *(None for _ in node.args[1:]))
 
 
 def _var(node: Node) -> tuple[Formula | None, ...]:
@@ -79,37 +89,45 @@ def _log_softmax(node: Node) -> tuple[Formula | None, ...]:
 
 
 def _logsumexp(node: Node) -> tuple[Formula | None, ...]:
-    a, dim = node.args[0], node.options["dim"]
+    a, dim = node.args[0], node.plain("dim")
     if len(axes(dim, len(node.shape(a)))) > 1:
         raise RuleError("there is no rule for logsumexp along several axes")
-    return (node.scaled(Apply("softmax", (a,), (("dim", dim),)), a, _spread(node)),)
+    return (node.scaled(Apply("softmax", (a,), (("dim", dim),)), a, _spread(node)), *(None for _ in node.args[1:]))
 
 
-def _layer_norm(node: Node) -> tuple[Formula | None, ...]:
-    """x̂ = (a − μ)/s, y = x̂ ⊙ γ + β: ∂L/∂a = (H − mean H − x̂ ⊙ mean(H ⊙ x̂))/s with H = ∂L/∂y ⊙ γ."""
-    a, *rest = node.args
-    tensors = [arg for arg in rest if node.shape(arg)]
-    if any(len(node.shape(arg)) != 1 for arg in tensors) or set(node.options) - {"eps", "normalized_shape"}:
-        raise RuleError("there is no rule for layer_norm over several axes, or with its parts as options")
-    eps = next(
-        (arg for arg in rest if isinstance(arg, Number) and isinstance(arg.value, float)),
-        Number(node.options.get("eps", 1e-5)),
+def _prod(node: Node) -> tuple[Formula | None, ...]:
+    a = node.args[0]
+    if bool((node.value(a) == 0).any()):
+        raise RuleError("there is no rule for prod where a factor is 0")
+    kept = along("prod", a, node.plain("dim"), len(node.shape(a))) if node.plain("dim") is not None else node.Y
+    y = node.Y if node.plain("keepdim", False) else kept
+    return (over(times(node.bare(_spread(node), a), y), a), *(None for _ in node.args[1:]))
+
+
+def _std(node: Node) -> tuple[Formula | None, ...]:
+    a, dim = node.args[0], node.plain("dim")
+    unbiased = node.plain("unbiased")
+    correction = node.options.get("correction", 1) if unbiased is None else int(unbiased)
+    centred = minus(a, along("mean", a, dim, len(node.shape(a))))
+    y = _kept(node)
+    return (over(node.scaled(over(centred, y), a, _spread(node)), Number(_count(node) - correction)),) + (None,) * (
+        len(node.args) - 1
     )
-    variance = Apply("var", (a,), (("dim", -1), ("correction", 0), ("keepdim", True)))
-    s = Apply("sqrt", (plus(variance, eps),))
-    hat = over(minus(a, _row_mean(a)), s)
-    H = node.scaled(tensors[0], node.formula) if tensors else node.G
-    to_a = over(minus(minus(H, _row_mean(H)), times(hat, _row_mean(times(H, hat)))), s)
-    to_tensors = [
-        node.fit(lambda: node.scaled(hat, node.formula), arg) if i == 0 else node.fit(lambda: node.G, arg)
-        for i, arg in enumerate(tensors)
-    ]
-    found = dict(zip(map(id, tensors), to_tensors, strict=True))
-    return (to_a if node.varies(a) else None, *(found.get(id(arg)) for arg in rest))
 
 
-def _row_mean(a: Formula) -> Formula:
-    return ONE if a == ONE else linear("mean", a, dim=-1, keepdim=True)
+def _norm(node: Node) -> tuple[Formula | None, ...]:
+    """y = ‖a‖: the gradient points along a."""
+    a, p = node.args[0], node.plain("p", 2)
+    if p not in (2, 2.0, "fro"):
+        raise RuleError(f"there is no rule for the norm with p = {p}")
+    return (node.scaled(over(a, _kept(node)), a, _spread(node)), *(None for _ in node.args[1:]))
+
+
+def _kept(node: Node) -> Formula:
+    """The result with the axis it was reduced along, so that it stands beside what was reduced."""
+    rank, dim = len(node.shape(node.args[0])), node.plain("dim")
+    missing = axes(dim, rank) if dim is not None and not node.plain("keepdim", False) else ()
+    return node.Y if len(missing) in (0, rank) else linear("unsqueeze", node.Y, dim=missing)
 
 
 RULES: dict[str, Rule] = {
@@ -121,5 +139,7 @@ RULES: dict[str, Rule] = {
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,
-    "layer_norm": _layer_norm,
+    "prod": _prod,
+    "std": _std,
+    "norm": _norm,
 }

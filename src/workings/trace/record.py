@@ -29,6 +29,8 @@ class Trace:
     error: BaseException | None = None
     first_bad: Step | None = None
     notes: list[str] = field(default_factory=list)
+    modules: dict[str, Any] = field(default_factory=dict, repr=False)
+    """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
 
     def steps(self) -> Iterator[Step]:
         """Every step in the order it happened, without the root."""

@@ -7,23 +7,32 @@ into fused operations. What lies deeper runs as it is.
 from __future__ import annotations
 
 import functools
+import inspect
+import itertools
 import sysconfig
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from workings.trace.rewrite import RECORDER, Rewritten, Statement, rewritten
-from workings.trace.snapshot import Snapshots
-from workings.trace.step import Step
+from workings.trace.generators import MOST_VALUES, Paused
+from workings.trace.look_up import MISSING, computed, property_of
+from workings.trace.loops import STATEMENTS
+from workings.trace.report import RECORDER
+from workings.trace.rewrite import Rewritten, rewritten
+from workings.trace.running import Frame, Statements
+from workings.trace.statement import Statement
+from workings.trace.step import Step, Where
 
-MOST_TURNS = 50
-"""Turns of one loop that are recorded; the rest run and are counted."""
+__all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder", "is_library", "written_out"]
+
 MOST_DEPTH = 200
 """Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
+_FUNCTION = (types.FunctionType, types.MethodType)
 
 
 def is_library(code: types.CodeType) -> bool:
@@ -31,84 +40,73 @@ def is_library(code: types.CodeType) -> bool:
     return _in_library(code.co_filename)
 
 
-_TO_BE_READ = tuple(str(Path(__file__).parents[1] / floor) for floor in ("nn", "models"))
+_OURS = str(Path(__file__).parents[1])
+_TO_BE_READ = tuple(str(Path(_OURS) / part) for part in ("nn", "models", "trace/textbook", "cli/library.py"))
 """Our own layers and models are written to be read, so they open like the author's functions wherever they are installed."""
 
 
 @functools.cache
 def _in_library(file: str) -> bool:
-    return file.startswith((*_LIBRARY, "<frozen")) and not file.startswith(_TO_BE_READ)
+    return file.startswith((*_LIBRARY, _OURS, "<frozen")) and not file.startswith(_TO_BE_READ)
 
 
 def written_out(function: Any) -> Any:
     """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
-    return getattr(function, "__definition__", function)
+    return unchecked(getattr(function, "__definition__", function))
 
 
-STATEMENTS = frozenset(("assign", "return", "expression", "branch"))
-MISSING = object()
-"""A leaf whose value could not be looked up."""
+def unchecked(function: Any) -> Any:
+    """The function behind jaxtyping's check of its argument types, which is there while tests run."""
+    owner = getattr(function, "__self__", None)
+    while (code := getattr(function, "__code__", None)) is not None and "/jaxtyping/" in code.co_filename:
+        plain = function.__wrapped__
+        function = plain if owner is None else types.MethodType(plain, owner)
+    return function
 
 
-class Recorder:
+class Recorder(Statements):
     """Collects steps. One for each capture; its methods are called by rewritten code."""
 
     def __init__(self, depth: int, names: frozenset[str] = frozenset()) -> None:
+        super().__init__()
         self.depth = depth
         self.names = names
-        self.root = Step("root")
-        self.stack = [self.root]
-        self.statements: list[tuple[Statement, ...]] = []
-        self.globals: list[dict[str, Any]] = []
-        self.muted = 0
-        self.snapshots = Snapshots()
-        self.snapshot = self.snapshots.take
         self.codes: set[int] = set()
         self.expand: Callable[[Recorder, Any], Any] | None = None
-        self.parameters: dict[str, torch.Tensor] = {}
-        self.known: set[int] = set()
+        self.paths: dict[int, str] = {}
+        self.known: list[torch.nn.Module] = []
+        self.called: tuple[Any, str] = (None, "")
         self.buffers: dict[int, tuple[torch.Tensor, int]] = {}
-        self.failed: tuple[Any, Any, Any] | None = None
-        self.failing: Step | None = None
-        self.interrupted: Step | None = None
-        self.effects: list[str] = []
-        self.terse = 0  # inside a written-out definition: its equations only
 
-    # ---- called by rewritten code
-    def enter(self, number: int, here: dict[str, Any]) -> Step | None:
-        """A statement begins."""
-        if self.muted:
-            return None
-        known = self.statements[-1][number]
-        if known.effect:
-            self.effects.append(f"{known.source} (line {known.where.line})")
-        if (self.names and known.name not in self.names) or (self.terse and known.kind == "branch"):
-            return None
-        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
-        if known.formula is not None:
-            self._read(step, known, here)
-        self.stack[-1].children.append(step)
-        self.stack.append(step)
-        return step
-
-    def leave(self, step: Step | None, value: Any) -> Any:
-        """Its value is there."""
-        if step is not None:
-            while self.stack.pop() is not step:
-                pass
-            step.live = value
-            step.result = self.snapshot(value)
+    # ---- calls
+    def get(self, owner: Any, name: str, text: str) -> Any:
+        """A property of the author's: computed as a step of its own, and an operand of the statement."""
+        pending, found = self.pending, property_of(type(owner), name)
+        if self.muted or found is None or not self._wanted(found.fget.__code__):  # type: ignore[union-attr]
+            value = getattr(owner, name)
+        else:
+            try:
+                value = self.run(types.MethodType(found.fget, owner), (), {}, "call", text)  # type: ignore[arg-type]
+            except AttributeError:
+                value = getattr(owner, name)  # which may have another way
+        if not self.muted:
+            self._hand(text, value)
+        self.pending = pending
         return value
 
-    def after(self, value: Any) -> None:
-        """The value of a name after the statement that changed it."""
-        if not self.muted and self.stack[-1].children:
-            step = self.stack[-1].children[-1]
-            step.live, step.result = value, self.snapshot(value)
-
-    def call(self, function: Any) -> Any:
+    def call(self, function: Any, text: str = "") -> Any:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
-        if self.muted:
+        pending, self.pending = self.pending, ""
+        found = self._instead(function, text)
+        if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
+            self.effects.append(pending)
+        return found
+
+    def _instead(self, function: Any, text: str) -> Any:
+        if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
+            return function
+        if isinstance(function, torch.nn.Module):
+            self.called = function, text
             return function
         if (definition := written_out(function)) is not function and self.depth >= 2 and not self.terse:
             return self.traced(definition)
@@ -116,105 +114,22 @@ class Recorder:
             expanded = self.expand(self, function)
             if expanded is not None:
                 return expanded
-        if not isinstance(function, (types.FunctionType, types.MethodType)):
+        if isinstance(function, functools.partial):
+            return functools.partial(self._instead(function.func, text), *function.args, **function.keywords)
+        return self._opened(function if isinstance(function, _FUNCTION) else _called(function), function, text)
+
+    def _opened(self, method: Any, function: Any, text: str) -> Any:
+        if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
             return function
-        code = function.__code__
-        if id(code) in self.codes:
-            return function
-        if not self._wanted(code):
-            if not is_library(code) and not self.terse:
-                self.effects.append(f"{function.__name__}, which is not opened at this depth")
-            return function
-        return self.traced(function)
+        if self._wanted(method.__code__):
+            return self.traced(method, name="" if method is function else text or type(function).__name__)
+        if not is_library(method.__code__) and not self.terse:
+            self.effects.append(f"{call_name(method)}, which is not opened at this depth")
+        return function
 
     def _wanted(self, code: types.CodeType) -> bool:
         return self.depth >= 2 and not self.terse and not is_library(code)
 
-    def loop(self, number: int, items: Iterable[Any]) -> Iterator[Any]:
-        """The items of a for loop; each is a turn."""
-        if self.muted:
-            yield from items
-            return
-        loop = self._open(number)
-        try:
-            for item in items:
-                self._turn(loop)
-                yield item
-        finally:
-            self._close(loop)
-
-    def open_loop(self, number: int) -> None:
-        if not self.muted:
-            self._open(number)
-
-    def turn(self, number: int) -> None:
-        loop = self._loop()
-        if loop is not None:
-            self._turn(loop)
-
-    def close_loop(self, number: int) -> None:
-        loop = self._loop()
-        if loop is not None:
-            self._close(loop)
-
-    def mark(self) -> int:
-        """A `try` begins: how deep we are."""
-        return len(self.stack)
-
-    def caught(self, level: int) -> None:
-        """An exception was handled: what was running inside the `try` is over."""
-        step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
-        if step is not None and step.kind in STATEMENTS:
-            step.note = "raised an exception, which was caught"
-        self.failed = self.failing = self.interrupted = None
-        while len(self.stack) > level:
-            self.muted -= self.stack.pop().kind == "folded"
-
-    def _statement(self) -> Step:
-        """The statement that is running."""
-        return next((s for s in reversed(self.stack) if s.kind in STATEMENTS), self.stack[-1])
-
-    # ---- loops
-    def _open(self, number: int) -> Step:
-        known = self.statements[-1][number]
-        step = Step("loop", known.name, known.source, where=known.where)
-        self.stack[-1].children.append(step)
-        self.stack.append(step)
-        return step
-
-    def _loop(self) -> Step | None:
-        return next((s for s in reversed(self.stack) if s.kind == "loop"), None)
-
-    def _end_turn(self, loop: Step) -> None:
-        while self.stack[-1] is not loop:
-            step = self.stack.pop()
-            self.muted -= step.kind == "folded"
-            if step.kind in STATEMENTS:  # an exception is on its way out of the loop
-                self.interrupted = self.interrupted or step
-
-    def _turn(self, loop: Step) -> None:
-        self._end_turn(loop)
-        count = sum(1 for child in loop.children if child.kind == "turn")
-        if count < MOST_TURNS:
-            turn = Step("turn", str(count + 1))
-            loop.children.append(turn)
-        elif loop.children[-1].kind == "folded":
-            turn = loop.children[-1]
-            turn.name = str(int(turn.name) + 1)
-        else:
-            turn = Step("folded", "1")
-            loop.children.append(turn)
-        if turn.kind == "folded":
-            turn.note = f"{turn.name} more turns ran and are not shown"
-            self.muted += 1
-        self.stack.append(turn)
-
-    def _close(self, loop: Step) -> None:
-        if loop in self.stack:
-            self._end_turn(loop)
-            self.stack.pop()
-
-    # ---- calls
     def traced(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
         """The function, rewritten to report here."""
 
@@ -222,102 +137,138 @@ class Recorder:
         def run(*args: Any, **kwargs: Any) -> Any:
             return self.run(function, args, kwargs, kind, name or call_name(function), title)
 
+        setattr(run, REPORTS, True)
         return run
 
     def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
         """Call a function as a step of its own, its statements inside."""
+        found = self._rewritten(function, kind)
+        if isinstance(found, Rewritten) and found.code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+            return self._in_pieces(function, found, args, kwargs, name)
         step = Step(kind, name, title)
-        self.stack[-1].children.append(step)
-        reporting = self._reporting(function, step)
-        if reporting is None:
-            step.live = function(*args, **kwargs)
-            step.result = self.snapshot(step.live)
-            return step.live
+        self.file(step)
+        if not isinstance(found, Rewritten):
+            return self._unseen(step, function, args, kwargs, found)
         depth, muted = len(self.stack), self.muted
         self.stack.append(step)
         if not self.names:
-            self._inputs(step, function, args, kwargs)
-        self.statements.append(reporting[1])
-        self.globals.append(_underlying(function).__globals__)
+            step.children += self._inputs(function, args, kwargs)
+            step.operands = {child.name: child.result for child in step.children}
+        self.push(self._frame(function, found, name if kind == "module" else None))
         self.terse += kind == "expansion"
         try:
-            step.live = reporting[0](*args, **kwargs)
+            value = _bound(function, found, self)(*args, **kwargs)
         except Exception:
-            self.failing = self.failing or self.interrupted or self._statement()
+            self.fail()
             raise
         finally:
-            self.statements.pop()
-            self.globals.pop()
+            self.pop()
             self.terse -= kind == "expansion"
             self.muted = muted
             del self.stack[depth:]
         if not self.names:
-            step.result = self.snapshot(step.live)
-        return step.live
+            self.keep(step, value)
+        return value
 
-    def _inputs(self, step: Step, function: Any, args: Any, kwargs: Any) -> None:
+    def _frame(self, function: Any, found: Rewritten, path: str | None = None) -> Frame:
+        if found.outer:
+            self.effects.append(f"{found.outer} in {call_name(function)}")
+        owner = getattr(function, "__self__", None)
+        path = self.paths.get(id(owner)) if path is None and isinstance(owner, torch.nn.Module) else path
+        return Frame(found.statements, _underlying(function).__globals__, len(self.stack), path)
+
+    def _in_pieces(self, function: Any, found: Rewritten, args: Any, kwargs: Any, name: str) -> Any:
+        """A generator or coroutine whose pieces report when they run."""
+        inner = _bound(function, found, self)(*args, **kwargs)
+        inputs = [] if self.names else self._inputs(function, args, kwargs)
+        coroutine = bool(found.code.co_flags & inspect.CO_COROUTINE)
+        paused = Paused(self, name, self._frame(function, found), inputs, coroutine)
+        if coroutine:
+            return paused.awaited(inner)
+        return paused.pieces(inner) if len(self.stack) > 1 else self._values(paused, inner, found)
+
+    def _values(self, paused: Paused, inner: Any, found: Rewritten) -> Any:
+        """A generator that is shown itself: it is asked for its values, each a turn."""
+        step = Step("call", paused.name)
+        step.children, paused.flat = paused.inputs, True
+        self.file(step)
+        self.stack.append(step)
+        where = Where(found.code.co_filename, found.code.co_firstlineno)
+        asking = Statement("loop", "yield", f"next({paused.name})", None, where)
+        try:
+            values = [*itertools.islice(self.turns(asking, paused.pieces(inner)), MOST_VALUES)]
+        finally:
+            del self.stack[1:]
+        inner.close()
+        self.keep(step, values)
+        step.note = f"a generator: it was stopped after {MOST_VALUES} values" if len(values) == MOST_VALUES else ""
+        return values
+
+    def _unseen(self, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+        """A function whose statements cannot be shown: the PyTorch operations it runs are."""
+        from workings.trace.operations import note_changes, run_with_operations
+
+        if self.names or reason == TOO_DEEP:
+            note_changes(self, step, function, reason)
+            value = function(*args, **kwargs)
+            step.note = f"not shown: {reason}"
+        else:
+            self.stack.append(step)
+            try:
+                value = run_with_operations(self, step, function, args, kwargs, reason)
+            except Exception:
+                self.fail()
+                raise
+            finally:
+                self.stack.pop()
+        self.keep(step, value)
+        return value
+
+    def _inputs(self, function: Any, args: Any, kwargs: Any) -> list[Step]:
         """The arguments by their names, as the first steps of the call."""
         code = _underlying(function).__code__
         names = code.co_varnames[isinstance(function, types.MethodType) : code.co_argcount]
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-            if isinstance(value, (torch.Tensor, int, float)):
-                step.operands[name] = self.snapshot(value)
-                step.children.append(Step("input", name, result=step.operands[name], live=value))
+        given = [*zip(names, args, strict=False), *kwargs.items()]
+        shown = [(name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float))]
+        steps = [Step("input", name) for name, _ in shown]
+        for step, (_, value) in zip(steps, shown, strict=True):
+            self.keep(step, value)
+        return steps
 
-    def _reporting(self, function: Any, step: Step) -> tuple[Any, tuple[Statement, ...]] | None:
+    def _rewritten(self, function: Any, kind: str) -> Rewritten | str:
         if len(self.stack) > MOST_DEPTH:
-            step.note = f"not shown: more than {MOST_DEPTH} calls deep"
-            return None
+            return TOO_DEEP
         plain = _underlying(function)
-        found = rewritten(plain.__code__) if isinstance(plain, types.FunctionType) else "it is not written in Python"
-        if not isinstance(found, Rewritten):
-            step.note = f"not shown: {found}"
-            return None
-        if found.outer:
-            self.effects.append(f"{found.outer} in {step.name}")
-        return _bound(function, plain, found, self), found.statements
+        if not isinstance(plain, types.FunctionType):
+            return "it is not written in Python"
+        if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
+            return PYTORCH
+        method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
+        properties = computed(type(function.__self__), plain.__code__) if method else frozenset[str]()
+        return rewritten(plain.__code__, self.names, properties)
+
+    def modules(self) -> dict[str, torch.nn.Module]:
+        """The modules that were called and their parts, by their paths."""
+        parts = (part for module in self.known for part in module.modules())
+        return {self.paths[id(part)]: part for part in parts if id(part) in self.paths}
 
     def named(self, optimizer: Any) -> dict[str, torch.Tensor]:
         """The optimizer's parameters by the names they have in the code."""
         known = {id(step.live): step.name for step in self.root.walk() if step.kind in ("input", "assign")}
-        known.update({id(p): name for name, p in self.parameters.items()})
+        parameters: dict[str, torch.Tensor] = {}
+        for module in self.known:
+            own = dict(module.named_parameters())
+            prefix = f"{self.paths.get(id(module), '')}." if own.keys() & parameters.keys() else ""
+            parameters.update({f"{prefix}{name}": p for name, p in own.items()})
+        known.update({id(p): name for name, p in parameters.items()})
         mine = [p for group in optimizer.param_groups for p in group["params"]]
         return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
 
-    # ---- operands
-    def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
-        """The values the statement reads: as they are now, and the tensors themselves."""
-        for text in known.leaves:
-            value = self.look_up(text, here)
-            if value is not MISSING:
-                step.operands[text] = self.snapshot(value)
-                if isinstance(value, torch.Tensor):
-                    step.lives[text] = value
 
-    def look_up(self, text: str, here: dict[str, Any]) -> Any:
-        """The value of a leaf, by names and plain attributes only: nothing of the author's runs."""
-        path, _, index = text.partition("[")
-        first, *rest = path.split(".")
-        value = here.get(first, self.globals[-1].get(first, MISSING))
-        for attribute in rest:
-            value = _plain_attribute(value, attribute)
-        if index and isinstance(value, (torch.Size, tuple)):
-            try:
-                return value[int(index.rstrip("]"))]
-            except (ValueError, IndexError):
-                return MISSING
-        return MISSING if isinstance(value, (types.ModuleType, type)) or callable(value) else value
-
-
-def _plain_attribute(value: Any, name: str) -> Any:
-    if isinstance(value, torch.nn.Module):
-        for table in (value._parameters, value._buffers, value._modules, value.__dict__):
-            if name in table:
-                return table[name]
-        return MISSING
-    if isinstance(value, torch.Tensor):
-        return value.shape if name == "shape" else MISSING
-    return vars(value).get(name, MISSING) if hasattr(value, "__dict__") and not callable(value) else MISSING
+REPORTS = "__reports__"
+"""Marks a function whose statements report, and with them its effects."""
+PYTORCH = "it is a function of PyTorch"
+TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
 
 
 def call_name(function: Any) -> str:
@@ -329,13 +280,21 @@ def call_name(function: Any) -> str:
     return f"{(owner if isinstance(owner, type) else type(owner)).__name__}.{name}"
 
 
+def _called(function: Any) -> Any:
+    """The method that runs when an object of the author's is called."""
+    found = (vars(cls)["__call__"] for cls in type(function).__mro__ if "__call__" in vars(cls))
+    own = None if isinstance(function, type) else next(found, None)
+    return types.MethodType(own, function) if isinstance(own, types.FunctionType) else None
+
+
 def _underlying(function: Any) -> Any:
     """The plain function behind a method."""
-    return function.__func__ if isinstance(function, types.MethodType) else function
+    return unchecked(function.__func__ if isinstance(function, types.MethodType) else function)
 
 
-def _bound(function: Any, plain: types.FunctionType, found: Rewritten, recorder: Recorder) -> Any:
+def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
     """The rewritten code as a function with the original's globals, defaults and closure."""
+    plain = _underlying(function)
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     cells[RECORDER] = types.CellType(recorder)
     closure = tuple(cells[name] for name in found.code.co_freevars)

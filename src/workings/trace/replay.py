@@ -13,6 +13,8 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
+from workings.trace.agree import is_rounding
+from workings.trace.generators import finished
 from workings.trace.mismatch import explain
 from workings.trace.record import Trace
 from workings.trace.recorder import Recorder
@@ -27,6 +29,8 @@ class State:
         self.args, self.kwargs = tree_map(_own_copy, (args, kwargs))
         self.random = torch.get_rng_state()
         self.others = random.getstate(), np.random.get_state()
+        given = tree_flatten((args, kwargs))[0]
+        self.generators = [(g, g.get_state()) for g in given if isinstance(g, torch.Generator)]
         owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
         self.module = owner if isinstance(owner, torch.nn.Module) else None
         self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
@@ -44,18 +48,21 @@ class State:
         )
         self._restore(self.random, self.buffers)
         now = random.getstate(), np.random.get_state()
+        drawn = [(generator, generator.get_state()) for generator, _ in self.generators]
+        _set_back(self.generators)
         random.setstate(self.others[0])
         np.random.set_state(self.others[1])
         calls = Calls()
         try:
             with calls if trace.error is not None else contextlib.nullcontext():
-                plain = self.function(*self.args, **self.kwargs)
+                plain = finished(self.function(*self.args, **self.kwargs))
         except Exception as error:
             _explain_failure(trace, recorder, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
             return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
         finally:
             self._restore(*after)
+            _set_back(drawn)
             random.setstate(now[0])
             np.random.set_state(now[1])
         if trace.error is not None:
@@ -79,6 +86,11 @@ class State:
         with torch.no_grad():
             for name, buffer in self.module.named_buffers() if self.module is not None else ():
                 buffer.copy_(buffers[name])
+
+
+def _set_back(generators: list[tuple[torch.Generator, torch.Tensor]]) -> None:
+    for generator, state in generators:
+        generator.set_state(state)
 
 
 def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
@@ -114,8 +126,8 @@ def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
     if [t.shape for t in ours] != [t.shape for t in theirs]:
         return "differs from the plain run: other shapes", None
     largest = max([_distance(a, b) for a, b in zip(ours, theirs, strict=True)], default=0.0)
-    if largest == 0:
-        return "agrees with the plain run (largest difference 0)", 0.0
+    if is_rounding(largest, *ours, *theirs):
+        return f"agrees with the plain run (largest difference {largest:.3g})", largest
     return f"differs from the plain run by {largest:.3g}", largest
 
 

@@ -2,44 +2,88 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import torch
+from torch.utils.weak import WeakIdKeyDictionary
 
 COPIED = 1 << 16
 """Tensors of up to this many elements are copied; larger ones are kept by reference."""
+MADE_BY: WeakIdKeyDictionary = WeakIdKeyDictionary()
+"""A copy → where the tensor then stood in autograd's graph: the node and which of its outputs."""
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+Copy = tuple[int, "weakref.ref[torch.Tensor]", torch.Tensor]
+"""The version of a tensor that was copied, the tensor if it still lives, the copy."""
+
+torch.empty(1 << 24, dtype=torch.uint8)  # glibc then keeps freed memory of this size for the next copies (docs/log.md)
 
 
 class Snapshots:
-    """Copies of values. A tensor that has not changed since it was last copied shares that copy."""
+    """Copies of values. A tensor that has not changed since it was last copied shares that copy, and so do views of it."""
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[int, torch.Tensor, torch.Tensor]] = {}
+        self.known: dict[int, Copy] = {}
+        self.wholes: dict[int, Copy] = {}
         self.by_reference: list[tuple[int, torch.Tensor]] = []
 
     def take(self, value: Any) -> Any:
         """The value now: later in-place changes do not reach it (unless it is very large)."""
         if isinstance(value, torch.Tensor):
-            return self._tensor(value)
+            version = _version(value)
+            found = self.known.get(id(value))
+            if found is not None and found[0] == version and found[1]() is value:
+                return found[2]
+            return self._new(value, version)
         if type(value) in (list, tuple):
             return type(value)(self.take(item) for item in value)
         if type(value) is dict:
             return {key: self.take(item) for key, item in value.items()}
         return value
 
-    def _tensor(self, value: torch.Tensor) -> torch.Tensor:
-        version = 0 if value.is_inference() else value._version
-        found = self.known.get(id(value))
-        if found is not None and found[0] == version and found[1] is value:
-            return found[2]
-        now = value.detach()
+    def live(self, value: Any, now: Any) -> Any:
+        """What stands for the value itself: its copy where no gradients are recorded, so that its memory is free again."""
+        if torch.is_grad_enabled() or not isinstance(value, (torch.Tensor, tuple, list)):
+            return value
+        return value if isinstance(value, torch.Tensor) and value.requires_grad else now
+
+    def _new(self, value: torch.Tensor, version: int) -> torch.Tensor:
+        base = None if value.is_inference() else value._base
+        now = self._copy(value, version) if base is None else self._view(value, base, version)
+        if value.grad_fn is not None:
+            MADE_BY[now] = value.grad_fn, value.output_nr
+        self.known[id(value)] = version, weakref.ref(value), now
+        return now
+
+    def _copy(self, value: torch.Tensor, version: int) -> torch.Tensor:
         if value.numel() <= COPIED:
-            now = now.clone()
-        else:
-            self.by_reference.append((version, value))
-        self.known[id(value)] = (version, value, now)
+            return value.detach().clone()
+        self.by_reference.append((version, value))
+        return value.detach()
+
+    def _view(self, value: torch.Tensor, base: torch.Tensor, version: int) -> torch.Tensor:
+        """A view of a tensor that is copied as a whole is the same view of the copy."""
+        if type(value) is not torch.Tensor or type(base) not in _PLAIN or value.is_complex():
+            return self._copy(value, version)
+        offset = value.storage_offset() - base.storage_offset()
+        found = self.wholes.get(id(base)) or self.known.get(id(base))
+        if found is not None and found[0] == version and found[1]() is base and found[2].dtype == value.dtype:
+            whole = found[2]
+            if whole.is_contiguous() and whole.numel() == base.numel():
+                return whole.as_strided(value.size(), value.stride(), whole.storage_offset() + offset)
+        now = self._copy(value, version)
+        if offset == 0 and value.numel() == base.numel() and value.is_contiguous():
+            self.wholes[id(base)] = version, weakref.ref(base), now
         return now
 
     def changed(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
-        return any(value._version != version for version, value in self.by_reference if not value.is_inference())
+        return any(_version(value) != version for version, value in self.by_reference)
+
+
+def _version(value: torch.Tensor) -> int:
+    """How often it was changed in place; tensors of inference mode do not count that."""
+    try:
+        return value._version
+    except RuntimeError:
+        return 0

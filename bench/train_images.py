@@ -1,0 +1,149 @@
+"""The recipes of pictures and short sequences at full length, and the ViT beside a peer: `python bench/train_images.py`.
+
+    python bench/train_images.py                 the ViT's speed beside Hugging Face's of the same size
+    python bench/train_images.py RECIPE …        full runs of these recipes (`all` is every one), in one thread
+
+timm needs torchvision, which has no build for every machine; so the peer is `transformers`' ViT with the same patches,
+width, depth, heads and classes. Both learn: forward, backward, in float32, one thread, interleaved; medians and the ratio.
+"""
+
+from __future__ import annotations
+
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+BATCH, SIDE, PATCH, WIDTH, DEPTH, HEADS, CLASSES = 128, 28, 7, 64, 4, 4, 10
+OUT = Path("runs/bench")
+RUNS: dict[str, tuple[str, dict[str, Any]]] = {
+    "cnn": ("digits", dict(data="mnist", steps=1500)),
+    "street": ("digits", dict(data="mnist", model="street", steps=1500)),
+    "vit": ("digits", dict(data="mnist", model="vit")),
+    "autoencoder": ("autoencoder", dict(data="mnist")),
+    "vae": ("vae", dict(data="mnist")),
+    "clip": ("clip", dict(evaluate_every=400)),
+    "siglip": ("siglip", dict(evaluate_every=400)),
+    "sort": ("sort", {}),
+    "sounds": ("seq2seq", dict(data="sounds", evaluate_every=750)),
+    "verses": ("seq2seq", dict(data="verses", width=128, batch=48, steps=2000, test=200, evaluate_every=500)),
+}
+
+
+def ours() -> nn.Module:
+    from workings.models.vit import ViT
+
+    return ViT(SIDE, PATCH, WIDTH, DEPTH, HEADS, CLASSES, channels=1)
+
+
+class Theirs(nn.Module):
+    """Hugging Face's ViT of the same size, for logits."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        from transformers import ViTConfig, ViTForImageClassification
+
+        config = ViTConfig(
+            hidden_size=WIDTH, num_hidden_layers=DEPTH, num_attention_heads=HEADS, intermediate_size=4 * WIDTH,
+            image_size=SIDE, patch_size=PATCH, num_channels=1, num_labels=CLASSES,
+            hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0,
+        )  # fmt: skip
+        self.model = ViTForImageClassification(config)
+
+    def forward(self, x: Any) -> Any:
+        return self.model(x).logits
+
+
+def learning(model: nn.Module) -> Callable[[], None]:
+    """A forward and a backward pass of one batch."""
+    x, y = torch.rand(BATCH, 1, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
+
+    def step() -> None:
+        model.zero_grad()
+        F.cross_entropy(model(x), y).backward()
+
+    return step
+
+
+def clock(call: Callable[[], None]) -> float:
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+
+
+def vits(rounds: int = 40) -> None:
+    """Pictures per second of CPU time of both, who goes first alternating."""
+    models = {"workings": ours(), "transformers": Theirs()}
+    steps = {name: learning(model) for name, model in models.items()}
+    times: dict[str, list[float]] = {name: [] for name in steps}
+    for turn in range(rounds + 3):
+        for name in [*steps][:: 1 if turn % 2 else -1]:
+            seconds = clock(steps[name])
+            if turn >= 3:
+                times[name].append(seconds)
+    for name, model in models.items():
+        count = sum(p.numel() for p in model.parameters())
+        print(f"ViT of {name:14s}{count:9,d} parameters {BATCH / statistics.median(times[name]):9.0f} pictures/s")
+    ratio = statistics.median(b / a for a, b in zip(times["workings"], times["transformers"], strict=True))
+    print(f"ratio {ratio:.2f}")
+
+
+def full(name: str) -> None:
+    """One recipe to its end; its figures with the CPU time they took."""
+    from workings.train.engine import train
+    from workings.train.recipe import recipe
+    from workings.train.run import Run
+
+    which, given = RUNS[name]
+    found = recipe(which)
+    settings = found.Settings(**given)
+    torch.manual_seed(settings.seed)
+    task = found.task(settings)
+    begun = time.process_time()
+    history = train(task, settings, Run(OUT / name), name=which)
+    seconds = time.process_time() - begun
+    figures = {key: value for key, value in history.best.items() if key not in ("seconds", "rate", "train")}
+    count = sum(p.numel() for p in task.model.parameters())
+    print(f"{name}: {count:,} parameters, {settings.steps} steps, {seconds:.0f} s of CPU")
+    print("  " + ", ".join(f"{key} {value:.4g}" for key, value in figures.items()), flush=True)
+    if name == "vae":
+        sheets(task)
+
+
+def sheets(task: Any) -> None:
+    """Grids of samples and of lines between pictures, and how many samples a CNN that was trained before reads surely."""
+    from workings.train.recipes.drawing import grid, save
+    from workings.train.recipes.vae import between, drawn
+    from workings.train.run import Run
+
+    model = task.model.eval()
+    x = task.batches(0)
+    made = drawn(model, x.shape[1:], 640, torch.Generator().manual_seed(0))
+    save(grid(made[:64], 16), OUT / "vae" / "samples.png")
+    save(grid(between(model, x[:6], x[6:12], 12), 12), OUT / "vae" / "between.png")
+    print(f"  {OUT / 'vae' / 'samples.png'}, {OUT / 'vae' / 'between.png'}")
+    if (OUT / "cnn").is_dir():
+        with torch.no_grad():
+            p = Run(OUT / "cnn").model()(made).softmax(dim=1).amax(dim=1)
+        print(f"  the CNN reads {(p > 0.9).double().mean():.0%} of 640 samples with more than 90 %")
+
+
+def main(names: list[str]) -> None:
+    torch.set_num_threads(1)
+    unknown = [name for name in names if name not in (*RUNS, "all")]
+    if unknown:
+        raise SystemExit(f"{unknown[0]} is none of: {', '.join(RUNS)}, all")
+    if not names:
+        vits()
+    for name in [*RUNS] if "all" in names else names:
+        full(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

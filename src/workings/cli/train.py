@@ -1,0 +1,284 @@
+"""`workings train`: a recipe with its settings on the command line, or a run that goes on."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+from argparse import SUPPRESS, ArgumentParser, BooleanOptionalAction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
+
+from workings.errors import WorkingsError
+
+if TYPE_CHECKING:
+    from workings.train.recipe import Recipe
+    from workings.train.run import Run
+    from workings.train.settings import Training
+
+OPTIONS = ("out", "resume", "help")
+
+
+def train(context: typer.Context) -> None:
+    """Train one of the course's models, on its data or on yours.
+
+    Example: workings train digits
+    """
+    words = list(context.args)
+    name = words.pop(0) if words and not words[0].startswith("-") else ""
+    if not name and (not words or {"--help", "-h"} & {*words}):
+        typer.echo(overview())
+    elif {"--help", "-h"} & {*words}:
+        from workings.train.recipe import recipe
+
+        typer.echo(manual(recipe(name)))
+    else:
+        start(name, words)
+
+
+def start(name: str, words: list[str]) -> None:
+    """Begin a run, or go on with one; Ctrl-C leaves with the message that says how to go on."""
+    try:
+        carry_out(name, words)
+    except KeyboardInterrupt as stopped:
+        typer.echo(str(stopped) or "Stopped before the first step; nothing was begun.", err=True)
+        raise typer.Exit(130) from None
+
+
+def carry_out(name: str, words: list[str]) -> None:
+    from workings.train.recipe import recipe
+
+    given = options(recipe(name), words) if name else resumed(words)
+    if given.get("resume"):
+        return go_on(name, given)
+    settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
+    follow(name, settings, given.get("out"))
+
+
+def go_on(name: str, given: dict[str, Any]) -> None:
+    """Resume a run with its own settings; others that are named must agree with them."""
+    from workings.train.run import Run
+
+    run = Run(Path(given["resume"]))
+    found, settings = run.recipe()
+    if name and name != found.name:
+        raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
+    if "out" in given:
+        raise WorkingsError("--resume goes on in the run's own folder: leave out --out.")
+    named = {key: value for key, value in given.items() if key not in OPTIONS}
+    if differs := dataclasses.replace(settings, **named).different(settings.json()):
+        raise WorkingsError(f"{run.folder} goes on with its own settings: {differs}. Begin a new run for others.")
+    follow(found.name, settings, str(run.folder))
+
+
+def follow(name: str, settings: Training, out: str | None) -> None:
+    """Carry out a recipe in its folder, and write the report."""
+    import torch
+
+    from workings.train.distributed import join, leave
+    from workings.train.engine import train as carry
+    from workings.train.progress import Lines
+    from workings.train.recipe import recipe
+    from workings.train.report import report
+    from workings.train.run import Run
+    from workings.train.signals import Interrupted
+
+    if settings.threads:
+        torch.set_num_threads(settings.threads)
+    world = join()
+    if out is not None and Run(Path(out)).exists():
+        Run(Path(out)).require(name, settings, None)
+    torch.manual_seed(settings.seed)
+    task = recipe(name).task(settings)
+    run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
+    progress = Lines()
+    if world.first:
+        progress.note(beginning(run, task))
+    try:
+        history = carry(task, settings, run, progress, name=name)
+    except Interrupted as stopped:
+        raise Interrupted(f"{stopped} Go on with: workings train --resume {run.folder}" if world.first else "") from None
+    if world.first:
+        path = report(run, history.ended, task.best, highest=task.highest)
+        progress.note(ending(run, history, task.best, path))
+    leave()
+
+
+def place(name: str, settings: Training) -> Path:
+    """A new folder; after torchrun restarted its processes, the one they had."""
+    from workings.train.run import Run, new_folder
+
+    if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
+        found = sorted(Path("runs").glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)
+        for path in reversed(found):
+            if Run(path).exists() and not settings.different(Run(path).read()["settings"]):
+                return path
+    return new_folder(name)
+
+
+def beginning(run: Run, task: Any) -> str:
+    count = sum(p.numel() for p in task.model.parameters())
+    word = "going on in" if run.checkpoints.is_dir() else "training in"
+    return f"{word} {run.folder}: {count:,} parameters"
+
+
+def ending(run: Run, history: Any, best: str, report: Path) -> str:
+    from workings.train.progress import figure
+
+    found = f", best {best} {figure(history.best[best])} at step {history.best['step']:,}" if best in history.best else ""
+    return f"{history.ended}{found}\n{report}"
+
+
+class Parser(ArgumentParser):
+    """An argument parser whose complaints are errors of this library."""
+
+    def error(self, message: str) -> NoReturn:
+        message = message.removeprefix("argument ").replace("expected one argument", "needs a value")
+        raise WorkingsError(f"{message[0].upper() if message[0] != '-' else message[0]}{message[1:]}.")
+
+
+def options(found: Recipe, words: list[str]) -> dict[str, Any]:
+    """The settings that are named on the command line, and --out and --resume."""
+    parser = Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--out", default=SUPPRESS)
+    parser.add_argument("--resume", default=SUPPRESS)
+    for known, kind in fields(found.Settings):
+        flag = option(known.name)
+        if kind is bool:
+            parser.add_argument(flag, dest=known.name, action=BooleanOptionalAction, default=SUPPRESS)
+        else:
+            parser.add_argument(flag, dest=known.name, default=SUPPRESS)
+    words = [with_dashes(word) for word in words]
+    given, rest = parser.parse_known_args(words)
+    if rest:
+        refuse(rest[0], [flag for action in parser._actions for flag in action.option_strings], found.name)
+    return {name: value if name in OPTIONS else number(found, name, value) for name, value in vars(given).items()}
+
+
+def resumed(words: list[str]) -> dict[str, Any]:
+    """The options of a command that names no recipe: --resume RUN."""
+    from workings.train.run import Run
+
+    parser = Parser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--resume", default=SUPPRESS)
+    given, _ = parser.parse_known_args(words)
+    if "resume" not in given:
+        raise WorkingsError("Name a recipe or a run: workings train digits, or workings train --resume RUN.")
+    return options(Run(Path(given.resume)).recipe()[0], words)
+
+
+def fields(settings: type[Training]) -> list[tuple[dataclasses.Field[Any], Any]]:
+    """The fields with their types, the recipe's own before those of every recipe."""
+    from workings.train.settings import Training, types_of
+
+    types = types_of(settings)
+    common = {known.name for known in dataclasses.fields(Training)}
+    known = sorted(dataclasses.fields(settings), key=lambda one: one.name in common)
+    return [(one, types[one.name]) for one in known]
+
+
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def with_dashes(word: str) -> str:
+    """`--save_every=3` is `--save-every=3`."""
+    flag, equals, value = word.partition("=")
+    return flag.replace("_", "-") + equals + value if word.startswith("--") else word
+
+
+def refuse(word: str, flags: list[str], name: str) -> NoReturn:
+    from workings.train.settings import nearest
+
+    if not word.startswith("-"):
+        raise WorkingsError(f"{word!r} stands alone: settings of {name} are given as --name value.")
+    flag = word.partition("=")[0]
+    hint = nearest(flag, flags) or f"; `workings train {name} --help` lists them."
+    raise WorkingsError(f"{name} has no option {flag}{hint}")
+
+
+def number(found: Recipe, name: str, value: Any) -> Any:
+    """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
+    from workings.train.settings import WORDS, types_of
+
+    kind = types_of(found.Settings)[name]
+    kind = {"int | None": int, "float | None": float}.get(str(kind), kind)
+    if kind not in (int, float):
+        return value
+    try:
+        return kind(value)
+    except ValueError:
+        raise WorkingsError(f"{option(name)} is {WORDS[kind]}; got {value!r}.") from None
+
+
+def overview() -> str:
+    """The recipes, each with its summary."""
+    from workings.train.recipe import RECIPES, summary
+
+    column = max(map(len, RECIPES))
+    lines = [f"  {name:{column}}  {summary(name)}" for name in RECIPES]
+    return USAGE.format(recipes="\n".join(lines))
+
+
+USAGE = """Usage: workings train RECIPE [--setting value …]
+       workings train --resume RUN
+
+Train one of the course's models, on its data or on yours.
+
+Recipes (`workings train RECIPE --help` shows its settings):
+{recipes}
+
+Options:
+  --out FOLDER   where the run is kept (default: runs/RECIPE-1, runs/RECIPE-2 …); a run of the same settings goes on
+  --resume RUN   go on with a run that was stopped, with its own settings
+
+Example: workings train digits"""
+
+
+def manual(found: Recipe) -> str:
+    """Every setting of a recipe: its default, what it may be, what it means."""
+    from workings.train.settings import Training
+
+    common = {known.name for known in dataclasses.fields(Training)}
+    lines = [(known, f"{option(known.name)} {value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]
+    column = max(len(flag) for _, flag in lines)
+    own = [entry(flag, meaning(known), column) for known, flag in lines if known.name not in common]
+    rest = [entry(flag, meaning(known), column) for known, flag in lines if known.name in common]
+    place = entry("--out FOLDER", f"where it is kept (runs/{found.name}-1, …); a run of the same settings goes on", column)
+    parts = [f"Usage: workings train {found.name} [--setting value …]", found.summary]
+    parts += ["\n".join([f"Settings of {found.name}:", *own])] if own else []
+    parts += ["\n".join(["Settings of every recipe:", *rest]), f"The run:\n{place}"]
+    return "\n\n".join([*parts, f"Example: {found.example}"])
+
+
+def entry(flag: str, text: str, column: int) -> str:
+    """A setting and its meaning, in lines that a terminal shows whole."""
+    from shutil import get_terminal_size
+    from textwrap import wrap
+
+    width = max(40, min(120, get_terminal_size((100, 24)).columns) - column - 4)
+    return f"  {flag:{column}}  " + f"\n{' ' * (column + 4)}".join(wrap(text, width))
+
+
+def value_of(known: dataclasses.Field[Any], kind: Any) -> str:
+    if kind is bool:
+        return ""
+    if known.metadata.get("among"):
+        return "|".join(known.metadata["among"])
+    return {int: "N", float: "X"}.get(kind, "TEXT")
+
+
+def meaning(known: dataclasses.Field[Any]) -> str:
+    default = known.default
+    shown = (
+        "off"
+        if default is False
+        else "on"
+        if default is True
+        else f"{default:g}"
+        if isinstance(default, float)
+        else str(default)
+    )
+    text = known.metadata.get("help", "")
+    return f"{text} ({shown})" if shown not in ("", "None") else text

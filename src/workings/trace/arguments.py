@@ -1,0 +1,58 @@
+"""What is really called, and with which arguments."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from typing import Any
+
+import torch
+
+from workings.errors import WorkingsError
+
+
+def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+    """The function of a partial, the code behind a compiled one, the `__call__` of an object."""
+    while isinstance(function, functools.partial):
+        function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
+    function = getattr(function, "_torchdynamo_orig_callable", None) or function
+    if isinstance(function, (types.FunctionType, types.MethodType, torch.nn.Module, type)):
+        return function, args, kwargs
+    own = vars(type(function)).get("__call__")
+    return (types.MethodType(own, function) if isinstance(own, types.FunctionType) else function), args, kwargs
+
+
+def refuse_ambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> None:
+    """Refuse an option of ours that may be meant for the function: it has a parameter of that name, with no value yet.
+
+    >>> def grow(x, depth=1):
+    ...     return x * depth
+    >>> refuse_ambiguous(grow, (2, 3), {}, depth=4)
+    >>> refuse_ambiguous(functools.partial(grow, depth=3), (2,), {}, depth=4)
+    >>> refuse_ambiguous(grow, (2,), {}, depth=4)
+    Traceback (most recent call last):
+    workings.errors.WorkingsError: depth=4 may be meant for grow, which has a parameter of that name, or for the showing \
+itself. Give grow its own first: functools.partial(grow, depth=…).
+    """
+    function, args, kwargs = unwrapped(function, args, kwargs)
+    called = function.forward if isinstance(function, torch.nn.Module) else function
+    if not options.keys() & _argument_names(called):
+        return
+    try:
+        signature = inspect.signature(called)
+        bound = signature.bind_partial(*args, **kwargs).arguments
+    except (TypeError, ValueError):  # no signature, or arguments that do not fit, which the call itself says better
+        return
+    for name, value in options.items():
+        if name in signature.parameters and name not in bound:
+            own = getattr(function, "__name__", type(function).__name__)
+            raise WorkingsError(
+                f"{name}={value!r} may be meant for {own}, which has a parameter of that name, or for the showing itself. "
+                f"Give {own} its own first: functools.partial({own}, {name}=…)."
+            )
+
+
+def _argument_names(function: Any) -> set[str]:
+    code = getattr(function, "__code__", None)
+    return set() if code is None else {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}

@@ -1,0 +1,94 @@
+"""A piece of a statement computed again, where that changes nothing: names as they were, Python's operators, and
+PyTorch's functions that only compute. Nothing of the author's runs."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import types
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+from torch import nn
+
+from workings.exact.tensor import ExactTensor
+from workings.trace.block_values import Names
+from workings.trace.build import OPERATION_OF
+from workings.trace.look_up import MISSING
+from workings.trace.mismatch import FUNCTIONS
+
+_OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
+    **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
+    **{ast.MatMult: operator.matmul, ast.Pow: operator.pow, ast.Lt: operator.lt, ast.LtE: operator.le},
+    **{ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne},
+}
+COMPUTING = (
+    frozenset(OPERATION_OF)
+    | frozenset(FUNCTIONS)
+    | frozenset(
+        """
+    item tolist size dim numel transpose swapaxes movedim all any argmax argmin cumsum prod norm dot outer einsum triu tril
+    ones zeros full eye arange linspace tensor as_tensor ones_like zeros_like full_like rand randn rand_like randn_like
+    """.split()
+    )
+)
+"""Functions and methods that compute a value and change nothing."""
+_LIBRARIES = ("torch", "torch.nn.functional", "torch.special")
+
+
+class Unknown(Exception):
+    """A piece that is not computed again."""
+
+
+def again(node: ast.expr, names: Names) -> Any:
+    """The value of an expression; `Unknown` where it has something else in it, PyTorch's own error where it fails."""
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        return _again(node, names)
+
+
+def _again(node: ast.expr, names: Names) -> Any:
+    if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        return _OPERATORS[type(node.op)](_again(node.left, names), _again(node.right, names))
+    if isinstance(node, ast.Compare) and len(node.ops) == 1 and type(node.ops[0]) in _OPERATORS:
+        return _OPERATORS[type(node.ops[0])](_again(node.left, names), _again(node.comparators[0], names))
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return [_again(part, names) for part in node.elts]
+    if isinstance(node, ast.Call):
+        return _call(node, names)
+    if isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "H", "mH", "shape"):
+        return getattr(_tensor(_again(node.value, names)), node.attr)
+    value = names.read(node)
+    if value is MISSING:
+        raise Unknown
+    return value
+
+
+def _call(node: ast.Call, names: Names) -> Any:
+    if (
+        not isinstance(node.func, ast.Attribute)
+        or node.func.attr not in COMPUTING
+        or any(k.arg is None for k in node.keywords)
+    ):
+        raise Unknown
+    owner = _owner(node.func.value, names)
+    function = getattr(owner, node.func.attr, None)
+    args = [_again(part, names) for part in node.args]
+    options = {str(k.arg): _again(k.value, names) for k in node.keywords}
+    if "out" in options or "inplace" in options or not callable(function):
+        raise Unknown
+    return function(*args, **options)
+
+
+def _owner(node: ast.expr, names: Names) -> Any:
+    """`torch`, one of its modules of functions, or a tensor."""
+    value = names.read(node) if isinstance(node, (ast.Name, ast.Attribute)) else _again(node, names)
+    if isinstance(value, types.ModuleType) and value.__name__ in _LIBRARIES:
+        return value
+    return _tensor(value)
+
+
+def _tensor(value: Any) -> torch.Tensor:
+    if type(value) not in (torch.Tensor, nn.Parameter, ExactTensor):
+        raise Unknown
+    return value

@@ -1,0 +1,65 @@
+"""Which statements change something outside their function, so that a second run would change it twice."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from workings.trace.statement import CALLED, EFFECT
+
+PLAIN_CALLS = frozenset("super locals globals isinstance len range print type getattr hasattr zip enumerate".split())
+"""Functions that are called as they are."""
+_CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+_MAKERS = frozenset("list dict set".split())
+
+
+def effect_of(node: Any, fresh: frozenset[str] = frozenset()) -> str:
+    """EFFECT for statements that are run for what they change: calls alone, writes to attributes.
+
+    Not in-place methods of tensors, nor methods of the containers that are `fresh`, made in the same function. CALLED where
+    it depends on the function that is called: if its statements are recorded, they tell.
+    """
+    if isinstance(node, ast.Expr):
+        return _of_call(node.value, fresh)
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    written = any(isinstance(n, ast.Attribute) for t in targets if t is not None for n in ast.walk(t))
+    return EFFECT if written else ""
+
+
+def _of_call(call: ast.expr, fresh: frozenset[str]) -> str:
+    match call:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id=owner), attr=method)) if method.endswith("_") or owner in fresh:
+            return ""
+        case ast.Call(func=ast.Name(id=name)) if name in PLAIN_CALLS:
+            return EFFECT
+        case ast.Call(func=ast.Name() | ast.Attribute()):
+            return CALLED
+    return EFFECT
+
+
+def made_here(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+    """The names that hold lists, dictionaries and sets of the function's own, and never anything else.
+
+    >>> made_here(ast.parse("def f(x, a):\\n    H = []\\n    a = []\\n    K = x").body[0])
+    frozenset({'H'})
+    """
+    made: set[int] = set()
+    other = {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
+    for node in ast.walk(function):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and _is_new(node.value):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            made.update(id(t) for t in targets if isinstance(t, ast.Name))
+    stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    other |= {n.id for n in stores if id(n) not in made}
+    other |= {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
+    return frozenset({n.id for n in stores} - other)
+
+
+def _is_new(value: ast.expr) -> bool:
+    """[], {}, [x for x in xs], list(xs), [0] * n"""
+    match value:
+        case ast.Call(func=ast.Name(id=name)):
+            return name in _MAKERS
+        case ast.BinOp(left=left, right=right):
+            return isinstance(left, ast.List) or isinstance(right, ast.List)
+    return isinstance(value, _CONTAINERS)

@@ -1,0 +1,43 @@
+"""The first NaN or infinity: where it came about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from workings.trace.record import Trace
+from workings.trace.step import Step
+
+_KINDS = frozenset(("assign", "return", "expression", "module", "operation"))
+
+
+def first_bad(trace: Trace) -> Step | None:
+    """The first step whose result has a NaN or an infinity that its operands had not; a written `inf` (a mask) is meant."""
+    steps = [s for s in trace.steps() if s.kind in _KINDS]
+    infinite = _infinite({id(t): t for s in steps for t in _tensors(s.result)})
+    suspects = (s for s in steps if infinite and any(id(t) in infinite for t in _tensors(s.result)))
+    bad = (s for s in suspects if _bad(s.result, "inf" in s.source))
+    return next((s for s in bad if not any(_bad(value) for value in s.operands.values())), None)
+
+
+def _infinite(tensors: dict[int, torch.Tensor]) -> set[int]:
+    """The tensors whose sum is not finite, asked once for all of a kind: a sum is finite only if all its terms are."""
+    kinds: dict[Any, dict[int, torch.Tensor]] = {}
+    for key, t in tensors.items():
+        kinds.setdefault((type(t), t.dtype, t.device), {})[key] = t.sum()
+    found = [(sums, torch.stack([*sums.values()]).isfinite().tolist()) for sums in kinds.values()]
+    return {key for sums, finite in found for key, fine in zip(sums, finite, strict=True) if not fine}
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    parts = (
+        [value] if isinstance(value, torch.Tensor) else tree_leaves(value) if isinstance(value, (tuple, list, dict)) else ()
+    )
+    return [t for t in parts if isinstance(t, torch.Tensor) and t.is_floating_point()]
+
+
+def _bad(value: Any, infinite_is_meant: bool = False) -> bool:
+    suspects = [t for t in _tensors(value) if not bool(t.sum().isfinite())]
+    return any(bool(t.isnan().any()) if infinite_is_meant else not bool(t.isfinite().all()) for t in suspects)

@@ -1,0 +1,198 @@
+"""The part of the recorder that the statements of rewritten code report to: what they read, what they made, what failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workings.trace.build import with_axes
+from workings.trace.look_up import MISSING, look_up
+from workings.trace.loops import STATEMENTS, Loops
+from workings.trace.places import FormulaError, read_index
+from workings.trace.snapshot import Snapshots
+from workings.trace.statement import CALLED, Statement, read
+from workings.trace.step import Step
+
+
+@dataclass
+class Frame:
+    """A running function: its statements and globals, where its steps begin on the stack, the path of its module."""
+
+    statements: tuple[Statement, ...]
+    globals: dict[str, Any]
+    base: int
+    path: str | None = None
+
+
+class Statements(Loops):
+    """Keeps the stack of open steps: a statement enters, and leaves with its value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.globals: list[dict[str, Any]] = []
+        self.frames: list[Frame] = []
+        self.snapshots = Snapshots()
+        self.snapshot = self.snapshots.take
+        self.failed: tuple[Any, Any, Any] | None = None
+        self.failing: Step | None = None
+        self.effects: list[str] = []
+        self.pending = ""  # the effect a call alone would be, until it is known which function is called
+        self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
+        self.terse = 0  # inside a written-out definition: its equations only
+
+    # ---- called by rewritten code
+    def enter(self, number: int, here: dict[str, Any]) -> Step | None:
+        """A statement begins."""
+        if self.muted:
+            return None
+        known = self.statements[-1][number]
+        self.pending = ""
+        if known.effect:
+            self.effect(number)
+        if self.terse and known.kind == "branch":
+            return None
+        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
+        self._read(step, known, here)
+        if known.undecided is not None:
+            self.deciding[id(step)] = known, {}
+        self.file(step)
+        self.stack.append(step)
+        return step
+
+    def leave(self, step: Step | None, value: Any) -> Any:
+        """Its value is there."""
+        if step is not None:
+            while self.stack.pop() is not step:
+                pass
+            self.keep(step, value)
+            if self.deciding:
+                self._decided(step)
+        return value
+
+    def after(self, value: Any) -> None:
+        """The value of a name after the statement that changed it."""
+        if not self.muted and self.stack[-1].children:
+            self.keep(self.stack[-1].children[-1], value)
+
+    def keep(self, step: Step, value: Any) -> None:
+        """The value of a step, as it is now."""
+        step.result = now = self.snapshot(value)
+        step.live = self.snapshots.live(value, now)
+
+    def effect(self, number: int) -> None:
+        """A statement that changes something outside begins."""
+        known = self.statements[-1][number]
+        text = f"{known.source} (line {known.where.line})"
+        if known.effect == CALLED:
+            self.pending = "" if self.muted else text
+        elif not self.muted:
+            self.effects.append(text)
+
+    def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
+        """`(n := e)` begins: a step of its own, before the statement it stands in."""
+        outer = self.stack[-1]
+        step = self.enter(number, here)
+        if step is not None and outer.kind in STATEMENTS and outer.children and outer.children[-1] is step:
+            container = next(s for s in reversed(self.stack[:-1]) if s.kind not in STATEMENTS)
+            place = next((i for i, child in enumerate(container.children) if child is outer), None)
+            if place is not None:
+                container.children.insert(place, outer.children.pop())
+        return step
+
+    def leave_named(self, step: Step | None, value: Any) -> Any:
+        """The statement it stands in reads n."""
+        self.leave(step, value)
+        if step is not None:
+            self._hand(step.name, value)
+        return value
+
+    def chosen(self, number: int, test: Any) -> bool:
+        """Which branch of `a if test else b` the statement takes."""
+        found = bool(test)
+        if not self.muted and (entry := self.deciding.get(id(self.stack[-1]))) is not None:
+            entry[1][number] = found
+        return found
+
+    def _decided(self, step: Step) -> None:
+        known, choices = self.deciding.pop(id(step), (None, {}))
+        if known is not None and choices:
+            taken = known.taken(choices)
+            step.formula, step.note = with_axes(taken.formula, step.operands), taken.note
+            step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
+            step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
+
+    def _hand(self, text: str, value: Any) -> None:
+        """A value the running statement reads, which came about while it ran."""
+        step = self.stack[-1]
+        if step.kind in STATEMENTS:
+            step.operands[text] = now = self.snapshot(value)
+            if isinstance(value, torch.Tensor):
+                step.lives[text] = self.snapshots.live(value, now)
+
+    # ---- exceptions
+    def mark(self) -> int:
+        """A `try` begins: how deep we are in this function."""
+        return len(self.stack) - self.frames[-1].base
+
+    def caught(self, level: int) -> None:
+        """An exception was handled: what was running inside the `try` is over."""
+        level += self.frames[-1].base
+        step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
+        if step is not None and step.kind in STATEMENTS:
+            step.note = "raised an exception, which was caught"
+        self.failed = self.failing = self.interrupted = None
+        while len(self.stack) > level:
+            self.muted -= self.stack.pop().kind == "folded"
+
+    def fail(self) -> None:
+        """An exception leaves a function: remember where it came from."""
+        self.failing = self.failing or self.interrupted or self._statement()
+
+    def _statement(self) -> Step:
+        """The statement that is running."""
+        return next((s for s in reversed(self.stack) if s.kind in STATEMENTS), self.stack[-1])
+
+    def push(self, frame: Frame) -> None:
+        """A function begins to run, or goes on."""
+        self.frames.append(frame)
+        self.statements.append(frame.statements)
+        self.globals.append(frame.globals)
+
+    def pop(self) -> None:
+        self.frames.pop()
+        self.statements.pop()
+        self.globals.pop()
+
+    # ---- operands
+    def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
+        """The values the statement reads: as they are now, and the tensors themselves."""
+        outside = self.globals[-1]
+        for wanted in known.reads:
+            value = look_up(wanted, here, outside)
+            if value is not MISSING and not (wanted.beside and not isinstance(value, (torch.Tensor, int, float))):
+                step.operands[wanted.text] = now = self.snapshot(value)
+                if isinstance(value, torch.Tensor):
+                    step.lives[wanted.text] = self.snapshots.live(value, now)
+
+        for whole, index in known.entries:
+            self._read_entry(step.operands, whole, index)
+        if known.named_axis and step.formula is not None:
+            step.formula = with_axes(step.formula, step.operands)
+
+    def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
+        """The value of x[t], where t is a whole number."""
+        values = operands.get(whole)
+        if type(values) not in (list, tuple) and not isinstance(values, torch.Tensor):
+            return
+        try:
+            place = read_index(index, operands)
+            if all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
+                operands[f"{whole}[{index}]"] = values[place]
+        except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
+            return
+
+    def look_up(self, text: str, here: dict[str, Any]) -> Any:
+        """The value of a leaf among these names and the globals at hand."""
+        return look_up(read(text), here, self.globals[-1])

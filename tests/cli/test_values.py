@@ -1,0 +1,89 @@
+"""Arguments of the command line become what the parameters ask for."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import pytest
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from workings.cli.kinds import kinds
+from workings.cli.values import read_values
+from workings.errors import WorkingsError
+from workings.exact import ExactTensor
+
+Scalar = Float[Tensor, ""]
+Matrices = Sequence[Float[Tensor, "e d"]]
+
+
+def f(K: Float[Tensor, "q d"], n: int, x, mask: Tensor | None = None, scale: Tensor | float = 1):
+    return K
+
+
+def g(
+    tokens: Int[Tensor, " n"],
+    s: "Scalar",
+    W: Matrices,
+    order: list[int] | None,
+    name: str,
+    norm: Literal["pre", "post"],
+    rate: float,
+    mask: Bool[Tensor, "n n"] | None = None,
+    **options: object,
+):
+    return tokens
+
+
+def test_a_whole_number_is_a_tensor_where_the_annotation_says_so():
+    assert kinds(f) == {"K": "tensor", "n": "int", "x": "anything", "mask": "tensor", "scale": "anything"}
+    args, kwargs = read_values(["1", "n=2", "x=3", "scale=4"], f)
+    assert isinstance(args[0], ExactTensor) and args[0].text() == "1"
+    assert kwargs == {"n": 2, "x": 3, "scale": 4}
+
+
+def test_a_module_is_asked_by_its_forward():
+    assert kinds(torch.nn.Linear(1, 1)) == {"input": "tensor"}
+    assert kinds(len) == {"obj": "anything"}
+    assert kinds(3) == {}
+
+
+def test_annotations_that_only_a_type_checker_knows_are_read_as_text():
+    def h(x: "Float[Tensor, 'n']", other: "Unknown", n: "Tensor | int"):  # noqa: F821
+        return x
+
+    assert kinds(h) == {"x": "tensor", "other": "anything", "n": "anything"}
+
+
+def test_each_kind_is_read_by_its_annotation():
+    assert list(kinds(g).values()) == "indices tensor tensors ints text text float mask anything".split()
+    args, kwargs = read_values(["[3, 0, 5]", "2", '[[[1, 0]], "1/2 w"]', "[1, 2, 0]", "7", "norm=pre", "rate=0.5"], g)
+    tokens, s, W, order, name = args
+    assert tokens.dtype == torch.int64 and tokens.tolist() == [3, 0, 5]
+    assert isinstance(s, ExactTensor) and s.shape == ()
+    assert [w.text() for w in W] == ["[1  0]", "[1/2  w]"]
+    assert [[*w.shape] for w in W] == [[1, 2], [2]]
+    assert (order, name) == ([1, 2, 0], "7")
+    assert kwargs == {"norm": "pre", "rate": 0.5}
+    assert type(kwargs["rate"]) is float
+
+
+def test_masks_lists_and_letters():
+    _, kwargs = read_values(["mask=[[true, false]]", "order=2 0 1", "rate=1/3", "tokens=0 1 2"], g)
+    assert kwargs["mask"].dtype == torch.bool and kwargs["mask"].tolist() == [[True, False]]
+    assert kwargs["order"] == [2, 0, 1]
+    assert kwargs["rate"].text() == "1/3"
+    assert kwargs["tokens"].dtype == torch.int64 and kwargs["tokens"].tolist() == [0, 1, 2]
+    _, kwargs = read_values(["mask=1 0; 1 1", "order=none", "rate=2"], g)
+    assert kwargs["mask"].tolist() == [[True, False], [True, True]]
+    assert (kwargs["order"], kwargs["rate"]) == (None, 2)
+
+
+def test_numbers_that_are_not_whole_are_refused():
+    for text, message in (
+        ("tokens=[0.5, 1]", "tokens takes whole numbers such as [3, 0, 1], not [0.5, 1]."),
+        ("order=[0.5, 1]", "order takes whole numbers such as [1, 2, 0], not [0.5, 1]."),
+    ):
+        with pytest.raises(WorkingsError) as refused:
+            read_values([text], g)
+        assert str(refused.value) == message

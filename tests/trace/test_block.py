@@ -1,0 +1,460 @@
+"""A block on unmodified code has the steps that `show` has for the same statements in a function."""
+
+import ast
+import contextlib
+import doctest
+import importlib.util
+import itertools
+import linecache
+import os
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+import pytest
+import torch
+
+import workings
+from workings.trace.block import ONCE
+from workings.trace.block_follow import CAUGHT, UNREAD
+from workings.trace.loops import MOST_TURNS
+
+PREAMBLE = """
+import contextlib
+import functools
+import torch
+import torch.nn.functional as F
+from torch import nn
+import workings
+
+CALLS = []
+CALLED, NUMBER, t = 3, 4, 5
+
+def double(a, by=2):
+    c = a * by
+    return c
+
+def outer(a):
+    b = double(a)
+    d = double(b, by=3) + 1
+    return d
+
+def fails(a):
+    e = a * 2
+    raise ValueError("no")
+
+def factorial(n):
+    return 1 if n == 0 else n * factorial(n - 1)
+
+class Encoder:
+    scale = 3
+    def __init__(self):
+        self.h = torch.zeros(2)
+    def mix(self, a):
+        self.h = a * self.scale
+        return self.h
+    @staticmethod
+    def plain(a):
+        return a + 1
+    @classmethod
+    def made(cls, a):
+        k = a * cls.scale
+        return k
+    @property
+    def computed(self):
+        CALLS.append("computed")
+        return self.h
+    @computed.setter
+    def computed(self, value):
+        self.h = value
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.W = nn.Parameter(torch.tensor([[1.0, 2.0], [3.0, 4.0]]))
+        self.act = nn.ReLU()
+    def forward(self, x):
+        h = x @ self.W
+        return self.act(h)
+
+class Scaled:
+    def __call__(self, a):
+        s = a * 4
+        return s
+
+def pieces(a):
+    for i in range(2):
+        b = a + i
+        yield b
+    yield a * 9
+
+def together(a):
+    one = a + 1
+    yield one
+    two = one * 2
+    yield two
+    three = two + one
+
+descent = torch.optim.SGD([torch.tensor(1.0, requires_grad=True)], lr=0.5)
+scaled, tripled = Scaled(), functools.partial(double, by=3)
+encoder, net, EXACT = Encoder(), Net(), workings.exact("1 2; 3 4")
+"""
+NUMBER = itertools.count()
+
+
+def module(path, text):
+    """The text as a module of its own, from a file, so that it has a source."""
+    name = f"block_example_{next(NUMBER)}"
+    file = path / f"{name}.py"
+    file.write_text(PREAMBLE + text)
+    spec = importlib.util.spec_from_file_location(name, file)
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
+def blocked(path, body, *args, depth=2):
+    """The work of a block with this body, in a function of x and y."""
+    inner = textwrap.indent(body, " " * 8)
+    text = f"def f(box, x, y):\n    with workings.trace(depth={depth}) as box.work:\n{inner}\n"
+    box = type("Box", (), {})()
+    box.error = None
+    try:
+        box.value = module(path, text).f(box, *args)
+    except Exception as error:
+        box.error = error
+    assert sys.gettrace() is None or not hasattr(sys.gettrace(), "__self__")
+    return box
+
+
+def shown(path, body, *args, depth=2):
+    inner = textwrap.indent(body, " " * 4)
+    return workings.show(module(path, f"def f(x, y):\n{inner}\n").f, *args, depth=depth)
+
+
+def rows(work):
+    """Every step with what it says; the inputs of the whole apart, which are arguments here and names there."""
+    first = work.root.children[:1]
+    top = first[0] if first and (first[0].kind, first[0].name) == ("call", "f") else work.root
+    steps = [s for child in top.children if child.kind != "input" for s in child.walk()]
+    return [(s.kind, s.name, s.source, listed(s.result, s.kind), s.note, s.formula) for s in steps]
+
+
+def listed(value, kind=""):
+    if kind == "branch":
+        return bool(value)
+    if isinstance(value, torch.Tensor):
+        return value.tolist()
+    if isinstance(value, dict):
+        return {key: listed(v) for key, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [listed(v) for v in value]
+    return value if isinstance(value, (int, float, str, type(None))) else type(value).__name__
+
+
+def given():
+    return torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0], [2.0, 1.0]])
+
+
+SAME = {
+    "assignments": "a = x + 1\nb = a * 2\nreturn b",
+    "one line": "a = x + 1; b = a * 2; c = b - a\nreturn c",
+    "several lines": "a = (\n    x\n    + double(\n        x,\n    )\n)\nreturn a",
+    "tuples": "a, b = x, y\n(c, d), *e = (a, b), x, x\np = q = x * 3\nreturn p",
+    "augmented": "x = x + 0\nx += 1\nx *= double(x)\nz = [x, x]\nz[0] += 1\nreturn x",
+    "typed": "a: torch.Tensor = x + 1\nreturn a",
+    "attributes": "encoder.h = x * 2\nEncoder.t = x\nnet.kept = encoder.h + 1\nreturn x",
+    "subscripts": "z = y.clone()\nz[0] = 5\nz[0, 1] = 7\nz[1:, :1] *= 2\no = {}\no['k'] = x\nreturn z",
+    "in place": "z = x.clone()\nz.add_(1)\nz.mul_(z)\nnn.init.zeros_(z)\nreturn z",
+    "bare": "x\nx @ y\nx.sum().item()\nx.relu().tolist()\ndouble(x)\nnet(x)\nprint('')\nreturn x",
+    "for": "for i in range(3):\n    x = x + i\n    for j in range(2):\n        w = x * j\nreturn x",
+    "for else": "for i in range(2):\n    x = x + i\nelse:\n    x = x * 5\nreturn x",
+    "no turns": "for i in []:\n    x = x + i\nreturn x",
+    "one-line loop": "for i in range(3): x = x + i; w = x * 2\nreturn x",
+    "continue": "for i in range(4):\n    if i % 2: continue\n    x = x + i\nreturn x",
+    "break": "for i in range(9):\n    x = x + i\n    if i == 2:\n        break\nreturn x",
+    "while": "k = 0\nwhile k < 3:\n    k += 1\n    x = x + k\nelse:\n    x = x - 1\nreturn x",
+    "while true": "k = 0\nwhile True:\n    k = k + 1\n    if k > 2:\n        break\nreturn x",
+    "while true around for": "k = 0\nwhile True:\n    for i in range(2):\n        k = k + 1\n    if k > 5: break\nreturn x",
+    "endless around for": "k = 0\nwhile True:\n    for i in range(2):\n        k = k + 1\n        if k > 5: return k",
+    "endless on one line": "i = iter([1, 2])\ntry:\n    while True: k = next(i)\nexcept StopIteration:\n    k = 0\nreturn k",
+    "a call in a header": "for v in double([1, 2]):\n    w = v\nwhile double(w) < 3: w += 1\nreturn w",
+    "twice the same loop": "for i in range(2):\n    for j in range(2):\n        x = x + 1\nreturn x",
+    "if": "if x.sum() > 2:\n    a = x\nelif x.sum() > 1:\n    a = y\nelse:\n    a = 1\nif x.sum() > 5: a = 3\nreturn a",
+    "elif": "if x.sum() > 9:\n    a = x\nelif x.sum() > 1:\n    a = y\nreturn a",
+    "calls": "a = double(x)\nb = outer(a)\nc = double(double(x), by=double(3))\nreturn b",
+    "methods": "a = encoder.mix(x)\nb = Encoder.plain(x)\nc = Encoder.made(2)\nd = encoder.made(x)\nreturn a",
+    "lambda": "g = lambda t: t + 1\nu = g(double(x))\nreturn u",
+    "local function": "def g(t):\n    v = t * y\n    return v\nu = g(x)\nreturn u",
+    "closure": "k = x * 2\ndef g(): return k + 1\nk = x * 5\nu = g()\nreturn u",
+    "recursion": "n = factorial(3)\nreturn n",
+    "module": "a = net(x)\nb = F.relu(a)\nreturn b",
+    "with": "with torch.no_grad():\n    a = x * 2\n    b = double(a)\nreturn b",
+    "return in with": "with torch.no_grad():\n    return double(x)",
+    "finally": "try:\n    a = double(x)\nfinally:\n    b = x + 1\nreturn a",
+    "caught": "try:\n    a = fails(x)\nexcept ValueError:\n    a = x * 3\nb = a + 1\nreturn b",
+    "match": "match 3:\n    case 3:\n        a = x + 1\nreturn a",
+    "del": "a = x + 1\ndel a\na = x + 2\nassert a.sum() > 0\nimport math\nb = a * math.pi\nreturn b",
+    "return nothing": "a = x\nreturn",
+    "return of a call": "return outer(x)",
+    "class": "class A:\n    t = 1\ne = Encoder()\na = A()\na.t = x * 2\nreturn a.t",
+    "optimizer": "w = descent.param_groups[0]['params'][0]\nL = w * w\nL.backward()\ndescent.step()\nreturn w",
+    "walrus": "if (n := double(x)).sum() > 2 and (m := n.sum()) > 0:\n    a = n\nb = (k := x + 1) * k"
+    "\nx = (h := x * 2) + h\nreturn a",
+    "choice": "a = x + 1 if x.sum() > 0 else y\nb = x if x.sum() > 9 else y @ y if x.sum() > 1 else y\nreturn b",
+    "called objects": "a = scaled(x)\nb = tripled(x)\nreturn a",
+    "generator": "for v in pieces(x):\n    w = v * 2\nt = sum(together(x))\nreturn t",
+    "exact": "E = EXACT\nB = E @ E\nreturn B",
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_the_same_as_show(tmp_path, name):
+    box, work = blocked(tmp_path, SAME[name], *given()), shown(tmp_path, SAME[name], *given())
+    assert box.error is None
+    assert rows(box.work) == rows(work)
+    assert listed(box.value) == listed(work.result)
+    assert box.work.notes == []
+    assert box.work.agreement == ONCE
+
+
+# ---- what only a block has
+def test_what_is_read_before_it_is_made_is_an_input(tmp_path):
+    body = "a = x * 2\nx = a + y\nz = [t + k for t in a for k in x]\nw = z[0] * CALLED\nlate = lambda: NUMBER"
+    box = blocked(tmp_path, body + "\nb = NUMBER + t", *given())
+    found = [(s.name, s.address) for s in box.work.steps() if s.kind == "input"]
+    assert found == [("x", "x"), ("y", "y"), ("CALLED", "CALLED"), ("NUMBER", "NUMBER"), ("t", "t")]
+
+
+def test_reads_like_a_worked_solution():
+    x = torch.tensor([1.0, 2.0])
+    with workings.trace() as work:
+        a = x + 1
+        y = a * a
+        for k in range(2):
+            y = y + k
+    # a = [2, 3], so y = [4, 9], then + 0 and + 1.
+    assert work.text().splitlines() == [
+        "x = [1  2]  (2)",
+        "a = x + 1 = [1, 2] + 1 = [2  3]  (2)",
+        "y = a ⊙ a = [2, 3] ⊙ [2, 3] = [4  9]  (2)",
+        "for k in range(2): turn 1 of 2",
+        "  y = y + k = [4, 9] + 0 = [4  9]  (2)",
+        "for k in range(2): turn 2 of 2",
+        "  y = y + k = [4, 9] + 1 = [5  10]  (2)",
+        "",
+        ONCE,
+    ]
+
+
+def test_a_generator_that_is_unpacked_shows_its_values(tmp_path):
+    box = blocked(tmp_path, "u, v = together(x)\nreturn u", *given())
+    assert listed(box.work["u, v"]) == [[2.0, 3.0], [4.0, 6.0]]
+    assert [s.name for s in box.work.steps() if s.kind == "assign"] == ["u, v", "one", "yield", "two", "yield", "three"]
+
+
+def test_a_comprehension_is_one_statement_with_its_calls_inside(tmp_path):
+    box = blocked(tmp_path, "z = [double(t) for t in (x, x + 1)]\nw = sum(double(t) for t in z)\nreturn w", *given())
+    (z, w) = [s for s in box.work.root.children if s.kind == "assign"]
+    assert [(c.kind, c.name, listed(c.result)) for c in z.children] == [
+        ("call", "double", [2.0, 4.0]),
+        ("call", "double", [4.0, 6.0]),
+    ]
+    assert len(w.children) == 2
+    assert listed(w.result) == [12.0, 20.0]
+
+
+def test_many_turns_are_counted(tmp_path):
+    body = "for i in range(60):\n    k = 0\n    while k < 2:\n        k += 1\n    double(x)\nz = x"
+    box, work = blocked(tmp_path, body, *given()), shown(tmp_path, body, *given())
+    assert rows(box.work) == rows(work)
+    loop = box.work.root.children[1]
+    assert len(loop.children) == MOST_TURNS + 1
+    assert loop.children[-1].note == "10 more turns ran and are not shown"
+    assert box.work.root.children[-1].name == "z"
+
+
+def test_an_attribute_that_is_computed_is_not_read_again(tmp_path):
+    box = blocked(tmp_path, "encoder.computed = x * 2\nreturn (CALLS, encoder.h)", *given())
+    step = box.work.step("encoder.computed")
+    assert (step.result, step.note) == (None, UNREAD)
+    assert box.value[0] == []
+    assert listed(box.value[1]) == [2.0, 4.0]
+
+
+def test_suppressed_exceptions(tmp_path):
+    box = blocked(tmp_path, "with contextlib.suppress(ValueError):\n    a = fails(x)\nb = x + 1\nreturn b", *given())
+    a, e, b, _ = [s for s in box.work.steps() if s.kind not in ("input", "call")]
+    assert [s.note for s in (a, e, b)] == [CAUGHT, "", ""]
+    assert box.work.error is None
+
+
+def test_break_out_of_the_block(tmp_path):
+    text = "def f(x):\n    works = []\n    for i in range(3):\n        with workings.trace() as work:\n"
+    text += "            works.append(work)\n            a = x + i\n            if i == 1:\n                break\n"
+    text += "            b = a\n    return works"
+    first, second = module(tmp_path, text).f(torch.tensor(1.0))
+    assert [s.name for s in first.steps() if s.kind == "assign"] == ["a", "b"]
+    assert [s.name for s in second.steps() if s.kind == "assign"] == ["a"]
+    assert sys.gettrace() is None
+
+
+# ---- where a block can stand
+def test_at_the_level_of_a_module(tmp_path):
+    found = module(tmp_path, "x = torch.tensor(2.0)\nwith workings.trace() as work:\n    y = double(x)\n    z = y + x\n")
+    assert [s.name for s in found.work.root.children] == ["x", "y", "z"]
+    assert found.work["double.c"].item() == 4
+
+
+def test_on_one_line(tmp_path):
+    found = module(tmp_path, "x = 2\nwith workings.trace() as work: y = x * 3; z = y + 1\nlast = 5\n")
+    assert [(s.name, s.result) for s in found.work.root.children] == [("x", 2), ("y", 6), ("z", 7)]
+    found = module(tmp_path, "x = 2\nwith workings.trace() as work: y = x * 3\nlast = 5\n")
+    assert [(s.name, s.result) for s in found.work.root.children] == [("x", 2), ("y", 6)]
+
+
+def test_in_a_method_and_in_a_class(tmp_path):
+    text = "class A:\n    with workings.trace() as inside:\n        k = 3\n"
+    text += "    def f(self, x):\n        with workings.trace() as work:\n            self.h = self.g(x) + self.k\n"
+    text += "        return work\n    def g(self, x):\n        y = x * 2\n        return y\n"
+    found = module(tmp_path, text)
+    work = found.A().f(torch.tensor(1.0))
+    assert found.A.inside["k"] == 3
+    assert [s.address for s in work.steps() if s.address] == ["x", "self.h", "A.g", "A.g.x", "A.g.y"]
+    assert work["self.h"].item() == 5
+
+
+def test_with_other_items(tmp_path):
+    text = "def f(x):\n    with contextlib.suppress(ValueError), workings.trace() as work, torch.no_grad():\n"
+    text += "        y = x * 2\n"
+    work = module(tmp_path, text + "    return work").f(torch.tensor(1.0, requires_grad=True))
+    assert [s.name for s in work.steps()] == ["x", "y"]
+
+
+def test_in_a_generator(tmp_path):
+    text = "def f(x, box):\n    with workings.trace() as box.work:\n        y = x * 2\n        yield y\n        z = y + 1\n"
+    box = type("Box", (), {})()
+    assert [v.item() for v in module(tmp_path, text).f(torch.tensor(1.0), box)] == [2]
+    assert [(s.name, s.result.item()) for s in box.work.steps()] == [("x", 1), ("y", 2), ("yield", 2), ("z", 3)]
+    assert sys.gettrace() is None
+
+
+def test_where_there_is_no_source():
+    names = {"workings": workings, "x": torch.tensor([1.0, 2.0])}
+    exec(compile("with workings.trace() as work:\n    y = x + 1\n    z = y * y", "<nowhere>", "exec"), names)
+    work = names["work"]
+    assert [(s.kind, s.name, listed(s.result)) for s in work.steps()] == [
+        ("input", "x", [1.0, 2.0]),
+        ("operation", "t1", [2.0, 3.0]),
+        ("operation", "t2", [4.0, 9.0]),
+    ]
+    assert work.notes == ["source not available: operations shown instead of statements (its source is not available)"]
+
+
+def test_in_a_notebook():
+    """A cell is compiled under a name of its own, and its text is put where Python looks for the lines of files."""
+    cell, name = "x = 3\nwith workings.trace() as work:\n    y = x * 2; z = y + 1\n", "<ipython-input-1-5a5a>"
+    linecache.cache[name] = len(cell), None, cell.splitlines(keepends=True), name
+    names = {"workings": workings}
+    for part in ast.parse(cell, name).body:
+        exec(compile(ast.Module([part], []), name, "exec"), names)
+    assert [(s.name, s.result) for s in names["work"].steps()] == [("x", 3), ("y", 6), ("z", 7)]
+
+
+def in_a_doctest():
+    """
+    >>> with workings.trace() as work:
+    ...     y = 2 * 3
+    ...     z = y + 1
+    >>> [(s.name, s.result) for s in work.steps()]
+    [('y', 6), ('z', 7)]
+    """
+
+
+def test_in_a_doctest():
+    (test,) = doctest.DocTestFinder().find(in_a_doctest, "example", globs={"workings": workings})
+    assert doctest.DocTestRunner().run(test) == (0, 2)
+
+
+def test_not_in_a_with_statement():
+    with contextlib.ExitStack() as stack:
+        work = stack.enter_context(workings.trace())
+        torch.ones(2) + 1
+    assert work.notes[0].endswith("(its with statement was not found in its source)")
+
+
+@pytest.mark.slow
+def test_without_columns(tmp_path):
+    """Python can be told to keep lines only (-X no_debug_ranges)."""
+    text = "x = 2\nwith workings.trace() as work:\n    y = double(x)\n    for i in range(2):\n        z = y + i\n"
+    file = tmp_path / "columnless.py"
+    file.write_text("import workings\ndef double(a):\n    return a * 2\n" + text + "print([s.name for s in work.steps()])")
+    source = pathlib.Path(workings.__file__).parents[1]
+    command = [sys.executable, "-X", "no_debug_ranges", str(file)]
+    run = subprocess.run(command, env={**os.environ, "PYTHONPATH": str(source)}, capture_output=True, text=True, check=True)
+    assert run.stdout == "['x', 'y', 'double', 'a', '', 'i', '1', 'z', '2', 'z']\n"
+
+
+# ---- failures
+def test_a_failure_is_explained(tmp_path):
+    body = "W = torch.ones(3, 4)\nh = x @ W\nz = h + 1"
+    box, work = blocked(tmp_path, body, *given()), shown(tmp_path, body, *given())
+    assert isinstance(box.error, RuntimeError)
+    assert box.work.error is box.error
+    assert rows(box.work) == rows(work)
+    step = list(box.work.steps())[-1]
+    assert (step.kind, step.name, step.source) == ("error", "h", "h = x @ W")
+    assert step.note.startswith("[2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right")
+
+
+FAILING = {
+    "inside an expression": "a = torch.relu(x + torch.ones(3)) * 2",
+    "inside a function": "def g(t):\n    q = t @ torch.ones(3, 4)\n    return q\na = g(x) + 1",
+    "a module": "m = nn.Linear(3, 2)\na = m(x)",
+    "a module in a function": "m = nn.Linear(120, 10)\nz = torch.zeros(1, 16, 3, 3)\nf = z.flatten(1)\na = m(f)",
+    "a function": "a = fails(x)",
+    "raise": "a = x + 1\nraise ValueError('no')",
+    "in a loop": "for i in range(3):\n    a = x + i\n    if i == 1:\n        b = a @ torch.ones(3)",
+    "in a branch": "if x.nothing > 3:\n    a = 1",
+    "in a finally": "try:\n    a = x @ torch.ones(3)\nfinally:\n    b = 1",
+    "in a with": "with torch.no_grad():\n    a = x @ torch.ones(3)",
+    "again": "try:\n    a = fails(x)\nexcept ValueError:\n    b = x @ torch.ones(3)",
+    "a reshape": "a = y.reshape(3, 3)",
+    "two of one name": "a = torch.cat([x, y])",
+}
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_failures_as_in_show(tmp_path, name):
+    box, work = blocked(tmp_path, FAILING[name], *given()), shown(tmp_path, FAILING[name], *given())
+    assert (type(box.error), str(box.error)) == (type(work.error), str(work.error))
+    ours, theirs = rows(box.work), rows(work)
+    assert ours == theirs
+    top = next(work.steps())
+    assert box.work.root.note == (top.note or work.root.note)
+
+
+def test_the_module_that_failed_is_named_wherever_it_is(tmp_path):
+    box = blocked(tmp_path, "m = nn.Sequential(nn.ReLU(), nn.Linear(3, 4))\na = m(x)", *given())
+    (step,) = [s for s in box.work.steps() if s.kind == "error"]
+    assert step.note.splitlines()[0] == "nn.Linear(3, 4) received 2 features; use nn.Linear(2, 4)"
+
+
+def test_nothing_of_the_author_s_runs_again(tmp_path):
+    body = "def g(t):\n    CALLS.append(t)\n    return t\na = g(x) @ torch.ones(3)"
+    box = blocked(tmp_path, body, *given())
+    assert [len(s.children) for s in box.work.steps() if s.kind == "error"] == [1]
+    assert len(box.error.__traceback__.tb_next.tb_frame.f_globals["CALLS"]) == 1
+
+
+def test_interrupted(tmp_path):
+    def stop():
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), workings.trace() as work:
+        y = 2
+        stop()
+    assert y == work["y"] == 2
+    assert [(s.kind, s.note) for s in work.steps()][1] == ("error", "KeyboardInterrupt: ")
+    assert sys.gettrace() is None

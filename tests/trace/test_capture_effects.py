@@ -1,0 +1,127 @@
+"""The plain run beside the captured one: what is repeated, and what must not be."""
+
+import pytest
+import torch
+from torch import nn
+
+from workings import exact
+from workings.trace.capture import capture
+
+
+def test_random_code_is_replayed_with_the_same_numbers():
+    net = nn.Sequential(nn.Linear(4, 4), nn.Dropout(0.5), nn.BatchNorm1d(4))
+    before = net[2].running_mean.clone()
+    trace = capture(net, torch.randn(3, 4))
+    assert trace.difference == 0
+    assert not torch.equal(net[2].running_mean, before)
+    assert int(net[2].num_batches_tracked) == 1
+
+
+def test_parameters_are_shown_as_they_were_before_the_update():
+    def train(theta):
+        optimizer = torch.optim.SGD([theta], lr=0.1)
+        L = 3 * theta
+        L.backward()
+        optimizer.step()
+        return theta
+
+    trace = capture(train, exact("1", requires_grad=True))
+    steps = {s.name: s for s in trace.steps() if s.kind in ("input", "assign")}
+    assert steps["theta"].result.item() == 1
+    assert steps["L"].operands["theta"].item() == 1
+    update = next(s for s in trace.steps() if s.kind == "update")
+    assert update.result.text() == "7/10"
+    assert update.note == "update checked: largest difference 0"
+
+
+def test_effects_happen_once():
+    model = nn.Linear(1, 1, bias=False)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.9)
+    seen = []
+
+    def train(x):
+        optimizer.zero_grad()
+        L = model(x).sum()
+        L.backward()
+        optimizer.step()
+        seen.append(L.item())
+        return L
+
+    before = model.weight.item()
+    trace = capture(train, torch.ones(1, 1))
+    assert model.weight.item() == pytest.approx(before - 0.5)
+    assert len(seen) == 1
+    assert trace.agreement.startswith("not compared with a plain run, which would repeat an effect: optimizer.zero_grad()")
+
+
+def test_threads_take_turns():
+    import threading
+
+    call, net, counts = nn.Module.__call__, nn.Sequential(nn.Linear(2, 2), nn.ReLU()), []
+
+    def work():
+        for _ in range(10):
+            counts.append(sum(1 for _ in capture(net, torch.ones(1, 2), depth=3).steps()))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(counts) == 40
+    assert len(set(counts)) == 1
+    assert nn.Module.__call__ is call
+
+
+def test_large_tensors_changed_in_place_are_said_to_be():
+    def f(n):
+        a = torch.ones(n)
+        b = a * 2
+        a.mul_(5)
+        return b
+
+    assert any("changed in place" in note for note in capture(f, 70_000).notes)
+
+
+def test_operands_are_as_they_were():
+    def f(x):
+        y = x + 1
+        x.mul_(10)
+        z = y + x
+        return z
+
+    trace = capture(f, torch.tensor([1.0]))
+    steps = {s.name: s for s in trace.steps() if s.kind == "assign"}
+    assert steps["y"].operands["x"].tolist() == [1.0]
+    assert steps["z"].operands["x"].tolist() == [10.0]
+    assert trace.difference == 0
+
+
+def test_views_share_the_copy_of_their_base_and_keep_their_values():
+    def f(x):
+        y = x * 2
+        a, b = y.view(2, 2).T
+        y.add_(1)
+        c = y.view(4)[1:3]
+        return a + b, c
+
+    for grad in (True, False):
+        with torch.set_grad_enabled(grad):
+            steps = {s.name: s for s in capture(f, torch.tensor([1.0, 2.0, 3.0, 4.0])).steps()}
+        # y = [2 4 6 8]; the columns of [[2 4] [6 8]] are [2 6] and [4 8]; then y = [3 5 7 9], and y[1:3] = [5 7]
+        assert steps["y"].result.tolist() == [2, 4, 6, 8]
+        assert [t.tolist() for t in steps["a, b"].result] == [[2, 6], [4, 8]]
+        assert steps["c"].result.tolist() == [5, 7]
+        assert steps["a, b"].result[0].untyped_storage().data_ptr() == steps["y"].result.untyped_storage().data_ptr()
+
+
+def test_inference_mode_and_its_tensors():
+    @torch.inference_mode()
+    def f(x):
+        y = x + 1
+        z = y[:1] * 2
+        return z
+
+    trace = capture(f, torch.ones(2))
+    assert trace.result.tolist() == [4]
+    assert trace.difference == 0
