@@ -1,0 +1,175 @@
+"""Checkpoints: safetensors and JSON, written aside and renamed, with checksums. No code runs when one is read.
+
+A checkpoint is a directory `step-00001000` with
+
+    weights.safetensors    the weights to use (the averaged ones where an average is kept)
+    memory.safetensors     what the optimizer remembers, and the weights it goes on from where an average is kept
+    state.json             the step, the figures, how the run stands
+    SHA256SUMS             the checksums of these three; `sha256sum -c SHA256SUMS` reads it
+
+It appears whole or not at all: everything is written to a temporary directory and flushed to the disk before that directory
+is renamed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor, nn
+
+from workings.errors import WorkingsError
+
+FILES = ("weights.safetensors", "memory.safetensors", "state.json")
+KEPT = 2
+"""The newest checkpoints that stay beside the best: should one turn out damaged, the one before it is there."""
+
+
+def save(folder: Path, step: int, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> Path:
+    """Write a checkpoint whole; what is already there stays until the new one is complete."""
+    from safetensors import SafetensorError
+
+    target, partial = folder / f"step-{step:08d}", folder / f".step-{step:08d}.partial"
+    try:
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        write_into(partial, weights, memory, {"step": step, **state})
+        if target.exists():  # a damaged one of the same step
+            discard(target)
+        os.replace(partial, target)
+        flush(folder)
+    except (OSError, SafetensorError) as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        reason = getattr(error, "strerror", None) or error
+        raise WorkingsError(f"Could not save {target}: {reason}. Earlier checkpoints are untouched.") from None
+    return target
+
+
+def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> None:
+    """The files of a checkpoint, flushed to the disk."""
+    from safetensors.torch import save_file
+
+    save_file(apart(weights), partial / "weights.safetensors")
+    save_file(apart(memory), partial / "memory.safetensors")
+    (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
+    sums = "".join(f"{checksum(partial / file)}  {file}\n" for file in FILES)
+    (partial / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    for path in (*partial.iterdir(), partial):
+        flush(path)
+
+
+def apart(named: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Each tensor in memory of its own: tied weights are written under each of their names."""
+    seen: set[int] = set()
+    found = {}
+    for name, t in named.items():
+        if not isinstance(t, Tensor):
+            raise WorkingsError(f"A checkpoint holds tensors; {name} of the model's state is a {type(t).__name__}.")
+        storage = t.untyped_storage()
+        mine = t.is_contiguous() and storage.data_ptr() not in seen and storage.nbytes() == t.nbytes
+        seen.add(storage.data_ptr())
+        found[name] = t.detach() if mine else t.detach().clone().contiguous()
+    return found
+
+
+def flush(path: Path) -> None:
+    """Have the disk keep what was written."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def problem(checkpoint: Path) -> str:
+    """What is wrong with a checkpoint, or nothing."""
+    try:
+        lines = (checkpoint / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
+        sums = {name: expected for expected, _, name in (line.partition("  ") for line in lines)}
+        for file in FILES:
+            if not (checkpoint / file).is_file():
+                return f"{checkpoint} is damaged ({file} is missing)"
+            if checksum(checkpoint / file) != sums.get(file):
+                return f"{checkpoint / file} is damaged (its checksum differs)"
+    except (OSError, ValueError) as error:
+        return f"{checkpoint} is damaged ({getattr(error, 'strerror', None) or error})"
+    return ""
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    """All checkpoints of a run, the oldest first."""
+    return sorted(path for path in folder.glob("step-*") if path.is_dir()) if folder.is_dir() else []
+
+
+def prune(folder: Path) -> None:
+    """Keep the newest two and the best; what a killed process left half-written or half-deleted goes too."""
+    found = checkpoints(folder)
+    best = next((path for path in reversed(found) if best_by_its_word(path)), None)
+    for path in found[:-KEPT]:
+        if path != best:
+            discard(path)
+    for path in folder.glob(".step-*"):
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def best_by_its_word(checkpoint: Path) -> bool:
+    try:
+        return bool(read_state(checkpoint).get("best"))
+    except (OSError, ValueError):
+        return False
+
+
+def discard(checkpoint: Path) -> None:
+    """Delete a checkpoint; a half-deleted one is never taken for a checkpoint."""
+    hidden = checkpoint.with_name(f".{checkpoint.name}.old")
+    shutil.rmtree(hidden, ignore_errors=True)
+    os.replace(checkpoint, hidden)
+    shutil.rmtree(hidden, ignore_errors=True)
+
+
+def read_state(checkpoint: Path) -> dict[str, Any]:
+    """How the run stood."""
+    state: dict[str, Any] = json.loads((checkpoint / "state.json").read_text(encoding="utf-8"))
+    return state
+
+
+def read_memory(checkpoint: Path) -> dict[str, Tensor]:
+    """What the optimizer remembered."""
+    from safetensors.torch import load_file
+
+    return load_file(checkpoint / "memory.safetensors")
+
+
+def read_weights(checkpoint: Path) -> dict[str, Tensor]:
+    """The weights to use."""
+    from safetensors.torch import load_file
+
+    return load_file(checkpoint / "weights.safetensors")
+
+
+def load_weights(model: nn.Module, checkpoint: Path) -> None:
+    """The weights of a checkpoint into a model of the same shape."""
+    from safetensors import SafetensorError
+
+    try:
+        weights = read_weights(checkpoint)
+    except (OSError, SafetensorError) as error:
+        raise WorkingsError(f"{checkpoint} cannot be read: {error}.") from None
+    load_state(model, weights, checkpoint)
+
+
+def load_state(model: nn.Module, weights: dict[str, Tensor], checkpoint: Path) -> None:
+    """Weights into a model of the same shape; `checkpoint` is where they are from."""
+    try:
+        model.load_state_dict(weights)
+    except RuntimeError as error:
+        raise WorkingsError(f"{checkpoint} does not fit the model: {error}") from None

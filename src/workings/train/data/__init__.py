@@ -1,0 +1,1 @@
+"""Data: packages that the user's own client brings, and files that the user has."""

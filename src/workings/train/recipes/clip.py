@@ -1,0 +1,198 @@
+r"""Emoji and their names in one space: CLIP's softmax loss, or SigLIP's sigmoid loss.
+
+    F = normalised(picture tower(x) W_image)       a small CNN
+    G = normalised(text tower(t) W_text)           the mean of the words' vectors, through a hidden layer
+    S = e^s F Gᵀ  (+ b for SigLIP)
+    L = loss of S, where picture i belongs to text i
+
+There are four drawing styles of the same 1,561 emoji. One style is never trained on; the figures are retrieval in it: the
+share of its pictures whose name is among the five nearest of all 1,561 (`recall@5`), and of names that find their picture
+(`text_recall@5`). A batch has every name at most once, in a style chosen at random.
+
+Axes: b pairs, n m height and width, w words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from workings.errors import WorkingsError
+from workings.models.clip import CLIP, SigLIP
+from workings.nn.contrastive import recall_at
+from workings.train.data.emoji import STYLES, Drawings, emoji
+from workings.train.data.sources import SOURCES
+from workings.train.recipe import Recipe, Task
+from workings.train.recipes.drawing import shades
+from workings.train.recipes.pictures import Standardised, in_parts, moved
+from workings.train.recipes.shuffled import Shuffled
+from workings.train.settings import Training, setting
+
+Pictures = Float[Tensor, "b 3 n m"]
+Words = Int[Tensor, "b w"]
+
+
+@dataclass(frozen=True)
+class ClipSettings(Training):
+    style: str = setting("twemoji", "the drawing style that is kept for the test", among=STYLES)
+    width: int = setting(128, "width of the common space", least=1)
+    channels: int = setting(16, "channels of the picture tower's first stage; each next has twice as many", least=1)
+    words: int = setting(128, "width of a word's vector", least=1)
+    shift: int = setting(3, "pixels by which pictures are moved at random", least=0)
+    colour: float = setting(0.3, "share by which each colour is made stronger or weaker at random", least=0, below=1)
+    steps: int = setting(800, "updates of the parameters", least=1)
+    batch: int = setting(128, "pairs of one update", least=2)
+    rate: float = setting(2e-3, "learning rate at its highest", least=0)
+    warmup: int = setting(50, "updates until the learning rate is at its highest", least=0)
+    decay: float = setting(0.05, "weight decay", least=0)
+
+
+class Clip(Recipe):
+    name = "clip"
+    summary = "Emoji pictures and their names in one space, by CLIP's loss; judged on a style never seen."
+    example = "workings train clip --steps 200"
+    Settings = ClipSettings
+    Model: type[CLIP] = CLIP
+
+    def task(self, settings: Any) -> Task:
+        data = emoji()
+        vocabulary = sorted({word for caption in data.captions for word in words_of(caption)})
+        texts = numbered(data.captions, vocabulary)
+        files = {"words.txt": "\n".join(vocabulary), "captions.txt": "\n".join(data.captions)}
+        model = self.model(settings, files)
+        model.image[0].measure(torch.cat([x for style, x in data.styles.items() if style != settings.style]))  # type: ignore[index]
+        return Task(
+            model,
+            batches=Pairs(data, texts, settings),
+            loss=loss,
+            evaluate=lambda model: judged(model, data.styles[settings.style], texts),
+            best="recall@5",
+            highest=True,
+            sample=lambda model: shown(model, data, settings.style, texts),
+            files=files,
+            hashes={f"emoji-{style}": SOURCES[f"emoji-{style}"].sha256 for style in STYLES},
+            unit="pairs",
+            whole=True,
+        )
+
+    def model(self, settings: Any, files: Mapping[str, str]) -> CLIP:
+        c, e = settings.channels, settings.words
+        vocabulary = files["words.txt"].splitlines()
+        return self.Model(PictureTower(c), TextTower(len(vocabulary), e), 8 * c, e, settings.width)
+
+
+class Siglip(Clip):
+    name = "siglip"
+    summary = "The same pictures and names by SigLIP's loss: each pair is a question of its own."
+    example = "workings train siglip --steps 200"
+    Model = SigLIP
+
+
+class PictureTower(nn.Sequential):
+    """Four stages of convolution, batch norm, ReLU and pooling, each with twice the channels; then the mean over places."""
+
+    def __init__(self, channels: int) -> None:
+        sizes = [3, channels, 2 * channels, 4 * channels, 8 * channels]
+        stages = [stage(i, o) for i, o in pairwise(sizes)]
+        super().__init__(Standardised(3), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten())
+
+
+def stage(inputs: int, outputs: int) -> nn.Sequential:
+    conv = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+    return nn.Sequential(conv, nn.BatchNorm2d(outputs), nn.ReLU(), nn.MaxPool2d(2))
+
+
+class TextTower(nn.Module):
+    """The mean of the words' vectors, through a hidden layer that is added. Word 0 is no word."""
+
+    def __init__(self, words: int, width: int) -> None:
+        super().__init__()
+        self.E = nn.EmbeddingBag(words + 1, width, mode="mean", padding_idx=0)
+        self.hidden = nn.Sequential(nn.Linear(width, width), nn.ReLU(), nn.Linear(width, width))
+
+    def forward(self, words: Words) -> Float[Tensor, "b e"]:
+        x = self.E(words)
+        x = x + self.hidden(x)
+        return x
+
+
+class Pairs:
+    """The batch of a step: different names, each drawn in a style to learn from, moved and with other colours."""
+
+    def __init__(self, data: Drawings, texts: Words, settings: Any) -> None:
+        self.styles = [pictures for style, pictures in data.styles.items() if style != settings.style]
+        self.texts, self.settings = texts, settings
+        self.names = Shuffled(len(texts), min(settings.batch, len(texts)), settings.seed)
+
+    def __call__(self, step: int) -> tuple[Pictures, Words]:
+        i = self.names(step).unique()  # a batch over the end of a pass could meet a name twice
+        style = torch.randint(len(self.styles), (len(i),))
+        x = torch.stack([self.styles[s][k] for s, k in zip(style.tolist(), i.tolist(), strict=True)])
+        x = moved(x, self.settings.shift, "replicate")
+        gain = 1 + self.settings.colour * (2 * torch.rand(len(i), 3, 1, 1) - 1)
+        return 1 - gain * (1 - x), self.texts[i]
+
+
+def loss(model: Any, batch: tuple[Pictures, Words]) -> Tensor:
+    x, t = batch
+    L = model.loss(x, t)
+    return L
+
+
+def judged(model: Any, x: Pictures, texts: Words) -> dict[str, float]:
+    """Retrieval among all names and all pictures of one style."""
+    S = model.similarities(in_parts(model.image_embedding, x), model.text_embedding(texts))
+    figures = {f"recall@{k}": recall_at(S, min(k, len(S))) for k in (1, 5)}
+    return {**figures, **{f"text_recall@{k}": recall_at(S.T, min(k, len(S))) for k in (1, 5)}}
+
+
+def shown(model: Any, data: Drawings, style: str, texts: Words, count: int = 2) -> str:
+    """A few pictures of the style never seen, with the names found for them."""
+    i = torch.randint(len(texts), (count,))
+    x = data.styles[style][i]
+    S = model(x, texts)
+    names = [", ".join(data.captions[j] for j in row.topk(3).indices.tolist()) for row in S]
+    lines = [f"{data.captions[k]}: {found}" for k, found in zip(i.tolist(), names, strict=True)]
+    return "\n".join([shades(1 - x), *lines])
+
+
+def found(model: Any, text: str, vocabulary: Sequence[str], pictures: Pictures, k: int = 5) -> list[tuple[int, float]]:
+    """The pictures nearest to a text: their places and cosines, the nearest first."""
+    F = in_parts(model.image_embedding, pictures)
+    G = model.text_embedding(numbered([text], vocabulary))
+    best = (F @ G.T)[:, 0].topk(min(k, len(F)))
+    return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]
+
+
+def words_of(caption: str) -> list[str]:
+    """The words of a name in small letters.
+
+    >>> words_of("Mrs. Claus: dark skin")
+    ['mrs', 'claus', 'dark', 'skin']
+    """
+    return re.findall(r"\w+", caption.lower())
+
+
+def numbered(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
+    """The words of each text as numbers from 1, with 0 behind the shorter ones. Unknown words are left out.
+
+    >>> numbered(["red heart", "heart"], ["heart", "red"])
+    tensor([[2, 1],
+            [1, 0]])
+    """
+    number = {word: i for i, word in enumerate(vocabulary, 1)}
+    rows = [[number[word] for word in words_of(caption) if word in number] for caption in captions]
+    for caption, row in zip(captions, rows, strict=True):
+        if not row:
+            raise WorkingsError(
+                f"None of the words of {caption!r} is known to this model: it knows {len(vocabulary):,} words."
+            )
+    longest = max(map(len, rows))
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])

@@ -1,0 +1,369 @@
+"""The loop: what it computes, against a loop written out; splitting, averaging, stopping."""
+
+import math
+import time
+import warnings
+
+import pytest
+import torch
+from torch import nn
+from torch.testing import assert_close
+
+from tests.train.tiny import Net, examples, loss
+from workings.errors import ShapeError, WorkingsError
+from workings.train import Training, fit
+from workings.train.batches import Repeated, bounds, part, pieces
+from workings.train.memory import Average
+from workings.train.optimizers import optimizer, share
+from workings.train.recipe import Task
+
+
+def net(drop: float = 0.0) -> Net:
+    torch.manual_seed(1)
+    return Net(4, "tanh", drop)
+
+
+def batches(step: int):
+    return examples(step, 6)
+
+
+def weights(model: nn.Module) -> torch.Tensor:
+    return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+
+def written_out(model: nn.Module, rule: torch.optim.Optimizer, steps: int, clip: float = 0.0) -> None:
+    for step in range(steps):
+        rule.zero_grad()
+        loss(model, batches(step)).backward()
+        if clip:
+            nn.utils.clip_grad_norm_(model.parameters(), clip)
+        rule.step()
+
+
+def test_one_step_of_sgd_by_hand():
+    # L = (w·1 − 3)² at w = 1: ∂L/∂w = 2(1 − 3) = −4, so w ← 1 − 0.1·(−4) = 1.4
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.ones_(model.weight)
+    settings = Training(steps=1, rate=0.1, optimizer="sgd", beta1=0.0, schedule="constant")
+    history = fit(model, [torch.ones(1, 1)], lambda m, x: (m(x) - 3).square().mean(), settings=settings)
+    assert_close(model.weight.item(), 1.4)
+    assert (history.ended, history.rows[0]["loss"]) == ("finished", 4.0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "rule"),
+    [
+        ({"optimizer": "adamw"}, lambda p: torch.optim.AdamW(p, lr=0.01, betas=(0.9, 0.99), weight_decay=0.0)),
+        ({"optimizer": "sgd"}, lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)),
+        ({"optimizer": "sgd", "clip": 0.1}, lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9)),
+    ],
+)
+def test_many_steps_equal_a_loop_written_out(settings, rule):
+    ours, theirs = net(), net()
+    fit(ours, batches, loss, settings=Training(steps=20, rate=0.01, schedule="constant", **settings))
+    written_out(theirs, rule(theirs.parameters()), 20, settings.get("clip", 0.0))
+    assert_close(weights(ours), weights(theirs))
+
+
+def test_muon_takes_the_hidden_matrices_and_adamw_the_rest():
+    model = nn.ModuleDict({"embed": nn.Embedding(5, 3), "inner": nn.Linear(3, 3), "head": nn.Linear(3, 5)})
+    muon, adamw = optimizer(model, Training(optimizer="muon"))
+    assert [p.shape for g in muon.param_groups for p in g["params"]] == [(3, 3)]
+    assert sum(len(g["params"]) for g in adamw.param_groups) == 4
+    ours, theirs = net(), net()
+    fit(ours, batches, loss, settings=Training(steps=20, rate=0.01, optimizer="muon", schedule="constant"))
+    matrices, rest = [[p for p in theirs.parameters() if (p.dim() == 2) == wanted] for wanted in (True, False)]
+    rules = [torch.optim.Muon(matrices, lr=0.01, momentum=0.9, weight_decay=0.0)]
+    rules += [torch.optim.AdamW(rest, lr=0.01, betas=(0.9, 0.99), weight_decay=0.0)]
+    for step in range(20):
+        theirs.zero_grad()
+        loss(theirs, batches(step)).backward()
+        for rule in rules:
+            rule.step()
+    assert_close(weights(ours), weights(theirs))
+
+
+def test_decay_is_for_matrices_only():
+    (rule,) = optimizer(nn.Linear(2, 2), Training(decay=0.5))
+    assert [(g["params"][0].dim(), g["weight_decay"]) for g in rule.param_groups] == [(2, 0.5), (1, 0.0)]
+
+
+def test_schedules_by_hand():
+    # warmup 4: 1/4, 2/4, 3/4, 1; then 8 steps down to the floor 0.2 of which half is done at step 8: 0.2 + 0.8/2 = 0.6
+    settings = Training(steps=12, warmup=4, floor=0.2)
+    assert [share(settings, t) for t in (0, 1, 2, 3)] == [0.25, 0.5, 0.75, 1.0]
+    assert share(settings, 8) == pytest.approx(0.6)
+    cosine = Training(steps=4, schedule="cosine")
+    assert share(cosine, 1) == pytest.approx((1 + math.cos(math.pi / 4)) / 2)
+    assert share(Training(schedule="constant"), 999) == 1.0
+
+
+@pytest.mark.parametrize("parts", [2, 3, 4, 7])  # 6 examples: equal parts, unequal ones, more parts than examples
+def test_the_gradient_of_a_split_batch_is_that_of_the_whole(parts):
+    whole, split = net().double(), net().double()
+    settings = {"steps": 5, "rate": 0.1, "optimizer": "sgd"}
+    data = [tuple(t.double() for t in batches(step)) for step in range(5)]
+    fit(whole, data, loss, settings=Training(**settings))
+    fit(split, data, loss, settings=Training(**settings, accumulate=parts))
+    assert_close(weights(split), weights(whole), rtol=1e-12, atol=1e-12)
+
+
+def test_parts_weigh_as_much_as_they_count():
+    # The mean over 3 tokens that are not padding (0): 1 in the first part, 2 in the second. Shares 1/3 and 2/3, not 1/2.
+    batch = torch.tensor([[5, 0], [7, 9]])
+    task = Task(net(), batches, loss, count=lambda tokens: int((tokens != 0).sum()))
+    assert [(s, p.tolist()) for s, p in pieces(batch, 2, 0, 1, task)] == [(1 / 3, [[5, 0]]), (2 / 3, [[7, 9]])]
+
+
+def test_processes_take_different_slices():
+    task = Task(net(), batches, loss)
+    taken = [pieces(torch.arange(5), 1, rank, 2, task) for rank in (0, 1)]
+    assert [[(s, p.tolist()) for s, p in mine] for mine in taken] == [[(0.6, [0, 1, 2])], [(0.4, [3, 4])]]
+    assert pieces(torch.arange(1), 1, 1, 2, task) == [(0.0, torch.tensor([0]))]
+
+
+def test_a_ragged_batch_is_not_split():
+    with pytest.raises(ShapeError) as error:
+        part((torch.zeros(4, 2), torch.zeros(3)), 0, 2)
+    assert str(error.value) == (
+        "Splitting a batch cuts the first axis of its tensors, which must be of one length: 4 in the first, but a tensor of "
+        "shape [3] came. Give `part`, or do not split."
+    )
+
+
+def test_bounds_cover_everything_once():
+    for n in range(12):
+        for parts in range(1, 8):
+            cut = bounds(n, parts)
+            assert [i for a, b in cut for i in range(a, b)] == list(range(n))
+            assert max(b - a for a, b in cut) - min(b - a for a, b in cut) <= 1
+
+
+def test_a_loss_over_the_whole_batch_is_not_split():
+    task = Task(net(), batches, loss, whole=True)
+    from workings.train.engine import train
+
+    with pytest.raises(WorkingsError, match="compares the examples of a batch with each other, so a batch cannot be split"):
+        train(task, Training(accumulate=2))
+
+
+def test_batch_normalisation_is_warned_of_when_split():
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    with pytest.warns(UserWarning, match="batch normalisation sees each part"):
+        fit(model, batches, loss, settings=Training(steps=1, accumulate=2))
+
+
+def test_the_average_by_hand():
+    # μ = min(0.9, (1+t)/(10+t)): 2/11 after the first update, 3/12 after the second
+    model = nn.Linear(1, 1, bias=False)
+    nn.init.zeros_(model.weight)
+    average = Average(model, 0.9)
+    for t, w in ((1, 11.0), (2, 4.0)):
+        nn.init.constant_(model.weight, w)
+        average.update(t)
+    # after 1: 9/11 · 11 = 9;  after 2: 1/4 · 9 + 3/4 · 4 = 5.25
+    assert_close(average.means[0].item(), 5.25)
+    nn.init.constant_(model.weight, 0.0)
+    average.update(10**6)
+    assert_close(average.means[0].item(), 0.9 * 5.25)
+
+
+def test_the_average_is_evaluated_and_left_in_the_model():
+    seen = []
+    model = net()
+    fit(model, batches, loss, settings=Training(steps=10, rate=0.1, average=0.9, evaluate_every=10),
+        evaluate=lambda m: seen.append(weights(m)) or {"loss": 1.0})  # fmt: skip
+    assert torch.equal(seen[-1], weights(model))
+    plain = net()
+    fit(plain, batches, loss, settings=Training(steps=10, rate=0.1))
+    assert not torch.equal(weights(plain), weights(model))
+
+
+def test_bfloat16_rounds_the_forward_pass_only():
+    kinds = []
+    model = net()
+    model.blocks[1].register_forward_hook(lambda module, given, out: kinds.append(out.dtype))
+    fit(model, batches, loss, settings=Training(steps=5, rate=0.05, precision="bfloat16"))
+    assert kinds == [torch.bfloat16] * 5
+    assert weights(model).dtype == torch.float32
+    full = net()
+    fit(full, batches, loss, settings=Training(steps=5, rate=0.05))
+    assert 0 < (weights(full) - weights(model)).abs().max() < 0.1
+
+
+def test_patience_stops():
+    figures = iter([3.0, 2.0, 2.5, 2.0, 1.0])
+    history = fit(net(), batches, loss, settings=Training(steps=50, evaluate_every=10, patience=2),
+                  evaluate=lambda model: {"loss": next(figures)})  # fmt: skip
+    assert history.ended == "stopped after 2 evaluations without improvement"
+    assert [row["step"] for row in history.rows] == [10, 20, 30, 40]
+    assert (history.best["step"], history.best["loss"]) == (20, 2.0)
+
+
+def test_a_highest_figure_is_best():
+    figures = iter([0.5, 0.9, 0.7])
+    history = fit(net(), batches, loss, settings=Training(steps=3, evaluate_every=1), best="accuracy", highest=True,
+                  evaluate=lambda model: {"accuracy": next(figures)})  # fmt: skip
+    assert (history.best["step"], history.best["accuracy"]) == (2, 0.9)
+
+
+def test_a_figure_that_is_not_there_is_named():
+    with pytest.raises(WorkingsError) as error:
+        fit(net(), batches, loss, settings=Training(steps=1), best="accuracy", evaluate=lambda model: {"f1": 1.0})
+    assert str(error.value) == (
+        "The best checkpoint is chosen by 'accuracy', but the figures are step, train, loss, f1, seconds, "
+        "examples_per_second, rate."
+    )
+
+
+def test_the_time_limit_stops_and_evaluates():
+    def slow(step):
+        time.sleep(0.02)
+        return batches(step)
+
+    history = fit(net(), slow, loss, settings=Training(steps=10_000, seconds=0.3), evaluate=lambda model: {"loss": 1.0})
+    assert history.ended == "stopped by the time limit"
+    assert 1 < history.rows[-1]["step"] < 100
+
+
+def test_evaluation_is_without_dropout_and_gradients():
+    seen = []
+
+    def evaluate(model):
+        seen.append((model.training, torch.is_grad_enabled()))
+        return {"loss": 0.0}
+
+    model = net(drop=0.5)
+    model.eval()
+    fit(model, batches, loss, settings=Training(steps=2, evaluate_every=1), evaluate=evaluate)
+    assert seen == [(False, False)] * 2
+    assert not model.training  # as it was before
+
+
+def test_dropout_follows_from_seed_and_step_whatever_evaluation_draws():
+    def run(evaluate, seed=0):
+        model = net(drop=0.5)
+        fit(model, batches, loss, settings=Training(steps=10, rate=0.1, evaluate_every=3, seed=seed), evaluate=evaluate)
+        return weights(model)
+
+    plain = run(None)
+    assert torch.equal(plain, run(lambda model: {"loss": torch.randn(17).sum().item()}))
+    assert not torch.equal(plain, run(None, seed=1))
+
+
+def test_an_iterable_goes_round_and_a_model_may_give_its_own_loss():
+    class Own(nn.Linear):
+        def forward(self, x, y):
+            return (super().forward(x) - y).square().mean()
+
+    model = Own(2, 1)
+    history = fit(model, [examples(0, 6), examples(1, 3)], settings=Training(steps=60, rate=0.1, evaluate_every=20))
+    assert history.rows[-1]["train"] < history.rows[0]["train"]
+
+
+def test_a_shuffling_loader_repeats_itself_for_a_resumed_run():
+    from torch.utils.data import DataLoader, TensorDataset
+
+    def loader():
+        return DataLoader(TensorDataset(torch.arange(10)), batch_size=3, shuffle=True)
+
+    going, again = Repeated(loader(), seed=5), Repeated(loader(), seed=5)
+    seen = [going(step)[0].tolist() for step in range(9)]
+    assert [again(step)[0].tolist() for step in (7, 8)] == seen[7:]
+    assert sorted(number for batch in seen[:4] for number in batch) == list(range(10))
+    assert seen[:4] != seen[4:8]
+
+
+@pytest.mark.parametrize("data", [[], iter([torch.ones(1, 2)])])
+def test_data_that_runs_out_is_an_error(data):
+    with pytest.raises(WorkingsError) as error:
+        fit(nn.Linear(2, 1), data, lambda m, x: m(x).mean(), settings=Training(steps=2))
+    assert str(error.value) == (
+        "The data has no batches: it is empty, or an iterator that is used up. Give a list or a DataLoader."
+    )
+
+
+@pytest.mark.parametrize(
+    ("model", "bad", "message"),
+    [
+        (net(), lambda m, b: m(b[0]), "A loss is one number; got a tensor of shape [6, 1]. Take its mean."),
+        (net(), lambda m, b: 1.0, "A loss is a tensor of one number; got a float."),
+        (net(), lambda m, b: b[0].mean(), "The loss does not depend on the model's parameters: it has no gradient."),
+        (nn.ReLU(), loss, "The model has no parameters to train: none of them requires a gradient."),
+    ],
+)
+def test_what_is_not_a_loss_is_refused(model, bad, message):
+    with pytest.raises(WorkingsError) as error:
+        fit(model, batches, bad, settings=Training(steps=2))
+    assert str(error.value) == message
+
+
+def test_compiling_is_not_tried_for_a_short_run_and_says_so():
+    from workings.train.progress import Progress
+
+    class Notes(Progress):
+        said: list[str]
+
+        def note(self, text):
+            self.said.append(text)
+
+    notes = Notes()
+    notes.said = []
+    fit(net(), batches, loss, settings=Training(steps=2, compile="auto"), progress=notes)
+    assert notes.said == ["not compiled: the run takes about 0 s as it is"]
+
+
+def test_compiling_needs_a_compiler(monkeypatch):
+    monkeypatch.setattr("workings.train.compiling.compiler", lambda: None)
+    fit(net(), batches, loss, settings=Training(steps=1, compile="auto"))
+    with pytest.raises(WorkingsError, match=r"torch.compile needs a C\+\+ compiler \(g\+\+ or clang\+\+\)"):
+        fit(net(), batches, loss, settings=Training(steps=1, compile="yes"))
+
+
+def test_measuring_leaves_the_model_as_it_was():
+    from workings.train.compiling import seconds
+    from workings.train.distributed import Objective
+
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+    before = {name: t.clone() for name, t in model.state_dict().items()}
+    assert seconds(Objective(model, loss), batches(0)) > 0
+    assert all(torch.equal(t, before[name]) for name, t in model.state_dict().items())
+    assert all(p.grad is None for p in model.parameters())
+
+
+@pytest.mark.slow
+def test_compiled_steps_learn_the_same(monkeypatch):
+    monkeypatch.setattr("workings.train.compiling.WORTH", 0.0)
+    ours, plain = net(), net()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # PyTorch's compiler warns of itself
+        fit(ours, batches, loss, settings=Training(steps=5, rate=0.05, compile="yes"))
+        fit(net(), batches, loss, settings=Training(steps=5, rate=0.05, compile="auto"))
+    fit(plain, batches, loss, settings=Training(steps=5, rate=0.05))
+    assert_close(weights(ours), weights(plain))
+
+
+def test_a_step_costs_little_above_a_bare_loop():
+    x = torch.randn(16, 8)
+
+    def bare(steps: int) -> float:
+        model = nn.Linear(8, 8)
+        groups = [{"params": [model.weight]}, {"params": [model.bias]}]
+        rule = torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.0, fused=True)
+        began = time.thread_time()
+        for _ in range(steps):
+            L = model(x).square().mean()
+            L.backward()
+            rule.step()
+            rule.zero_grad()
+            L.item()
+        return (time.thread_time() - began) / steps
+
+    def ours(steps: int) -> float:
+        model = nn.Linear(8, 8)
+        began = time.thread_time()
+        fit(model, lambda step: x, lambda m, b: m(b).square().mean(), settings=Training(steps=steps))
+        return (time.thread_time() - began) / steps
+
+    extra = sorted(ours(400) - bare(400) for _ in range(7))
+    assert extra[1] < 100e-6, extra
