@@ -344,3 +344,13 @@ def test_masks_that_do_not_fit():
         "A mask is true where a query may look, so its dtype is torch.bool, not torch.float32. "
         "Numbers to add to the scores are the argument bias."
     )
+
+
+def test_message_of_a_vector_where_a_matrix_is_needed():
+    for function in (attention, attention_columns):
+        with pytest.raises(ShapeError) as caught:
+            function(torch.ones(2), torch.ones(2, 2), torch.ones(2, 2))
+        assert str(caught.value) == (
+            "Q is a matrix with a vector for each token, but it is [2]. "
+            "One vector is a matrix with one row or column: Q.unsqueeze(0) or Q.unsqueeze(1)."
+        )

@@ -51,14 +51,14 @@ def test_it_learns_the_names(name, few):
 
 
 def test_a_batch_has_each_name_once_and_no_picture_of_the_style_kept(few):
-    _, task = made("clip", **{**SHORT, "batch": 20}, style="noto", shift=0, colour=0.0)
+    _, task = made("clip", **{**SHORT, "batch": 15}, style="noto", shift=0, colour=0.0)
     learned = [few.styles[style] for style in emoji.STYLES if style != "noto"]
     texts = numbered(few.captions, task.files["words.txt"].splitlines())
     styles = set()
     for step in range(5):
         torch.manual_seed(step)
         x, t = task.batches(step)
-        assert len(t.unique(dim=0)) == len(t) == 20
+        assert len(t.unique(dim=0)) == len(t) <= 15  # 15 of 20: a step over the end of a pass meets names again
         for picture, words in zip(x, t, strict=True):
             i = next(i for i, row in enumerate(texts) if torch.equal(row, words))
             near = [s for s, pictures in enumerate(learned) if torch.allclose(pictures[i], picture, atol=1e-6)]

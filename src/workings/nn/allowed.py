@@ -22,7 +22,7 @@ def width(Q: Tensor, K: Tensor, V: Tensor | None = None, columns: bool = False) 
     if Q.dim() < 2 or K.dim() < 2 or (V is not None and V.dim() < 2):
         raise not_matrices(Q=Q, K=K, V=V)
     d, m = Q.shape[-1], K.shape[-2]
-    if K.shape[-1] != d or not m or (V is not None and V.shape[-2] != m):
+    if K.shape[-1] != d or not d or not m or (V is not None and V.shape[-2] != m):
         raise misfit(Q, K, V, columns)
     if Q.shape[:-2] != K.shape[:-2] or (V is not None and V.shape[:-2] != K.shape[:-2]):
         one_batch(Q=Q, K=K, V=V)
@@ -36,23 +36,25 @@ def one_batch(**given: Tensor | None) -> None:
         torch.broadcast_shapes(*(x.shape[:-2] for x in found.values()))
     except RuntimeError:
         batches = ", ".join(f"{name} has {[*x.shape[:-2]]}" for name, x in found.items())
-        raise ShapeError(f"Attention needs {', '.join(found)} with one batch, or with axes of 1 in its place: {batches}.") from None
+        raise ShapeError(
+            f"Attention needs {', '.join(found)} with one batch, or with axes of 1 in its place: {batches}."
+        ) from None
 
 
 def not_matrices(**given: Tensor | None) -> ShapeError:
     """Which of the arguments is a number or a single vector, where the equation has a matrix."""
     name, found = next((name, x) for name, x in given.items() if x is not None and x.dim() < 2)
     return ShapeError(
-        f"{name} is a matrix with a vector for each token, but it is {[*found.shape]}. One vector is a matrix of one row: "
-        f"{name}.unsqueeze(0), or [[…]] where it is written."
+        f"{name} is a matrix with a vector for each token, but it is {[*found.shape]}. "
+        f"One vector is a matrix with one row or column: {name}.unsqueeze(0) or {name}.unsqueeze(1)."
     )
 
 
-def transposed(*given: Tensor) -> tuple[Tensor, ...]:
-    """Q, K and V with columns for rows, after refusing what is not a matrix."""
-    if any(x.dim() < 2 for x in given):
-        raise not_matrices(**dict(zip("QKV", given, strict=False)))
-    return tuple(x.mT for x in given)
+def column_width(Q: Tensor, K: Tensor, V: Tensor) -> int:
+    """The width d where tokens are columns."""
+    if Q.dim() < 2 or K.dim() < 2 or V.dim() < 2:
+        raise not_matrices(Q=Q, K=K, V=V)
+    return width(Q.mT, K.mT, V.mT, columns=True)
 
 
 def misfit(Q: Tensor, K: Tensor, V: Tensor | None, columns: bool) -> ShapeError:
@@ -69,6 +71,8 @@ def misfit(Q: Tensor, K: Tensor, V: Tensor | None, columns: bool) -> ShapeError:
             f"{'V A' if columns else 'A V'} needs one value for each key: K is {k}, so it has {m} keys, "
             f"but V is {v}, so it has {V.shape[-2]} values."
         )
+    if not d:
+        return ShapeError(f"Scores over √d need keys of a width d of at least 1, but Q is {q} and K is {k}.")
     return ShapeError(f"The softmax needs at least one key to look at, but K is {k}.")
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Bool, Float
 from torch import Tensor
 
 from workings.errors import DomainError, UndecidedError
-from workings.nn.allowed import allowed, reaching, transposed, width
+from workings.nn.allowed import allowed, column_width, fitting, reaching, width
 from workings.nn.fused import fused
 from workings.nn.hard import argmax_weights
 
@@ -41,6 +41,12 @@ def attention_kernel(
 ) -> Tensor:
     """What `attention` computes, in one fused operation."""
     width(Q, K, V)
+    if mask is not None:
+        fitting(mask, Q, K)
+    if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
+        Q, scale = scale * Q, 1.0
+    if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
     if Q.dim() == K.dim() == V.dim() < 4:  # PyTorch's fast kernel takes four axes; an axis of 1 in front changes nothing
         Q, K, V = Q.unsqueeze(0), K.unsqueeze(0), V.unsqueeze(0)
         return attention_kernel(Q, K, V, mask, causal, scale, bias=bias, dropout=dropout).squeeze(0)
@@ -49,7 +55,6 @@ def attention_kernel(
         return F.scaled_dot_product_attention(Q, K, V, None, dropout, causal, scale=scale)
     M = allowed(Q, K, mask, causal) if causal or mask is not None else None
     if bias is not None:
-        bias = reaching(bias, Q, K, mask, causal)
         M = bias if M is None else bias.masked_fill(~M, -inf)
     assert M is not None
     M = M if M.dim() == 2 else M[(None,) * (Q.dim() - M.dim())]
@@ -189,7 +194,7 @@ def attention_columns(
     ⎡1/2  1/4⎤
     ⎣1/2  3/4⎦
     """
-    d = width(*transposed(Q, K, V), columns=True)  # noqa: F841
+    d = column_width(Q, K, V)  # noqa: F841
     β = beta
     S = K.mT @ Q
     if causal or mask is not None:

@@ -117,7 +117,14 @@ def convolution_weights(n: int, kernel: Float[Tensor, " k"]) -> Square:
     offset = -distances(n)  # j − i
     reach = len(w) // 2
     W = w[(offset + reach).clamp(0, len(w) - 1)]
-    B = W.log().masked_fill(offset.abs() > reach, -inf)
+    within = offset.abs() <= reach
+    blind = ((W * within).sum(dim=-1) == 0).nonzero().flatten().tolist()
+    if blind:
+        raise DomainError(
+            f"The token at {blind[0]} of {n} finds no key with a weight in reach of the kernel, "
+            "and a softmax over nothing has no value: conv1d_by_heads pads the ends with zeros."
+        )
+    B = W.log().masked_fill(~within, -inf)
     A = B.softmax(dim=-1)
     return A
 
@@ -127,6 +134,14 @@ def odd(kernel: Tensor) -> Tensor:
     if kernel.shape[-1] % 2 == 0:
         raise ShapeError(f"A kernel centred on its token has an odd width, but this one has {kernel.shape[-1]} entries.")
     return kernel
+
+
+def same_channels(c: int, kernel: Tensor) -> None:
+    """Refuse a kernel for another number of channels."""
+    if kernel.shape[1] != c:
+        raise ShapeError(
+            f"W_V^r needs a slice of the kernel for each of the c = {c} channels of X, but it is {[*kernel.shape]}."
+        )
 
 
 def offset_weights(n: int, r: int, like: Tensor, ends: int) -> Float[Tensor, "n p"]:
@@ -154,6 +169,7 @@ def conv1d_by_heads(
     tensor([[ 2.,  3., -2.]])
     """
     n, k = X.shape[-2], odd(kernel).shape[-1]
+    same_channels(X.shape[-1], kernel)
     X_0 = F.pad(X, (0, 0, k // 2, k // 2))
     heads: list[Tensor] = []
     for r in range(k):
@@ -173,6 +189,9 @@ def conv2d_by_heads(
     $$Z = \sum_{r,s} A_{rs} X_0\, W_V^{rs}$$
     """
     (height, width), k = X.shape[-2:], odd(kernel).shape[-1]
+    same_channels(X.shape[-3], kernel)
+    if kernel.shape[-2] != k:
+        raise ShapeError(f"A head for each of the k² offsets needs a square kernel, but this one is {[*kernel.shape]}.")
     half = k // 2
     X_0 = F.pad(X, (half, half, half, half)).flatten(-2).mT  # pixels are tokens: b p c
     heads: list[Tensor] = []

@@ -22,6 +22,7 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.nn.fused import fused
+from workings.nn.softmax import known
 
 Scores = Float[Tensor, "n n"]
 Scalar = Float[Tensor, ""]
@@ -168,7 +169,7 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     (0.3333333333333333, 1.0)
     """
     n, m = S.shape
-    if n > m or not 1 <= k <= m:
+    if not 1 <= n <= m or not 1 <= k <= m:
         raise ShapeError(f"Recall at k needs a column for each row, and 1 ≤ k ≤ columns; S is {[n, m]}, k = {k}.")
     match = S.diagonal().unsqueeze(1)
     rivals = ~(match > S)  # a NaN is not below anything, so it counts against the row
@@ -196,13 +197,13 @@ def nonzero(r: Tensor) -> Tensor:
 
 def positive(τ: Number) -> Number:
     """`τ`, unless it is a number that is not a temperature."""
-    if not isinstance(τ, Tensor) and not τ > 0:
-        raise DomainError(f"A temperature is positive; τ = {τ:g}. Small τ sharpens, large τ smooths.")
+    if known(τ) and not τ > 0:
+        raise DomainError(f"A temperature is positive; τ = {float(τ):g}. Small τ sharpens, large τ smooths.")
     return τ
 
 
 def reachable(L: Number, N: int) -> Tensor:
     """`L` as a tensor, if a loss over N pairs can have this value."""
-    if N < 2 or not (isinstance(L, Tensor) or L > 0):
-        raise DomainError(f"A margin needs N ≥ 2 pairs and a loss L > 0; N = {N}, L = {L}.")
+    if N < 2 or (known(L) and not L > 0):
+        raise DomainError(f"A margin needs N ≥ 2 pairs and a loss L > 0; N = {N}, L = {float(L):g}.")
     return L if isinstance(L, Tensor) else torch.tensor(L, dtype=torch.float64)

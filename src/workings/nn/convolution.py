@@ -174,9 +174,15 @@ def pair(value: Sizes) -> tuple[int, int]:
 # ------------------------------------------------------------------------------------------------ the layers
 
 
-def maps(X: Tensor, W: Tensor, S: Sizes, P: Sizes) -> tuple[int, ...]:
+def maps(X: Tensor, W: Tensor, b: Tensor | None, S: Sizes, P: Sizes) -> tuple[int, ...]:
     """The shape of the output, where the channels of images and kernels agree."""
+    if W.dim() != 4 or X.dim() < 3:
+        raise ShapeError(
+            f"X is c × n × m, with any batch before it, and W is o × c × i × j: X is {[*X.shape]}, W is {[*W.shape]}."
+        )
     o, c, i, j = W.shape
+    if b is not None and b.shape != (o,):
+        raise ShapeError(f"W U + b needs a number in b for each of the o = {o} kernels, but b is {[*b.shape]}.")
     if X.shape[-3] != c:
         raise ShapeError(
             f"Each kernel needs one slice for each channel of the images: X is {[*X.shape]}, so c = {X.shape[-3]}, "
@@ -186,8 +192,8 @@ def maps(X: Tensor, W: Tensor, S: Sizes, P: Sizes) -> tuple[int, ...]:
 
 
 def conv2d_kernel(X: Images, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> Maps:
-    maps(X, W, S, P)
-    return functional.conv2d(X, W, b, pair(S), pair(P))
+    shape = maps(X, W, b, S, P)
+    return functional.conv2d(X.reshape(-1, *X.shape[-3:]), W, b, pair(S), pair(P)).reshape(shape)
 
 
 @fused(conv2d_kernel)
@@ -200,8 +206,8 @@ def conv2d(X: Images, W: Float[Tensor, "o g i j"], b: Float[Tensor, " o"] | None
     tensor([[[4., 4.],
              [4., 4.]]])
     """
-    shape = maps(X, W, S, P)
-    U = functional.unfold(X, W.shape[-2:], padding=pair(P), stride=pair(S))  # b, c·i·j, places
+    shape = maps(X, W, b, S, P)
+    U = functional.unfold(one_batch(X), W.shape[-2:], padding=pair(P), stride=pair(S))  # b, c·i·j, places
     Y = W.flatten(1) @ U
     Y = Y.reshape(shape)
     if b is not None:
@@ -209,9 +215,23 @@ def conv2d(X: Images, W: Float[Tensor, "o g i j"], b: Float[Tensor, " o"] | None
     return Y
 
 
+def one_batch(X: Images) -> Images:
+    """The images with one axis of batch at most, which is what PyTorch's unfold takes."""
+    return X if X.dim() < 5 else X.flatten(0, -4)
+
+
+def pooled(X: Tensor, F: Sizes, S: Sizes) -> tuple[int, ...]:
+    """The shape after pooling, where there is an image to pool."""
+    if X.dim() < 2:
+        raise ShapeError(
+            f"Windows of height and width need an image, n × m with any batch before it, but X is {[*X.shape]}."
+        )
+    return *X.shape[:-2], *conv_shape(X.shape[-2:], F, S)
+
+
 def average_pool_kernel(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Float[Tensor, "*b y x"]:
-    conv_shape(X.shape[-2:], F, F if S is None else S)
-    return functional.avg_pool2d(X, pair(F), pair(F if S is None else S))
+    shape = pooled(X, F, F if S is None else S)
+    return functional.avg_pool2d(X.reshape(-1, 1, *X.shape[-2:]), pair(F), pair(F if S is None else S)).reshape(shape)
 
 
 @fused(average_pool_kernel)
@@ -222,15 +242,15 @@ def average_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -
     tensor([[[2.5000]]])
     """
     S = F if S is None else S
-    _ = conv_shape(X.shape[-2:], F, S)
+    _ = pooled(X, F, S)
     U = windows(X, pair(F), pair(S))  # … y x i j
     Y = U.mean(dim=(-2, -1))
     return Y
 
 
 def max_pool_kernel(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Float[Tensor, "*b y x"]:
-    conv_shape(X.shape[-2:], F, F if S is None else S)
-    return functional.max_pool2d(X, pair(F), pair(F if S is None else S))
+    shape = pooled(X, F, F if S is None else S)
+    return functional.max_pool2d(X.reshape(-1, 1, *X.shape[-2:]), pair(F), pair(F if S is None else S)).reshape(shape)
 
 
 @fused(max_pool_kernel)
@@ -241,7 +261,7 @@ def max_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Fl
     tensor([[[4.]]])
     """
     S = F if S is None else S
-    _ = conv_shape(X.shape[-2:], F, S)
+    _ = pooled(X, F, S)
     U = windows(X, pair(F), pair(S))  # … y x i j
     Y = U.amax(dim=(-2, -1))
     return Y

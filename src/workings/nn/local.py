@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError
+from workings.errors import DomainError, ShapeError
 from workings.nn.allowed import width as key_width
 
 
@@ -33,6 +33,10 @@ def local_attention(
     [3  5  13/2]
     """
     d = key_width(Q, K, V)
+    if Q.shape[-2] != K.shape[-2]:
+        raise ShapeError(
+            f"A window is centred on the query's own key, so there is a key for each query: Q is {[*Q.shape]}, K is {[*K.shape]}."
+        )
     if width < 1:
         raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
     back = width // 2

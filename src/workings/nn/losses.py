@@ -161,12 +161,17 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
 
 def probabilities(θ: Tensor, y: Tensor) -> Tensor:
     """`y`, if it holds a probability for each score of `θ`."""
-    if θ.shape[-1:] != y.shape[-1:]:
+    if θ.shape[-1:] != y.shape[-1:] or not repeats(y, θ):
         raise ShapeError(
             f"−Σ y log ŷ needs a probability in y for each score in θ: θ is {[*θ.shape]}, y is {[*y.shape]}. "
             "Class indices become probabilities by torch.nn.functional.one_hot."
         )
-    return y
+    return y if y.is_floating_point() else y.to(θ)
+
+
+def repeats(y: Tensor, θ: Tensor) -> bool:
+    """Whether the batch of y is that of θ, or can be repeated to be."""
+    return y.dim() <= θ.dim() and all(a in (1, b) for a, b in zip(reversed(y.shape), reversed(θ.shape), strict=False))
 
 
 def labels(w: Tensor, X: Tensor, y: Tensor) -> Tensor:

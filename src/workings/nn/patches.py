@@ -20,6 +20,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
+from workings.nn.convolution import conv2d
 from workings.nn.fused import fused
 
 Image = Float[Tensor, "*b c n m"]
@@ -59,14 +60,14 @@ def patch_embedding_conv(
 
     $$E = \operatorname{conv}(\text{image}; W, \text{kernel } P, \text{stride } P) + b$$
     """
-    W = W.reshape(-1, *fitting(image, W, P))
-    E = F.conv2d(image, W, b, stride=P)  # … d y x
+    W = W.reshape(-1, *fitting(image, W, b, P))
+    E = conv2d(image, W, b, P)  # … d y x
     E = E.flatten(-2).mT
     return E
 
 
 def patch_embedding_kernel(image: Image, W: Tensor, b: Tensor | None, P: int) -> Float[Tensor, "*b p d"]:
-    fitting(image, W, P)
+    fitting(image, W, b, P)
     return F.linear(patches(image, P), W, b)
 
 
@@ -79,7 +80,7 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     >>> patch_embedding(torch.arange(16.0).reshape(1, 4, 4), torch.ones(1, 4), None, P=2).flatten()
     tensor([10., 18., 42., 50.])
     """
-    _ = fitting(image, W, P)
+    _ = fitting(image, W, b, P)
     X = patches(image, P)
     E = X @ W.T
     if b is not None:
@@ -87,14 +88,18 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     return E
 
 
-def fitting(image: Tensor, W: Tensor, P: int) -> tuple[int, int, int]:
+def fitting(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> tuple[int, int, int]:
     """The shape of one patch, where W has a column for each of its numbers."""
+    if image.dim() < 3:
+        raise ShapeError(f"An image is c × n × m, with any batch before it, but it is {[*image.shape]}.")
     c = image.shape[-3]
     _ = grid_of(image.shape[-2], image.shape[-1], P)
     if W.shape[-1] != c * P * P:
         raise ShapeError(
             f"X Wᵀ needs one column of W for each number of a patch: {c}·{P}·{P} = {c * P * P}, but W is {[*W.shape]}."
         )
+    if b is not None and b.shape != W.shape[:1]:
+        raise ShapeError(f"X Wᵀ + b needs a number in b for each row of W: W is {[*W.shape]}, but b is {[*b.shape]}.")
     return c, P, P
 
 
@@ -113,6 +118,8 @@ def resampled(
         raise WorkingsError(f"Positions are resampled by {' or '.join(RESAMPLING)}, not by {how!r}.")
     if len(E) != old[0] * old[1]:
         raise ShapeError(f"A grid of {old[0]}×{old[1]} has {old[0] * old[1]} positions, but there are {len(E)} vectors.")
+    if min(new) < 1:
+        raise ShapeError(f"A grid of patches has at least one row and one column, not {new[0]}×{new[1]}.")
     image = rearrange(E, "(y x) d -> 1 d y x", y=old[0])
     smooth = antialias and (new[0] < old[0] or new[1] < old[1])
     image = F.interpolate(image, size=new, mode=how, align_corners=False, antialias=smooth)

@@ -27,6 +27,19 @@ def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
     return x.new_zeros(()) + torch.arange(start, start + n, device=x.device)
 
 
+def real(pos: Tensor) -> Float[Tensor, "*n"]:
+    """Positions as numbers that can be turned into angles: counted ones in PyTorch's default floats."""
+    return pos if pos.is_floating_point() else pos.to(torch.get_default_dtype())
+
+
+def placed(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
+    """The positions in the numbers of x, after refusing as many as do not fit its tokens."""
+    n = x.shape[-2]
+    if positions.dim() == 0 or positions.shape[-1] not in (1, n):
+        raise ShapeError(f"Each of the {n} tokens of x needs a position: x is {[*x.shape]}, positions {[*positions.shape]}.")
+    return positions if positions.is_floating_point() else x.new_zeros(()) + positions
+
+
 def frequencies(pos: Tensor, d: int, base: float = 10000.0) -> Float[Tensor, " i"]:
     r"""The angle of each pair of entries, for one step.
 
@@ -55,7 +68,7 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     ⎡     0       1           0           1⎤
     ⎣sin(1)  cos(1)  sin(1/100)  cos(1/100)⎦
     """
-    pos = n if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
+    pos = real(n) if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     PE = torch.stack((θ.sin(), θ.cos()), dim=-1).flatten(-2)
@@ -75,6 +88,8 @@ class Learned(nn.Module):
 
     def forward(self, n: int, start: int = 0) -> Float[Tensor, "n d"]:
         length = len(self.table)
+        if start < 0:
+            raise DomainError(f"Positions are counted from 0, but position {start} was asked for.")
         if start + n > length:
             raise DomainError(
                 f"The table of positions was made for {length} tokens, 0 to {length - 1}, but position {start + n - 1} "
@@ -94,15 +109,24 @@ def relative_bias(b: Float[Tensor, "*h w"], n: int, m: int | None = None) -> Flo
             [ 1.,  0., -1.],
             [ 1.,  1.,  0.]])
     """
-    r = b.shape[-1] // 2
+    r = reach(b)
     D = distances(n, m, b.device).clamp(-r, r)
     B = b[..., D + r]
     return B
 
 
+def reach(b: Tensor) -> int:
+    """r, for a table that goes from −r to r."""
+    if b.shape[-1] % 2 == 0:
+        raise ShapeError(f"b_{{−r}}, …, b_r are 2r + 1 numbers, an odd number of them, but b is {[*b.shape]}.")
+    return b.shape[-1] // 2
+
+
 def distances(n: int, m: int | None = None, device: Any = None) -> Int[Tensor, "n m"]:
     """i − j for the last n of m positions i and all positions j."""
     m = n if m is None else m
+    if n > m:
+        raise DomainError(f"The queries are the last of the keys' positions, but there are {n} queries and {m} keys.")
     j = torch.arange(m, device=device)
     i = j[m - n :]
     return i.unsqueeze(-1) - j
@@ -130,6 +154,8 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
+    if heads < 1:
+        raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")
     p = 2 ** int(log2(heads))
     k = torch.arange(1, p + 1)
     slopes = 2.0 ** (-8 * k / p)
@@ -168,7 +194,7 @@ def rope(
     ⎣cos(1)  sin(1)⎦
     """
     n, d = x.shape[-2:]
-    pos = positions_of(x, n) if positions is None else positions
+    pos = positions_of(x, n) if positions is None else placed(x, positions)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     a, b = pairs(x, halves)

@@ -17,7 +17,7 @@ Axes: b batch, t time, i width of the input, h width of the state. Sequences are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import sqrt
+from math import prod, sqrt
 from typing import Any
 
 import torch
@@ -55,16 +55,18 @@ def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, g: Function =
 
 def rnn_kernel(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
     """One fused call where PyTorch has the activation."""
+    fits(X, h, weights)
     kernel = KERNELS.get(g)
     if kernel is None:
         return rnn.__definition__(X, h, weights, g)  # type: ignore[attr-defined]
     H, h = run(kernel, X, one_batch(h), weights)
-    return H, h.reshape(*X.shape[:-2], -1)
+    return H, h.reshape(*X.shape[:-2], h.shape[-1])
 
 
 @fused(rnn_kernel)
 def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
     """All states along the sequence, and the last."""
+    _ = fits(X, h, weights)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = rnn_cell(x, h, weights, g)
@@ -73,13 +75,15 @@ def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple
 
 
 def lstm_kernel(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
+    fits(X, h, weights) and fits(X, c, weights)
     H, h, c = run(torch.lstm, X, (one_batch(h), one_batch(c)), weights)
-    return H, (h.reshape(*X.shape[:-2], -1), c.reshape(*X.shape[:-2], -1))
+    return H, (h.reshape(*X.shape[:-2], h.shape[-1]), c.reshape(*X.shape[:-2], c.shape[-1]))
 
 
 @fused(lstm_kernel)
 def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
     """All states h along the sequence, and the last h and c."""
+    _ = fits(X, h, weights) and fits(X, c, weights)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h, c = lstm_cell(x, h, c, weights)
@@ -88,13 +92,15 @@ def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[
 
 
 def gru_kernel(X: Input, h: State, weights: Weights) -> tuple[States, State]:
+    fits(X, h, weights)
     H, h = run(torch.gru, X, one_batch(h), weights)
-    return H, h.reshape(*X.shape[:-2], -1)
+    return H, h.reshape(*X.shape[:-2], h.shape[-1])
 
 
 @fused(gru_kernel)
 def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     """All states along the sequence, and the last."""
+    _ = fits(X, h, weights)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = gru_cell(x, h, weights)
@@ -102,17 +108,36 @@ def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     return torch.stack(H, dim=-2), h
 
 
+def fits(X: Tensor, h: Tensor, weights: Weights) -> bool:
+    """Refuse a sequence without inputs, and inputs and states that the weights do not take."""
+    i, w = weights[0].shape[-1], weights[1].shape[-1]
+    if X.dim() < 2 or X.shape[-1] != i:
+        raise ShapeError(
+            f"W_x x needs inputs of width {i}, one row for each time: X is {[*X.shape]}, "
+            f"where [batch, time, {i}] or [time, {i}] was expected."
+        )
+    if not X.shape[-2]:
+        raise ShapeError(f"A recurrent layer needs at least one input, but X is {[*X.shape]}: a sequence of 0 times.")
+    if h.shape != (*X.shape[:-2], w):
+        raise ShapeError(
+            f"W_h h needs a state of width {w} for each sequence, {[*X.shape[:-2], w]}, but it is {[*h.shape]}."
+        )
+    if (weights[2] is None) != (weights[3] is None):
+        raise ShapeError("W_x x + b_x + W_h h + b_h has both biases or none, but only one was given.")
+    return True
+
+
 def run(kernel: Any, X: Tensor, state: Any, weights: Weights) -> Any:
     """PyTorch's kernel for one layer, one direction; the states come back on the axes of `X`."""
     given = [w for w in weights if w is not None]
-    batch = X.reshape(-1, *X.shape[-2:])
+    batch = X.reshape(prod(X.shape[:-2]), *X.shape[-2:])
     H, *last = kernel(batch, state, given, len(given) == 4, 1, 0.0, torch.is_grad_enabled(), False, True)
-    return H.reshape(*X.shape[:-1], -1), *last
+    return H.reshape(*X.shape[:-1], H.shape[-1]), *last
 
 
 def one_batch(h: Tensor) -> Tensor:
     """The state with the axis of layers and one axis of batch, as PyTorch's kernels want it."""
-    return h.reshape(1, -1, h.shape[-1])
+    return h.reshape(1, prod(h.shape[:-1]), h.shape[-1])
 
 
 class Recurrent(nn.Module):
@@ -123,6 +148,8 @@ class Recurrent(nn.Module):
 
     def __init__(self, inputs: int, width: int, bias: bool = True) -> None:
         super().__init__()
+        if min(inputs, width) < 1:
+            raise ShapeError(f"A recurrent layer needs widths of at least 1, not {inputs} and {width}.")
         self.inputs, self.width = inputs, width
         rows = self.gates * width
         self.W_x = nn.Parameter(torch.empty(rows, inputs))

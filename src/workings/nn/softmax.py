@@ -42,12 +42,12 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
 def inverse_scale(beta: Any, T: Any) -> Any:
     """β, from whichever of β and T was given; 1 if nothing was."""
     if T is None:
-        if known(beta) and beta == inf:
+        if beta is not None and known(beta) and not finite(beta):
             raise DomainError("Softmax needs a finite β. Its limit for β → ∞ is argmax_weights(s).")
         return 1 if beta is None else beta
     if beta is not None:
         raise WorkingsError("Softmax takes the inverse scale β or the temperature T = 1/β, not both: leave one out.")
-    if known(T) and T <= 0:
+    if known(T) and not above_zero(T):
         raise DomainError(f"Softmax needs a temperature T > 0, not {T}. Its limit for T → 0 is argmax_weights(s).")
     return 1 / T
 
@@ -55,6 +55,16 @@ def inverse_scale(beta: Any, T: Any) -> Any:
 def known(x: Any) -> bool:
     """Whether x is a number, without letters that would leave its sign open."""
     return not (isinstance(x, ExactTensor) and x.free_symbols)
+
+
+def finite(beta: Any) -> bool:
+    """Whether a number, or each of several, is neither infinite nor NaN."""
+    return bool(((beta > -inf) & (beta < inf)).all()) if isinstance(beta, Tensor) else -inf < beta < inf
+
+
+def above_zero(T: Any) -> bool:
+    """Whether a number, or each of several, is above 0; a NaN is not."""
+    return bool((T > 0).all()) if isinstance(T, Tensor) else T > 0
 
 
 def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = None) -> Float[Tensor, "*b n n"]:

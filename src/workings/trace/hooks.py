@@ -10,7 +10,8 @@ from typing import Any
 import torch
 from torch.nn.modules import module as modules
 
-from workings.trace.recorder import Recorder, is_library, unchecked
+from workings.trace.decorated import inmost, with_inmost
+from workings.trace.recorder import Recorder, is_library
 from workings.trace.rewrite import Rewritten, rewritten
 from workings.trace.step import Step
 
@@ -112,7 +113,7 @@ def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, 
 
 
 def _code(kind: Any) -> Any:
-    return getattr(unchecked(kind.forward), "__code__", None)
+    return getattr(inmost(kind.forward), "__code__", None)
 
 
 def _is_closed(kind: Any) -> bool:
@@ -140,7 +141,7 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, ti
 
     def reporting(*a: Any, **k: Any) -> Any:
         mine = threading.get_ident() == thread
-        return recorder.run(forward, a, k, "module", name, title) if mine else forward(*a, **k)
+        return _followed(recorder, forward, name, title)(*a, **k) if mine else forward(*a, **k)
 
     module.__dict__["forward"] = reporting
     try:
@@ -155,10 +156,19 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, ti
 
 def _run(recorder: Recorder, module: Any, forward: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
     try:
-        return recorder.run(forward, args, kwargs, "module", name, title)
+        return _followed(recorder, forward, name, title)(*args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
+
+
+def _followed(recorder: Recorder, forward: Any, name: str, title: str) -> Any:
+    """The forward, reporting: what a library's decorators do around it is done, and not shown."""
+
+    def reporting(plain: Any) -> Any:
+        return lambda *args, **kwargs: recorder.run(plain, args, kwargs, "module", name, title)
+
+    return with_inmost(forward, reporting)
 
 
 def _has_hooks(module: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Check: find the wrong line in a worked solution."""
