@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from workings import __version__
 from workings.cli import app
 
-VERBS = ["demo", "exact", "shapes", "show", "systems", "train"]
+VERBS = ["demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
 
 
 def workings(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -53,7 +53,7 @@ def test_every_verb_has_help_with_an_example(verb):
 
 
 def test_the_list_of_verbs_is_complete():
-    assert sorted(command.callback.__name__ for command in app.registered_commands) == VERBS
+    assert sorted(command.name or command.callback.__name__ for command in app.registered_commands) == VERBS
 
 
 def test_help_keeps_the_examples_on_lines_of_their_own():

@@ -229,6 +229,6 @@ def test_messages_about_layers():
 
 def test_the_arithmetic_is_shown():
     text = show(conv_size, 7, 4, P=1).text()
-    assert "((32 + 2·0 − 5) / 1)" in show(conv_size, 32, 5).text() and "= 6" in text
+    assert "(32 + 2·0 − 5) / 1" in show(conv_size, 32, 5).text() and "= 6" in text
     assert "16·(4·4·8 + 1) = 2064" in show(conv_parameters, 16, 4, 8).text()
     assert "r = r + (F − 1)·j = 8 + (4 − 1)·4 = 20" in show(receptive_field, [(5, 1), (4, 4), (4, 1), (2, 2)]).text()

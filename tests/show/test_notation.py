@@ -112,6 +112,8 @@ def test_values_are_put_in():
     values = {"w": "−2", "x": "[[1, 0], [0, 1]]", "d": "2"}
     assert text_formula(read("w * x + d"), values, frozenset("wd")) == "(−2)·[[1, 0], [0, 1]] + 2"
     assert text_formula(read("d - w"), values) == "2 − (−2)"
+    assert text_formula(read("d - h * d"), {"d": "2", "h": "1/2"}) == "2 − (1/2) ⊙ 2"
+    assert text_formula(read("d - h"), {"d": "2", "h": "1/2"}) == "2 − 1/2"
     assert text_formula(read("w ** d"), values) == "(−2)²"
 
 

@@ -50,6 +50,40 @@ def test_why_a_cell_has_its_value():
         worked().why("A", (5, 0))
 
 
+def test_why_goes_down_to_the_inputs_through_rows():
+    """A[1, 0] needs row 1 of S, which needs row 1 of Q and all of K."""
+
+    def f(Q, K):
+        S = Q @ K.T
+        A = torch.softmax(S, -1)
+        return A
+
+    x = torch.tensor([[0.0, 1.0], [2.0, 0.0]])
+    assert workings.show(f, x, x).why("A", (0, 0)).split("\n")[1:] == [
+        "  S[0, :] = [1  0], since S = Q Kᵀ",
+        "    Q[0, :] = [0  1]",
+        "    K[:, :] = ⎡0  1⎤ ⎣2  0⎦",
+    ]
+
+
+def test_why_reads_the_cells_that_an_operation_needs():
+    """Softmax down the columns needs a column; a sum over an axis is not said cell by cell, so it needs all."""
+
+    def f(x):
+        A = torch.softmax(x, 0)
+        m = x.sum(1)
+        return A, m
+
+    work = workings.show(f, torch.tensor([[1.0, 2.0], [1.0, 2.0]]))
+    assert work.why("A", (0, 1)) == "A[0, 1] = 0.5, since A = softmax(x, axis 0)\n  x[:, 1] = [2  2]"
+    assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[:, :] = ⎡1  2⎤ ⎣1  2⎦"
+
+
+def test_diff_takes_a_work():
+    with pytest.raises(WorkingsError, match=r"^diff compares with another work, not int\.$"):
+        worked().diff(3)
+
+
 def test_diff_names_the_first_statement_that_differs():
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0]])
     a = workings.show(attention, x, x, x)

@@ -372,3 +372,18 @@ def test_a_rule_broken_on_purpose_is_found_out(monkeypatch):
 
     _, found = worked(f, normal(3), normal(3, seed=1))
     assert found["∂L/∂x"].note.startswith("the rule gives other numbers than autograd")
+
+
+def test_a_name_that_was_no_tensor_before_is_counted():
+    def f(x, u):
+        h = 0
+        for t in range(2):
+            h = x[t] + u * h
+        return h
+
+    trace = capture(f, torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor(3.0, requires_grad=True))
+    backward(trace)
+    names = [s.name for s in trace.steps() if s.kind == "gradient"]
+    # h = 0, then h#2 = x₀ + u·0 and h#3 = x₁ + u·h#2: ∂h#3/∂h#2 = u
+    assert "∂h/∂h#2" in names
+    assert "∂h/∂h" not in names

@@ -125,3 +125,110 @@ def test_inference_mode_and_its_tensors():
     trace = capture(f, torch.ones(2))
     assert trace.result.tolist() == [4]
     assert trace.difference == 0
+
+
+AGREES = "agrees with the plain run (largest difference 0)"
+
+
+def test_a_list_of_the_function_s_own_may_grow():
+    def f(x):
+        H, table, seen = [], {}, set()
+        K: list = [x] * 2
+        for t in range(2):
+            h = x * t
+            H.append(h)
+            K.extend(H)
+            table.update(last=h)
+            seen.add(t)
+        return H, K
+
+    assert capture(f, torch.ones(2)).agreement == AGREES
+
+
+def test_a_list_that_comes_from_elsewhere_may_not():
+    outside = []
+
+    def f(x):
+        H = [] if x is None else outside
+        H.append(x)
+        return x
+
+    def g(x, H):
+        H.append(x)
+        H = []
+        return x
+
+    def h(x):
+        outside.append(x)
+        return x
+
+    kept = []
+    for function, args in ((f, ()), (g, (kept,)), (h, ())):
+        trace = capture(function, torch.ones(1), *args)
+        assert trace.agreement.startswith("not compared with a plain run, which would repeat an effect:")
+    assert (len(outside), len(kept)) == (2, 1)
+
+
+def test_a_check_that_is_called_alone_is_no_effect():
+    def positive(x):
+        if not (x > 0).all():
+            raise ValueError("x > 0")
+
+    def f(x):
+        positive(x)
+        y = x + 1
+        return y
+
+    assert capture(f, torch.ones(1)).agreement == AGREES
+    assert capture(f, torch.ones(1), names="y").agreement == AGREES
+    assert "not opened at this depth" in capture(f, torch.ones(1), depth=1).agreement
+
+
+def test_a_call_alone_that_changes_something_is_one():
+    seen = []
+    counter = nn.Module()
+    counter.n = 0
+
+    def count(x):
+        counter.n = counter.n + 1
+
+    def keep(x):
+        seen.append(x)
+
+    def f(x, act):
+        act(x)
+        return x
+
+    def g(x):
+        print(x)
+        return x
+
+    for act, effect in ((count, "counter.n = counter.n + 1"), (keep, "seen.append(x)"), (seen.append, "act(x)")):
+        trace = capture(f, torch.ones(1), act)
+        assert trace.agreement.startswith(f"not compared with a plain run, which would repeat an effect: {effect} (line")
+    assert (counter.n, len(seen)) == (1, 2)
+    assert "an effect: print(x) (line" in capture(g, torch.ones(1)).agreement
+
+
+def test_a_generator_that_is_given_draws_the_same_numbers():
+    def f(n, generator):
+        u = torch.rand(n, generator=generator)
+        return u
+
+    generator, other = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
+    assert capture(f, 4, generator).agreement == AGREES
+    f(4, other)
+    assert torch.equal(generator.get_state(), other.get_state())  # as after one run
+
+
+def test_a_generator_is_left_where_the_captured_run_left_it():
+    turns = iter(range(1, 3))
+
+    def f(generator):
+        u = torch.rand(next(turns), generator=generator)  # the plain run draws more numbers
+        return u
+
+    generator, other = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
+    assert capture(f, generator).agreement == "differs from the plain run: other shapes"
+    torch.rand(1, generator=other)
+    assert torch.equal(generator.get_state(), other.get_state())

@@ -140,3 +140,33 @@ def test_hooks_of_modules_still_run():
     trace = capture(net, torch.ones(1), replay=False)
     assert (trace.result.item(), seen) == (20, [2])
     assert [s.name for s in trace.steps() if s.kind == "assign"] == ["h"]
+
+
+def test_a_forward_behind_a_library_s_decorators():
+    class Net(nn.Module):
+        @torch.no_grad()
+        @torch.autocast("cpu", enabled=False)
+        def forward(self, x, by=2):
+            y = x * by
+            return y
+
+    class Outer(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = Net()
+
+        def forward(self, x):
+            z = self.net(x, by=3)
+            return z
+
+    for hooked in (False, True):
+        outer = Outer()
+        if hooked:
+            outer.net.register_forward_hook(lambda module, args, out: None)
+        trace = capture(outer, torch.ones(1, requires_grad=True))
+        (net,) = [s for s in trace.steps() if s.kind == "module" and s.name == "net"]
+        assert [s.name for s in net.children] == ["x", "by", "y", ""]
+        assert trace.result.item() == 3
+        assert not trace.result.requires_grad  # the decorator did its work
+        assert trace.difference == 0
+        assert "forward" not in outer.net.__dict__

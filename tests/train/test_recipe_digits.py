@@ -167,6 +167,12 @@ def test_standardised_pictures_have_mean_0_and_deviation_1():
     torch.testing.assert_close((μ, σ), (torch.zeros(2), torch.ones(2)), atol=1e-5, rtol=0)
 
 
+def test_the_model_knows_the_mean_of_its_pictures(tmp_path):
+    trained("digits", tmp_path / "run", model="logistic", **SHORT)
+    layer, x = Run(tmp_path / "run").model()[0], digits().x
+    assert (layer.μ.item(), layer.σ.item()) == pytest.approx((x.mean().item(), x.std().item()))
+
+
 def test_accuracy_by_hand():
     class Always(nn.Module):
         """The logits of class 0 and 1 are 0 and 1, whatever the picture."""

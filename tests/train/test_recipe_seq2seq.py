@@ -53,6 +53,11 @@ def test_what_does_not_fit_is_said(tmp_path, own):
         made("seq2seq", data=str(bad))
     assert str(caught.value) == f"{bad}, line 2: two columns with a tab between them are needed; got 1."
     with pytest.raises(WorkingsError) as caught:
+        made("seq2seq", data="absent.tsv")
+    assert str(caught.value) == (
+        "absent.tsv is neither verses nor sounds nor a file. Give a TSV file: a pair a line, a tab between."
+    )
+    with pytest.raises(WorkingsError) as caught:
         made("seq2seq", data=own, source="characters", longest=2)
     assert str(caught.value) == "All of the 35 pairs have more than 2 tokens on a side: raise --longest."
     with pytest.raises(WorkingsError, match=r"^There are no texts to learn tokens from\.$"):

@@ -7,7 +7,10 @@ import typer
 
 from workings.cli import data
 from workings.cli.demo import demo
+from workings.cli.evaluate import evaluate
 from workings.cli.exact import exact
+from workings.cli.generate import generate
+from workings.cli.neighbors import neighbors
 from workings.cli.shapes import shapes
 from workings.cli.show import show
 from workings.cli.systems import systems
@@ -41,6 +44,9 @@ def workings(
 
 
 app.command()(demo)
+app.command("eval")(evaluate)
+app.command()(generate)
+app.command()(neighbors)
 app.command()(shapes)
 app.command()(show)
 app.command()(systems)

@@ -93,6 +93,10 @@ def found(what: str) -> Any:
     from workings.cli.load import load, made
 
     function = load(what) if ":" in what else find(what)
+    if not callable(function):
+        from workings.errors import WorkingsError
+
+        raise WorkingsError(f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules.")
     return made(what, function).eval() if inspect.isclass(function) and issubclass(function, torch.nn.Module) else function
 
 
@@ -115,7 +119,7 @@ def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str,
 def hint_at_numbers(error: BaseException, values: list[str]) -> None:
     """A value that was read as one number may be why an attribute or an axis of a tensor was missing."""
     whole = [text for text in values if text.rpartition("=")[2].strip().lstrip("-").isdigit()]
-    if whole and isinstance(error, (AttributeError, TypeError, IndexError)):
+    if whole and (isinstance(error, (AttributeError, TypeError, IndexError)) or "is []" in str(error)):
         text = whole[0]
         name, equals, value = text.rpartition("=")
         typer.echo(

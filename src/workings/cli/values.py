@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import prod
 from pathlib import Path
 from typing import Any
 
 from workings.cli.kinds import ANYTHING, kinds
 from workings.errors import WorkingsError
+
+
+LARGEST = 2**30
+"""Entries of a random input."""
 
 
 def read_values(texts: list[str], function: Any = None, *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
@@ -161,7 +166,15 @@ def _csv(path: Path) -> Any:
 def _pt(path: Path) -> Any:
     import torch
 
-    return torch.load(path, weights_only=True)
+    try:
+        found = torch.load(path, weights_only=True)
+    except Exception as error:
+        if "Weights only load failed" not in str(error):
+            raise
+        raise WorkingsError("it holds more than tensors, and loading that could run code.") from None
+    if isinstance(found, dict):
+        raise WorkingsError(f"it holds values by name ({', '.join(map(str, [*found][:5]))}); save one tensor alone.")
+    return found
 
 
 _FILES: dict[str, Callable[[Path], Any]] = {
@@ -179,8 +192,10 @@ def random_input(text: str) -> Any:
     size, _, kind = text.partition(":")
     try:
         shape = [int(n) for n in size.lower().split("x")]
-        if min(shape) < 0:
-            raise ValueError(size)
+        if min(shape) < 0 or kind not in ("", "int"):
+            raise ValueError(text)
     except ValueError:
         raise WorkingsError(f"--input takes a size such as 1x3x32x32 or 2x5:int, not {text!r}.") from None
+    if prod(shape) > LARGEST:
+        raise WorkingsError(f"--input {text} is more than 2^30 entries.")
     return torch.randint(0, 2, shape) if kind == "int" else torch.randn(shape)

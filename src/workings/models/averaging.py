@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import layers
+from workings.models.kneser_ney import within
 from workings.nn.fused import fused
 from workings.nn.losses import cross_entropy
 
@@ -87,7 +88,7 @@ class DeepAveraging(nn.Module):
         if offsets is not None:
             tokens, mask = padded(tokens, offsets)
         mask = self.kept(tokens, mask)
-        z = average(self.E, tokens, mask)
+        z = average(self.E, within(tokens, len(self.E)), mask)
         θ = self.network(z)
         return θ
 

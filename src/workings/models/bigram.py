@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.models.kneser_ney import within
 from workings.models.mlp import MLP, Gradients, gradients
 from workings.nn.losses import cross_entropy
 from workings.nn.perplexity import perplexity_from_log
@@ -40,7 +41,7 @@ class NeuralBigram(nn.Module):
 
     def forward(self, v: Int[Tensor, " b"]) -> Float[Tensor, "b w"]:
         """The scores of the next word; softmax makes them ŷ."""
-        x = self.E[v]
+        x = self.E[within(v, len(self.E))]
         θ = self.network(x)
         return θ
 

@@ -136,7 +136,7 @@ class CharacterTransformer(nn.Module):
         characters: int,
         width: int = 64,
         heads: int = 2,
-        depth: int = 3,
+        depth: int = 2,
         *,
         hidden: int | None = None,
         window: int = 64,
@@ -148,7 +148,7 @@ class CharacterTransformer(nn.Module):
                 f"RoPE turns pairs, so each of the {heads} heads needs an even part of the width; it is {width}."
             )
         self.characters, self.window = characters, window
-        self.E_1 = nn.Parameter(torch.empty(characters, width).normal_(std=0.5))
+        self.E_1 = nn.Parameter(torch.empty(characters, width).normal_(std=0.25))
         self.E_2 = nn.Parameter(torch.zeros(min(characters**2, rows), width))
         self.E_3 = nn.Parameter(torch.zeros(rows, width))
         self.blocks = nn.ModuleList(CharacterBlock(width, heads, hidden or 4 * width, window) for _ in range(depth))

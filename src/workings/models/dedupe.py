@@ -51,7 +51,7 @@ class DedupeDecoder(nn.Module):
 
     def __init__(self, T: float = 0.0, heads: int = 1) -> None:
         super().__init__()
-        if T < 0 or heads not in (1, 2):
+        if not T >= 0 or heads not in (1, 2):
             raise DomainError(f"This decoder needs a temperature T ≥ 0 and 1 or 2 heads, not T = {T} and {heads} heads.")
         self.T, self.heads = T, heads
         self.W_Q, self.W_K, self.W_V = matrix(PROJECTION), matrix(PROJECTION), matrix(PROJECTION)

@@ -64,7 +64,7 @@ def bayes(prior: Table, likelihood: Table) -> Bayes:
     """
     p_z, p_x_z = distribution("prior", prior), matching(likelihood, prior)
     p_xz = p_x_z * p_z
-    p_x = p_xz.sum()
+    p_x = possible(p_xz.sum())
     p_z_x = p_xz / p_x
     return Bayes(p_z, p_x_z, p_xz, p_x, p_z_x)
 
@@ -154,6 +154,17 @@ def distribution(name: str, p: Tensor) -> Tensor:
     if negative or not whole:
         raise DomainError(f"The {name} needs probabilities ≥ 0 that sum to 1; {p.tolist()} sums to {total.item():g}.")
     return p
+
+
+def possible(p_x: Scalar) -> Scalar:
+    """The evidence, unless it is not above 0: then nothing can be said about z."""
+    try:
+        impossible = not bool(p_x > 0)
+    except UndecidedError:
+        return p_x
+    if impossible:
+        raise DomainError(f"p(z|x) divides by the evidence p(x), which needs to be above 0; here it is {p_x.item():g}.")
+    return p_x
 
 
 def matching(table: Tensor, prior: Tensor) -> Tensor:

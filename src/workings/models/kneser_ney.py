@@ -18,6 +18,7 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.nn.perplexity import perplexity_from_log
+from workings.nn.softmax import known
 
 Counts = Float[Tensor, "v w"]
 Number = int | float | Float[Tensor, ""]
@@ -109,8 +110,8 @@ def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
 
 def discount(D: Number) -> Number:
     """`D`, if a count of 1 can give it up."""
-    if not isinstance(D, Tensor) and not 0 < D <= 1:
-        raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {D:g}.")
+    if known(D) and not 0 < D <= 1:
+        raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {float(D):g}.")
     return D
 
 
@@ -125,7 +126,7 @@ def counted(C: Tensor) -> Tensor:
 
 def within(tokens: Tensor, words: int) -> Tensor:
     """`tokens`, if they are numbers of words."""
-    if len(tokens) and (int(tokens.min()) < 0 or int(tokens.max()) >= words):
+    if tokens.numel() and (int(tokens.min()) < 0 or int(tokens.max()) >= words):
         raise DomainError(
             f"Tokens are numbers from 0 to {words - 1}; these go from {int(tokens.min())} to {int(tokens.max())}."
         )

@@ -52,8 +52,8 @@ class LanguageModel(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = Embedding(vocabulary, width, positions, context)
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.blocks = stack(depth, width, heads, positions, context, activation=activation, **options)
+        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
         self.W = None if tied else nn.Parameter(torch.empty(vocabulary, width))
         self.context = context

@@ -118,6 +118,8 @@ class MLP(nn.Module):
         return Weights(self.W_1, self.b_1, self.W_2, self.b_2)
 
     def forward(self, x: Float[Tensor, "*b i"]) -> Float[Tensor, "*b c"]:
+        if x.shape[-1:] != self.W_1.shape[:1]:
+            raise ShapeError(f"x W₁ needs x with {len(self.W_1)} inputs in each row, but x is {[*x.shape]}.")
         h = torch.sigmoid(x @ self.W_1 + self.b_1)
         θ = h @ self.W_2 + self.b_2
         return θ

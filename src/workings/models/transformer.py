@@ -165,8 +165,8 @@ class Encoder(nn.Module):
         super().__init__()
         self.embedding = Embedding(vocabulary, width, positions, context, segments)
         self.first_norm = norm_of(options, width) if embedding_norm else nn.Identity()
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.blocks = stack(depth, width, heads, positions, context, **options)
+        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.last_norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
 
     def forward(
@@ -197,8 +197,8 @@ class Decoder(nn.Module):
     ) -> None:
         super().__init__()
         self.embedding = Embedding(vocabulary, width, positions, context)
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.blocks = stack(depth, width, heads, positions, context, cross=True, **options)
+        self.drop = nn.Dropout(options.get("dropout", 0.0))
         self.last_norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
 
     def forward(
@@ -272,6 +272,10 @@ class Given:
 
 def mask_of(tokens: Tensor, lengths: Tensor | None) -> Tensor | None:
     """Which tokens may be looked at: those before the padding."""
+    if lengths is not None and lengths.shape != tokens.shape[:-1]:
+        raise ShapeError(
+            f"Each row of tokens has a length: the tokens are {[*tokens.shape]}, the lengths {[*lengths.shape]}."
+        )
     return None if lengths is None else padding_mask(lengths, tokens.shape[-1])
 
 

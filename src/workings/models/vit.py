@@ -102,6 +102,10 @@ class ViT(nn.Module):
 
     def embed(self, image: Images) -> Float[Tensor, "b t d"]:
         """The tokens before the first block."""
+        if image.dim() != 4:
+            raise ShapeError(
+                f"A ViT takes images b × c × n × m, but this is {[*image.shape]}; one image is image.unsqueeze(0)."
+            )
         X = patch_embedding(image, self.W, self.b, self.patch)
         if self.cls is not None:
             X = torch.cat([self.cls.expand(len(X), 1, -1), X], dim=1)

@@ -18,7 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.block import Block
+from workings.nn.block import Block, NormedAttention
 from workings.nn.norms import LayerNorm
 
 State = Mapping[str, Tensor]
@@ -62,9 +62,7 @@ def under(table: Iterable[Pair], ours: str, theirs: str) -> list[Pair]:
 
 def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[str] = ()) -> None:
     """Copy `state` into the model's parameters; every entry must be used, except names that end in one of `ignored`."""
-    missing = [name for pair in layout for name in pair.theirs if name not in state]
-    if missing:
-        raise WorkingsError(f"The weights have no {missing[0]!r}{and_more(missing)}: is this another kind of model?")
+    needed(state, *(name for pair in layout for name in pair.theirs))
     used = {name for pair in layout for name in pair.theirs}
     left = [name for name in state if name not in used and not name.endswith(tuple(ignored))]
     if left:
@@ -84,6 +82,14 @@ def save(model: nn.Module, layout: list[Pair]) -> dict[str, Tensor]:
     """The model's parameters under their names and in their shapes, as copies."""
     parameters = dict(model.named_parameters())
     return {name: part for pair in layout for name, part in pair.written(parameters[pair.ours]).items()}
+
+
+def needed(state: State, *names: str) -> list[Tensor]:
+    """The weights that tell the sizes of a model."""
+    missing = [name for name in names if name not in state]
+    if missing:
+        raise WorkingsError(f"The weights have no {missing[0]!r}{and_more(missing)}: is this another kind of model?")
+    return [state[name] for name in names]
 
 
 def and_more(names: list[str]) -> str:
@@ -164,6 +170,8 @@ def block_from_torch(layer: TorchLayer) -> Block:
 
 def block_to_torch(block: Block) -> TorchLayer:
     """PyTorch's layer (batch first) with the settings and weights of a block that it can express."""
+    if isinstance(block.attention, NormedAttention):
+        raise WorkingsError("PyTorch's layer does not normalise queries and keys; this block does (qk_norm).")
     if block.kind != "layer" or block.ffn.activation not in ACTIVATIONS or block.attention.positions is not None:
         raise WorkingsError(
             "PyTorch's layer has layer norm, relu or gelu, and no positions of its own; this block has "

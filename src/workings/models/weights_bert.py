@@ -6,7 +6,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.bert import Bert
-from workings.models.weights import TRANSPOSED, Pair, State, load, pairs, save, under
+from workings.models.weights import TRANSPOSED, Pair, State, load, needed, pairs, save, under
 
 MODEL = pairs(
     """
@@ -50,10 +50,10 @@ def from_bert(state: State, heads: int, eps: float = 1e-12) -> Bert:
     state = {name.removeprefix("bert."): value for name, value in state.items()}
     if "embeddings.word_embeddings.weight" not in state:
         raise WorkingsError("These are no weights of BERT: there is no 'embeddings.word_embeddings.weight'.")
-    E, P, S = (state[f"embeddings.{name}_embeddings.weight"] for name in ("word", "position", "token_type"))
+    tables = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
+    E, P, S, W_1 = needed(state, *tables, "encoder.layer.0.intermediate.dense.weight")
     depth = len({name for name in state if name.endswith("intermediate.dense.weight")})
-    hidden = len(state["encoder.layer.0.intermediate.dense.weight"])
-    model = Bert(len(E), E.shape[1], heads, depth, len(P), hidden=hidden, segments=len(S), eps=eps).to(E)
+    model = Bert(len(E), E.shape[1], heads, depth, len(P), hidden=len(W_1), segments=len(S), eps=eps).to(E)
     load(model, state, layout(depth), IGNORED)
     return model.eval()
 

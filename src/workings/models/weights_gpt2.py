@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.language_model import LanguageModel
-from workings.models.weights import Pair, State, load, pairs, save, under
+from workings.models.weights import Pair, State, load, needed, pairs, save, under
 
 MODEL = pairs(
     """
@@ -52,11 +53,12 @@ def from_gpt2(state: State, heads: int, eps: float = 1e-5) -> LanguageModel:
     prefix = "transformer." if "transformer.wte.weight" in state else ""
     if f"{prefix}wte.weight" not in state:
         raise WorkingsError("These are no weights of GPT-2: there is no 'wte.weight' or 'transformer.wte.weight'.")
-    E, P = state[f"{prefix}wte.weight"], state[f"{prefix}wpe.weight"]
+    E, P, W_1 = needed(state, *(f"{prefix}{name}" for name in ("wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight")))
+    if not torch.equal(state.get("lm_head.weight", E), E):
+        raise WorkingsError("GPT-2's output layer is its embedding, but here 'lm_head.weight' differs from 'wte.weight'.")
     depth = len({name for name in state if name.endswith("mlp.c_fc.weight")})
-    hidden = state[f"{prefix}h.0.mlp.c_fc.weight"].shape[1]
     model = LanguageModel(
-        len(E), E.shape[1], heads, depth, context=len(P), hidden=hidden, activation="gelu_tanh", eps=eps
+        len(E), E.shape[1], heads, depth, context=len(P), hidden=W_1.shape[1], activation="gelu_tanh", eps=eps
     ).to(E)
     load(model, state, layout(depth, prefix), IGNORED)
     return model.eval()

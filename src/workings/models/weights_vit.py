@@ -8,7 +8,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.vit import ViT
-from workings.models.weights import TRANSPOSED, Pair, State, load, pairs, save, set_eps, under
+from workings.models.weights import TRANSPOSED, Pair, State, load, needed, pairs, save, set_eps, under
 
 MODEL = pairs(
     """
@@ -73,14 +73,17 @@ def from_vit(state: State, heads: int, eps: float = 1e-12) -> ViT:
         raise WorkingsError(
             "These are no weights of a ViT: there is no 'vit.embeddings.patch_embeddings.projection.weight'."
         )
-    kernel, positions = (
-        state[f"vit.embeddings.{name}"] for name in ("patch_embeddings.projection.weight", "position_embeddings")
+    kernel, positions, W_1, head = needed(
+        state,
+        "vit.embeddings.patch_embeddings.projection.weight",
+        "vit.embeddings.position_embeddings",
+        "vit.layers.0.mlp.fc1.weight",
+        "classifier.weight",
     )
     width, channels, patch, _ = kernel.shape
     depth = len({name for name in state if name.endswith("mlp.fc1.weight")})
-    hidden, classes = len(state["vit.layers.0.mlp.fc1.weight"]), len(state["classifier.weight"])
     side = isqrt(positions.shape[1] - 1)
-    model = ViT(side * patch, patch, width, depth, heads, classes, channels, hidden=hidden).to(kernel)
+    model = ViT(side * patch, patch, width, depth, heads, len(head), channels, hidden=len(W_1)).to(kernel)
     load(model, {name: flat(name, value) for name, value in state.items()}, layout(depth))
     set_eps(model, eps)
     return model.eval()

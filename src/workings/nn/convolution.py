@@ -215,7 +215,7 @@ def conv2d(X: Images, W: Float[Tensor, "o g i j"], b: Float[Tensor, " o"] | None
     return Y
 
 
-def one_batch(X: Images) -> Images:
+def one_batch(X: Images) -> Float[Tensor, "... c n m"]:
     """The images with one axis of batch at most, which is what PyTorch's unfold takes."""
     return X if X.dim() < 5 else X.flatten(0, -4)
 

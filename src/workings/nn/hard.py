@@ -17,6 +17,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workings.errors import ShapeError
 from workings.nn.softmax import inverse_scale
 
 
@@ -31,6 +32,8 @@ def argmax_weights(s: Float[Tensor, "*n"], dim: int = -1) -> Float[Tensor, "*n"]
     >>> print(argmax_weights(exact("5 −2 5 0")).text())
     [1/2  0  1/2  0]
     """
+    if not s.numel() and not s.shape[dim]:
+        raise ShapeError(f"The largest of the scores needs at least one score, but s is {[*s.shape]}.")
     m = torch.ones_like(s).masked_fill(s < s.amax(dim, keepdim=True), 0)
     a = m / m.sum(dim, keepdim=True)
     return a

@@ -37,11 +37,7 @@ def multi_head(
 
     `attend` may be `hard_attention`; `options` (mask, causal, …) are passed on to it.
     """
-    if not len(W_Q) == len(W_K) == len(W_V) > 0:
-        raise ShapeError(
-            f"Each head needs its W_Q, W_K and W_V, but there are {len(W_Q)} of W_Q, {len(W_K)} of W_K "
-            f"and {len(W_V)} of W_V."
-        )
+    heads_fit((X, X, X), (W_Q, W_K, W_V), W_O)
     Z: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         Q = X @ W_q
@@ -69,6 +65,7 @@ def multi_head_columns(
     $$O = W_O \begin{bmatrix} H_1 \\ \vdots \\ H_h \end{bmatrix}, \qquad
     H_i = W_V^i V \operatorname{softargmax}_\beta\left((W_K^i K)^\top W_Q^i Q\right), \qquad \beta = \frac{1}{\sqrt{d_k}}$$
     """
+    heads_fit((Q, K, V), (W_Q, W_K, W_V), W_O, columns=True)
     H: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         d = W_q.shape[0]
@@ -80,12 +77,37 @@ def multi_head_columns(
     return O
 
 
+def heads_fit(
+    tokens: tuple[Tensor, ...], matrices: tuple[Sequence[Tensor], ...], W_O: Tensor | None, columns: bool = False
+) -> None:
+    """Refuse heads without their three matrices, and matrices that do not take what comes in."""
+    W_Q, W_K, W_V = matrices
+    if not len(W_Q) == len(W_K) == len(W_V) > 0:
+        raise ShapeError(
+            f"Each head needs its W_Q, W_K and W_V, but there are {len(W_Q)} of W_Q, {len(W_K)} of W_K "
+            f"and {len(W_V)} of W_V."
+        )
+    side, out = ("column", 0) if columns else ("row", -1)
+    for name, X, of_heads in zip(("W_Q", "W_K", "W_V"), tokens, matrices, strict=True):
+        width = X.shape[-2 if columns else -1]
+        for W in of_heads:
+            if W.dim() != 2 or W.shape[-1 - out] != width:
+                raise ShapeError(
+                    f"{name} needs a {side} for each of the {width} entries of a token, but one is {[*W.shape]}."
+                )
+    total = sum(W.shape[out] for W in W_V)
+    if W_O is not None and (W_O.dim() != 2 or W_O.shape[-1 - out] != total):
+        raise ShapeError(f"W_O needs a {side} for each of the {total} entries of all heads, but it is {[*W_O.shape]}.")
+
+
 def weight_count(width: int, heads: int, key_width: int | None = None, value_width: int | None = None) -> int:
     """Weights of the projections of Q, K, V and O, without biases: 4·width² for any number of heads of width/heads.
 
     >>> [weight_count(512, h) for h in (1, 8, 64)]
     [1048576, 1048576, 1048576]
     """
+    if not (key_width and value_width):
+        divisible(width, heads)
     d, t = key_width or width // heads, value_width or width // heads
     return width * heads * (2 * d + 2 * t)
 
@@ -98,9 +120,16 @@ def multiply_adds(n: int, width: int, heads: int, m: int | None = None) -> int:
     >>> multiply_adds(50, 512, heads=8) == multiply_adds(50, 512, heads=1) == 4 * 50 * 512**2 + 2 * 50**2 * 512
     True
     """
+    divisible(width, heads)
     m = n if m is None else m
     d = width // heads
     return 2 * n * width**2 + 2 * m * width**2 + heads * 2 * n * m * d
+
+
+def divisible(width: int, heads: int) -> None:
+    """Refuse heads that cannot share the width."""
+    if heads < 1 or width % heads:
+        raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
 
 
 def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:

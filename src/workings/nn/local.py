@@ -35,7 +35,8 @@ def local_attention(
     d = key_width(Q, K, V)
     if Q.shape[-2] != K.shape[-2]:
         raise ShapeError(
-            f"A window is centred on the query's own key, so there is a key for each query: Q is {[*Q.shape]}, K is {[*K.shape]}."
+            f"A window is centred on the query's own key, so there is a key for each query: "
+            f"Q is {[*Q.shape]}, K is {[*K.shape]}."
         )
     if width < 1:
         raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
@@ -26,6 +26,7 @@ from workings.trace import textbook
 from workings.trace.textbook.layers import steep
 
 Scalar = Float[Tensor, ""]
+Answer = Float[Tensor, "*#b c"] | Int[Tensor, "*#b c"]
 
 
 def cross_entropy_kernel(
@@ -57,7 +58,7 @@ def softmax_cross_entropy_kernel(θ: Tensor, y: Tensor) -> Tensor:
 
 
 @fused(softmax_cross_entropy_kernel)
-def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Float[Tensor, "*#b c"]) -> Float[Tensor, "*b"]:
+def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor, "*b"]:
     r"""How surprising the answer `y` (probabilities, usually one-hot) is under softmax(θ), for each example.
 
     $$J = -\sum_i y_i \log \hat y_i \qquad \hat y = \operatorname{softmax}(\theta)$$
@@ -71,7 +72,7 @@ def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Float[Tensor, "*#b c"]) 
     return J
 
 
-def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Float[Tensor, "*#b c"]) -> Float[Tensor, "*b c"]:
+def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor, "*b c"]:
     r"""What is predicted less what is true.
 
     $$\frac{\partial J}{\partial \theta} = \hat y - y$$

@@ -17,7 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from workings.errors import ShapeError
+from workings.errors import DomainError, ShapeError
 from workings.nn.attention import Mask, attention, attention_weights, dropped_attention
 from workings.nn.cache import KeyValueCache
 from workings.nn.fused import fused
@@ -70,9 +70,36 @@ def side_by_side(Z: Heads) -> Float[Tensor, "*b n w"]:
     return Z.transpose(-3, -2).flatten(-2)
 
 
-def for_every_head(mask: Tensor | None) -> Tensor | None:
+def for_every_head(mask: Tensor | None, X: Tensor) -> Tensor | None:
     """A mask of its own for each sequence, the same for all its heads; one for all sequences is that already."""
+    if mask is not None and mask.dim() > X.dim():
+        raise ShapeError(
+            f"A mask is the same for every head: queries × keys, with the batch of X before them or nothing. "
+            f"X is {[*X.shape]}, but the mask is {[*mask.shape]}."
+        )
     return mask if mask is None or mask.dim() < 3 else mask.unsqueeze(-3)
+
+
+def tokens_of(width: int, X: Tensor, Y: Tensor | None) -> None:
+    """Refuse tokens of another width than that of the weights."""
+    for name, tokens in (("X", X), ("Y", Y)):
+        if tokens is not None and (tokens.dim() < 2 or tokens.shape[-1] != width):
+            raise ShapeError(
+                f"The weights take tokens of width {width}, one row for each: {name} is {[*tokens.shape]}, "
+                f"where […, tokens, {width}] was expected."
+            )
+
+
+def check_heads(width: int, heads: int, kv_heads: int, dropout: float) -> None:
+    """Refuse numbers of heads that do not fit, and a dropout that is no share."""
+    if min(width, heads, kv_heads) < 1:
+        raise ShapeError(
+            f"Attention needs a width and heads of at least 1, not width {width}, {heads} heads and {kv_heads} key heads."
+        )
+    if heads % kv_heads:
+        raise ShapeError(f"Each key head serves as many query heads: {heads} is not divisible by {kv_heads} key heads.")
+    if not 0 <= dropout < 1:
+        raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
 class MultiHeadAttention(nn.Module):
@@ -104,13 +131,10 @@ class MultiHeadAttention(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
+        self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
+        check_heads(width, heads, self.kv_heads, dropout)
         if width % heads and not (key_width and value_width):
             raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
-        self.heads, self.kv_heads = heads, kv_heads or heads
-        if heads % self.kv_heads:
-            raise ShapeError(
-                f"Each key head serves as many query heads: {heads} is not divisible by {self.kv_heads} key heads."
-            )
         d, t = key_width or width // heads, value_width or width // heads
         self.sizes = [heads * d, self.kv_heads * d, self.kv_heads * t]
         self.W_QKV = nn.Parameter(torch.empty(sum(self.sizes), width))
@@ -140,7 +164,7 @@ class MultiHeadAttention(nn.Module):
         (of the memory: those of the first call)."""
         Q, K, V = self.attended(X, Y, cache)
         B = self.bias(Q, K, Y)
-        M = for_every_head(mask)
+        M = for_every_head(mask, X)
         if self.dropout and self.training:
             Z = dropped_attention(Q, K, V, M, causal, bias=B, dropout=self.dropout)
         else:
@@ -150,6 +174,7 @@ class MultiHeadAttention(nn.Module):
 
     def attended(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
         """Queries, keys and values of every head, turned by their positions, with those that the cache holds."""
+        tokens_of(self.W_QKV.shape[-1], X, Y)
         if Y is not None and cache is not None and len(cache):  # the memory is the same at every step
             q = self.sizes[0]
             Q = F.linear(X, self.W_QKV[:q], None if self.b_QKV is None else self.b_QKV[:q])
@@ -182,7 +207,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Float[Tensor, "*b h n m"]:
         """The weights A of every head, to look at."""
         Q, K, _ = self.attended(X, Y, None)
-        A = attention_weights(Q, K, for_every_head(mask), causal, bias=self.bias(Q, K, Y))
+        A = attention_weights(Q, K, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         return A
 
     def contributions(
@@ -193,7 +218,7 @@ class MultiHeadAttention(nn.Module):
         $$O = \sum_i Z_i W_{O,i}^\top + b_O$$
         """
         Q, K, V = self.attended(X, Y, None)
-        Z = attention(Q, K, V, for_every_head(mask), causal, bias=self.bias(Q, K, Y))
+        Z = attention(Q, K, V, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         W = self.W_O.unflatten(-1, (self.heads, -1)).transpose(0, 1)  # h e t
         return Z @ W.mT
 

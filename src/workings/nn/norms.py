@@ -14,6 +14,8 @@ Axes: b batch, d width of a token, s the entries of one sample.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
@@ -31,6 +33,8 @@ VARIANCES = {"population": 0, "sample": 1}
 
 def width(x: Tensor, gamma: Tensor | None, beta: Tensor | None = None) -> int:
     """The width d of a token, after refusing a scale or a shift that does not have d numbers."""
+    if not x.dim() or not x.shape[-1]:
+        raise ShapeError(f"A norm is taken over the entries of a token, at least one, but x is {[*x.shape]}.")
     d = x.shape[-1]
     for name, given in (("γ", gamma), ("β", beta)):
         if given is not None and given.shape != (d,):
@@ -104,6 +108,20 @@ def divisor(H: Tensor, variance: str) -> int:
     return n - VARIANCES[variance]
 
 
+def affine_fits(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
+    """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
+    for name, given in (("γ", gamma), ("β", beta)):
+        if given is not None and not repeated(given.shape, sample):
+            raise ShapeError(
+                f"γ ⊙ n + β needs one number for each entry of a sample, {[*sample]}, but {name} is {[*given.shape]}."
+            )
+
+
+def repeated(small: Sequence[int], large: Sequence[int]) -> bool:
+    pairs = zip(reversed(small), reversed(large), strict=False)
+    return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)
+
+
 def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sample]:
     r"""Mean and variance of each entry over the batch.
 
@@ -124,6 +142,7 @@ def batch_norm_kernel(
     H: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 0.0, variance: str = "population"
 ) -> Tensor:
     n = divisor(H, variance)
+    affine_fits(H.shape[1:], gamma, beta)
     rows = H.flatten(1) if H.dim() > 1 else H[:, None]
     if n != len(H) or n == 1 or eps == 0:  # PyTorch has no kernel for these
         return batch_norm_test(H, *batch_statistics(H, variance), gamma, beta, eps)
@@ -147,6 +166,7 @@ def batch_norm(
     tensor([[-1.,  1.]])
     """
     n = divisor(H, variance)
+    affine_fits(H.shape[1:], gamma, beta)
     mu = H.mean(dim=0)
     var = ((H - mu) ** 2).sum(dim=0) / n
     Y = (H - mu) / torch.sqrt(var + eps)
@@ -173,6 +193,7 @@ def batch_norm_test(
     tensor([1.])
     """
     _ = fits(H, mu, var)
+    affine_fits(mu.shape, gamma, beta)
     Y = (H - mu) / torch.sqrt(var + eps)
     if gamma is not None:
         Y = gamma * Y

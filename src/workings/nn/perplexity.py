@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.softmax import known
 
 Number = int | float | Float[Tensor, ""]
 
@@ -100,8 +101,8 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
 
 def base(t: Number, p: Tensor) -> Tensor:
     """`t` as a tensor beside `p`, if logarithms have such a base."""
-    if not isinstance(t, Tensor) and (t <= 0 or t == 1):
-        raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {t:g}.")
+    if known(t) and not (t > 0 and t != 1):
+        raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
     return t if isinstance(t, Tensor) else torch.ones_like(p.sum()) * t
 
 

@@ -137,6 +137,8 @@ class RelativeBias(nn.Module):
 
     def __init__(self, heads: int, reach: int) -> None:
         super().__init__()
+        if heads < 1 or reach < 0:
+            raise DomainError(f"A relative bias needs at least 1 head and a reach of 0 or more, not {heads} and {reach}.")
         self.b = nn.Parameter(torch.zeros(heads, 2 * reach + 1))
 
     def forward(self, n: int, m: int | None = None) -> Float[Tensor, "h n m"]:

@@ -316,6 +316,7 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "pow": _power,
     "neg": _minus,
     "matmul": _matmul,
+    "mod": _between("mod", PRODUCT),
     "convolve": _between("∗", PRODUCT),
     "transpose": _raised("<mo>⊤</mo>"),
     "sqrt": _root,

@@ -88,10 +88,16 @@ def axes_of(dim: object) -> list[object]:
 
 _WHOLE = re.compile(r"[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
 
+_FRACTION = re.compile(r"\d+/\d+|\\frac{\d+}{\d+}")
+
 
 def valued(string: str) -> Piece:
-    """A value put in for a name: numbers and matrices hold together, anything else gets brackets where it matters."""
-    return Piece(string, ATOM if _WHOLE.fullmatch(string) else SUM)
+    """A value put in for a name: numbers and matrices hold together, anything else gets brackets where it matters.
+
+    >>> valued("2").level == ATOM, valued("1/2").level == LOOSE, valued("−2").level == SUM
+    (True, True, True)
+    """
+    return Piece(string, ATOM if _WHOLE.fullmatch(string) else LOOSE if _FRACTION.fullmatch(string) else SUM)
 
 
 def infix(pattern: str, level: int, *needs: int) -> Rule:

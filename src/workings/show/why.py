@@ -10,12 +10,15 @@ from workings.errors import WorkingsError
 from workings.show.notation import text_formula
 from workings.show.options import Options
 from workings.show.value import text_of
-from workings.trace.formula import Apply, Formula, Leaf
+from workings.trace.formula import Apply, Call, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-Index = tuple[int, ...]
+Index = tuple[Any, ...]
+ALL = slice(None)
 DEEPEST = 6
+CELL_BY_CELL = frozenset("add sub mul div neg pow square sqrt exp log relu tanh sigmoid abs sin cos".split())
+"""Operations of which a cell needs the same cell of each operand."""
 
 
 def why(trace: Trace, step: Step, index: Index) -> str:
@@ -37,13 +40,12 @@ def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str
     lines.append(f"{indent}{_cell(step.name, index)} = {cell}{_because(step)}")
     if step.formula is None or level >= DEEPEST:
         return
-    for text, read in _reads(step.formula, step, index):
-        operand = step.operands.get(text)
-        if not isinstance(operand, torch.Tensor):
-            continue
+    reads = {_cell(text, read): (text, read) for text, read in _reads(step.formula, step, index)}  # each once
+    for text, read in reads.values():
+        operand = step.operands[text]
         source = _source(trace, step, text)
-        if source is not None and source.formula is not None and isinstance(read, tuple) and _is_cell(operand, read):
-            _explain(trace, source, tuple(int(i) for i in read), level + 1, lines)
+        if source is not None and isinstance(source.result, torch.Tensor) and source.result.shape == operand.shape:
+            _explain(trace, source, read, level + 1, lines)
         else:
             part = text_of(operand[read], Options(digits=6)).replace("\n", " ")
             lines.append(f"{indent}  {_cell(text, read)} = {part}")
@@ -58,10 +60,6 @@ def _cell(name: str, index: Any) -> str:
     return f"{name}[{', '.join(parts)}]" if parts else name
 
 
-def _is_cell(operand: torch.Tensor, read: tuple[Any, ...]) -> bool:
-    return len(read) == operand.dim() and all(isinstance(i, int) for i in read)
-
-
 def _source(trace: Trace, step: Step, text: str) -> Step | None:
     """The last step before this one that made this value."""
     found = None
@@ -73,32 +71,31 @@ def _source(trace: Trace, step: Step, text: str) -> Step | None:
     return found
 
 
-def _reads(formula: Formula, step: Step, index: Index) -> list[tuple[str, tuple[Any, ...]]]:
-    """Which cells of which leaves this cell of the formula needs."""
+def _reads(formula: Formula, step: Step, index: Index | None) -> list[tuple[str, Index]]:
+    """Which cells of which leaves these cells of the formula need; all of them (None) where the operation does not say."""
     if isinstance(formula, Leaf):
         operand = step.operands.get(formula.text)
         return [(formula.text, _broadcast(operand, index))] if isinstance(operand, torch.Tensor) else []
-    if not isinstance(formula, Apply):
-        return []
+    parts = formula.args if isinstance(formula, (Apply, Call)) else formula.items if isinstance(formula, Sequence) else ()
+    wanted = _wanted(formula, index) if isinstance(formula, Apply) and index is not None else [None] * len(parts)
+    return [read for part, at in zip(parts, wanted, strict=True) for read in _reads(part, step, at)]
+
+
+def _wanted(formula: Apply, index: Index) -> list[Index | None]:
+    """The cells that each operand of an operation gives to these cells of its result."""
+    dim = dict(formula.options).get("dim")
     if formula.op == "matmul" and len(index) >= 2:
-        left = _reads_of(formula.args[0], step, (*index[:-1], slice(None)))
-        return left + _reads_of(formula.args[1], step, (*index[:-2], slice(None), index[-1]))
-    if formula.op == "transpose" and len(index) >= 2:
-        return _reads_of(formula.args[0], step, (*index[:-2], index[-1], index[-2]))
-    if formula.op in ("softmax", "log_softmax"):
-        return _reads_of(formula.args[0], step, (*index[:-1], slice(None)))
-    return [read for part in formula.args for read in _reads_of(part, step, index)]
+        return [(*index[:-1], ALL), (*index[:-2], ALL, index[-1])]
+    if formula.op == "transpose" and len(index) >= 2 and not formula.options:
+        return [(*index[:-2], index[-1], index[-2])]
+    if formula.op in ("softmax", "log_softmax") and isinstance(dim, int) and -len(index) <= dim < len(index):
+        return [tuple(ALL if i == dim % len(index) else at for i, at in enumerate(index))]
+    return [index if formula.op in CELL_BY_CELL else None] * len(formula.args)
 
 
-def _reads_of(formula: Formula, step: Step, index: tuple[Any, ...]) -> list[tuple[str, tuple[Any, ...]]]:
-    if isinstance(formula, Apply) and formula.op == "transpose" and len(index) >= 2:
-        return _reads_of(formula.args[0], step, (*index[:-2], index[-1], index[-2]))
-    return _reads(formula, step, index)
-
-
-def _broadcast(operand: Any, index: tuple[Any, ...]) -> tuple[Any, ...]:
+def _broadcast(operand: torch.Tensor, index: Index | None) -> Index:
     """The index as it falls on an operand that was broadcast."""
-    if not isinstance(operand, torch.Tensor):
-        return ()
-    own = index[len(index) - operand.dim() :] if operand.dim() else ()
+    if index is None or len(index) < operand.dim():
+        return (ALL,) * operand.dim()
+    own = index[len(index) - operand.dim() :]
     return tuple(0 if n == 1 else i for i, n in zip(own, operand.shape, strict=True))

@@ -128,16 +128,18 @@ class Work(Trace):
     def __getitem__(self, address: str) -> Any:
         return self.step(address).result
 
-    def why(self, address: str, index: tuple[int, ...] = ()) -> str:
+    def why(self, address: str, index: int | tuple[int, ...] = ()) -> str:
         """How one cell came about: its value, the formula, and the operands it was made of, down to the inputs."""
         from workings.show.why import why
 
-        return why(self, self.step(address), tuple(index))
+        return why(self, self.step(address), (index,) if isinstance(index, int) else tuple(index))
 
     def diff(self, other: Trace) -> str:
         """The first statement whose result differs in another run."""
         from workings.show.diff import diff
 
+        if not isinstance(other, Trace):
+            raise WorkingsError(f"diff compares with another work, not {type(other).__name__}.")
         return diff(self, other)
 
     def backward(self, loss: str | None = None) -> Work:
@@ -222,8 +224,6 @@ def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work
     again = _captured(function, given, named, depth)
     if LEAF_CHANGED in str(again.error):
         return work
-    if LEAF_CHANGED in again.agreement:
-        again.agreement = "not compared with a plain run: the code changes an input in place"
     again.notes.append("an input is changed in place: a copy of it was, and what was given is as it was")
     return again
 
@@ -267,14 +267,14 @@ class trace:  # a context manager, named like one
     """
 
     def __init__(self, depth: int | None = None) -> None:
-        """`depth` as in `show`; another than the usual 2 is also how deep it is printed."""
-        self.depth = 2 if depth is None else depth
+        """`depth` as in `show`; if it is given, it is also how deep the work is printed."""
+        self.depth = depth
 
     def __enter__(self) -> Work:
         from workings.trace.block import Block
 
-        self.work = as_work(Trace(Step("root")), Options(depth=None if self.depth == 2 else self.depth))
-        self.block = Block(self.work, self.depth)
+        self.work = as_work(Trace(Step("root")), Options(depth=self.depth))
+        self.block = Block(self.work, 2 if self.depth is None else self.depth)
         self.block.begin(sys._getframe(1))
         return self.work
 

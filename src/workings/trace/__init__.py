@@ -21,7 +21,7 @@ __all__ = ["Formula", "Step", "Trace", "Where", "capture"]
 class _Callable(types.ModuleType):
     """Lets `workings.trace` be opened and called; the `Work` it gives prints itself, which the floor above does."""
 
-    def __call__(self, depth: int = 2) -> Any:
+    def __call__(self, depth: int | None = None) -> Any:
         return importlib.import_module("workings.show.work").trace(depth)
 
 

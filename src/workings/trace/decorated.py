@@ -1,7 +1,7 @@
-"""The author's function behind a library's decorators: these do their work around it, and its statements are the ones to show.
+"""The author's function behind a library's decorators: they do their work around it, and its statements are shown.
 
-    @torch.no_grad()
-    def forward(self, x): …      `forward` is PyTorch's function, which calls this one
+@torch.no_grad()
+def forward(self, x): …      `forward` is PyTorch's function, which calls this one
 """
 
 from __future__ import annotations
@@ -38,18 +38,22 @@ def with_inmost(function: Any, replaced: Callable[[Any], Any]) -> Any:
     if place is None:
         return replaced(function)
     if isinstance(function, types.MethodType):
-        owner = function.__self__
-        inner = with_inmost(_bound(function.__wrapped__, owner), replaced)
-        return types.MethodType(_around(function.__func__, place, lambda _, *a, **k: inner(*a, **k)), owner)
+        owner, plain = function.__self__, _plain(function)
+        inner = with_inmost(_bound(plain.__wrapped__, owner), replaced)
+        return types.MethodType(_around(plain, place, lambda _, *a, **k: inner(*a, **k)), owner)
     return _around(function, place, with_inmost(function.__wrapped__, replaced))
 
 
 def _place(function: Any) -> int | None:
     """Where, among the values a library's function closes over, the one stands that it decorates."""
-    plain = function.__func__ if isinstance(function, types.MethodType) else function
+    plain = _plain(function)
     if not isinstance(plain, types.FunctionType) or not hasattr(plain, "__wrapped__") or not is_library(plain.__code__):
         return None
     return next((i for i, cell in enumerate(plain.__closure__ or ()) if _is_in(plain.__wrapped__, cell)), None)
+
+
+def _plain(function: Any) -> Any:
+    return function.__func__ if isinstance(function, types.MethodType) else function
 
 
 def _is_in(value: Any, cell: types.CellType) -> bool:

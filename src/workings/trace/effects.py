@@ -46,13 +46,20 @@ def made_here(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str
     made: set[int] = set()
     other = {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
     for node in ast.walk(function):
-        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None and _is_new(node.value):
+        if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            made.update(id(t) for t in targets if isinstance(t, ast.Name))
+            made.update(id(name) for target in targets for name, value in _pairs(target, node.value) if _is_new(value))
     stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     other |= {n.id for n in stores if id(n) not in made}
     other |= {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
     return frozenset({n.id for n in stores} - other)
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
+    """H, [] and K, {} of `H, K = [], {}`."""
+    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple) and len(target.elts) == len(value.elts):
+        return [*zip(target.elts, value.elts, strict=True)]
+    return [(target, value)]
 
 
 def _is_new(value: ast.expr) -> bool:

@@ -116,8 +116,8 @@ def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
 def _own_copy(value: Any) -> Any:
     if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
         return value
-    copy = value.detach().clone()
-    return copy.requires_grad_(value.requires_grad)
+    copy = value.detach().clone().requires_grad_(value.requires_grad)
+    return copy if value.is_leaf else copy.clone()
 
 
 def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:

@@ -184,7 +184,7 @@ class Statements(Loops):
     def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
         """The value of x[t], where t is a whole number."""
         values = operands.get(whole)
-        if type(values) not in (list, tuple) and not isinstance(values, torch.Tensor):
+        if not isinstance(values, (list, tuple, torch.Tensor)):
             return
         try:
             place = read_index(index, operands)

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -62,7 +63,7 @@ class Seq2Seq(Recipe):
     Settings = Seq2SeqSettings
 
     def task(self, settings: Any) -> Task:
-        train, test = pairs(settings.data, settings.seed)
+        train, test = pairs(known(settings.data), settings.seed)
         train, digest = train[: settings.pairs or None], hash_of(train + test)
         kinds = [kind(settings.source, settings.data, 0), kind(settings.target, settings.data, 1)]
         source = learned([a for a, _ in train], kinds[0], settings.vocabulary)
@@ -85,6 +86,15 @@ class Seq2Seq(Recipe):
     def model(self, settings: Any, files: Mapping[str, str]) -> EncoderDecoder:
         m, n = (len(Tokens.read(files[f"{side}.json"])) for side in ("source", "target"))
         return EncoderDecoder(m, n, settings.width, settings.heads, settings.depth, dropout=settings.dropout)
+
+
+def known(data: str) -> str:
+    """The name of the data, if there is such data."""
+    if data not in ("verses", "sounds") and not Path(data).is_file():
+        raise WorkingsError(
+            f"{data} is neither verses nor sounds nor a file. Give a TSV file: a pair a line, a tab between."
+        )
+    return data
 
 
 def kind(asked: str, data: str, side: int) -> str:

@@ -1,0 +1,109 @@
+"""`workings eval`: the figures of finished runs, on their test data or on any text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workings.errors import WorkingsError
+
+if TYPE_CHECKING:
+    from workings.train.evaluation.language import Measured
+    from workings.train.evaluation.opened import Opened
+
+
+def evaluate(
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Folders that train wrote.")],
+    text: Annotated[list[str] | None, typer.Option(help="A text for language models; may be given several times.")] = None,
+    preprocess: Annotated[
+        str | None, typer.Option(help="Steps for the text: lower, digits, numbers, punctuation, apart, accents, spaces.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Judge finished runs: on the data kept for the test, or language models on texts.
+
+    \b
+    Examples:
+        workings eval runs/digits-1
+        workings eval runs/shakespeare-1 runs/bigram-1 --text a.txt --text b.txt
+        workings eval runs/shakespeare-1 --text a.txt --preprocess lower,digits
+    """
+    from workings.train.evaluation.opened import opened
+
+    found = [opened(run) for run in dict.fromkeys(runs)]
+    if preprocess is not None:
+        print_steps(found, text or [], preprocess, json)
+    elif text:
+        print_texts(found, text, json)
+    else:
+        print_figures(found, json)
+
+
+def print_figures(found: list[Opened], as_json: bool) -> None:
+    """Each run on its own test data."""
+    from workings.train.evaluation.figures import classified, figures, matrix
+
+    rows: list[dict[str, Any]] = []
+    for one in found:
+        row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "figures": figures(one)}
+        for name in one.changed():
+            typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
+        lines = [f"{one.name} ({one.recipe.name})", *(f"  {key:15} {value:.4g}" for key, value in row["figures"].items())]
+        if one.recipe.name == "digits":
+            C, classes = classified(one)
+            row |= {"classes": classes, "confusion": C.tolist()}
+            lines += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
+        rows.append(row)
+        if not as_json:
+            typer.echo("\n".join(lines))
+    if as_json:
+        print_json({"runs": rows})
+
+
+def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
+    """Language models by texts."""
+    from workings.train.data.texts import text as read
+    from workings.train.evaluation.comparison import comparison, details, warnings
+    from workings.train.evaluation.language import measured
+    from workings.train.evaluation.languages import language_of
+
+    languages = {one.name: language_of(one, "--text") for one in found}
+    contents = {name: read(name) for name in texts}
+    table = {
+        run: {name: measured(language, content, name) for name, content in contents.items()}
+        for run, language in languages.items()
+    }
+    if as_json:
+        return print_json({"runs": [as_data(run, row) for run, row in table.items()], "warnings": warnings(table)})
+    typer.echo(details(table))
+    if len(table) > 1:
+        typer.echo(f"\n{comparison(table)}")
+    for warning in warnings(table):
+        typer.echo(warning, err=True)
+
+
+def as_data(run: str, row: dict[str, Measured]) -> dict[str, Any]:
+    return {"run": run, "texts": {name: m.json() for name, m in row.items()}}
+
+
+def print_steps(found: list[Opened], texts: list[str], names: str, as_json: bool) -> None:
+    """One language model on one text, before and after each step."""
+    from workings.train.data.texts import text as read
+    from workings.train.evaluation.languages import language_of
+    from workings.train.evaluation.preprocess import WARNING, preprocessed, steps_named, told
+
+    wanted = steps_named(names)
+    if len(found) != 1 or len(texts) != 1:
+        raise WorkingsError(f"--preprocess follows one run on one --text; there are {len(found)} and {len(texts)}.")
+    steps = preprocessed(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
+    if not as_json:
+        return typer.echo(told(steps))
+    rows = [{"step": s.name, "before": s.before, "after": s.after, **s.figures.json()} for s in steps]
+    print_json({"run": found[0].name, "text": texts[0], "steps": rows, "warnings": [WARNING]})
+
+
+def print_json(data: Any) -> None:
+    import json
+
+    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

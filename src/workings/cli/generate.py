@@ -1,0 +1,106 @@
+"""`workings generate`: text that a run writes, pictures that it draws or finds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from workings.errors import WorkingsError
+
+if TYPE_CHECKING:
+    from workings.train.evaluation.opened import Opened
+    from workings.train.evaluation.writing import Choice
+
+PAIRS, TOWERS = ("sort", "seq2seq"), ("clip", "siglip")
+Out = Annotated[Path | None, typer.Option(help="PNG file for pictures.")]
+
+
+def generate(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that train wrote.")],
+    prompt: Annotated[str | None, typer.Option(help="The beginning of the text, or what is to be answered.")] = None,
+    length: Annotated[int, typer.Option(min=0, help="Tokens to write.")] = 200,
+    temperature: Annotated[
+        float, typer.Option(min=0, help="Below 1 more likely tokens, above 1 bolder ones; 0 the likeliest.")
+    ] = 1.0,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Draw among the k likeliest tokens only.")] = None,
+    top_p: Annotated[
+        float | None, typer.Option(help="Draw among the fewest tokens that together have this probability.")
+    ] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Search with this many beams instead of drawing.")] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same text or pictures.")] = 0,
+    interpolate: Annotated[bool, typer.Option("--interpolate", help="vae: from test pictures to others.")] = False,
+    search: Annotated[str | None, typer.Option(help="clip: find the pictures for these words.")] = None,
+    count: Annotated[int | None, typer.Option(min=1, help="Pictures to draw or find, or rows of --interpolate.")] = None,
+    out: Out = None,
+) -> None:
+    """Let a finished run write, draw, or find pictures.
+
+    \b
+    Examples:
+        workings generate runs/shakespeare-1 --prompt "ROMEO:" --temperature 0.8
+        workings generate runs/vae-1 --out samples.png
+        workings generate runs/vae-1 --interpolate --out between.png
+        workings generate runs/clip-1 --search "red heart"
+    """
+    from workings.train.evaluation.opened import opened, require
+    from workings.train.evaluation.writing import Choice
+
+    found = opened(run)
+    if interpolate:
+        require(found, ("vae",), "--interpolate")
+    if search is not None:
+        require(found, TOWERS, "--search")
+    if out is not None:
+        require(found, ("vae", *TOWERS), "--out")
+    if found.recipe.name == "vae":
+        draw(found, interpolate, count, seed, out)
+    elif found.recipe.name in TOWERS:
+        find(found, search, count or 5, out)
+    else:
+        write(found, prompt, Choice(temperature, top_k, top_p, beam, seed, length))
+
+
+def draw(found: Opened, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
+    from workings.train.evaluation.drawings import interpolations, samples, written
+
+    if out is None:
+        raise WorkingsError("Pictures go into a file: give --out samples.png.")
+    sheet = interpolations(found, count or 8, 10, seed) if interpolate else samples(found, count or 64, seed)
+    written(sheet, out)
+    typer.echo(str(out))
+
+
+def find(found: Opened, words: str | None, count: int, out: Path | None) -> None:
+    from workings.train.evaluation.drawings import search, written
+
+    if words is None:
+        raise WorkingsError(f"A run of {found.recipe.name} finds pictures: give --search WORDS.")
+    names, sheet = search(found, words, count)
+    for name, cosine in names:
+        typer.echo(f"{cosine:.3f}  {name}")
+    if out is not None:
+        written(sheet, out)
+        typer.echo(str(out))
+
+
+def write(found: Opened, prompt: str | None, choice: Choice) -> None:
+    """Text, printed as it comes."""
+    from workings.train.evaluation.languages import is_language, language_of
+    from workings.train.evaluation.writing import answered, continued
+
+    if found.recipe.name not in PAIRS and not is_language(found):
+        raise WorkingsError(f"{found.name} is a run of {found.recipe.name}, which neither writes nor draws.")
+    if prompt is None:
+        raise WorkingsError(f"A run of {found.recipe.name} goes on from a --prompt.")
+    if found.recipe.name in PAIRS:
+        for text in answered(found, prompt, choice.beams):
+            typer.echo(text)
+        return
+    pieces = continued(language_of(found, "generate"), prompt, choice)
+    first = next(pieces, "")
+    typer.echo(prompt + first, nl=False)
+    for piece in pieces:
+        print(piece, end="", flush=True)
+    typer.echo()

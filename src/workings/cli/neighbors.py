@@ -1,0 +1,35 @@
+"""`workings neighbors`: the words nearest to a word, and analogies."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from workings.errors import WorkingsError
+
+
+def neighbors(
+    word: Annotated[str | None, typer.Argument(metavar="WORD", help="A word that has a vector.")] = None,
+    vectors: Annotated[str, typer.Option(help="A file of lines `word number number …`, glove, or a run.")] = "glove",
+    analogy: Annotated[
+        tuple[str, str, str] | None, typer.Option(metavar="A B C", help="A is to B as C is to the words printed.")
+    ] = None,
+    count: Annotated[int, typer.Option(min=1, help="Words to print.")] = 10,
+) -> None:
+    """Print the words of largest cosine with a word, or with b − a + c for an analogy.
+
+    \b
+    Examples:
+        workings neighbors king
+        workings neighbors --analogy man woman king
+        workings neighbors heart --vectors runs/clip-1
+    """
+    if (word is None) == (analogy is None):
+        raise WorkingsError("Give one of a WORD and --analogy a b c.")
+    from workings.train.evaluation.vectors import vectors as load
+
+    known = load(vectors)
+    found = known.neighbours(word, count) if word is not None else known.analogy(*(analogy or ("", "", "")), k=count)
+    for near, cosine in found:
+        typer.echo(f"{cosine:.4f}  {near}")

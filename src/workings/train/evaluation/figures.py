@@ -1,0 +1,95 @@
+r"""The figures of a run on the data it was judged by, and the confusion matrix of a classifier.
+
+    C_ij = number of test examples of class i that are taken for class j
+    accuracy = Σ_i C_ii / Σ_ij C_ij
+    recall_i = C_ii / Σ_j C_ij,    precision_j = C_jj / Σ_i C_ij
+
+Axes: n examples, c classes.
+"""
+
+from __future__ import annotations
+
+from math import nan
+from typing import NamedTuple
+
+import torch
+from jaxtyping import Int
+from torch import Tensor
+
+from workings.errors import WorkingsError
+from workings.train.evaluation.opened import Opened
+
+Matrix = Int[Tensor, "c c"]
+
+
+@torch.no_grad()
+def figures(found: Opened) -> dict[str, float]:
+    """The figures that training reported, computed anew with the best weights. What is drawn at random follows the seed."""
+    if found.task.evaluate is None:
+        raise WorkingsError(f"The recipe {found.recipe.name} has no figures to compute.")
+    with torch.random.fork_rng():
+        torch.manual_seed(found.settings.seed)
+        return found.task.evaluate(found.model)
+
+
+def confusion(y: Int[Tensor, " n"], ŷ: Int[Tensor, " n"], classes: int) -> Matrix:
+    """How many examples of each class (rows) are taken for each class (columns).
+
+    >>> confusion(torch.tensor([0, 1, 1]), torch.tensor([0, 0, 1]), 2)
+    tensor([[1, 0],
+            [1, 1]])
+    """
+    C = torch.bincount(y * classes + ŷ, minlength=classes**2).view(classes, classes)
+    return C
+
+
+class Rates(NamedTuple):
+    """Of each class, the share that is found, and the share of what is taken for it that is right."""
+
+    recall: list[float]
+    precision: list[float]
+
+
+def rates(C: Matrix) -> Rates:
+    """NaN where a class has no examples, or nothing is taken for it.
+
+    >>> rates(torch.tensor([[1, 0], [1, 1]]))
+    Rates(recall=[1.0, 0.5], precision=[0.5, 1.0])
+    """
+    right, rows, columns = (t.tolist() for t in (C.diagonal(), C.sum(dim=1), C.sum(dim=0)))
+    recall = [a / b if b else nan for a, b in zip(right, rows, strict=True)]
+    precision = [a / b if b else nan for a, b in zip(right, columns, strict=True)]
+    return Rates(recall, precision)
+
+
+@torch.no_grad()
+def classified(found: Opened) -> tuple[Matrix, list[str]]:
+    """The confusion matrix of a run of digits on its test pictures, and the classes."""
+    from workings.train.recipes.pictures import classes_in, in_parts, read
+
+    data, classes = read(found.settings.data, found.settings.seed), classes_in(found.files)
+    ŷ = in_parts(found.model, data.x_test).argmax(dim=1)
+    return confusion(data.y_test, ŷ, len(classes)), classes
+
+
+def matrix(C: Matrix, classes: list[str]) -> str:
+    """The matrix as text, a row for each true class, with recall behind it and precision below.
+
+    >>> print(matrix(torch.tensor([[1, 0], [1, 1]]), ["no", "yes"]))
+                 no   yes  recall
+    no            1     ·  100.0%
+    yes           1     1   50.0%
+    precision   50%  100%
+    """
+    recall, precision = rates(C)
+    side = max(len("precision"), *map(len, classes))
+    width = max(4, *map(len, classes), len(str(int(C.max()))))
+    rows = [[name, *(str(n) if n else "·" for n in row)] for name, row in zip(classes, C.tolist(), strict=True)]
+    shares = [f"{r:.1%}" if r == r else "–" for r in recall]
+    below = ["precision", *(f"{p:.0%}" if p == p else "–" for p in precision)]
+
+    def line(cells: list[str], end: str = "") -> str:
+        return "  ".join([f"{cells[0]:{side}}", *(f"{cell:>{width}}" for cell in cells[1:]), f"{end:>6}"]).rstrip()
+
+    header = line(["", *classes], "recall")
+    return "\n".join([header, *(line(row, share) for row, share in zip(rows, shares, strict=True)), line(below)])

@@ -1,0 +1,95 @@
+"""Steps that change a text before a model reads it, and what each does to the figures."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from workings.errors import WorkingsError
+from workings.train.evaluation.comparison import aligned
+from workings.train.evaluation.language import Language, Measured, measured
+
+WARNING = (
+    "A step changes the text, and so the task: mapping every word to the unknown token would bring the perplexity to 1 "
+    "without improving the model. Only a fall that leaves the unknown share and the characters as they were is a better fit."
+)
+
+
+def without_accents(text: str) -> str:
+    """
+    >>> without_accents("café naïve")
+    'cafe naive'
+    """
+    return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
+
+
+STEPS: dict[str, tuple[str, Callable[[str], str]]] = {
+    "lower": ("small letters", str.lower),
+    "digits": ("each digit is 0", lambda text: re.sub(r"\d", "0", text)),
+    "numbers": ("each number is N", lambda text: re.sub(r"\d+(?:[.,]\d+)*", "N", text)),
+    "punctuation": ("punctuation is left out", lambda text: re.sub(r"[^\w\s]", "", text)),
+    "apart": ("punctuation stands apart", lambda text: re.sub(r"(?<=\w)([^\w\s])|([^\w\s])(?=\w)", r" \1\2 ", text)),
+    "accents": ("letters without accents", without_accents),
+    "spaces": ("one space for each stretch of white space", lambda text: re.sub(r"\s+", " ", text).strip()),
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """A text after a step: its name, a line that shows what happened, the figures."""
+
+    name: str
+    before: str
+    after: str
+    figures: Measured
+
+
+def steps_named(names: str) -> list[str]:
+    """The steps of a list with commas."""
+    found = [name.strip() for name in names.split(",") if name.strip()]
+    for name in found:
+        if name not in STEPS:
+            near = get_close_matches(name, STEPS, 1)
+            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(STEPS)}."
+            raise WorkingsError(f"--preprocess has no step {name!r}; {hint}")
+    if not found:
+        raise WorkingsError(f"--preprocess needs a step; there are: {', '.join(STEPS)}.")
+    return found
+
+
+def preprocessed(language: Language, text: str, names: Sequence[str], file: str) -> list[Step]:
+    """The figures of the text as it is, then after each step, which goes on from the one before."""
+    found = [Step("as it is", "", "", measured(language, text, file))]
+    for name in names:
+        changed = STEPS[name][1](text)
+        before, after = difference(text, changed)
+        found.append(Step(name, before, after, measured(language, changed, f"{file} after {name}")))
+        text = changed
+    return found
+
+
+def difference(old: str, new: str, around: int = 16) -> tuple[str, str]:
+    """The first place where two texts differ, with a little of what is around it.
+
+    >>> difference("It was 1851.", "It was 0000.")
+    ('It was 1851.', 'It was 0000.')
+    """
+    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    if old == new:
+        return "", ""
+    start = max(0, at - around)
+    return old[start : at + around], new[start : at + around]
+
+
+def told(steps: Sequence[Step]) -> str:
+    """The steps as text: a table of figures, before and after of each, and the warning."""
+    rows = [["step", "tokens", "per token", "bits/character", "unknown"]]
+    for step in steps:
+        m = step.figures
+        figures = [f"{m.tokens:,}", f"{m.perplexity(m.tokens):.4g}", f"{m.bits_per_character:.4f}", f"{m.unknown:.2%}"]
+        rows.append([step.name, *figures])
+    shown = [f"{s.name}: {s.before!r} → {s.after!r}" if s.before != s.after else f"{s.name}: no change" for s in steps[1:]]
+    return "\n".join([aligned(rows), *shown, WARNING])
