@@ -9,7 +9,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workings.cli.kinds import kinds
-from workings.cli.values import read_values
+from workings.cli.values import random_input, read_values
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor
 
@@ -87,3 +87,35 @@ def test_numbers_that_are_not_whole_are_refused():
         with pytest.raises(WorkingsError) as refused:
             read_values([text], g)
         assert str(refused.value) == message
+
+
+def test_a_file_of_more_than_a_tensor_is_refused(tmp_path):
+    torch.save({"w": torch.ones(2), "b": torch.ones(1)}, named := tmp_path / "named.pt")
+    torch.save(Scalar.__class__, code := tmp_path / "code.pt")
+    for path, message in (
+        (named, "it holds values by name (w, b); save one tensor alone."),
+        (code, "it holds more than tensors, and loading that could run code."),
+    ):
+        with pytest.raises(WorkingsError) as refused:
+            read_values([f"K={path}"], f)
+        assert str(refused.value) == f"{path} could not be read as .pt: {message}"
+
+
+def test_a_random_input_is_of_a_size_that_fits():
+    assert random_input("2x0").shape == (2, 0) and random_input("2x5:int").dtype == torch.int64
+    for text, message in (
+        ("99999999x99999999", "--input 99999999x99999999 is more than 2^30 entries."),
+        ("2x5:float", "--input takes a size such as 1x3x32x32 or 2x5:int, not '2x5:float'."),
+    ):
+        with pytest.raises(WorkingsError) as refused:
+            random_input(text)
+        assert str(refused.value) == message
+
+
+def test_what_cannot_be_called_is_refused(tmp_path):
+    from workings.cli.show import found
+
+    (file := tmp_path / "constants.py").write_text("value = 3\n")
+    with pytest.raises(WorkingsError) as refused:
+        found(f"{file}:value")
+    assert str(refused.value) == f"{file}:value is of type int; show takes a function, a module or a class of modules."

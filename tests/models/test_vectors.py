@@ -199,3 +199,11 @@ def test_messages(call, error, message):
     with pytest.raises(error) as raised:
         call(WordVectors(["the", "cat"], torch.eye(2)))
     assert str(raised.value) == message
+
+
+def test_an_analogy_takes_a_away_and_adds_c():
+    # b − a + c = (−1, 1, 1); the word closest to b alone is another one
+    rows = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.1], [1.0, 1.0, -1.0], [-2.0, 2.0, 2.0]]
+    v = WordVectors(["a", "b", "c", "near b", "b − c + a", "d"], torch.tensor(rows))
+    (word, cosine), *_ = v.analogy("a", "b", "c", k=3)
+    assert word == "d" and abs(cosine - 1) < 1e-6

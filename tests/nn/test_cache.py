@@ -65,3 +65,10 @@ def test_no_gradient_through_it():
     with pytest.raises(DomainError) as error:
         KeyValueCache().append(torch.zeros(1, 1, requires_grad=True), torch.zeros(1, 1))
     assert str(error.value) == "A cache overwrites its rows, so no gradient can pass: decode inside torch.no_grad()."
+
+
+def test_a_crop_beyond_the_end_forgets_nothing():
+    cache = KeyValueCache()
+    cache.append(torch.ones(2, 3), torch.ones(2, 1))
+    cache.crop(5)
+    assert len(cache) == 2 and cache.keys.shape == (2, 3)

@@ -79,6 +79,19 @@ def test_why_reads_the_cells_that_an_operation_needs():
     assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[:, :] = ⎡1  2⎤ ⎣1  2⎦"
 
 
+def test_why_does_not_take_another_functions_name():
+    def doubled(x):
+        x = x * 2
+        return x
+
+    def f(x):
+        d = doubled(x)
+        y = d + x
+        return y
+
+    assert workings.show(f, torch.tensor([3.0])).why("y", 0).split("\n")[-1] == "  x[0] = 3"
+
+
 def test_diff_takes_a_work():
     with pytest.raises(WorkingsError, match=r"^diff compares with another work, not int\.$"):
         worked().diff(3)

@@ -229,6 +229,21 @@ def test_a_generator_is_left_where_the_captured_run_left_it():
         return u
 
     generator, other = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
-    assert capture(f, generator).agreement == "differs from the plain run: other shapes"
+    assert capture(f, generator).agreement == "differs from the plain run: other shapes or kinds of results"
     torch.rand(1, generator=other)
     assert torch.equal(generator.get_state(), other.get_state())
+
+
+def test_complex_results_are_compared_whole():
+    trace = capture(lambda x: x * 1j, torch.tensor([1.0, 2.0]))
+    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+
+
+def test_numbers_are_compared_too():
+    draws = iter([1.0, 2.5])
+    trace = capture(lambda x: x.sum().item() + next(draws), torch.zeros(2))
+    assert trace.agreement == "differs from the plain run by 1.5"
+
+
+def test_nothing_to_compare_is_said():
+    assert capture(lambda x: None, torch.zeros(2)).agreement == "ran like the plain run; there is no result to compare"

@@ -201,3 +201,11 @@ def test_other_errors_are_left_alone(call, args):
 
 def test_an_error_of_another_kind_is_left_alone():
     assert explain(KeyError("x"), nn.Linear(2, 3), (zeros(1, 5),)) is None
+
+
+def test_bmm_of_different_batches():
+    found = explained(torch.bmm, zeros(2, 3, 4), zeros(3, 4, 2))
+    assert (
+        found
+        == "bmm needs as many matrices on both sides and received 2 and 3: [2, 3, 4] and [3, 4, 2]; give both one batch"
+    )

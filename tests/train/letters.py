@@ -28,7 +28,7 @@ class Letters(Recipe):
     Settings = Settings
 
     def task(self, settings):
-        tokens = sorted(set(TEXT.split())) + ["<unk>"] if settings.kind == "words" else sorted(set(TEXT))
+        tokens = [*sorted(set(TEXT.split())), "<unk>"] if settings.kind == "words" else sorted(set(TEXT))
         files = {"vocabulary.json": json.dumps(tokens)}
         model = self.model(settings, files)
         language = self.language(settings, files, model)

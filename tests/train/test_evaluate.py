@@ -142,8 +142,11 @@ def test_words_in_units_of_characters():
 
 
 def test_unknown_characters_are_left_out_and_told():
-    m = measured(Language(Uniform(2), "character", list, "".join, "ab"), "abzab")
-    assert (m.tokens, m.unknown, m.left_out) == (3, pytest.approx(1 / 5), True)
+    # Of two characters each costs 1 bit; z is not judged and does not count, wherever it stands.
+    for text in ("abzab", "zabab"):
+        m = measured(Language(Uniform(2), "character", list, "".join, "ab"), text)
+        assert (m.tokens, m.characters, m.unknown, m.left_out) == (3, 3, pytest.approx(1 / 5), True)
+        assert m.bits_per_character == pytest.approx(1)
 
 
 def test_windows_judge_each_token_once():

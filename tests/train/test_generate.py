@@ -13,6 +13,7 @@ from workings.errors import WorkingsError
 from workings.models.decoding import beam
 from workings.train.evaluation.drawings import samples
 from workings.train.evaluation.opened import opened
+from workings.train.evaluation.vectors import vectors
 from workings.train.evaluation.writing import Recurrent
 from workings.train.recipe import RECIPES
 from workings.train.run import Run
@@ -26,7 +27,7 @@ def letters(monkeypatch):
 @pytest.fixture(scope="module")
 def vae(tmp_path_factory):
     folder = tmp_path_factory.mktemp("runs") / "vae"
-    trained("vae", folder, steps=5, hidden="16", latent=2)
+    trained("vae", folder, steps=100, hidden="32", latent=2, warmup=0, rate=0.01)
     return folder
 
 
@@ -113,6 +114,7 @@ def test_interpolation_begins_and_ends_at_test_pictures(vae, tmp_path):
     model = Run(vae).model()
     with torch.no_grad():
         ends = model.decode(model.encode(x[[a, b]])[0]).view(2, 8, 8)
+    assert abs(ends[0] - ends[1]).max() > 0.05
     assert abs(pixels[:8, :8] - (ends[0] * 255).numpy()).max() < 1
     assert abs(pixels[:8, -8:] - (ends[1] * 255).numpy()).max() < 1
 
@@ -132,6 +134,9 @@ def test_pictures_are_found_by_words(tmp_path):
     best = (F @ G[0]).argsort(descending=True)[:3].tolist()
     assert [line.split("  ")[1] for line in out.splitlines()[:3]] == [data.captions[i] for i in best]
     assert pixels_of(tmp_path / "h.png").shape == (4 * 32, 4 * 98, 3)
+    words = task.files["words.txt"].splitlines()
+    number = numbered(["heart"], words)[0, 0]
+    assert torch.equal(vectors(str(tmp_path / "clip"))["heart"], task.model.text.E.weight[number])
     assert refused(tmp_path / "clip") == "A run of clip finds pictures: give --search WORDS."
 
 

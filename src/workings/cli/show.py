@@ -96,7 +96,9 @@ def found(what: str) -> Any:
     if not callable(function):
         from workings.errors import WorkingsError
 
-        raise WorkingsError(f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules.")
+        raise WorkingsError(
+            f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules."
+        )
     return made(what, function).eval() if inspect.isclass(function) and issubclass(function, torch.nn.Module) else function
 
 

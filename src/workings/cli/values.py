@@ -11,7 +11,6 @@ from typing import Any
 from workings.cli.kinds import ANYTHING, kinds
 from workings.errors import WorkingsError
 
-
 LARGEST = 2**30
 """Entries of a random input."""
 

@@ -32,7 +32,7 @@ def _place(step: Step) -> str:
 
 def _difference(x: Any, y: Any) -> str:
     if isinstance(x, torch.Tensor) and isinstance(y, torch.Tensor):
-        return _tensor_difference(x, y)
+        return tensor_difference(x, y)
     if isinstance(x, (list, tuple)) and isinstance(y, (list, tuple)):
         if len(x) != len(y):
             return f"{len(x)} values here, {len(y)} there"
@@ -42,7 +42,8 @@ def _difference(x: Any, y: Any) -> str:
     return ""
 
 
-def _tensor_difference(x: torch.Tensor, y: torch.Tensor) -> str:
+def tensor_difference(x: torch.Tensor, y: torch.Tensor) -> str:
+    """How many entries differ and the first that does; nothing if none does."""
     from workings.show.value import text_of
 
     if x.shape != y.shape:

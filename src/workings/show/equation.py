@@ -90,7 +90,7 @@ def _has_value(line: Line) -> bool:
     """A statement such as `print(x)` has none, and of `optimizer = Adam(…)` the call says all there is."""
     silent = line.step.kind in ("expression", "return", "update") and line.step.result is None
     made = line.step.kind == "assign" and isinstance(line.step.formula, Call) and is_opaque(line.step.result)
-    return line.valued and not silent and not made
+    return line.valued and not (silent or made or line.step.stopped)
 
 
 def _links(step: Step, options: Options, latex: bool) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from workings.errors import WorkingsError
+from workings.show.diff import tensor_difference
 from workings.show.notation import text_formula
 from workings.show.options import Options
 from workings.show.value import text_of
@@ -37,14 +38,16 @@ def why(trace: Trace, step: Step, index: Index) -> str:
 def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str]) -> None:
     indent = "  " * level
     cell = text_of(step.result[index], Options(digits=6)).replace("\n", " ")
-    lines.append(f"{indent}{_cell(step.name, index)} = {cell}{_because(step)}")
-    if step.formula is None or level >= DEEPEST:
+    line = f"{_cell(step.name, index)} = {cell}{_because(step)}"
+    again = any(line == earlier.strip() for earlier in lines)  # its operands stand there
+    lines.append(indent + line)
+    if again or step.formula is None or level >= DEEPEST:
         return
     reads = {_cell(text, read): (text, read) for text, read in _reads(step.formula, step, index)}  # each once
     for text, read in reads.values():
         operand = step.operands[text]
         source = _source(trace, step, text)
-        if source is not None and isinstance(source.result, torch.Tensor) and source.result.shape == operand.shape:
+        if source is not None and _same(source.result, operand):
             _explain(trace, source, read, level + 1, lines)
         else:
             part = text_of(operand[read], Options(digits=6)).replace("\n", " ")
@@ -58,6 +61,11 @@ def _because(step: Step) -> str:
 def _cell(name: str, index: Any) -> str:
     parts = [":" if isinstance(i, slice) else str(i) for i in index]
     return f"{name}[{', '.join(parts)}]" if parts else name
+
+
+def _same(made: Any, read: torch.Tensor) -> bool:
+    """Whether the value that a step made is the one that was read: a name may stand for others elsewhere."""
+    return made is read or (isinstance(made, torch.Tensor) and not tensor_difference(made, read))
 
 
 def _source(trace: Trace, step: Step, text: str) -> Step | None:

@@ -37,10 +37,11 @@ def largest_difference(a: Any, b: Any) -> float:
 
 def is_rounding(difference: float, *near: Any) -> bool:
     """Whether rounding explains the difference, next to numbers of this size. Exact values have none."""
-    tensors = [value for value in near if isinstance(value, Tensor) and value.is_floating_point()]
+    tensors = [value for value in near if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())]
     if difference == 0 or any(isinstance(value, ExactTensor) for value in tensors):
         return difference == 0
-    sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in tensors if value.numel()]
+    real = [torch.view_as_real(value.detach().resolve_conj()) if value.is_complex() else value for value in tensors]
+    sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in real if value.numel()]
     coarsest = max((torch.finfo(value.dtype).eps for value in tensors), default=0.0)
     return difference <= ROUNDINGS * coarsest * max(sizes, default=0.0)
 

@@ -87,6 +87,9 @@ def product_of(axes: int, name: str) -> Callable[..., Explanation | None]:
         if input.dim() != axes or mat2.dim() != axes:
             problem = f"{name} needs two tensors of {axes} axes and received {shape(input)} and {shape(mat2)}"
             return Explanation(problem, "use {left} @ {right}, which takes any number of axes")
+        if axes == 3 and input.shape[0] != mat2.shape[0]:
+            problem = f"{name} needs as many matrices on both sides and received {input.shape[0]} and {mat2.shape[0]}"
+            return Explanation(f"{problem}: {shape(input)} and {shape(mat2)}", "give both one batch")
         return matmul(input, mat2)
 
     return rule

@@ -28,7 +28,7 @@ from workings.trace.step import Step, Where
 
 __all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder", "is_library", "written_out"]
 
-MOST_DEPTH = 200
+MOST_DEPTH = 60
 """Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)

@@ -121,14 +121,28 @@ def _own_copy(value: Any) -> Any:
 
 
 def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
-    ours = [t for t in tree_flatten(found)[0] if isinstance(t, torch.Tensor)]
-    theirs = [t for t in tree_flatten(plain)[0] if isinstance(t, torch.Tensor)]
-    if [t.shape for t in ours] != [t.shape for t in theirs]:
-        return "differs from the plain run: other shapes", None
-    largest = max([_distance(a, b) for a, b in zip(ours, theirs, strict=True)], default=0.0)
-    if is_rounding(largest, *ours, *theirs):
+    ours, theirs = _comparable(found), _comparable(plain)
+    if [_form(a) for a in ours] != [_form(b) for b in theirs]:
+        return "differs from the plain run: other shapes or kinds of results", None
+    if not ours:
+        return "ran like the plain run; there is no result to compare", None
+    pairs = list(zip(ours, theirs, strict=True))
+    if any(a != b for a, b in pairs if isinstance(a, str)):
+        return "differs from the plain run: another text", None
+    tensors = [(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs if not isinstance(a, str)]
+    largest = max([_distance(a, b) for a, b in tensors], default=0.0)
+    if is_rounding(largest, *(t for pair in tensors for t in pair)):
         return f"agrees with the plain run (largest difference {largest:.3g})", largest
     return f"differs from the plain run by {largest:.3g}", largest
+
+
+def _comparable(value: Any) -> list[Any]:
+    """The parts of a result that have a value to compare."""
+    return [part for part in tree_flatten(value)[0] if isinstance(part, (torch.Tensor, bool, int, float, complex, str))]
+
+
+def _form(value: Any) -> Any:
+    return value.shape if isinstance(value, torch.Tensor) else type(value)
 
 
 def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
@@ -138,6 +152,7 @@ def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
         if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
             return 0.0
         a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
-    gap = (a.detach().double() - b.detach().double()).abs()
+    widest = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
+    gap = (a.detach().to(widest) - b.detach().to(widest)).abs()
     same = (a == b) | (a.isnan() & b.isnan())
     return float(torch.where(same, torch.zeros_like(gap), gap).max())

@@ -53,6 +53,11 @@ class Step:
     live: Any = field(default=None, repr=False, compare=False)
     lives: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
+    @property
+    def stopped(self) -> bool:
+        """Whether an exception, which was caught, kept it from having a value."""
+        return self.result is None and self.note.startswith("raised an exception")
+
     def walk(self) -> Iterator[Step]:
         """This step and all inside it, in the order they happened."""
         yield self

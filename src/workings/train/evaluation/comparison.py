@@ -51,7 +51,11 @@ def warnings(found: Table) -> list[str]:
         if shares:
             worst = max(shares, key=lambda run: shares[run])
             dropped = found[worst][text].left_out
-            what = "left out and cost nothing" if dropped else "counted as the one token for unknown ones, which is easy"
+            what = (
+                "left out: they cost nothing, and do not count"
+                if dropped
+                else "counted as the one token for unknown ones, which is easy"
+            )
             notes.append(f"{worst} does not know {shares[worst]:.2%} of {text}: these tokens are {what}.")
     return notes
 

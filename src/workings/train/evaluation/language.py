@@ -91,6 +91,7 @@ class Measured:
 def measured(language: Language, text: str, name: str = "The text") -> Measured:
     """The figures of a language model on a text."""
     pieces = language.cut(text)
+    count = len(pieces)
     known = sum(piece in language.number and piece != language.unknown for piece in pieces)
     tokens = language.encode(pieces)
     if len(tokens) < 2:
@@ -98,12 +99,14 @@ def measured(language: Language, text: str, name: str = "The text") -> Measured:
             f"{name} has {len(tokens)} {language.unit}s that the model knows; predicting the next one needs at least 2."
         )
     log_p = log_probabilities(language.model, torch.tensor(tokens))
-    rest = text[len(pieces[0]) :] if text.startswith(pieces[0]) else text.lstrip()[len(pieces[0]) :]
+    left_out = language.unknown is None and known < count
+    if left_out:  # their characters cost nothing, so they do not count either
+        pieces = [piece for piece in pieces if piece in language.number]
+        text = language.join(pieces)
+    rest = text.lstrip()[len(pieces[0]) :] if pieces[0].strip() else text[len(pieces[0]) :]
     words = max(1, len(rest.split()))
-    left_out = language.unknown is None and known < len(pieces)
-    return Measured(
-        language.unit, len(log_p), len(rest), words, log_p.double().sum().item(), 1 - known / len(pieces), left_out
-    )
+    unknown = 1 - known / count
+    return Measured(language.unit, len(log_p), len(rest), words, log_p.double().sum().item(), unknown, left_out)
 
 
 @torch.no_grad()

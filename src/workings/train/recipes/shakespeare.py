@@ -10,7 +10,7 @@ Axes: b examples, n characters of an example.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, log
 from typing import Any
@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from workings.errors import WorkingsError
 from workings.models.character import CharacterModel
 from workings.models.character_transformer import CharacterTransformer
-from workings.models.decoding import Decoder, greedy, sample
+from workings.models.decoding import sample
 from workings.train.data.texts import text
+from workings.train.evaluation.language import Language
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.vocabulary import Alphabet, sha256
 from workings.train.settings import Training, setting
@@ -67,7 +68,7 @@ class Shakespeare(Recipe):
             batches=lambda step: examples(train, settings.batch, settings.window),
             loss=loss,
             evaluate=lambda model: judged(model, held_out[: settings.judges], settings.window),
-            sample=lambda model: written(model, alphabet, start(whole)),
+            sample=lambda model: written(self.language(settings, files, model), start(whole)),
             files=files,
             hashes={settings.text: sha256(whole)},
             unit="characters",
@@ -81,6 +82,10 @@ class Shakespeare(Recipe):
             return CharacterModel(characters, width, hidden, depth, settings.model)
         size = {"hidden": hidden, "window": settings.window, "rows": settings.rows}
         return CharacterTransformer(characters, width, settings.heads, depth, **size)
+
+    def language(self, settings: Any, files: Mapping[str, str], model: nn.Module) -> Language:
+        """How the model reads a text: character by character, without those it never saw."""
+        return Language(model, "character", list, "".join, Alphabet.read(files["alphabet.json"]).characters)
 
 
 def split(tokens: Int[Tensor, " m"], window: int) -> tuple[Tensor, Tensor]:
@@ -118,19 +123,9 @@ def start(whole: str) -> str:
     return "\n" if "\n" in whole else whole[0]
 
 
-def decoder(model: nn.Module) -> Decoder:
-    """The model as something to decode with."""
-    found: Any = model.decoder() if isinstance(model, CharacterModel) else model
-    return found  # type: ignore[no-any-return]
+def written(language: Language, prompt: str, count: int = 200) -> str:
+    """The prompt goes on for some characters, drawn at random."""
+    from workings.train.evaluation.writing import decoder_of
 
-
-def continued(model: nn.Module, alphabet: Alphabet, prompt: str, count: int, **options: Any) -> Iterator[str]:
-    """Characters after a prompt as they come; options are those of `sample`, and T = 0 takes the likeliest each time."""
-    tokens = alphabet.encode(prompt).tolist()
-    if options.get("T") == 0:
-        return map(alphabet.characters.__getitem__, greedy(decoder(model), tokens, count))
-    return map(alphabet.characters.__getitem__, sample(decoder(model), tokens, count, **options))
-
-
-def written(model: nn.Module, alphabet: Alphabet, prompt: str, count: int = 200) -> str:
-    return "".join(continued(model, alphabet, prompt, count, T=0.8)).strip("\n")
+    tokens = sample(decoder_of(language.model), language.encode([*prompt]), count, T=0.8)
+    return language.decode([*tokens]).strip("\n")

@@ -22,8 +22,8 @@ class Alphabet:
     """The characters of a text, in the order of their code points, each with its number.
 
     >>> alphabet = Alphabet.of("to be")
-    >>> alphabet.characters, alphabet.encode("bet").tolist(), alphabet.decode([1, 2])
-    (' beot', [1, 2, 4], 'be')
+    >>> alphabet.characters, alphabet.encode("bet").tolist()
+    (' beot', [1, 2, 4])
     """
 
     def __init__(self, characters: str) -> None:
@@ -48,13 +48,6 @@ class Alphabet:
                 "Leave them out, or train on a text that has them."
             )
         return torch.from_numpy(number)
-
-    def decode(self, tokens: Iterable[int]) -> str:
-        return "".join(self.characters[token] for token in tokens)
-
-    def known(self, text: str) -> str:
-        """The text without characters that are not here."""
-        return "".join(filter(set(self.characters).__contains__, text))
 
     def json(self) -> str:
         return json.dumps(self.characters, ensure_ascii=False)
