@@ -6,6 +6,7 @@ Code that changes something outside what is put back here is not run a second ti
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import random
 from typing import Any
 
@@ -137,8 +138,14 @@ def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
 
 
 def _comparable(value: Any) -> list[Any]:
-    """The parts of a result that have a value to compare."""
-    return [part for part in tree_flatten(value)[0] if isinstance(part, (torch.Tensor, bool, int, float, complex, str))]
+    """The parts of a result that have a value to compare; an object of a dataclass has its fields."""
+    found: list[Any] = []
+    for part in tree_flatten(value)[0]:
+        if isinstance(part, (torch.Tensor, bool, int, float, complex, str)):
+            found.append(part)
+        elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+            found += [inner for known in dataclasses.fields(part) for inner in _comparable(getattr(part, known.name))]
+    return found
 
 
 def _form(value: Any) -> Any:
