@@ -29,8 +29,8 @@ Table = Float[Tensor, "w d"]
 
 def average_kernel(E: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
     # The bag of a text is its words in a row, so a row of the mask is as many words as the text keeps.
-    lengths = mask.sum(dim=1)
-    offsets = lengths.cumsum(0) - lengths
+    n = mask.sum(dim=1)
+    offsets = n.cumsum(0) - n
     return F.embedding_bag(tokens[mask], E, offsets, mode="mean")
 
 
@@ -47,6 +47,25 @@ def average(E: Table, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> 
     n = m.sum(dim=1).clamp(min=1)
     X = E[tokens]
     z = (m * X).sum(dim=1) / n
+    return z
+
+
+def bags_kernel(E: Tensor, tokens: Tensor, offsets: Tensor) -> Tensor:
+    return F.embedding_bag(tokens, E, offsets, mode="mean")
+
+
+@fused(bags_kernel)
+def average_bags(E: Table, tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> Float[Tensor, "b d"]:
+    r"""The mean of the vectors of each text, where the texts stand one after the other and `offsets` say where each starts.
+
+    $$z = \frac1n \sum_t E_{w_t}$$
+
+    >>> average_bags(torch.eye(3), torch.tensor([0, 1, 2]), torch.tensor([0, 2]))
+    tensor([[0.5000, 0.5000, 0.0000],
+            [0.0000, 0.0000, 1.0000]])
+    """
+    table, mask = padded(tokens, offsets)
+    z = average(E, table, mask)
     return z
 
 
@@ -100,12 +119,22 @@ class DeepAveraging(nn.Module):
                 "Tokens are texts × places, and the mask has their shape: "
                 f"tokens are {[*tokens.shape]}, the mask is {given}. One row of tokens needs offsets."
             )
-        kept = torch.ones_like(tokens, dtype=torch.bool) if mask is None else mask
-        if self.padding is not None:
-            kept = kept & (tokens != self.padding)
+        chosen = self.chosen(tokens)
+        return chosen if mask is None else mask & chosen
+
+    def kept_in_row(self, tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Tensor, Tensor]:
+        """The same for texts that stand one after the other: what is left of them, and where each starts now."""
+        _ = lengths(tokens, offsets)
+        chosen = self.chosen(tokens)
+        before = F.pad(chosen.cumsum(0), (1, 0))
+        return tokens[chosen], before[offsets]
+
+    def chosen(self, tokens: Tensor) -> Tensor:
+        """Which tokens are not padding and, while training, not dropped."""
+        chosen = torch.ones_like(tokens, dtype=torch.bool) if self.padding is None else tokens != self.padding
         if self.training and self.word_dropout:
-            kept = kept & (torch.rand(tokens.shape, device=tokens.device) >= self.word_dropout)
-        return kept
+            chosen = chosen & (torch.rand(tokens.shape, device=tokens.device) >= self.word_dropout)
+        return chosen
 
     def loss(self, tokens: Tensor, y: Int[Tensor, " b"], **texts: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of the classes `y`."""
@@ -119,11 +148,17 @@ def padded(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Int[T
     tensor([[5, 6],
             [7, 0]])
     """
-    ends = torch.cat([offsets[1:], offsets.new_tensor([len(tokens)])])
-    lengths = ends - offsets
-    if not len(offsets) or int(offsets[0]) != 0 or (lengths < 0).any():
-        raise ShapeError(f"Offsets start at 0 and rise to at most the {len(tokens)} tokens; they are {offsets.tolist()}.")
-    mask = torch.arange(int(lengths.max()), device=tokens.device) < lengths.unsqueeze(1)
+    n = lengths(tokens, offsets)
+    mask = torch.arange(int(n.max()), device=tokens.device) < n.unsqueeze(1)
     table = torch.zeros(mask.shape, dtype=tokens.dtype, device=tokens.device)
     table[mask] = tokens
     return table, mask
+
+
+def lengths(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
+    """How many tokens each text has."""
+    ends = torch.cat([offsets[1:], offsets.new_tensor([len(tokens)])])
+    n = ends - offsets
+    if not len(offsets) or int(offsets[0]) != 0 or (n < 0).any():
+        raise ShapeError(f"Offsets start at 0 and rise to at most the {len(tokens)} tokens; they are {offsets.tolist()}.")
+    return n

@@ -15,6 +15,8 @@ Axes: b batch, n tokens, e width, h heads, d width of a head, c characters of th
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int
@@ -39,8 +41,8 @@ SCRAMBLE, PRIME = 2654435761, 4294967291
 
 
 def together(X: Tensor, W_QKV: Tensor, heads: int, start: int) -> tuple[Tensor, Tensor, Tensor]:
-    """What `queries_keys_values` computes, queries and keys in one: turning a pair of entries is a product of complex numbers."""
-    b, n, e = X.shape
+    """What `queries_keys_values` computes: turning a pair of entries is a product of complex numbers."""
+    b, n, _ = X.shape
     QKV = F.linear(X, W_QKV).view(b, n, 3, heads, -1).permute(2, 0, 3, 1, 4)  # 3 b h n d
     d = QKV.shape[-1]
     QK = F.layer_norm(QKV[:2], (d,))
@@ -53,8 +55,8 @@ def together(X: Tensor, W_QKV: Tensor, heads: int, start: int) -> tuple[Tensor, 
 def queries_keys_values(X: Rows, W_QKV: Float[Tensor, "w e"], heads: int, start: int) -> tuple[Heads, Heads, Heads]:
     r"""Queries and keys of one length, turned by their positions; values as they are.
 
-    $$Q = \operatorname{rope}(\operatorname{norm}(X W_Q^\top)), \qquad K = \operatorname{rope}(\operatorname{norm}(X W_K^\top)),
-    \qquad V = X W_V^\top$$
+    $$Q = \operatorname{rope}(\operatorname{norm}(X W_Q^\top)), \qquad
+    K = \operatorname{rope}(\operatorname{norm}(X W_K^\top)), \qquad V = X W_V^\top$$
     """
     W_Q, W_K, W_V = W_QKV.chunk(3)
     pos = positions_of(X, X.shape[1], start)
@@ -188,10 +190,12 @@ class CharacterTransformer(nn.Module):
         return Recent(len(self.blocks))
 
 
-def row_of(number: Tensor, numbers: int, E: Tensor) -> Tensor:
+def row_of(number: Any, numbers: int, E: Tensor) -> Any:
     """The row of a table for each of `numbers` numbers: its own, or, where the table is shorter, a scrambled one.
 
-    >>> row_of(torch.tensor([0, 1, 2]), 3, torch.zeros(5, 1)).tolist(), row_of(torch.tensor([0, 1]), 9, torch.zeros(5, 1)).tolist()
-    ([0, 1, 2], [0, 1])
+    >>> row_of(torch.tensor([0, 1, 2]), 3, torch.zeros(5, 1)).tolist()
+    [0, 1, 2]
+    >>> row_of(torch.tensor([0, 1]), 9, torch.zeros(5, 1)).tolist()
+    [0, 1]
     """
     return number if numbers <= len(E) else number * SCRAMBLE % PRIME % len(E)

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from workings.errors import DomainError
 from workings.exact.tensor import ExactTensor
+from workings.models.stepping import stepper
 
 Logits = Float[Tensor, "*b v"]
 
@@ -193,10 +194,18 @@ def stream(
 ) -> Iterator[int]:
     """Yield the chosen tokens as they come, and stop after a stop token."""
     ends, store = stops(stop), decoder.new_cache() if cache else None
+    step = None
     for _ in range(count):
-        token = choose(next_logits(decoder, [tokens], store)[0])
+        full = decoder.context is not None and len(tokens) > decoder.context
+        if step is None or full:
+            logits = next_logits(decoder, [tokens], store)[0]
+            step = stepper(decoder, store)
+        else:
+            with torch.no_grad():
+                logits = step(tokens[-1])
+        token = choose(logits)
         yield token
-        tokens = [*tokens, token]
+        tokens.append(token)
         if token in ends:
             return
 

@@ -3,9 +3,9 @@ r"""Words: the next one from the vector of this one, for a vocabulary of a few t
     x = E[v],   h = σ(x W₁ + b₁),   ŷ = softmax(h W₂ + b₂)
     L = −1/N Σ_vw c(v,w) log ŷ_vw               c(v,w): how often word w follows word v, N pairs in all
 
-The loss of all pairs of the text at once takes a softmax for each distinct word, not for each place: a step with all contexts
-has the exact gradient. b₂ begins as the logarithm of how often a word occurs, so what is learned is how contexts differ. It is
-the network alone that predicts; interpolated Kneser–Ney counts (`kneser_ney_perplexity`) stand beside it for comparison.
+The loss of all pairs of the text at once takes a softmax for each distinct word, not for each place: a step with all
+contexts has the exact gradient. b₂ begins as the logarithm of how often a word occurs, so what is learned is how contexts
+differ. It is the network alone that predicts; interpolated Kneser–Ney counts (`kneser_ney_perplexity`) stand beside it.
 
 A line is a sentence and ends in `</s>`; the numbers in it are `<number>`, the words that are not among the most frequent
 `<unk>`. A text with `<unk>` in it, as the Penn Treebank has, is taken to be cut already: its words stand between spaces.
@@ -111,8 +111,8 @@ def sentences(named: str, judges: str) -> tuple[str, str, dict[str, str]]:
     lines = whole.splitlines(keepends=True)
     if len(lines) < 10:
         raise WorkingsError(
-            f"{named} has {len(lines)} lines. A line is a sentence, and the last tenth of them is what the model is judged by: "
-            "give at least 10, or a second file with --dev."
+            f"{named} has {len(lines)} lines. A line is a sentence, and the last tenth of them is what the model is judged "
+            "by: give at least 10, or a second file with --dev."
         )
     kept = 9 * len(lines) // 10
     return "".join(lines[:kept]), "".join(lines[kept:]), {named: whole}
@@ -179,12 +179,12 @@ def begun(named: str, words: Words) -> Float[Tensor, "w d"] | None:
 
 
 def begin(model: NeuralBigram, tokens: Int[Tensor, " m"], vectors: Float[Tensor, "w d"] | None) -> None:
-    """The bias of each word is the logarithm of its frequency (each counted once more); the vectors are the given ones."""
+    """The bias of each word is the logarithm of its frequency; given vectors get the spread of the others."""
     n = torch.bincount(tokens, minlength=len(model.E)).double() + 1
     with torch.no_grad():
         model.network.b_2.copy_(torch.log(n / n.sum()))
         if vectors is not None:
-            model.E.copy_(vectors)
+            model.E.copy_(SPREAD * vectors / vectors.std())
 
 
 class Pairs:
