@@ -1,1 +1,0 @@
-"""Check: find the wrong line in a worked solution."""
