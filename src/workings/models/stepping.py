@@ -17,6 +17,7 @@ from math import sqrt
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -32,21 +33,14 @@ from workings.nn.norms import LayerNorm
 Vector = Float[Tensor, " e"]
 Step = Callable[[int], Float[Tensor, " v"]]
 """The scores after one more token."""
-Layer = Callable[[Vector], Vector]
 
 
 def stepper(decoder: Any, cache: Any) -> Step | None:
-    """A step for a text whose tokens so far are in the cache; None where the model is of another kind.
-
-    The weights are those of now.
-    """
-    if not isinstance(cache, Cache) or not alone(cache):
-        return None
-    with torch.no_grad():
-        if type(decoder) is CharacterTransformer and isinstance(cache, Recent):
-            return character_step(decoder, cache)
-        if type(decoder) is LanguageModel and plain(decoder):
-            return language_step(decoder, cache)
+    """A step for a text whose tokens so far are in the cache; None where the model is of another kind."""
+    if type(decoder) is CharacterTransformer and isinstance(cache, Recent) and alone(cache):
+        return lambda token: character_step(decoder, token, cache)
+    if type(decoder) is LanguageModel and isinstance(cache, Cache) and alone(cache) and plain(decoder):
+        return lambda token: language_step(decoder, token, cache)
     return None
 
 
@@ -59,8 +53,11 @@ def alone(cache: Cache) -> bool:
 
 def plain(model: LanguageModel) -> bool:
     """Pre-norm blocks with layer norm and biases, a key for every query, positions added to the embeddings if at all."""
-    dropped = model.training and any(isinstance(m, nn.Dropout) and m.p for m in model.modules())
-    return not dropped and model.embedding.positions in ("none", "learned") and all(usual(block) for block in model.blocks)
+    return (
+        model.embedding.positions in ("none", "learned")
+        and not (model.training and isinstance(model.drop, nn.Dropout) and model.drop.p)
+        and all(usual(block) for block in model.blocks)
+    )
 
 
 def usual(block: Any) -> bool:
@@ -70,124 +67,73 @@ def usual(block: Any) -> bool:
     return bool(bare and one_width and block.norm == "pre" and type(block.norm_1) is LayerNorm and not block.ffn.gated)
 
 
-def language_step(model: LanguageModel, cache: Cache) -> Step:
-    """The step of a language model."""
-    E, P = model.embedding.E, None if model.embedding.P is None else model.embedding.P.table
-    W = E if model.W is None else model.W
-    norm = normed(model.norm)
-    layers = [block_step(block, Memory(layer)) for block, layer in zip(model.blocks, cache.layers, strict=True)]
-
-    def step(token: int) -> Tensor:
-        x = E[token] if P is None else E[token] + P[cache.length]
-        for layer in layers:
-            x = layer(x)
-        return torch.mv(W, norm(x))
-
-    return step
+def language_step(model: LanguageModel, token: int, cache: Cache) -> Float[Tensor, " v"]:
+    x, n = model.embedding.E[token], cache.length
+    if model.embedding.P is not None:
+        x = x + model.embedding.P.table[n]
+    for block, layer in zip(model.blocks, cache.layers, strict=True):
+        x = block_step(block, x, layer)  # type: ignore[arg-type]
+    x = normed(model.norm, x)  # type: ignore[arg-type]
+    return (model.embedding.E if model.W is None else model.W) @ x
 
 
-def block_step(block: Any, memory: Memory) -> Layer:
-    """A pre-norm block on one vector. 1/√d goes into the weights of the queries."""
-    a, f, h = block.attention, block.ffn, block.attention.heads
-    W, b = scaled(a.W_QKV, a.sizes[0], h), scaled(a.b_QKV, a.sizes[0], h)
-    W_O, b_O, W_1, b_1, W_2, b_2 = a.W_O, a.b_O, f.W_1.mT, f.b_1, f.W_2.mT, f.b_2
-    norm_1, norm_3, φ = normed(block.norm_1), normed(block.norm_3), QUICK.get(f.activation, ACTIVATIONS[f.activation])
-
-    def layer(x: Vector) -> Vector:
-        qkv = torch.addmv(b, W, norm_1(x)).view(3, h, -1)
-        x = torch.addmv(x, W_O, memory.attended(qkv)).add_(b_O)
-        H = φ(torch.addmv(b_1, W_1, norm_3(x)))
-        return torch.addmv(x, W_2, H).add_(b_2)
-
-    return layer
+def block_step(block: Block, x: Vector, cache: KeyValueCache) -> Vector:
+    a, f = block.attention, block.ffn
+    q, k, v = torch.addmv(a.b_QKV, a.W_QKV, normed(block.norm_1, x)).view(3, a.heads, -1)  # type: ignore[arg-type]
+    z = looked_up(q, *remembered(cache, k, v))
+    x = torch.addmv(x, a.W_O, z).add_(a.b_O)  # type: ignore[arg-type]
+    H = ACTIVATIONS[f.activation](torch.addmv(f.b_1, f.W_1.mT, normed(block.norm_3, x)))  # type: ignore[arg-type]
+    return torch.addmv(x, f.W_2.mT, H).add_(f.b_2)
 
 
-def scaled(W: Tensor, rows: int, heads: int) -> Tensor:
-    """The weights with those of the queries, the first `rows`, divided by √d."""
-    W = W.clone()
-    W[:rows] /= sqrt(rows // heads)
-    return W
+def normed(norm: LayerNorm, x: Vector) -> Vector:
+    return F.layer_norm(x, x.shape, norm.gamma, norm.beta, norm.eps)
 
 
-def normed(norm: Any) -> Layer:
-    """Layer norm with the weights of a module."""
-    γ, β, eps, layer_norm = norm.gamma, norm.beta, norm.eps, torch.layer_norm
-    shape = [len(γ)]
-    return lambda x: layer_norm(x, shape, γ, β, eps)
-
-
-def gelu(x: Vector) -> Vector:
-    """x (1 + erf(x/√2)) / 2; for one vector quicker than PyTorch's own."""
-    x = x * 0.5
-    return torch.addcmul(x, x, torch.erf(x * sqrt(2)))
-
-
-QUICK = {"gelu": gelu}
-
-
-def character_step(model: CharacterTransformer, cache: Recent) -> Step:
-    """The step of a character Transformer."""
+def character_step(model: CharacterTransformer, token: int, cache: Recent) -> Float[Tensor, " v"]:
     assert cache.before is not None
-    V, E_1, E_2, E_3, W = model.characters, model.E_1, model.E_2, model.E_3, model.W
-    layers = [character_block_step(block, Memory(layer)) for block, layer in zip(model.blocks, cache.layers, strict=True)]
-    shape = [E_1.shape[1]]
-    norm = torch.layer_norm
-
-    def step(token: int) -> Tensor:
-        b, a = cache.before[0].tolist()  # type: ignore[index]
-        cache.before = torch.tensor([[a, token]])
-        pair, triple = row_of(a * V + token, V**2, E_2), row_of((b * V + a) * V + token, V**3, E_3)
-        x = norm(E_1[token] + E_2[pair] + E_3[triple], shape)
-        for layer in layers:
-            x = layer(x)
-        θ = torch.mv(W, norm(x, shape))
-        return θ.div_(BOUND).tanh_().mul_(BOUND)
-
-    return step
+    V, before = model.characters, cache.before
+    b, a = before[0].tolist()
+    cache.before = torch.tensor([[a, token]])
+    pair, triple = a * V + token, (b * V + a) * V + token
+    x = model.E_1[token] + model.E_2[row_of(pair, V**2, model.E_2)] + model.E_3[row_of(triple, V**3, model.E_3)]
+    x = F.layer_norm(x, x.shape)
+    for block, layer in zip(model.blocks, cache.layers, strict=True):
+        x = character_block_step(block, x, layer)  # type: ignore[arg-type]
+    θ = model.W @ F.layer_norm(x, x.shape)
+    return θ.div_(BOUND).tanh_().mul_(BOUND)
 
 
-def character_block_step(block: Any, memory: Memory) -> Layer:
-    """A block of a character Transformer on one vector. Queries are divided by √d as they are turned."""
-    h, W, W_O, W_1, W_2 = block.heads, block.W_QKV, block.W_O, block.W_1, block.W_2
-    e, d = W_O.shape[0], W_O.shape[0] // h
-    scale = torch.tensor([1 / sqrt(d), 1.0]).to(W_O).view(2, 1, 1)
-    norm, memory.window = torch.layer_norm, block.window
-
-    def layer(x: Vector) -> Vector:
-        qkv = torch.mv(W, norm(x, [e])).view(3, h, d)
-        n = memory.cache.length
-        turn = scale * turns(n + 1, d, x.dtype, x.device)[n]
-        qk = torch.view_as_complex(norm(qkv[:2], [d]).view(2, h, -1, 2))
-        qkv[:2] = torch.view_as_real(qk * turn).view(2, h, d)
-        x = torch.addmv(x, W_O, memory.attended(qkv))
-        H = torch.mv(W_1, norm(x, [e])).relu_().square_()
-        return torch.addmv(x, W_2, H)
-
-    return layer
+def character_block_step(block: CharacterBlock, x: Vector, cache: KeyValueCache) -> Vector:
+    qkv = torch.mv(block.W_QKV, F.layer_norm(x, x.shape)).view(3, block.heads, -1)
+    d, n = qkv.shape[-1], cache.length
+    turn = turns(n + 1, d, x.dtype, x.device)[n]
+    qk = torch.view_as_complex(F.layer_norm(qkv[:2], (d,)).view(2, block.heads, -1, 2)) * turn
+    q, k = torch.view_as_real(qk).view(2, block.heads, d)
+    K, V = remembered(cache, k, qkv[2])
+    z = looked_up(q, K[:, -block.window :], V[:, -block.window :])
+    x = torch.addmv(x, block.W_O, z)
+    H = torch.mv(block.W_1, F.layer_norm(x, x.shape)).relu_().square_()
+    return torch.addmv(x, block.W_2, H)
 
 
-class Memory:
-    """A layer's keys and values in one tensor, of which the cache's are views, so that they are written at once."""
+def remembered(cache: KeyValueCache, k: Float[Tensor, "h d"], v: Float[Tensor, "h d"]) -> tuple[Tensor, Tensor]:
+    """All keys and values, with this token's behind the others."""
+    assert cache.rows is not None
+    K, V = cache.rows
+    n = cache.length
+    if n == K.shape[-2]:
+        K, V = cache.append(k[None, :, None], v[None, :, None])  # makes room
+        return K[0], V[0]
+    K, V = K[0], V[0]
+    K[:, n] = k
+    V[:, n] = v
+    cache.length = n + 1
+    return K[:, : n + 1], V[:, : n + 1]
 
-    def __init__(self, cache: KeyValueCache) -> None:
-        self.cache, self.window = cache, 0
-        self.join()
 
-    def join(self) -> None:
-        assert self.cache.rows is not None
-        self.KV = torch.cat(self.cache.rows)  # 2 h n d
-        self.cache.rows = (self.KV[:1], self.KV[1:])
-
-    def attended(self, qkv: Float[Tensor, "3 h d"]) -> Vector:
-        """softmax(q Kᵀ) V over this token and those before it, the heads side by side; q is scaled already."""
-        n = self.cache.length + 1
-        if n > self.KV.shape[2]:
-            _, k, v = qkv[:, None, :, None]
-            self.cache.append(k, v)  # makes room
-            self.join()
-        else:
-            self.KV[:, :, n - 1] = qkv[1:]
-            self.cache.length = n
-        K, V = self.KV[:, :, max(0, n - self.window) if self.window else 0 : n]
-        S = torch.bmm(qkv[0].unsqueeze(1), K.mT)  # h 1 n
-        return torch.bmm(S.softmax(dim=-1), V).view(-1)
+def looked_up(q: Float[Tensor, "h d"], K: Float[Tensor, "h n d"], V: Float[Tensor, "h n d"]) -> Vector:
+    """softmax(K q / √d)ᵀ V, the heads side by side."""
+    S = torch.bmm(K, q.unsqueeze(2)).div_(sqrt(q.shape[1]))
+    A = S.softmax(dim=1)
+    return torch.bmm(A.mT, V).view(-1)
