@@ -1,12 +1,15 @@
 """Every run of the tests is the same run: one thread a process, generated examples from a fixed seed."""
 
 import os
+from pathlib import Path
 
 import hypothesis
 import pytest
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
+# Processes that tests start import what the tests import.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=False)
 hypothesis.settings.load_profile("repeatable")
 

@@ -24,7 +24,6 @@ from torch import Tensor
 
 from workings.errors import DomainError
 from workings.exact.tensor import ExactTensor
-from workings.models.stepping import stepper
 
 Logits = Float[Tensor, "*b v"]
 
@@ -194,18 +193,10 @@ def stream(
 ) -> Iterator[int]:
     """Yield the chosen tokens as they come, and stop after a stop token."""
     ends, store = stops(stop), decoder.new_cache() if cache else None
-    step = None
     for _ in range(count):
-        full = decoder.context is not None and len(tokens) > decoder.context
-        if step is None or full:
-            logits = next_logits(decoder, [tokens], store)[0]
-            step = stepper(decoder, store)
-        else:
-            with torch.no_grad():
-                logits = step(tokens[-1])
-        token = choose(logits)
+        token = choose(next_logits(decoder, [tokens], store)[0])
         yield token
-        tokens.append(token)
+        tokens = [*tokens, token]
         if token in ends:
             return
 
