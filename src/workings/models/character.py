@@ -56,7 +56,7 @@ class CharacterModel(nn.Module):
 
     def forward(self, tokens: Tokens, state: State = None) -> tuple[Float[Tensor, "b t c"], State]:
         """The scores of the next character at each place, and the state after the last."""
-        x = self.E(tokens)
+        x = self.E(known(tokens, self.E.num_embeddings))
         h, state = self.cell(x, state)
         θ = self.output(self.dropout(h))
         return θ, state
@@ -121,4 +121,15 @@ def several(tokens: Tensor) -> Tensor:
     """`tokens`, if there is a next character to predict."""
     if tokens.shape[-1] < 2:
         raise ShapeError(f"Predicting the next character needs at least 2; the tokens are {[*tokens.shape]}.")
+    return tokens
+
+
+def known(tokens: Tensor, characters: int) -> Tensor:
+    """The tokens, after refusing none at all and those that are not in the alphabet."""
+    if tokens.numel() == 0:
+        raise ShapeError(f"A character model needs at least one character, but the tokens are {[*tokens.shape]}.")
+    lowest, highest = (int(x) for x in tokens.aminmax())
+    if lowest < 0 or highest >= characters:
+        strange = lowest if lowest < 0 else highest
+        raise DomainError(f"The alphabet has the characters 0 to {characters - 1}, but {strange} came.")
     return tokens
