@@ -96,6 +96,7 @@ def test_vectors_from_a_file(tmp_path, own, fixed):
     assert task.files["width.txt"] == "2"
     E = fresh.model.E.detach()
     assert_close(E[words["dog"]], 2 * E[words["cat"]])
+    assert E.std().item() == pytest.approx(2)  # the spread that learned vectors begin with
     assert torch.equal(task.model.E.detach(), E) == fixed
 
 

@@ -7,6 +7,7 @@ from torch.testing import assert_close
 
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
+from workings.models.averaging import DeepAveraging
 from workings.train.recipes.sentiment import Grams, Texts, cut, judged, loss, part
 
 SHORT = dict(steps=3, batch=16, evaluate_every=3, width=4, hidden=4)
@@ -66,6 +67,29 @@ def test_words_and_pairs_have_numbers():
     assert grams.encode(["a", "b", "c", "a", "b"]).tolist() == [1, 2, 1, 2, 3, 3]
     again = Grams.read(grams.files())
     assert again.encode(["b", "a", "b"]).tolist() == [2, 1, 2, 3]
+
+
+def test_a_pair_with_an_unknown_word_is_none():
+    grams = Grams.of([["a", "x"], ["a", "y"], ["a", "z"], ["a", "a"], ["a", "a"], ["a", "a"]], n=2, least=2)
+    assert [grams.name(number) for number in range(len(grams))] == ["<unk>", "a", "a a"]
+
+
+def test_texts_in_a_row_are_those_of_a_table():
+    torch.manual_seed(0)
+    model = DeepAveraging(torch.randn(9, 4), [4], 2, word_dropout=0.5, padding=0).eval()
+    table = torch.tensor([[1, 0, 2, 3], [0, 0, 0, 0], [4, 5, 0, 0]])
+    row, offsets = torch.tensor([1, 0, 2, 3, 4, 5, 0]), torch.tensor([0, 4, 4])  # padding inside a text, and no words
+    assert_close(model(row, offsets=offsets), model(table))
+
+
+def test_words_are_left_out_of_each_text_while_training():
+    model = DeepAveraging(torch.eye(3), [1], 2, word_dropout=0.5).train()
+    row, offsets = torch.tensor([1, 2] * 500), torch.arange(0, 1000, 2)
+    kept, starts = model.kept_in_row(row, offsets)
+    lengths = torch.diff(starts, append=torch.tensor([len(kept)]))
+    assert lengths.min() == 0 and lengths.max() == 2 and 400 < len(kept) < 600
+    one = lengths == 1
+    assert 50 < (kept[starts[one]] == 1).sum() < one.sum() - 50  # the first word or the second
 
 
 def test_texts_without_a_known_word():
