@@ -1,0 +1,1 @@
+"""Find the wrong line in a worked solution: document → formulas → claims → verdicts."""

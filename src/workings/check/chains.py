@@ -1,0 +1,409 @@
+"""Chains of =, ≈, <, ≤, … between what has a value: numbers, vectors, matrices, and names that were given one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from flint import arb
+
+from workings.check.brackets import with_brackets
+from workings.check.compare import Side, Verdict, compare, compare_as, in_order, value_of
+from workings.check.latex import latex
+from workings.check.lines import ORDER, Line
+from workings.check.names import is_closed, is_matrix_product, is_name, is_number, unpacked
+from workings.check.rounding import Grade, max_unit, one_shape, units
+from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
+from workings.check.study import Study
+from workings.check.syntax import Dots, Function, Group, Matrix, Node, Number, Product, Quotient, Script, Symbol, Words
+from workings.check.value import Table, Value, entries, size
+from workings.check.words import decimal, shown, where
+
+Values = tuple[Value, Value, Value]
+"""A value in each sense of its decimals: printed, rounded, behind."""
+
+
+@dataclass(frozen=True)
+class Known:
+    """A side that has a value: closed, or by the definitions of the names in it."""
+
+    index: int
+    side: Side
+    used: frozenset[Node] = frozenset()
+
+
+def side_at(line: Line, index: int) -> Side:
+    """One side of a line with its source."""
+    node = line.sides[index]
+    return Side(node, line.formulas[index].text[node.span[0] : node.span[1]])
+
+
+class Chains:
+    """The numbers of a document, line by line, with the definitions carried along."""
+
+    def __init__(self, study: Study, scope: Scope) -> None:
+        self.study, self.scope, self.nothing = study, scope, Scope(behind=scope.behind)
+        self.forms: dict[Node, tuple[Side, int, int]] = {}
+        """The last formula that a name was set equal to, its position, its part."""
+
+    def line(self, line: Line) -> None:
+        """Check one line, then carry what it defines."""
+        for index, relation in enumerate(line.relations):
+            if relation in ORDER:
+                self.order(line, index, relation)
+            elif relation == "→":
+                self.becomes(line, index)
+        for run, signs in line.runs():
+            if len(run) > 1:
+                self.run(line, run, signs)
+
+    def order(self, line: Line, index: int, relation: str) -> None:
+        """a < b between closed sides."""
+        left, right = side_at(line, index), side_at(line, index + 1)
+        if not is_closed(left.node) or not is_closed(right.node):
+            return
+        holds = in_order(left, relation, right, self.nothing)
+        if holds is None:
+            return
+        self.count(line, (index, index + 1), holds)
+        if not holds:
+            x, y = value_of(left, self.nothing), value_of(right, self.nothing)
+            truth = " and ".join(f"{side.text.strip()} = {shown(v)}" for side, v in ((left, x), (right, y)) if v is not None)
+            level = "possible" if self.study.supposed(line) or self.study.denied(line) else "error"
+            self.study.add(line, index, index + 1, level, "order", truth, f"The relation {relation} does not hold.")
+
+    def becomes(self, line: Line, index: int) -> None:
+        """a → b between closed sides: b is a, rounded. Anything else that an arrow may mean is no claim."""
+        left, right = side_at(line, index), side_at(line, index + 1)
+        if is_closed(left.node) and is_closed(right.node):
+            verdict = compare(left, right, self.nothing, about=True)
+            if verdict is not None and verdict.grade <= Grade.ROUNDED:
+                self.count(line, (index, index + 1), True)
+
+    def count(self, line: Line, sides: tuple[int, int], right: bool) -> None:
+        """One more claim is decided."""
+        self.study.decided += [(line, index) for index in sides]
+        counts = self.study.report.counts
+        counts.claims += 1
+        counts.decided += 1
+        counts.right += right
+        counts.wrong += not right
+
+    def run(self, line: Line, run: list[int], signs: list[str]) -> None:
+        """a = b ≈ c: every side that has a value against the next one that has."""
+        sides = {index: side_at(line, index) for index in run}
+        known = [found for index in run if (found := self.known(index, sides[index], index == run[0])) is not None]
+        wrong_at, confirmed = -1, False
+        for one, other in pairwise(known):
+            about = any(line.relations[i - 1] == "≈" for i in range(one.index + 1, other.index + 1))
+            if self.pair(line, one, other, about, confirmed) and wrong_at < 0:
+                wrong_at = other.index
+            confirmed = wrong_at < 0
+        self.carry(line, run, sides, known, wrong_at >= 0)
+
+    def known(self, index: int, side: Side, first: bool) -> Known | None:
+        """The side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
+        if isinstance(side.node, Words):
+            return None
+        if is_closed(side.node):
+            return Known(index, side)
+        if (is_name(side.node) and not self.applies(side.node)) or not (self.scope.definitions or self.scope.functions):
+            return None
+        if first and unpacked(side.node):
+            return None
+        used: set[Node] = set()
+        if compare(side, side, replace(self.scope, used=used)) is None:
+            return None
+        return Known(index, side, frozenset(used))
+
+    def applies(self, node: Node) -> bool:
+        """f(3) with f declared."""
+        match node:
+            case Product(factors=((_, name), ("", Group(items=items)))):
+                return self.scope.function(name) is not None and all(map(is_closed, items))
+        return False
+
+    def pair(self, line: Line, one: Known, other: Known, about: bool, confirmed: bool) -> bool:
+        """Judge one = other; whether it was found wrong."""
+        closed = is_closed(one.side.node) and is_closed(other.side.node)
+        scope = self.nothing if closed else self.scope
+        verdict = compare(one.side, other.side, scope, about)
+        if verdict is None:
+            if closed:
+                self.study.report.counts.claims += 1
+            return False
+        used = one.used | other.used
+        level = self.level(line, used, closed, verdict)
+        if closed or level != "possible":
+            right = verdict.grade <= Grade.ROUNDED or level in ("note", "possible")
+            self.count(line, (one.index, other.index), right)
+        if verdict.grade <= Grade.ROUNDED:
+            self.look_behind(one, other, verdict)
+        if verdict.grade is Grade.RIGHT:
+            return False
+        self.tell(line, one, other, verdict, level, confirmed)
+        return verdict.grade is Grade.WRONG
+
+    def look_behind(self, one: Known, other: Known, verdict: Verdict) -> None:
+        """Remember for each printed decimal the number that it was rounded from."""
+        if units(other.side.node) is None or units(one.side.node) is not None:
+            return
+        value = value_of(one.side, self.scope, Decimals.BEHIND, verdict.reading)
+        if value is None or verdict.judgement is None:
+            return
+        pair = one_shape(value, verdict.judgement.right)
+        if pair is None:
+            return
+        for index, number in enumerate(entries(pair[0])):
+            printed = entry_node(other.side.node, index)
+            text = next((part.text for part in printed.walk() if isinstance(part, Number)), "")
+            if not is_number(printed) or "." not in text:
+                continue
+            known = self.scope.behind.get(text, abs(number))
+            agrees = known is not None and bool(abs(known - abs(number)) < abs(number) * arb("1e-12") + arb("1e-30"))
+            self.scope.behind[text] = abs(number) if agrees else None
+
+    def level(self, line: Line, used: frozenset[Node], closed: bool, verdict: Verdict) -> str:
+        """How sure a mismatch is."""
+        if verdict.grade is Grade.ROUNDED:
+            return "possible"
+        if self.study.denied(line):
+            return "possible"
+        if verdict.grade in (Grade.LAST_DIGIT, Grade.IMPRECISE):
+            return "possible" if used and not self.trusted(line, used) else "note"
+        if not closed:
+            return "likely" if self.trusted(line, used) and not self.study.supposed(line) else "possible"
+        return "error"
+
+    def trusted(self, line: Line, used: frozenset[Node]) -> bool:
+        """Whether each name has one value only, or was last given one in this very part of the document."""
+        part = self.study.part(line)
+        for name in used:
+            given = self.scope.definitions[name]
+            if given[-1].part != part and self.has_changed(name):
+                return False
+            if given[-1].part != part and not isinstance(given[-1].value, Table):
+                return False  # single letters for numbers are used again and again
+        return True
+
+    def has_changed(self, name: Node) -> bool:
+        """Whether a name was given more than one value."""
+        given = self.scope.definitions[name]
+        return any(not same(definition.value, given[-1].value) for definition in given)
+
+    def tell(self, line: Line, one: Known, other: Known, verdict: Verdict, level: str, confirmed: bool) -> None:
+        """Report a pair that is not right."""
+        names = self.names(one.used | other.used)
+        reading = str(verdict.reading)
+        if verdict.mismatch.startswith("rows of"):
+            return  # told where the matrix is looked at
+        if verdict.mismatch:
+            wrong = (one, other)[verdict.side]
+            why = f"The shapes do not fit: {verdict.mismatch}.{names}"
+            self.study.add(line, one.index, other.index, level, "shape", "no value", why, reading, wrong.side.node)
+            return
+        judgement = verdict.judgement
+        assert judgement is not None
+        if judgement.shapes:
+            truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
+            why = f"Both sides must have one shape.{names}"
+            self.study.add(line, one.index, other.index, level, "shape", truth, why, reading)
+            return
+        if level == "error" and self.forgiven(line, one, other, verdict):
+            level = "note"
+        x, y = entries(judgement.left)[judgement.entry], entries(judgement.right)[judgement.entry]
+        unit = max_unit([units(one.side.node), units(other.side.node)], judgement.entry)
+        place = where(judgement.left, judgement.entry)
+        printed_last = units(other.side.node) is not None or units(one.side.node) is None
+        wrong = other if printed_last or confirmed else one
+        truth = decimal(x if wrong is other else y, unit)
+        printed = decimal(y if wrong is other else x, unit)
+        more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
+        at = f"In {place}: " if place else ""
+        why = f"{at}{GRADES[verdict.grade].format(truth=truth, printed=printed)}{more}.{names}"
+        kind = "rounding" if verdict.grade is not Grade.WRONG else "matrix" if place else "number"
+        if kind == "number" and (bracketed := self.bracketed(one, other, verdict)):
+            kind, why = "brackets", f"{why} {bracketed}"
+        self.study.add(
+            line,
+            one.index,
+            other.index,
+            level,
+            kind,
+            f"{truth}" + (f" in {place}" if place else ""),
+            why,
+            reading,
+            entry_node(wrong.side.node, judgement.entry),
+        )
+
+    def bracketed(self, one: Known, other: Known, verdict: Verdict) -> str:
+        """The brackets that would make a wrong equation right, if there are any."""
+        for node in with_brackets(one.side.node):
+            again = compare_as(Side(node, ""), other.side, self.scope, False, verdict.reading)
+            if again is not None and again.grade is Grade.RIGHT:
+                return f"It is right with brackets: {latex(node)}."
+        return ""
+
+    def forgiven(self, line: Line, one: Known, other: Known, verdict: Verdict) -> bool:
+        """Whether a plain difference may be meant: rounded down to a whole number, a unit left out, a rough ≈."""
+        assert verdict.judgement is not None
+        x, y = (entries(v)[verdict.judgement.entry] for v in (verdict.judgement.left, verdict.judgement.right))
+        if line.has_units:
+            return True
+        if not isinstance(verdict.judgement.left, Table) and y.is_integer() and x - y > 0 and x - y < 1:
+            return any(isinstance(part, Quotient) for part in one.side.node.walk())
+        about = line.relations[other.index - 1] == "≈"
+        return bool(about and abs(x - y) < abs(x) / 10)
+
+    def names(self, used: frozenset[Node]) -> str:
+        """Where the names that were used got their values."""
+        if not used:
+            return ""
+        places = sorted({self.study.document.place(self.scope.definitions[name][-1].start).line for name in used})
+        lines = ", ".join(map(str, places))
+        return f" (with the definitions of line{'s' if len(places) > 1 else ''} {lines})"
+
+    def carry(self, line: Line, run: list[int], sides: dict[int, Side], known: list[Known], wrong: bool) -> None:
+        """Remember what the names on the left stand for."""
+        part = self.study.part(line)
+        start = line.formulas[run[0]].position(line.sides[run[0]].span[0])
+        value = self.first_value(known)
+        for index in run[:-1]:
+            node = sides[index].node
+            if known and index > known[0].index:
+                break
+            if value is not None and (is_name(node) or (is_matrix_product(node) and isinstance(value[0], Table))):
+                self.restated(line, index, node, value[0], start, part)
+                self.define(node, value, start, part)
+            elif value is not None and (names := unpacked(node)) and len(names) == len(entries(value[0])):
+                for name, *each in zip(names, *map(entries, value), strict=True):
+                    self.define(name, (each[0], each[1], each[2]), start, part)
+            if is_name(node):
+                self.remember_form(node, run, sides, index, start, part)
+
+    def first_value(self, known: list[Known]) -> Values | None:
+        """The value of a chain: its first closed side, otherwise the first with definitions."""
+        for found in sorted(known, key=lambda k: (bool(k.used), k.index)):
+            scope = self.scope if found.used else self.nothing
+            values = [value_of(found.side, scope, decimals) for decimals in Decimals]
+            if values[0] is not None and values[1] is not None and values[2] is not None:
+                return values[0], values[1], self.behind(known, values[2])
+        return None
+
+    def behind(self, known: list[Known], printed: Value) -> Value:
+        """The number behind a printed one: the first side of its chain, if that agrees."""
+        first = value_of(known[0].side, self.scope, Decimals.BEHIND)
+        return first if first is not None and same(first, printed) else printed
+
+    def define(self, node: Node, value: Values, start: int, part: int) -> None:
+        """Give a name its value; a transposed name gives the name its own."""
+        if node == Symbol("e") and not isinstance(value[0], Table):
+            return
+        self.scope.define(node, Definition(*value, start, part))
+        match node:
+            case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
+                tables = [v.T for v in value if isinstance(v, Table)]
+                if len(tables) == 3:
+                    name = base if below is None else Script(base, below)
+                    self.scope.define(name, Definition(tables[0], tables[1], tables[2], start, part))
+
+    def remember_form(self, node: Node, run: list[int], sides: dict[int, Side], index: int, start: int, part: int) -> None:
+        """Keep the formula of a name, and f(x) = … as a function."""
+        later = [
+            sides[i] for i in run if i > index and not is_closed(sides[i].node) and not isinstance(sides[i].node, Words)
+        ]
+        if not later:
+            return
+        body = later[0]
+        match node:
+            case Product(factors=((_, name), ("", Group(items=items)))) if all(isinstance(item, Symbol) for item in items):
+                if items and all(any(part == item for part in body.node.walk()) for item in items):
+                    self.scope.functions[self.scope.name(name)] = Rule(items, body.node, start)
+                return
+        if any(part == node for part in body.node.walk()):
+            return  # an update: w = w − η g
+        if not isinstance(node, Function) and not is_name(body.node) and not isinstance(body.node, Matrix | Group):
+            self.forms[self.scope.name(node)] = (body, start, part)
+
+    def restated(self, line: Line, index: int, node: Node, value: Value, start: int, part: int) -> None:
+        """A name that gets a value: compare it with its formula, and with the value it had."""
+        name = self.scope.name(node)
+        form = self.forms.get(name)
+        if form is not None and form[2] == part and form[1] != start:
+            self.against_form(line, index, form[0], form[1])
+        before = self.scope.definitions.get(name)
+        if before is None or before[-1].part != part or same(before[-1].value, value):
+            return
+        old = before[-1].value
+        if isinstance(old, Table) and isinstance(value, Table):
+            place = self.study.document.place(before[-1].start)
+            truth = f"line {place.line} has {shown(old) if len(old.entries) <= 12 else size(old)}"
+            why = f"The name was given another value in line {place.line}."
+            level = "possible" if self.study.supposed(line) else "note"
+            self.study.add(line, index, index, level, "definition", truth, why)
+
+    def against_form(self, line: Line, index: int, form: Side, start: int) -> None:
+        """A printed value against the formula that the name was set equal to before."""
+        used: set[Node] = set()
+        printed = next((i for i in range(index + 1, len(line.sides)) if is_closed(line.sides[i])), None)
+        if printed is None:
+            return
+        scope = replace(self.scope, used=used)
+        verdict = compare(form, side_at(line, printed), scope, "≈" in line.relations)
+        if verdict is None or not used or any(self.has_changed(name) for name in used):
+            return
+        level = "possible" if self.study.supposed(line) else "likely"
+        if verdict.grade is not Grade.WRONG or level == "possible":
+            self.count(line, (index, printed), True)
+            return
+        if verdict.mismatch:
+            return
+        self.count(line, (index, printed), False)
+        judgement = verdict.judgement
+        assert judgement is not None
+        place = self.study.document.place(start).line
+        names = self.names(frozenset(used))
+        if judgement.shapes:
+            truth = f"{size(judgement.left)} by the formula of line {place}"
+            why = f"The formula of line {place} gives another shape{names}."
+            self.study.add(line, index, printed, level, "shape", truth, why)
+            return
+        x = entries(judgement.left)[judgement.entry]
+        unit = max_unit([units(line.sides[printed])], judgement.entry)
+        at = where(judgement.left, judgement.entry)
+        truth = decimal(x, unit) + (f" in {at}" if at else "")
+        why = f"The formula of line {place} gives {truth}{names}."
+        target = entry_node(line.sides[printed], judgement.entry)
+        self.study.add(line, index, printed, level, "matrix" if at else "number", truth, why, str(verdict.reading), target)
+
+
+GRADES = {
+    Grade.ROUNDED: "{printed} is printed, the printed numbers give {truth}: rounded inputs explain the difference",
+    Grade.LAST_DIGIT: "{printed} is printed, {truth} is computed: the last digit is off",
+    Grade.IMPRECISE: "{printed} is printed, {truth} is computed: the last digits are off",
+    Grade.WRONG: "{printed} is printed, {truth} is computed",
+}
+
+
+def same(one: Value, other: Value) -> bool:
+    """Whether two values are one, up to a rounding in the third digit."""
+    pair = one_shape(one, other)
+    if pair is None:
+        return False
+    return all(abs(x - y) <= (abs(x) + abs(y)) / 100 + arb("1e-9") for x, y in zip(*map(entries, pair), strict=True))
+
+
+def entry_node(node: Node, entry: int) -> Node:
+    """The printed number of an entry, counted row by row; the whole side if it is not printed as a table."""
+    match node:
+        case Matrix(rows=rows):
+            cells = [cell for row in rows for cell in row]
+            return cells[entry] if entry < len(cells) else node
+        case Group(open="(" | "[", items=items) if len(items) > 1:
+            return items[entry] if entry < len(items) else node
+    return node
+
+
+def is_printed(node: Node) -> bool:
+    """Nothing but printed numbers: no dots, no calculation."""
+    return units(node) is not None and not any(isinstance(part, Dots) for part in node.walk())

@@ -1,0 +1,45 @@
+"""From a document to its report: every formula is read, then each line is checked with what was defined before it."""
+
+from __future__ import annotations
+
+from workings.check.chains import Chains
+from workings.check.document import Document
+from workings.check.finding import LEVELS, Finding, Report
+from workings.check.identities import Identities
+from workings.check.options import Options
+from workings.check.scope import Scope
+from workings.check.study import Study
+from workings.check.tables import check_tables
+from workings.check.value import certified
+
+
+def check(document: Document, options: Options | None = None) -> Report:
+    """What is found in a document."""
+    return examined(document, options or Options()).report
+
+
+def examined(document: Document, options: Options) -> Study:
+    """A document with all its lines read and checked."""
+    with certified():
+        study = Study(document)
+        scope = Scope()
+        chains, identities = Chains(study, scope), Identities(study, scope)
+        for line in study.lines:
+            try:
+                check_tables(line, study)
+                identities.line(line)
+                chains.line(line)
+            except (ArithmeticError, RecursionError, ValueError) as error:
+                study.give_up(line, error)
+    study.report.findings = without_repeats(study.report.findings)
+    return study
+
+
+def without_repeats(findings: list[Finding]) -> list[Finding]:
+    """In the order of the text, one finding for a place: the surest, and of equals the first."""
+    best: dict[tuple[int, int], Finding] = {}
+    for finding in findings:
+        place = finding.start, finding.end
+        if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
+            best[place] = finding
+    return sorted(best.values(), key=lambda finding: (finding.start, finding.end))

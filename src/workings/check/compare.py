@@ -1,0 +1,123 @@
+"""Two sides of a relation under every plausible reading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from workings.check.evaluate import Sight, evaluate, looks_rounded
+from workings.check.parse import ParseError, parse
+from workings.check.reading import USUAL, Reading, readings
+from workings.check.rounding import Grade, Judgement, judge, units
+from workings.check.scope import Decimals, Scope
+from workings.check.syntax import Node, Number
+from workings.check.value import Mismatch, Table, Undecided, Value
+
+
+@dataclass(frozen=True)
+class Side:
+    """One side of a relation: its tree and its source."""
+
+    node: Node
+    text: str
+
+    def read(self, reading: Reading) -> Node:
+        """The tree under a reading, which may ask for another reach of a slash or of a function."""
+        if not reading.wide_slash and not reading.long_reach:
+            return self.node
+        try:
+            return parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
+        except ParseError as error:
+            raise Undecided("it cannot be read that way") from error
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came out, and under which reading."""
+
+    grade: Grade
+    reading: Reading
+    judgement: Judgement | None = None
+    mismatch: str = ""
+    """If the shapes within a side do not fit together: how."""
+    side: int = 0
+    """The side in which they do not fit."""
+
+
+def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdict | None:
+    """The best verdict over all plausible readings; none if no reading gives both sides a value."""
+    best: Verdict | None = None
+    for reading in readings((left.node, right.node)):
+        verdict = compare_as(left, right, scope, about, reading)
+        if verdict is not None and (best is None or verdict.grade < best.grade):
+            best = verdict
+        if best is not None and best.grade <= Grade.ROUNDED:
+            break
+    return best
+
+
+def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Reading) -> Verdict | None:
+    """The verdict under one reading."""
+    sight = Sight(scope, reading)
+    values: list[Value] = []
+    nodes: list[Node] = []
+    for index, side in enumerate((left, right)):
+        try:
+            node = side.read(reading)
+            values.append(evaluate(node, sight))
+            nodes.append(node)
+        except Undecided:
+            return None
+        except Mismatch as error:
+            return Verdict(Grade.WRONG, reading, mismatch=str(error), side=index)
+
+    def again(decimals: Decimals, places: int | None) -> tuple[Value, Value]:
+        seen = replace(sight, decimals=decimals, places=places)
+        first, second = (v if units(n) is not None else evaluate(n, seen) for n, v in zip(nodes, values, strict=True))
+        return first, second
+
+    settled = all(is_settled(node, scope) for node in nodes if units(node) is None)
+    judgement = judge((nodes[0], nodes[1]), (values[0], values[1]), again, about, settled)
+    return Verdict(judgement.grade, reading, judgement)
+
+
+def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | None:
+    """Whether left < right (≤, >, ≥, ≠) holds under some reading; none if it cannot be decided."""
+    answers = list(_orders(left, relation, right, scope))
+    return None if not answers else any(answers)
+
+
+def _orders(left: Side, relation: str, right: Side, scope: Scope) -> Iterator[bool]:
+    for reading in readings((left.node, right.node)):
+        sight = Sight(scope, reading, Decimals.ROUNDED)
+        try:
+            x, y = (evaluate(side.read(reading), sight) for side in (left, right))
+        except (Undecided, Mismatch):
+            continue
+        if isinstance(x, Table) or isinstance(y, Table) or not x.is_finite() or not y.is_finite():
+            continue
+        match relation:
+            case "<" | "≤":
+                wrong = x > y or (relation == "<" and x == y)
+            case ">" | "≥":
+                wrong = x < y or (relation == ">" and x == y)
+            case "≠":
+                wrong = x == y
+            case _:
+                continue
+        yield not wrong
+
+
+def is_settled(node: Node, scope: Scope) -> bool:
+    """Whether the document shows what each decimal of a calculation was rounded from."""
+    return all(
+        scope.behind.get(part.text) is not None for part in node.walk() if isinstance(part, Number) and looks_rounded(part)
+    )
+
+
+def value_of(side: Side, scope: Scope, decimals: Decimals = Decimals.PRINTED, reading: Reading = USUAL) -> Value | None:
+    """The value of a side in the usual reading, if it has one."""
+    try:
+        return evaluate(side.read(reading), Sight(scope, reading, decimals))
+    except (Undecided, Mismatch):
+        return None

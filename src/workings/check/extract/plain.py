@@ -1,0 +1,115 @@
+"""Equations between numbers in prose: `28 × 28 × 8 = 6272`, without dollars. Only what can hardly be anything else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from workings.check.extract.spans import Span, covered
+
+NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
+RUN = re.compile(rf"(?:(?:{NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+")
+TOKEN = re.compile(rf"(?P<number>{NUMBER})|(?P<relation>[=≈])|(?P<operator>[+−–*/×·∙⋅÷^x-])|(?P<open>\()|(?P<close>\))"
+                   r"|(?P<after>[²³%])|(?P<root>√)|(?P<space>[ \t]+)")  # fmt: skip
+LABEL = re.compile(
+    r"^[ \t>]*(?:[-*+•☐–—]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)])(?=[ \t])|\*\*|__|https?://\S+|\]\([^)\s]*\)",
+    re.MULTILINE,
+)
+TOUCHES_BEFORE = re.compile(r"[\w\\$#@.,<>!~&_{}\[]\Z")
+LETTER_BEFORE_SPACE = re.compile(r"(?:^|[^A-Za-z])[B-HJ-Zb-z][ \t]+\Z")
+TOUCHES_AFTER = re.compile(
+    r"\.?[\w\\$@#<>~&_{^\[]|,\d|:\d|[ \t]*[<>]"
+    r"|[ \t]+(?:[b-zB-HJ-Z](?![A-Za-z'’])|\\|\$|million|billion|thousand|percent|dozen)"
+)
+
+
+def numeric_equations(text: str) -> Iterator[Span]:
+    """Where equations between closed forms of numbers stand in `text`.
+
+    >>> [text[a:b] for text in ["so 3 × 3 × 16 = 144 weights; x + 2 = 5, 1.2.3 = 4"] for a, b in numeric_equations(text)]
+    ['3 × 3 × 16 = 144']
+    """
+    if "=" not in text and "≈" not in text:
+        return
+    shown = covered(text, (match.span() for match in LABEL.finditer(text)))
+    for run in RUN.finditer(shown):
+        if ("=" in run[0] or "≈" in run[0]) and len(run[0]) > 4:
+            yield from equations(shown, run)
+
+
+def equations(text: str, run: re.Match[str]) -> Iterator[Span]:
+    """The equations in one run of numbers and signs: the whole of it, or what stands in brackets there."""
+    tokens = [match for match in TOKEN.finditer(text, run.start(), run.end()) if match.lastgroup != "space"]
+    for part in parts(tokens):
+        while part and part[0].lastgroup == "relation":
+            part = part[1:]
+        while part and part[-1].lastgroup == "relation":
+            part = part[:-1]
+        if part and is_equation(part) and is_apart(text, part):
+            yield part[0].start(), part[-1].end()
+
+
+def parts(tokens: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
+    """Cut at brackets that do not match, and at those with a relation inside."""
+    partner: dict[int, int] = {}
+    waiting: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.lastgroup == "open":
+            waiting.append(index)
+        elif token.lastgroup == "close" and waiting:
+            start = waiting.pop()
+            partner[start], partner[index] = index, start
+        elif token.lastgroup == "relation":
+            waiting.clear()
+    part: list[re.Match[str]] = []
+    for index, token in enumerate(tokens):
+        if token.lastgroup in {"open", "close"} and index not in partner:
+            yield part
+            part = []
+        else:
+            part.append(token)
+    yield part
+
+
+def is_equation(part: list[re.Match[str]]) -> bool:
+    """Do operands and operators alternate, with a relation, and with something to compute on one side of it?"""
+    operand = relation = computes = False
+    for token in part:
+        match token.lastgroup:
+            case "number" if operand:
+                return False
+            case "number":
+                operand = True
+            case "relation" if not operand:
+                return False
+            case "relation":
+                operand, relation = False, True
+            case "operator" if not operand and token[0] not in "-−–+":
+                return False
+            case "operator":
+                computes |= operand
+                operand = False
+            case "open" if operand:
+                computes, operand = True, False
+            case "close" if not operand:
+                return False
+            case "after" if not operand:
+                return False
+            case "after" | "root":
+                if token.lastgroup == "root" and operand:
+                    return False
+                computes = True
+    return operand and relation and computes
+
+
+def is_apart(text: str, part: list[re.Match[str]]) -> bool:
+    """Does nothing that belongs to it, a letter or a sign, stand beside the equation?"""
+    start, end = part[0].start(), part[-1].end()
+    before = text[max(0, start - 12) : start]
+    after = text[end : end + 12]
+    if TOUCHES_BEFORE.search(before) or TOUCHES_AFTER.match(after):
+        return False
+    neighbour = before.rstrip(" \t")[-1:]
+    if neighbour == "$" or (part[0].lastgroup == "operator" and (neighbour.isalnum() or neighbour in ")]}")):
+        return False
+    return neighbour in {"=", "≈"} or not LETTER_BEFORE_SPACE.search(before)

@@ -1,0 +1,97 @@
+r"""Mends what copying and recognition do to formulas, where there is no doubt about what was meant; the rest stays as it is.
+
+Full-width characters, `&lt;`, stray spaces (`\begin {bmatrix}`), doubled or missing backslashes (`frac{1}{2}`,
+`3 approx 4`), misspelt environments (`\end{bmatrx}`), `\left` without `\right`. Each rule is one pass over the text.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workings.check.extract.environments import EDGE, alike, known
+from workings.check.extract.traced import Traced
+
+WITH_GROUP = (
+    "frac dfrac tfrac sqrt mathbf mathbb mathcal mathrm mathsf boldsymbol operatorname text textbf textit overline "
+    "underline hat bar tilde vec widehat widetilde underbrace overbrace binom"
+)
+SIGNS = (
+    "approx times cdot leq geq neq infty rightarrow leftarrow Rightarrow ldots cdots vdots ddots quad qquad odot otimes "
+    "oplus partial nabla alpha beta gamma delta epsilon varepsilon theta lambda sigma omega phi varphi forall exists propto"
+)
+FUNCTIONS = "log ln exp sin cos tan tanh sinh cosh max min arg det lim sum prod"
+
+SUSPECT = re.compile(
+    r"[！-～ \u00a0\u200b\u200c\u2060\ufeff]|&(?:lt|gt|amp);|\\\\[A-Za-z]|\\ [A-Za-z]|begin|end|\\left|\\right"
+    rf"|(?<![\\A-Za-z])(?:{'|'.join(f'{WITH_GROUP} {SIGNS} {FUNCTIONS}'.split())})(?![A-Za-z])"
+)
+WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
+WIDE |= {0x00A0: 0x20, 0x3000: 0x20, 0x200B: 0x20, 0x200C: 0x20, 0x2060: 0x20, 0xFEFF: 0x20}
+ENTITY = re.compile(r"&(lt|gt|amp);")
+ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
+DOUBLED = re.compile(rf"\\\\(?=(?:begin|end|{'|'.join(WITH_GROUP.split())})[ \t]*[{{\[])")
+EVERY_DOUBLED = re.compile(r"\\\\\\\\|\\\\(?=[A-Za-z{},;!|])")
+SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z]")
+APART = re.compile(rf"\\ (?=(?:begin|end|{'|'.join(WITH_GROUP.split())})[ \t]*\{{)")
+BARE = re.compile(
+    r"(?P<text>\\(?:text\w*|mathrm|mathsf|mathit|operatorname\*?|mbox|label|tag|ref|color|begin|end)\s{0,9}\{[^{}]*\}|\\[A-Za-z]+)"
+    rf"|(?<![\\A-Za-z])(?:(?P<group>{'|'.join(WITH_GROUP.split())})(?=[ \t]*\{{)|(?P<root>sqrt)(?=[ \t]*\[)"
+    rf"|(?P<sign>{'|'.join(SIGNS.split())})(?![A-Za-z])"
+    rf"|(?<!_)(?<![_^]\{{)(?P<function>{'|'.join(FUNCTIONS.split())})(?=[ \t]*[(\[{{\\_^]))"
+)
+SIDE = re.compile(r"\\(left|right)(?![A-Za-z])[ \t]{0,9}(\.?)")
+
+
+def repaired(formula: Traced) -> Traced:
+    r"""The formula with what is clearly damaged mended.
+
+    >>> repaired(Traced(r"begin {bmatrix} frac{1}{2} \end{bmatrx}", 0)).text
+    '\\begin{bmatrix} \\frac{1}{2} \\end{bmatrix}'
+    """
+    if not SUSPECT.search(formula.text):
+        return formula
+    text = formula.text.translate(WIDE)
+    formula = Traced(text, formula.start, formula.origins)
+    formula = formula.sub(ENTITY, lambda found: ENTITIES[found[1]])
+    formula = backslashes(formula)
+    formula = environments(formula)
+    return sides(formula)
+
+
+def backslashes(formula: Traced) -> Traced:
+    """One backslash before each command: not two, not none."""
+    if DOUBLED.search(formula.text):
+        every = not SINGLE.search(formula.text)
+        formula = formula.sub(EVERY_DOUBLED if every else DOUBLED, lambda found: found[0][::2])
+    formula = formula.sub(APART, lambda found: "\\")
+    return formula.sub(BARE, lambda found: found[0] if found["text"] else "\\" + found[0])
+
+
+def environments(formula: Traced) -> Traced:
+    """`begin` and `end` with their backslash, without stray spaces, and with one name for both."""
+    edges = list(EDGE.finditer(formula.text))
+    names = {edge.start(): edge[2] for edge in edges}
+    waiting: list[re.Match[str]] = []
+    for edge in edges:
+        if edge[1] == "begin":
+            waiting.append(edge)
+        elif waiting:
+            begin = waiting.pop()
+            if begin[2] != edge[2] and alike(edge[2], begin[2]) and known(begin[2]):
+                names[edge.start()] = begin[2]
+            elif begin[2] != edge[2] and alike(begin[2], edge[2]) and known(edge[2]):
+                names[begin.start()] = edge[2]
+
+    def clean(edge: re.Match[str]) -> str:
+        name = names[edge.start()]
+        return rf"\{edge[1]}{{{name}}}" if edge[0][0] == "\\" or known(name) else edge[0]
+
+    return formula.sub(EDGE, clean)
+
+
+def sides(formula: Traced) -> Traced:
+    r"""`\left` and `\right` that do not come in pairs are dropped; the brackets after them stay."""
+    found = [match[1] for match in SIDE.finditer(formula.text)]
+    if found.count("left") == found.count("right"):
+        return formula
+    return formula.sub(SIDE, lambda side: "")

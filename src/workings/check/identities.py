@@ -1,0 +1,229 @@
+"""Identities and derivatives in letters: both sides at random places, where a certain difference refutes the line.
+
+A line is taken for an identity only where it cannot well be anything else: a step of a derivation (a chain of three sides or
+more), or a derivative of a formula that is written out or was declared before. Equations to be solved, definitions and
+conditions are not.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from workings.check.evaluate import Sight, evaluate
+from workings.check.lines import EQUAL, Line
+from workings.check.names import CONSTANTS, is_closed, is_name, letters_of
+from workings.check.recurrences import Recurrence, index_of, recurrence, turn
+from workings.check.sample import Sample, differ, ends
+from workings.check.scope import Scope, plain
+from workings.check.study import Study
+from workings.check.syntax import (
+    Cases,
+    Derivative,
+    Dots,
+    Given,
+    Group,
+    Labelled,
+    Matrix,
+    Node,
+    Nothing,
+    Number,
+    Postfix,
+    Product,
+    Script,
+    Symbol,
+    Words,
+)
+from workings.check.value import Mismatch, Table, Undecided
+from workings.check.words import decimal
+
+SEEDS = range(4)
+OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
+"""Notation that has no value at random letters."""
+
+
+class Identities:
+    """The lines of a document as identities, with the formulas that names were set equal to."""
+
+    def __init__(self, study: Study, scope: Scope) -> None:
+        self.study, self.scope = study, scope
+        self.forms: dict[Node, Node] = {}
+        self.recurrences: dict[Node, Recurrence] = {}
+        self.bound_names: set[Node] = set()
+        """Names between which the document states a condition, so that they are not free."""
+
+    def line(self, line: Line) -> None:
+        """Check the steps of a line, then remember what it defines."""
+        supposed = self.study.supposed(line) or self.study.denied(line)
+        for index in range(1, len(line.sides)):
+            one, other = line.sides[index - 1], line.sides[index]
+            if (
+                line.relations[index - 1] not in EQUAL
+                or line.relations[index - 1] == "≈"
+                or (is_closed(one) and is_closed(other))
+            ):
+                continue
+            if index == 1 and turn(one, {}, self.recurrences) is not None:
+                self.step(line, index, "recurrence", "possible" if supposed else "likely")
+            elif is_derivative(one):
+                self.step(line, index, "derivative", "possible" if supposed else "likely")
+            elif index > 1 and line.relations[index - 2] in EQUAL and len(line.sides) > 2:
+                self.step(line, index, "identity", "possible" if supposed else "likely")
+        self.remember(line)
+
+    def step(self, line: Line, index: int, kind: str, level: str) -> None:
+        """One step of a derivation."""
+        one, other = line.sides[index - 1], line.sides[index]
+        if not self.testable(one, other, kind):
+            return
+        one = self.of_function(one)
+        answers = [self.differs(one, other, seed) for seed in SEEDS]
+        if any(answer is None for answer in answers):
+            return
+        counts = self.study.report.counts
+        counts.claims += 1
+        counts.decided += 1
+        wrong = all(answers)
+        counts.wrong += wrong
+        counts.right += not wrong
+        if wrong:
+            why = {
+                "identity": "The two sides differ for almost all values of the letters.",
+                "derivative": "The derivative differs for almost all values of the letters.",
+                "recurrence": "Unrolling the recurrence gives another formula.",
+            }[kind]
+            self.study.add(line, index - 1, index, level, kind, self.truth(one, other), why)
+
+    def of_function(self, node: Node) -> Node:
+        """df/dx with f(x) declared is the derivative of its formula."""
+        if isinstance(node, Derivative) and node.body is not None:
+            rule = self.scope.function(node.body)
+            if rule is not None and node.by[0] in rule.names:
+                return Derivative(rule.body, node.by, node.sign, span=node.span)
+        return node
+
+    def truth(self, one: Node, other: Node) -> str:
+        """The two values at one place, so that a reader can try it."""
+        sample = self.sample((one, other), 0)
+        letters = sorted(letters_of(one) | letters_of(other), key=repr)
+        free = [(name, sample.drawn(plain(name))) for name in letters if plain(name) not in self.forms][:4]
+        at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in free if isinstance(name, Symbol))
+        x, y = (evaluate(side, Sight(sample)) for side in (one, other))
+        if isinstance(x, Table) or isinstance(y, Table):
+            return "another formula"
+        return f"{decimal(x)} on the left, {decimal(y)} on the right, at {at}"
+
+    def testable(self, one: Node, other: Node, kind: str) -> bool:
+        """Whether both sides are formulas in the same free letters."""
+        factors = alone(one) | alone(other)
+        for side in (one, other):
+            for part in side.walk():
+                if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
+                    return False
+                if isinstance(part, Product) and self.calls_unknown(part, factors):
+                    return False
+                if isinstance(part, Postfix) and part.sign == "'":
+                    return False
+        if is_name(other) or (kind == "identity" and is_name(one)):
+            return False
+        if kind == "recurrence":
+            return self.free(other) <= self.unrolled(one)
+        left, right = self.free(self.of_function(one)), self.free(other)
+        if kind == "derivative":
+            return bool(left) and right <= left | self.free_by(one)
+        return bool(left) and left == right and not (left & self.bound_names)
+
+    def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
+        """Whether a letter stands before brackets as a function does, and is neither known nor a factor elsewhere."""
+        return any(
+            is_name(name) and self.scope.function(name) is None and plain(name) not in factors for name in called(product)
+        )
+
+    def free(self, node: Node) -> set[Node]:
+        """The letters of a formula, with the letters of the formulas behind them."""
+        found: set[Node] = set()
+        waiting = [plain(letter) for letter in letters_of(node)]
+        while waiting:
+            name = waiting.pop()
+            if name in found or name in CONSTANTS:
+                continue
+            found.add(name)
+            form = self.forms.get(name)
+            if form is not None:
+                waiting += [plain(letter) for letter in letters_of(form)]
+        return found
+
+    def unrolled(self, name: Node) -> set[Node]:
+        """The letters that a recurrence and its beginning bring in."""
+        found: set[Node] = set()
+        for base, rule in self.recurrences.items():
+            found |= self.free(rule.body) | {base}
+            found |= {letter for form in self.forms.values() for letter in self.free(form)}
+        return found
+
+    def free_by(self, node: Node) -> set[Node]:
+        """What a derivative is taken by."""
+        return {plain(by) for part in node.walk() if isinstance(part, Derivative) for by in part.by}
+
+    def sample(self, nodes: tuple[Node, ...], seed: int) -> Sample:
+        """A sample for these formulas."""
+        every = nodes + tuple(self.forms.values())
+        return Sample(
+            functions=self.scope.functions, seed=seed, forms=self.forms, whole=ends(every), recurrences=self.recurrences
+        )
+
+    def differs(self, one: Node, other: Node, seed: int) -> bool | None:
+        """Whether the sides differ at one place."""
+        try:
+            return differ(one, other, self.sample((one, other), seed))
+        except (Undecided, Mismatch, RecursionError):
+            return None
+
+    def remember(self, line: Line) -> None:
+        """Names that are set equal to a formula follow it; other equations make their letters dependent."""
+        for index in range(1, len(line.sides)):
+            if line.relations[index - 1] not in EQUAL:
+                continue
+            one, other = line.sides[index - 1], line.sides[index]
+            if index == 1 and (found := recurrence(one, other)) is not None:
+                self.recurrences[found[0]] = found[1]
+                self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
+            elif index == 1 and is_name(one) and isinstance(one, Symbol | Script):
+                started = index_of(plain(one)) is not None and is_closed(other)
+                if (is_formula(other) or started) and plain(one) not in self.free(other):
+                    self.forms[plain(one)] = other
+                else:
+                    self.forms.pop(plain(one), None)
+                    self.bound_names |= {plain(one)} if not is_closed(other) else set()
+            elif index == 1 and len(line.sides) == 2 and not is_name(one):
+                self.bound_names |= self.free(one) | self.free(other)
+
+
+def is_derivative(node: Node) -> bool:
+    """∂f/∂x alone, with what it is taken of."""
+    return isinstance(node, Derivative) and node.body is not None and len(node.by) == 1
+
+
+def is_formula(node: Node) -> bool:
+    """Something that can be computed from its letters."""
+    return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
+
+
+def called(product: Product) -> list[Node]:
+    """The letters of a product that stand right before brackets."""
+    return [
+        factor
+        for (_, factor), (sign, group) in pairwise(product.factors)
+        if sign == "" and isinstance(group, Group) and group.open in ("(", "[") and isinstance(factor, Symbol | Script)
+    ]
+
+
+def alone(node: Node) -> set[Node]:
+    """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
+    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called(part)]
+    return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}
+
+
+def is_turn(name: Node, base: Node) -> bool:
+    """Whether a name is a later turn of a recurrence: h_1, h_2 … but not h_0."""
+    found = index_of(name)
+    return found is not None and found[0] == base and found[1] != Number("0")

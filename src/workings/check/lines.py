@@ -1,0 +1,79 @@
+"""The chains of relations in a formula: rows that go on with `= …` are joined to the row before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workings.check.document import Formula
+from workings.check.syntax import Chain, Items, Node, Nothing, Words
+
+EQUAL = {"=", "≈", ":=", "≡"}
+ORDER = {"<", ">", "≤", "≥", "≠"}
+
+
+@dataclass
+class Line:
+    """a = b ≈ c …: sides and the relations between them (one fewer), and where each side stands."""
+
+    sides: list[Node]
+    relations: list[str]
+    formulas: list[Formula]
+    """For each side the formula it is written in."""
+    has_units: bool = False
+    """Whether words stand behind a number, as units do."""
+
+    def runs(self) -> Iterator[tuple[list[int], list[str]]]:
+        """The parts of the chain that only hold equalities, as indices of sides with the signs before them."""
+        run: list[int] = [0]
+        signs: list[str] = [""]
+        for index, relation in enumerate(self.relations, 1):
+            if relation not in EQUAL:
+                yield run, signs
+                run, signs = [], []
+            run.append(index)
+            signs.append(relation if run[:-1] else "")
+        yield run, signs
+
+
+def has_unit(side: Node) -> bool:
+    """Whether words stand in a side."""
+    return any(isinstance(part, Words) for part in side.walk())
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The formulas that stand side by side."""
+    if isinstance(node, Items):
+        for part in node.parts:
+            yield from parts(part)
+    else:
+        yield node
+
+
+def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line]:
+    """The lines of a formula. `before` is the line that a leading `= …` continues."""
+    found: list[Line] = []
+    last = before
+    for part in parts(node):
+        if isinstance(part, Words):
+            if last is not None and len(part.text.strip()) < 12:
+                last.has_units = True
+            continue
+        if isinstance(part, Chain):
+            sides, relations = list(part.items), list(part.relations)
+        else:
+            sides, relations = [part], []
+        if isinstance(sides[0], Nothing):
+            if last is not None and relations:
+                last.sides += sides[1:]
+                last.relations += relations
+                last.formulas += [formula] * (len(sides) - 1)
+                if last is before and last not in found:
+                    found.append(last)
+                continue
+            sides, relations = sides[1:], relations[1:]
+            if not sides:
+                continue
+        last = Line(sides, relations, [formula] * len(sides), any(map(has_unit, sides)))
+        found.append(last)
+    return found

@@ -1,0 +1,54 @@
+"""Superscripts that are indices: W^1, W^2 as the weights of layer one and two, in documents that use them so.
+
+A document does, if it gives `W^1` or `W^0` a value of its own: a first power would not be written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields, replace
+from typing import Any
+
+from workings.check.scope import plain
+from workings.check.syntax import Chain, Group, Items, Node, Number, Script, Symbol
+
+
+def layers(tree: Node) -> set[Node]:
+    """The bases that stand on the left of an equation with the superscript 0 or 1."""
+    found: set[Node] = set()
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Items):
+            waiting += node.parts
+        elif isinstance(node, Chain):
+            match node.items[0]:
+                case Script(base=Symbol() as base, above=Number(text="0" | "1")):
+                    found.add(plain(base))
+    return found
+
+
+def as_indices(node: Node, bases: set[Node]) -> Node:
+    """The tree with the superscripts of these bases in brackets, as indices are written."""
+    if not bases:
+        return node
+    changed: dict[str, Any] = {}
+    for part in fields(node):
+        value = getattr(node, part.name)
+        if part.name != "span" and isinstance(value, Node | tuple):
+            new = _through(value, bases)
+            if new is not value:
+                changed[part.name] = new
+    if changed:
+        node = replace(node, **changed)
+    if isinstance(node, Script) and isinstance(node.above, Number) and plain(node.base) in bases:
+        return replace(node, above=Group("(", (node.above,), ")", span=node.above.span))
+    return node
+
+
+def _through(value: Any, bases: set[Node]) -> Any:
+    if isinstance(value, Node):
+        return as_indices(value, bases)
+    if isinstance(value, tuple):
+        new = tuple(_through(item, bases) for item in value)
+        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+    return value

@@ -1,0 +1,251 @@
+"""The values of closed formulas: numbers with certified digits, and tables of them.
+
+A number is a ball (`flint.arb`): a midpoint with a proven bound of its error. A printed decimal that may be rounded is the
+ball of everything it may stand for, so that what follows from it is again such a ball.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import flint
+from flint import arb
+
+BITS = 128
+"""38 digits: whole numbers up to 2¹²⁸ are exact, and a difference in the last printed digit is never lost."""
+MOST_ENTRIES = 250_000
+"""A table with more entries than this is refused."""
+
+
+class Undecided(Exception):
+    """A formula has no value that can be computed; the message says why."""
+
+
+class Mismatch(Exception):
+    """The shapes of a formula do not fit together; the message says which."""
+
+
+@contextlib.contextmanager
+def certified() -> Iterator[None]:
+    """Ball arithmetic with `BITS` bits inside the block."""
+    before = flint.ctx.prec
+    flint.ctx.prec = BITS
+    try:
+        yield
+    finally:
+        flint.ctx.prec = before
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows of numbers. A `free` table is a list such as (1, 2, 3), which may stand as a row or as a column."""
+
+    rows: tuple[tuple[arb, ...], ...]
+    free: bool = False
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.rows), len(self.rows[0])
+
+    @property
+    def entries(self) -> list[arb]:
+        return [entry for row in self.rows for entry in row]
+
+    @property
+    def is_vector(self) -> bool:
+        return 1 in self.shape
+
+    @property
+    def T(self) -> Table:
+        return Table(tuple(zip(*self.rows, strict=True)), self.free)
+
+
+Value = arb | Table
+
+
+def size(value: Value) -> str:
+    """The size of a value in words: `3 × 2`, `a number`, `a list of 3`."""
+    if not isinstance(value, Table):
+        return "a number"
+    if value.free:
+        return f"a list of {len(value.entries)}"
+    n, m = value.shape
+    return f"{n} × {m}"
+
+
+def entries(value: Value) -> list[arb]:
+    """The numbers of a value, row by row."""
+    return value.entries if isinstance(value, Table) else [value]
+
+
+def free_list(numbers: list[arb]) -> Table:
+    """A list that may stand as a row or as a column."""
+    return Table((tuple(numbers),), free=True)
+
+
+def scalar(value: Value) -> arb:
+    """A number; a table of one entry is that number."""
+    if isinstance(value, Table):
+        if value.shape != (1, 1):
+            raise Mismatch(f"a number is needed, and {size(value)} came")
+        return value.rows[0][0]
+    return value
+
+
+def each(rule: Callable[[arb], arb], value: Value) -> Value:
+    """`rule` at every entry."""
+    if isinstance(value, Table):
+        return Table(tuple(tuple(map(rule, row)) for row in value.rows), value.free)
+    return rule(value)
+
+
+def aligned(a: Table, b: Table) -> tuple[Table, Table] | None:
+    """Two tables of one shape: as they are, with a list turned, or with a row repeated under every row; otherwise none."""
+    if a.shape == b.shape:
+        return a, b
+    if b.free and b.T.shape == a.shape:
+        return a, b.T
+    if a.free and a.T.shape == b.shape:
+        return a.T, b
+    return None
+
+
+def repeated(a: Table, b: Table) -> tuple[Table, Table] | None:
+    """A bias: one row (or one column) that is added to every row (every column) of the other table."""
+    n, m = a.shape
+    for bias in (b, b.T) if b.free else (b,):
+        if bias.shape == (1, m):
+            return a, Table(bias.rows * n)
+        if bias.shape == (n, 1):
+            return a, Table(tuple(row * m for row in bias.rows))
+    return None
+
+
+def entrywise(rule: Callable[[arb, arb], arb], a: Value, b: Value, sign: str) -> Value:
+    """`a sign b` entry by entry; a number stands for a table full of it."""
+    if not isinstance(a, Table):
+        return each(lambda y: rule(a, y), b)
+    if not isinstance(b, Table):
+        return each(lambda x: rule(x, b), a)
+    pair = aligned(a, b)
+    if pair is None:
+        raise Mismatch(f"{size(a)} {sign} {size(b)}: both must have one shape")
+    x, y = pair
+    return Table(tuple(tuple(map(rule, r, s)) for r, s in zip(x.rows, y.rows, strict=True)), a.free and b.free)
+
+
+def added(a: Value, b: Value) -> Value:
+    """a + b; a bias is added to every row."""
+    if isinstance(a, Table) and isinstance(b, Table) and aligned(a, b) is None:
+        pair = repeated(a, b)
+        if pair is None and (swapped := repeated(b, a)) is not None:
+            pair = swapped[1], swapped[0]
+        if pair is not None:
+            a, b = pair
+    return entrywise(lambda x, y: x + y, a, b, "+")
+
+
+def inner(a: list[arb], b: list[arb]) -> arb:
+    """Σ aᵢ bᵢ."""
+    total = arb(0)
+    for x, y in zip(a, b, strict=True):
+        total += x * y
+    return total
+
+
+def matrix_product(a: Table, b: Table) -> Table:
+    """A B, as it is written."""
+    if len(a.rows) * len(b.rows[0]) > MOST_ENTRIES or len(a.rows) * len(b.rows[0]) * len(b.rows) > 8 * MOST_ENTRIES:
+        raise Undecided("the product is too large")
+    columns = [list(column) for column in zip(*b.rows, strict=True)]
+    return Table(tuple(tuple(inner(list(row), column) for column in columns) for row in a.rows))
+
+
+def product(a: Value, b: Value, sign: str) -> Value:
+    """a b: a number times anything, the matrix product, the dot product of two lists; ⊙ entry by entry.
+
+    A dot between two vectors of one length is their dot product, too; two columns side by side are not.
+    """
+    if not isinstance(a, Table) or not isinstance(b, Table) or sign in ("⊙", "∘"):
+        return entrywise(lambda x, y: x * y, a, b, sign or "·")
+    if sign == "⊗":
+        raise Undecided("⊗ has more than one meaning")
+    if a.shape == (1, 1):
+        return each(lambda x: a.rows[0][0] * x, b)
+    if b.shape == (1, 1):
+        return each(lambda x: b.rows[0][0] * x, a)
+    for x in (a, a.T) if a.free else (a,):
+        for y in (b, b.T) if b.free else (b,):
+            if x.shape[1] == y.shape[0] and not (a.free and b.free and x.shape[1] == 1):
+                result = matrix_product(x, y)
+                if result.shape == (1, 1):
+                    return result.rows[0][0]
+                return Table(result.rows, free=result.is_vector and (a.free or b.free))
+    if sign == "·" and a.is_vector and b.is_vector and len(a.entries) == len(b.entries):
+        return inner(a.entries, b.entries)
+    raise Mismatch(f"{size(a)} times {size(b)}: the columns of the first must be as many as the rows of the second")
+
+
+def quotient(a: Value, b: Value) -> Value:
+    """a / b, entry by entry."""
+    if isinstance(b, Table) and b.shape == (1, 1):
+        b = b.rows[0][0]
+    if any(y.contains(0) for y in entries(b)):
+        raise Undecided("a division by zero, or by what may be zero")
+    if isinstance(b, Table) and not isinstance(a, Table):
+        raise Undecided("a number divided by a table")
+    return entrywise(lambda x, y: x / y, a, b, "/")
+
+
+def joined(parts: list[Value], below: bool) -> Table:
+    """[A B] side by side, or one below the other."""
+    tables = [part if isinstance(part, Table) else Table(((part,),)) for part in parts]
+    if below:
+        return joined_rows(tables)
+    return joined_rows([table.T for table in tables]).T
+
+
+def joined_rows(tables: list[Table]) -> Table:
+    """The rows of all tables, one below the other."""
+    widths = {table.shape[1] for table in tables}
+    if len(widths) != 1:
+        raise Mismatch(f"tables of {' and '.join(map(size, tables))} cannot stand side by side")
+    return Table(tuple(row for table in tables for row in table.rows))
+
+
+def inverse(a: Table) -> Table:
+    """A⁻¹."""
+    n, m = a.shape
+    if n != m:
+        raise Mismatch(f"the inverse needs a square matrix, and {size(a)} came")
+    try:
+        solved = flint.arb_mat(n, n, a.entries).inv()
+    except ZeroDivisionError as error:
+        raise Undecided("a singular matrix has no inverse") from error
+    return Table(tuple(tuple(solved[i, j] for j in range(n)) for i in range(n)))
+
+
+def determinant(a: Table) -> arb:
+    """det A."""
+    n, m = a.shape
+    if n != m:
+        raise Mismatch(f"the determinant needs a square matrix, and {size(a)} came")
+    return flint.arb_mat(n, n, a.entries).det()
+
+
+def power(x: arb, y: arb) -> arb:
+    """xʸ, if it is a real number of moderate size."""
+    if not x.is_finite() or not y.is_finite():
+        raise Undecided("a power of infinity")
+    if abs(float(y)) > 1e6 or abs(float(y)) * max(1.0, abs(float(abs(x).log())) if not x.contains(0) else 1.0) > 1e7:
+        raise Undecided("the power is too large")
+    if x.contains(0):
+        if not x.is_zero() or not y > 0:
+            raise Undecided("a power of zero, or of what may be zero")
+        return arb(0)
+    result = x**y
+    if not result.is_finite():
+        raise Undecided("not a real number")
+    return result

@@ -1,0 +1,21 @@
+"""What the checker says about a text, in a form that is easy to compare."""
+
+from workings.check.checker import check
+from workings.check.extract import read_text
+from workings.check.finding import LEVELS, Report
+
+
+def report(text: str, name: str = "page.md") -> Report:
+    """The report of a text."""
+    return check(read_text(text, name))
+
+
+def said(text: str, level: str = "note", name: str = "page.md") -> list[str]:
+    """The findings of a text at a level or above: line, level, kind and truth."""
+    document = read_text(text, name)
+    wanted = LEVELS[: LEVELS.index(level) + 1]
+    return [
+        f"{document.place(found.start).line} {found.level} {found.kind}: {found.truth}"
+        for found in check(document).findings
+        if found.level in wanted
+    ]

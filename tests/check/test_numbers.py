@@ -1,0 +1,134 @@
+"""Chains of numbers under the rounding that is shown, and under every plausible reading."""
+
+import pytest
+
+from tests.check.said import report, said
+
+RIGHT = [
+    r"$\frac{1}{3} \approx 0.33$",
+    r"$\frac{2}{3} = 0.667$",
+    r"$\sqrt{2} = 1.4142$",
+    r"$\frac{e^{1/\sqrt{2}}}{1+e^{1/\sqrt{2}}} \approx 0.6698$",
+    r"$50+8(10) = 130$",
+    r"$\exp(3) / (2 \exp(3) + 4) = 0.4547$",
+    r"$\log 8 = 2.0794$",
+    r"$\log 8 = 3$",  # base 2
+    r"$\log 1000 = 3$",  # base 10
+    r"$\log_2 8 = 3$",
+    r"$1/2\cdot 3 = 1.5$",
+    r"$6/2(3) = 1$",  # 6/(2·3)
+    r"$0.4 = 40\%$",
+    r"$0.4 \times 100 = 40\%$",
+    r"$2^{10} = 1024 \approx 1000$",
+    r"$3.2 \times 10^{-4} = 0.00032$",
+    r"$1{,}000 + 24 = 1{,}024$",
+    r"$\lfloor \frac{32 - 5 + 2 \cdot 0}{1} \rfloor + 1 = 28$",
+    r"$\sum_{i=1}^{4} i^2 = 30$",
+    r"$\prod_{k=1}^{4} k = 4! = 24$",
+    r"$\max(1, 5, 3) = 5$",
+    r"$|{-3}| = 3$",
+    r"$\binom{5}{2} = 10$",
+    r"$\sigma(0) = 0.5$",
+    r"$\tanh(0.5) \approx 0.462$",
+    r"$-\frac{1}{3}(\ln 0.5 + \ln 0.25 + \ln 0.5) = 0.924$",
+    r"$0.333 \cdot 3 = 1$",  # with 0.333 rounded
+    r"$1 < 2 \le 2 < 3$",
+    r"$\pi > 3.14$",
+    r"$2^{64} = 18446744073709551616$",
+    r"$5! = 120$",
+    r"$12 \div 4 = 3$",
+]
+
+WRONG = {
+    r"$2 + 2 = 5$": "error number: 4",
+    r"$3 \times 3 \times 16 = 140$": "error number: 144",
+    r"$\frac{32-5}{1} + 1 = 27$": "error number: 28",
+    r"$\exp(3) / (2 \exp(3) + 4) = 0.4574$": "error number: 0.45472",
+    r"$0.5 \cdot 0.3 = 0.25$": "error number: 0.150",
+    r"$\sqrt{2} = 1.5142$": "error number: 1.41421",
+    r"$2/3 = 0.66$": "note rounding: 0.667",
+    r"$0.40 = 0.41$": "note rounding: 0.400",
+    r"$2^{64} = 18446744073709551617$": "error number: 18446744073709551616",
+    r"$7 - 9 = 2$": "error number: −2",
+    r"$5 < 3$": "error order: 5 = 5 and 3 = 3",
+    r"$\log_2 8 = 4$": "error number: 3",
+    r"$0.45 = 54\%$": "error number: 0.450",
+    r"$27/2 = 13$": "note number: 13.5",  # rounded down, perhaps
+}
+
+
+@pytest.mark.parametrize("text", RIGHT)
+def test_right(text):
+    found = report(text)
+    assert [finding for finding in found.findings if finding.level != "possible"] == []
+    assert found.counts.decided == found.counts.right > 0
+
+
+@pytest.mark.parametrize("text, finding", WRONG.items())
+def test_wrong(text, finding):
+    assert said(text) == [f"1 {finding}"]
+
+
+def test_the_wrong_link_of_a_chain_is_named():
+    assert said("$1 + 1 = 2 = 4 - 1 = 3$") == ["1 error number: 2"]
+
+
+def test_the_reading_is_named():
+    found = report(r"It is $\log 8 = 3 = 4$.").findings
+    assert [(finding.truth, finding.reading) for finding in found] == [("3", "")]
+    assert said(r"$\log 8 = 5.1$") == ["1 error number: 2.08"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Solve $2x = 6$.",
+        "Let $x = 5$ and $x = 6$.",
+        "It is wrong that $1 + 1 = 3$.",
+        "$e = 3$",
+        "$x = 1, 2, 3$",
+        "$2x + 1 = 3x$",
+        r"$x \leftarrow x + 1$",
+        r"$2 \text{ min} = 120 \text{ s}$",
+        "$f(x) = 3$",
+        "$10^{10^{10}} = 1$",
+        r"$T \to 0$",
+    ],
+)
+def test_no_claim(text):
+    assert said(text, "likely") == []
+
+
+@pytest.mark.parametrize(
+    "tower", ["10^{10^{10}} = 5", "9^{9^{9^{9}}} = 1", "(10^{10})! = 2", r"\sum_{i=1}^{10^{12}} i = 4", r"2^{-10^{9}} = 0"]
+)
+def test_towers_are_left_undecided_at_once(tower):
+    found = report(f"${tower}$")
+    assert found.counts.claims - found.counts.decided in (0, 1)
+    assert found.findings == []
+
+
+@pytest.mark.parametrize(
+    "text, brackets",
+    [
+        (r"$2 \cdot 3 + 4 = 14$", r"2 \cdot (3 + 4)"),
+        (r"$3 + 5 \cdot 2 = 16$", r"(3 + 5) \cdot 2"),
+        (r"$32 - 5/1 + 1 = 28$", None),  # right as it is
+        (r"$30 - 5/5 + 1 = 6$", r"(30 - 5) / 5 + 1"),
+    ],
+)
+def test_missing_brackets(text, brackets):
+    found = report(text).findings
+    if brackets is None:
+        assert found == []
+    else:
+        assert found[0].kind == "brackets" and found[0].level == "error"
+
+
+def test_fractions_are_told_as_fractions():
+    assert said("$1/2 + 1/3 = 4/6$") == ["1 error number: 5/6 ≈ 0.833333"]
+
+
+def test_an_arrow_to_the_rounded_number():
+    assert report(r"$0.6698 \to 0.67$").counts.right == 1
+    assert report(r"$28 \to 14$").findings == []
