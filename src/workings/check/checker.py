@@ -8,6 +8,7 @@ from workings.check.finding import LEVELS, Finding, Report
 from workings.check.identities import Identities
 from workings.check.options import Options
 from workings.check.scope import Scope
+from workings.check.shapes import DeclaredShapes
 from workings.check.study import Study
 from workings.check.tables import check_tables
 from workings.check.value import certified
@@ -23,10 +24,11 @@ def examined(document: Document, options: Options) -> Study:
     with certified():
         study = Study(document)
         scope = Scope()
-        chains, identities = Chains(study, scope), Identities(study, scope)
+        chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study)
         for line in study.lines:
             try:
                 check_tables(line, study)
+                declared.check(line)
                 identities.line(line)
                 chains.line(line)
             except (ArithmeticError, RecursionError, ValueError) as error:

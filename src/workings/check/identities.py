@@ -62,7 +62,7 @@ class Identities:
                 or (is_closed(one) and is_closed(other))
             ):
                 continue
-            if index == 1 and turn(one, {}, self.recurrences) is not None:
+            if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
                 self.step(line, index, "recurrence", "possible" if supposed else "likely")
             elif is_derivative(one):
                 self.step(line, index, "derivative", "possible" if supposed else "likely")

@@ -225,9 +225,22 @@ def brace(reader: Parser, token: Token) -> Node:
 
 
 def stack(reader: Parser, token: Token) -> Node:
-    r"""`\overset{a}{b}`: b, as nothing else in the tree says what a means."""
-    argument(reader, "\\" + token[1], script=True)
-    return argument(reader, "\\" + token[1])
+    r"""`\overset{a}{b}`: b, as the tree has no place for a; but `\underset{x}{\max}` is a maximum over x."""
+    label = argument(reader, "\\" + token[1], script=True)
+    node = argument(reader, "\\" + token[1])
+    if token[1] == "underset" and isinstance(node, Function) and not node.arguments and node.name in LIMITS:
+        return Big(node.name, label, None, _body(reader), span=reader.span(token[2]))
+    if token[1] == "underset" and isinstance(node, Big) and node.below is None and isinstance(node.body, Nothing):
+        return Big(node.operator, label, node.above, _body(reader), span=reader.span(token[2]))
+    return node
+
+
+def operator(reader: Parser, token: Token) -> Node:
+    r"""`\mathop{\arg\max}_x f`: scripts belong to the function in the braces."""
+    node = argument(reader, "\\mathop")
+    if isinstance(node, Function) and not node.arguments and node.below is node.above is None:
+        return function(reader, ("function", node.name, token[2], node.span[1]))
+    return node
 
 
 def phantom(reader: Parser, token: Token) -> Node:
@@ -240,4 +253,5 @@ ATOMS: dict[str, Callable[[Parser, Token], Node]] = {
     "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch, "accent": accent,
     "brace": brace,
     "stack": stack, "phantom": phantom, "begin": environment, "substack": substack, "dots": dots, "hash": hash_sign,
+    "mathop": operator,
 }  # fmt: skip

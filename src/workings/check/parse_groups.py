@@ -96,6 +96,8 @@ def number(reader: Parser, token: Token) -> Node:
     _, text, start, end = token
     tokens = reader.tokens
     at = reader.at
+    if text == "0" and reader.thousands:
+        _refuse_decimal_comma(reader, end)
     if tokens[at][0] == "separator" and tokens[at][2] == end and text.isdigit() and len(text) <= 3 and text[0] != "0":
         while (
             tokens[at][0] == "separator"
@@ -121,3 +123,13 @@ def number(reader: Parser, token: Token) -> Node:
                 break
         reader.at = at
     return Number(text, span=(start, end))
+
+
+def _refuse_decimal_comma(reader: Parser, end: int) -> None:
+    """`0,5` may be a list or a decimal; `0,1,2` is a list, and so is what has spaces after its commas."""
+    comma, digits, more = (reader.tokens[reader.at : reader.at + 3] + [("", "", -1, -1)] * 2)[:3]
+    before = reader.tokens[reader.at - 2] if reader.at > 1 else ("", "", -1, -1)
+    close = comma[:2] == ("separator", ",") and comma[2] == end and digits[0] == "number" and digits[2] == comma[3]
+    if close and more[0] != "separator" and before[0] != "separator":
+        decimal = f"{{,}}{digits[1]}"
+        raise ParseError(f"A list or a decimal? 0,{digits[1]} needs a space, or 0{decimal}.", reader.text, end - 1)

@@ -96,7 +96,7 @@ _NOTHING = (
     " bottomrule"
     " boxed fbox cancel bcancel xcancel mathstrut strut ensuremath mathbin mathrel mathord mathpunct mathopen"
     " mathclose mathinner"
-    " mathop operatorname smash small large Large LARGE huge Huge normalsize tiny footnotesize scriptsize noindent"
+    " operatorname smash small large Large LARGE huge Huge normalsize tiny footnotesize scriptsize noindent"
     " centering allowbreak break"
     " nobreak hfill protect relax null enspace thinspace medspace thickspace negthinspace normalfont par indent space"
     " allowdisplaybreaks mathsurround boldmath text mbox hbox textnormal textmd"
@@ -109,7 +109,7 @@ _COMMANDS = {
     "overbrace": "brace", "stackrel": "stack", "overset": "stack", "underset": "stack", "substack": "substack",
     "phantom": "phantom",
     "hphantom": "phantom", "vphantom": "phantom", "nabla": "nabla", "xrightarrow": "arrow", "xleftarrow": "arrow",
-    "pmod": "pmod",
+    "pmod": "pmod", "mathop": "mathop",
 }  # fmt: skip
 
 
@@ -139,7 +139,7 @@ def _table() -> dict[str, Kind]:
         "\\#": ("hash", "#"),
         "#": ("hash", "#"),
     }
-    kinds |= {"\\varnothing": ("symbol", ("emptyset", ()))}
+    kinds |= {"\\varnothing": ("symbol", ("emptyset", ())), "\\intercal": ("symbol", ("top", ()))}
     for table, kind in (
         (RELATIONS, "relation"),
         (SIGNS, "sign"),

@@ -167,7 +167,7 @@ class Derivative(Node):
 
 @dataclass(frozen=True, slots=True)
 class Postfix(Node):
-    """`!`, `%`, `'` after something."""
+    """`!`, `%`, `'` after something; `|` in `\\left. f \\right|_{x=1}`, which is a script below `f` with this sign."""
 
     body: Node
     sign: str

@@ -30,7 +30,8 @@ _MASTER = re.compile(
          |\\textcolor\s*(?:\[\w*\]\s*)?{_ARGUMENT}|\\[hv]skip\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu)
          |\\(?:left|right|middle)(?=\s*\\?[Vv]ert|\s*\\[lr][Vv]ert|\s*[()\[\]]|\s*\\[{{}}]|\s*\\[lr](?:angle|floor|ceil|brack|brace))
          |\\[bB]igg?[lrm]?(?![a-zA-Z]))
-    | (?P<number>(?:\d+(?:(?:\{{,\}}|\\,)\d{{3}})*(?!\d)(?:\.\d+)?|\d+(?:\.\d+)?|\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
+    | (?P<number>(?:[1-9]\d*(?:(?:\{{,\}}|\\,)\d{{3}})+(?!\d)(?:\.\d+)?|\d+\{{,\}}\d+|\d+(?:\.\d+)?
+         |\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
     | (?P<run>[A-Za-z]{{2,}})
     | (?P<word>\\(?P<font>{_WORDS})\s*\{{(?P<inner>[^{{}}$]*)\}}|\{{\s*\\rm\s+(?P<roman>[A-Za-z]{{2,}})\s*\}})
     | (?P<env>\\begin\s*\{{(?:array|alignat\*?|alignedat|xalignat\*?|tabular)\}}\s*(?:\[\w\])?
@@ -81,8 +82,11 @@ def tokens(text: str) -> list[Token]:
 
 
 def number(piece: str) -> str:
-    """The digits of a number without the marks between thousands: `1{,}000` is `1000`."""
-    return piece if piece.isascii() and piece.isalnum() else piece.replace("{,}", "").replace("\\,", "").replace("−", "-")
+    """The digits of a number as a decimal: `1{,}000` is `1000`, and `0{,}5` is `0.5`."""
+    if "{" not in piece and "\\" not in piece and "−" not in piece:
+        return piece
+    decimal = piece[0] == "0" or any(len(digits.partition(".")[0]) != 3 for digits in piece.split("{,}")[1:])
+    return piece.replace("{,}", "." if decimal else "").replace("\\,", "").replace("−", "-")
 
 
 def _plain(character: str) -> str:
@@ -114,14 +118,10 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
     if function and len(name) > 1:
         return [(*function, *span)]
     spaced = name != inner if font.startswith(("text", "mbox", "hbox")) else not name
-    if (
-        not spaced
-        and _NAME.fullmatch(name)
-        and (len(name) > 1 or font.startswith(("text", "mbox", "hbox")))
-        and font != "mathbf"
-    ):
+    named = _NAME.fullmatch(name) and not spaced
+    if named and font != "mathbf" and (len(name) > 1 or font in ("text", "mbox", "hbox")):
         return [("symbol", (name, ("text", *_STYLES.get(font, ()))), *span)]
-    if not font.startswith(("text", "mbox", "hbox")):
+    if not font.startswith(("text", "mbox", "hbox")) or (named and font != "mathbf"):
         return _reread(match, font)
     if _NUMBER.fullmatch(inner.strip()):
         return [("number", inner.strip(), *span)]

@@ -41,10 +41,12 @@ def equations(text: str, run: re.Match[str]) -> Iterator[Span]:
     """The equations in one run of numbers and signs: the whole of it, or what stands in brackets there."""
     tokens = [match for match in TOKEN.finditer(text, run.start(), run.end()) if match.lastgroup != "space"]
     for part in parts(tokens):
-        while part and part[0].lastgroup == "relation":
-            part = part[1:]
-        while part and part[-1].lastgroup == "relation":
-            part = part[:-1]
+        first, last = 0, len(part)
+        while first < last and part[first].lastgroup == "relation":
+            first += 1
+        while first < last and part[last - 1].lastgroup == "relation":
+            last -= 1
+        part = part[first:last]
         if part and is_equation(part) and is_apart(text, part):
             yield part[0].start(), part[-1].end()
 

@@ -3,6 +3,7 @@ r"""What authors mean by macros that they do not define in the document, because
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from workings.check.extract.macros import Macro
 
@@ -55,6 +56,7 @@ def table() -> dict[str, Macro]:
 TABLE = table()
 
 
+@lru_cache(maxsize=4096)
 def shorthand(name: str) -> Macro | None:
     r"""What `\name` usually means, if that is clear.
 

@@ -1,0 +1,123 @@
+"""Declared shapes: every product is checked for conformability, every stated size of a result against the computed one."""
+
+from __future__ import annotations
+
+import re
+
+from workings.check.lines import EQUAL, Line
+from workings.check.names import is_closed, is_name
+from workings.check.parse import ParseError, parse
+from workings.check.scope import plain
+from workings.check.sizes import Shapes, Sizes, Unfit, written
+from workings.check.study import Study
+from workings.check.syntax import Node, Number, Product, Symbol
+
+SPOKEN = re.compile(
+    r"\$([^$]{1,40})\$\s+(?:is|are|has (?:the )?(?:size|shape|dimensions?)|of (?:size|shape))(?: of| an?| the)*\s*$", re.I
+)
+"""`$W$ is $3 \\times 2$` in prose."""
+
+
+class DeclaredShapes:
+    """The shapes that a document declares, part by part."""
+
+    def __init__(self, study: Study) -> None:
+        self.study = study
+        self.parts: dict[int, Sizes] = {}
+        for index, line in enumerate(study.lines):
+            self.declare(line, study.lines[max(0, index - 8) : index])
+
+    def sizes(self, line: Line) -> Sizes:
+        """What is declared in a line's part of the document, upon what is declared before all parts."""
+        part = self.study.part(line)
+        if part not in self.parts:
+            common = self.parts.get(0)
+            self.parts[part] = (
+                Sizes() if common is None else Sizes(common.sample, dict(common.declared), set(common.scalars))
+            )
+        return self.parts[part]
+
+    def declare(self, line: Line, before: list[Line]) -> None:
+        """Q, K ∈ ℝ^{n×d}; `$W$ is $3 × 2$`."""
+        sizes = self.sizes(line)
+        for index, relation in enumerate(line.relations):
+            shapes = sizes.of_space(line.sides[index + 1]) if relation == "∈" else None
+            if shapes is not None and index == 0:
+                self.name(sizes, line.sides[0], shapes)
+                for other in reversed(before):
+                    if other.formulas[0] is not line.formulas[0] or len(other.sides) > 1 or not is_name(other.sides[0]):
+                        break
+                    self.name(sizes, other.sides[0], shapes)
+            elif shapes is not None and all(sign in EQUAL for sign in line.relations[:index]) and is_name(line.sides[0]):
+                self.name(sizes, line.sides[0], shapes)
+        if len(line.sides) == 1:
+            self.spoken(line, sizes)
+
+    def spoken(self, line: Line, sizes: Sizes) -> None:
+        """A name in prose, followed by its size."""
+        match line.sides[0]:
+            case Product(factors=((_, rows), ("×", columns))):
+                found = SPOKEN.search(line.formulas[0].before)
+                if found is None:
+                    return
+                try:
+                    name = parse(found.group(1))
+                except ParseError:
+                    return
+                n, m = sizes.size(rows), sizes.size(columns)
+                if n is not None and m is not None and is_name(name):
+                    self.name(sizes, name, ((n, m),))
+
+    def name(self, sizes: Sizes, node: Node, shapes: Shapes) -> None:
+        """A name may have been declared before: then it may have either shape."""
+        if is_name(node):
+            known = sizes.declared.get(plain(node), ())
+            sizes.declared[plain(node)] = (*known, *(shape for shape in shapes if shape not in known))
+
+    def check(self, line: Line) -> None:
+        """Every side of a line that is a formula of declared names."""
+        sizes = self.sizes(line)
+        if not sizes.declared:
+            return
+        stated = self.stated(line, sizes)
+        for index, side in enumerate(line.sides):
+            if (index and line.relations[index - 1] not in EQUAL) or is_closed(side) or isinstance(side, Symbol | Number):
+                continue
+            try:
+                shapes = sizes.shapes(side)
+            except Unfit as unfit:
+                self.tell(line, index, "shapes that fit", f"{unfit}.")
+                continue
+            if not shapes or stated is None or not self.is_compound(side):
+                continue
+            self.count(any(shape in stated for shape in shapes))
+            if not any(shape in stated for shape in shapes):
+                self.tell(
+                    line, index, written(shapes), f"The formula is {written(shapes)}, and {written(stated)} is stated."
+                )
+
+    def is_compound(self, side: Node) -> bool:
+        """More than a name."""
+        return not is_name(side)
+
+    def stated(self, line: Line, sizes: Sizes) -> Shapes | None:
+        """The size that a line states for its result, or that its left name was declared with."""
+        for index, relation in enumerate(line.relations):
+            if relation == "∈" and all(sign in EQUAL for sign in line.relations[:index]):
+                return sizes.of_space(line.sides[index + 1]) or None
+        if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0]):
+            return sizes.declared.get(plain(line.sides[0]))
+        return None
+
+    def count(self, right: bool) -> None:
+        """One more claim."""
+        counts = self.study.report.counts
+        counts.claims += 1
+        counts.decided += 1
+        counts.right += right
+        counts.wrong += not right
+
+    def tell(self, line: Line, index: int, truth: str, why: str) -> None:
+        """Report a shape that does not fit."""
+        level = "possible" if self.study.denied(line) else "likely"
+        self.study.add(line, index, index, level, "shape", truth, why)
