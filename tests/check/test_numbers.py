@@ -132,3 +132,46 @@ def test_fractions_are_told_as_fractions():
 def test_an_arrow_to_the_rounded_number():
     assert report(r"$0.6698 \to 0.67$").counts.right == 1
     assert report(r"$28 \to 14$").findings == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$17 \bmod 5 = 2$",
+        r"$1\frac{1}{2} = 1.5$",
+        r"$101 + 110 = 1011$",  # binary
+        r"$\lim_{x \to 0} \frac{\sin x}{x} = 1$",
+        r"$\lim_{n \to \infty} \left(1 + \frac{1}{n}\right)^n = 2.718$",
+        r"$\lim_{T \to 0^+} \mathrm{softmax}([1, -2, 5, 0] / T) = [0, 0, 1, 0]$",
+        r"$\operatorname{argmax}(0.1, 0.7, 0.2) = 2$",
+        r"$\operatorname{argmax}(0.1, 0.7, 0.2) = 1$",  # from 0
+        r"$p = (0.5, 0.25, 0.25)$, so $H = -\sum_i p_i \log_2 p_i = 1.5$",
+        r"The error is $e = 0.5 - 0.3 = 0.2$, its square $e^2 = 0.04$.",
+        r"With $e = 0.2$ the factor is $e^2 = 7.389$.",
+        r"$\Delta w = -0.1 \cdot 2 = -0.2$",
+    ],
+)
+def test_right_in_less_usual_notation(text):
+    found = report(text)
+    assert [finding for finding in found.findings if finding.level != "possible"] == []
+    assert found.counts.decided == found.counts.right > 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"Is $3 \cdot 4 = 13$? No.",
+        r"Writing $3 \cdot 4 = 13$ is wrong.",
+        r"A common mistake is to write $3 \cdot 4 = 13$.",
+        r"$V = \begin{bmatrix}1 & 2\end{bmatrix}$ and $|V| = 10000$.",
+        "# A\n$f(x) = x^2$\n\n# B\nHere $f(2) + 1 = 7$.",
+    ],
+)
+def test_no_alarm(text):
+    assert said(text, "likely") == []
+
+
+def test_no_real_value():
+    assert said(r"$\sqrt{3^2 - 4^2} = 5$") == ["1 likely number: no real value"]
+    assert said(r"$\frac{1}{2 - 2} = 3$") == ["1 likely number: no real value"]
+    assert said(r"$1/0 = \infty$") == []

@@ -30,6 +30,8 @@ class Known:
     index: int
     side: Side
     used: frozenset[Node] = frozenset()
+    called: frozenset[Node] = frozenset()
+    """The declared functions in it."""
 
 
 def side_at(line: Line, index: int) -> Side:
@@ -105,16 +107,21 @@ class Chains:
         """The side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
         if isinstance(side.node, Words):
             return None
-        if is_closed(side.node):
+        if is_closed(side.node) and not self.renamed(side.node):
             return Known(index, side)
         if (is_name(side.node) and not self.applies(side.node)) or not (self.scope.definitions or self.scope.functions):
             return None
         if first and unpacked(side.node):
             return None
         used: set[Node] = set()
-        if compare(side, side, replace(self.scope, used=used)) is None:
+        called: set[Node] = set()
+        if compare(side, side, replace(self.scope, used=used, called=called)) is None:
             return None
-        return Known(index, side, frozenset(used))
+        return Known(index, side, frozenset(used), frozenset(called))
+
+    def renamed(self, node: Node) -> bool:
+        """Whether e or π stands in it, and the document has given that letter another meaning."""
+        return any(part in RENAMED and self.scope.definition(part) is not None for part in node.walk())
 
     def applies(self, node: Node) -> bool:
         """f(3) with f declared."""
@@ -125,15 +132,23 @@ class Chains:
 
     def pair(self, line: Line, one: Known, other: Known, about: bool, confirmed: bool) -> bool:
         """Judge one = other; whether it was found wrong."""
-        closed = is_closed(one.side.node) and is_closed(other.side.node)
+        closed = not any(known.used or known.called or not is_closed(known.side.node) for known in (one, other))
         scope = self.nothing if closed else self.scope
         verdict = compare(one.side, other.side, scope, about)
+        if one.used | other.used and is_closed(one.side.node) and is_closed(other.side.node):
+            usual = compare(one.side, other.side, self.nothing, about)  # e may be 2.718 after all
+            if usual is not None and (verdict is None or usual.grade < verdict.grade):
+                verdict = usual
         if verdict is None:
             if closed:
                 self.study.report.counts.claims += 1
             return False
         used = one.used | other.used
         level = self.level(line, used, closed, verdict)
+        if level == "likely" and any(
+            self.scope.functions[name].part != self.study.part(line) for name in one.called | other.called
+        ):
+            level = "possible"
         if closed or level != "possible":
             right = verdict.grade <= Grade.ROUNDED or level in ("note", "possible")
             self.count(line, (one.index, other.index), right)
@@ -297,8 +312,6 @@ class Chains:
 
     def define(self, node: Node, value: Values, start: int, part: int) -> None:
         """Give a name its value; a transposed name gives the name its own."""
-        if node == Symbol("e") and not isinstance(value[0], Table):
-            return
         self.scope.define(node, Definition(*value, start, part))
         match node:
             case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
@@ -318,7 +331,7 @@ class Chains:
         match node:
             case Product(factors=((_, name), ("", Group(items=items)))) if all(isinstance(item, Symbol) for item in items):
                 if items and all(any(part == item for part in body.node.walk()) for item in items):
-                    self.scope.functions[self.scope.name(name)] = Rule(items, body.node, start)
+                    self.scope.functions[self.scope.name(name)] = Rule(items, body.node, start, part)
                 return
         if any(part == node for part in body.node.walk()):
             return  # an update: w = w − η g
@@ -377,6 +390,8 @@ class Chains:
         self.study.add(line, index, printed, level, "matrix" if at else "number", truth, why, str(verdict.reading), target)
 
 
+RENAMED = (Symbol("e"), Symbol("pi"))
+"""Constants that a document may use as names."""
 GRADES = {
     Grade.ROUNDED: "{printed} is printed, the printed numbers give {truth}: rounded inputs explain the difference",
     Grade.LAST_DIGIT: "{printed} is printed, {truth} is computed: the last digit is off",

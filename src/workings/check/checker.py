@@ -6,6 +6,7 @@ from workings.check.chains import Chains
 from workings.check.document import Document
 from workings.check.finding import LEVELS, Finding, Report
 from workings.check.identities import Identities
+from workings.check.knowledge import AFTER, PER_LINE
 from workings.check.options import Options
 from workings.check.scope import Scope
 from workings.check.shapes import DeclaredShapes
@@ -30,9 +31,13 @@ def examined(document: Document, options: Options) -> Study:
                 check_tables(line, study)
                 declared.check(line)
                 identities.line(line)
+                for look in PER_LINE:
+                    look(line, study, scope)
                 chains.line(line)
             except (ArithmeticError, RecursionError, ValueError) as error:
                 study.give_up(line, error)
+        for rule in AFTER:
+            rule(study, scope)
     study.report.findings = without_repeats(study.report.findings)
     return study
 

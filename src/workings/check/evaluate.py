@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import lru_cache
 
 from flint import arb, fmpq
 
 from workings.check.functions import ZERO, call, exponential, factorial, logarithm, norm
+from workings.check.latex import latex
+from workings.check.names import is_capital
 from workings.check.reading import USUAL, Reading
 from workings.check.scope import Decimals, Scope, is_transpose
 from workings.check.syntax import (
@@ -45,6 +48,7 @@ from workings.check.value import (
     added,
     determinant,
     each,
+    entries,
     entrywise,
     free_list,
     inverse,
@@ -124,6 +128,8 @@ def _value(node: Node, sight: Sight) -> Value:
 
 
 def _number(node: Number, sight: Sight) -> Value:
+    if sight.reading.base == 2 and set(node.text) <= {"0", "1"}:
+        return arb(int(node.text, 2))
     if sight.decimals is Decimals.PRINTED or node.places is None:
         return number(node.text)
     if sight.decimals is Decimals.BEHIND:
@@ -245,6 +251,13 @@ def _product(node: Product, sight: Sight) -> Value:
     factors = node.factors
     result: Value | None = None
     index = 0
+    if (
+        sight.reading.mixed
+        and len(factors) == 2
+        and isinstance(factors[0][1], Number)
+        and isinstance(factors[1][1], Quotient)
+    ):
+        return added(_value(factors[0][1], sight), _value(factors[1][1], sight))
     while index < len(factors):
         sign, factor = factors[index]
         following = factors[index + 1] if index + 1 < len(factors) else None
@@ -264,14 +277,27 @@ def _product(node: Product, sight: Sight) -> Value:
             result = value
         elif sign == "÷":
             result = quotient(result, value)
+        elif sign == "mod":
+            result = remainder(result, value)
+        elif sign in PRODUCTS:
+            result = product(result, value, PRODUCTS[sign])
         else:
-            result = product(result, value, {"*": "·"}.get(sign, sign))
+            raise Undecided(f"{sign} is not computed")
     if result is None:
         raise Undecided("an empty product")
     return result
 
 
+PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": ""}
 SIGMOIDS = {Symbol("sigma")}
+
+
+def remainder(a: Value, b: Value) -> Value:
+    """a mod b."""
+    x, y = scalar(a), scalar(b)
+    if not y > 0:
+        raise Undecided("a remainder by what is not positive")
+    return x - y * (x / y).floor()
 
 
 def _applied(name: Node, group: Group, sight: Sight) -> Value | None:
@@ -341,6 +367,8 @@ def _norm(group: Group, below: Node | None, sight: Sight) -> arb:
     if below is None and group.open == "|":
         if not isinstance(value, Table):
             return abs(value)
+        if is_capital(group.items[0]):
+            raise Undecided("|A| may be the size of a set")
         return norm(value, "2") if value.is_vector else determinant(value)
     match below:
         case None:
@@ -400,11 +428,15 @@ def _matrix(node: Matrix, sight: Sight) -> Value:
 
 def _big(node: Big, sight: Sight) -> Value:
     """Σ and Π over whole numbers; max and min likewise."""
+    if node.operator == "lim":
+        return _limit(node, sight)
     if node.operator not in ("∑", "∏"):
         raise Undecided(f"{node.operator} is not computed")
     match node.below:
         case Chain(items=(Symbol() as letter, start), relations=("=",)) if node.above is not None:
             first, last = scalar(_value(start, sight)), scalar(_value(node.above, sight))
+        case Symbol() as letter if node.above is None:
+            first, last = arb(1), arb(_length(letter, node.body, sight))
         case _:
             raise Undecided("a sum without bounds")
     if not first.is_integer() or not last.is_integer() or not float(last) - float(first) < 20_000:
@@ -420,6 +452,56 @@ def _big(node: Big, sight: Sight) -> Value:
     if total is None:
         return ZERO if node.operator == "∑" else arb(1)
     return total
+
+
+def _length(letter: Node, body: Node, sight: Sight) -> int:
+    """How many terms Σ_i has: as many as the vectors with the index i have entries."""
+    lengths = set()
+    for part in body.walk():
+        if isinstance(part, Script) and part.below == letter:
+            vector = sight.scope.value(part.base, sight.decimals)
+            if isinstance(vector, Table) and vector.is_vector:
+                lengths.add(len(vector.entries))
+    if len(lengths) != 1:
+        raise Undecided("a sum without bounds")
+    return lengths.pop()
+
+
+NEAR = arb(2) ** -60
+
+
+def _limit(node: Big, sight: Sight) -> Value:
+    """lim: the value close to the place, if it no longer changes there."""
+    match node.below:
+        case Chain(items=(Symbol() as letter, place), relations=("→",)):
+            pass
+        case _:
+            raise Undecided("a limit without its place")
+    side = 1
+    if isinstance(place, Script) and place.below is None and isinstance(place.above, Symbol | Sum | Words):
+        side = -1 if "-" in latex(place.above) else 1
+        place = place.base
+    if sight.decimals is Decimals.ROUNDED:
+        raise Undecided("a limit of rounded numbers")
+    target = scalar(_value(place, sight))
+    steps = [NEAR, NEAR / 16]
+    points = (
+        [target + side * step for step in steps]
+        if target.is_finite()
+        else [(-1 if target < 0 else 1) / step for step in steps]
+    )
+    far, near = (_value(node.body, replace(sight, scope=sight.scope.bound({letter: point}))) for point in points)
+    change = entrywise(lambda a, b: abs(a - b), far, near, "−")
+    if any(not x < arb("1e-12") for x in entries(change)):
+        raise Undecided("a limit that does not settle")
+    return each(lambda x: snapped(x.mid()), near)
+
+
+def snapped(x: arb) -> arb:
+    """The short number that a limit is close to, if there is one."""
+    ratio = Fraction(float(x)).limit_denominator(1000)
+    short = arb(fmpq(ratio.numerator, ratio.denominator))
+    return short if abs(short - x) < arb("1e-12") else x
 
 
 def _postfix(node: Postfix, sight: Sight) -> Value:

@@ -152,10 +152,10 @@ def extreme(name: str, numbers: list[arb]) -> arb:
     return result
 
 
-def position(name: str, numbers: list[arb]) -> arb:
-    """argmax or argmin, counted from 1, where it is certain."""
+def position(name: str, numbers: list[arb], first: int) -> arb:
+    """argmax or argmin, counted from `first`, where it is certain."""
     best = extreme(name[3:], numbers)
-    found = [i for i, x in enumerate(numbers, 1) if x.overlaps(best)]
+    found = [i for i, x in enumerate(numbers, first) if x.overlaps(best)]
     if len(found) != 1:
         raise Undecided("more than one entry is the largest")
     return arb(found[0])
@@ -214,7 +214,7 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
             return entrywise(lambda x, y: extreme(name, [x, y]), values[0], values[1], ",")
         return extreme(name, together(values))
     if name in ("argmax", "argmin"):
-        return position(name, together(values))
+        return position(name, together(values), reading.first)
     if name in ("mean", "avg", "var", "std", "sum"):
         numbers = together(values)
         if name == "sum":

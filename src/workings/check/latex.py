@@ -102,7 +102,10 @@ def _term(node: Node) -> str:
     if isinstance(node, Product):
         return _product(node.factors)
     if isinstance(node, Quotient) and not node.bar:
-        above = _term(node.above) if isinstance(node.above, Product) or _slashed(node.above) else _factor(node.above)
+        if isinstance(node.above, Product):
+            above = _product(node.above.factors, ends=False)
+        else:
+            above = _term(node.above) if _slashed(node.above) else _factor(node.above)
         return f"{above} / {_factor(node.below)}"
     return _big(node) if isinstance(node, Big) else _factor(node)
 
@@ -111,13 +114,13 @@ def _slashed(node: Node) -> bool:
     return isinstance(node, Quotient) and not node.bar
 
 
-def _product(factors: Sequence[tuple[str, Node]]) -> str:
-    """A slash needs braces except in front, Σ except at the end, a number after a number."""
+def _product(factors: Sequence[tuple[str, Node]], ends: bool = True) -> str:
+    """A slash needs braces except in front, Σ except where the term ends with it, a number after a number."""
     text = ""
     for at, (sign, factor) in enumerate(factors):
         if at == 0 and _slashed(factor):
             piece = _term(factor)
-        elif at == len(factors) - 1 and isinstance(factor, Big):
+        elif ends and at == len(factors) - 1 and isinstance(factor, Big):
             piece = _big(factor)
         else:
             piece = _factor(factor)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from workings.check.syntax import Function, Group, Node, Number, Postfix, Quotient, Script, Symbol
+from workings.check.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
 
 CHOICES: dict[str, dict[Any, str]] = {
     "log": {"e": "log is the natural logarithm", "2": "log has base 2", "10": "log has base 10"},
@@ -20,6 +20,8 @@ CHOICES: dict[str, dict[Any, str]] = {
     "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix"},
     "spread": {"n": "a variance divides by n", "n-1": "a variance divides by n − 1"},
     "percent": {True: "% is a hundredth", False: "% is a unit"},
+    "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
+    "base": {10: "digits are decimal", 2: "digits are binary"},
     "first": {1: "indices count from 1", 0: "indices count from 0"},
 }
 
@@ -36,6 +38,8 @@ class Reading:
     powers: str = "entries"
     spread: str = "n"
     percent: bool = True
+    mixed: bool = False
+    base: int = 10
     first: int = 1
 
     def __str__(self) -> str:
@@ -68,6 +72,12 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["log"] = None
                 case Function(name="softmax" | "softargmax" | "logsoftmax"):
                     found["softmax"] = None
+                case Function(name="argmax" | "argmin"):
+                    found["first"] = None
+                case Product(factors=((_, Number(text=whole)), ("", Quotient(above=Number(), below=Number())))) if (
+                    whole.isdigit()
+                ):
+                    found["mixed"] = None
                 case Function(name="concat" | "cat"):
                     found["beside"] = None
                 case Function(name=name) if name in SPREADS:
@@ -84,6 +94,9 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["first"] = None
             if isinstance(node, Function) and not node.bracketed:
                 found["long_reach"] = None
+    digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
+    if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
+        found["base"] = None
     return found
 
 

@@ -69,6 +69,7 @@ class Rule:
     names: tuple[Node, ...]
     body: Node
     start: int
+    part: int = 0
 
 
 def plain(node: Node) -> Node:
@@ -129,6 +130,8 @@ class Scope:
     """For a printed decimal the number that was rounded to it; none if there were two."""
     used: set[Node] | None = None
     """If given, every name whose value was asked for and known is noted here."""
+    called: set[Node] | None = None
+    """Likewise every function."""
 
     def name(self, node: Node) -> Node:
         """The form under which a name is kept."""
@@ -164,7 +167,10 @@ class Scope:
 
     def function(self, name: Node) -> Rule | None:
         """The definition of a function, if it has one."""
-        return self.functions.get(self.name(name)) if self.functions else None
+        found = self.functions.get(self.name(name)) if self.functions else None
+        if found is not None and self.called is not None:
+            self.called.add(self.name(name))
+        return found
 
     def bound(self, letters: Mapping[Node, Value]) -> Scope:
         """The same scope inside a sum or a function, where these letters have these values."""

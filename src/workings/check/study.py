@@ -29,6 +29,12 @@ DENIED = re.compile(
 )
 
 
+DENIED_AFTER = re.compile(
+    r"[\s$.,)]*(?:\?|(?:which |this |that |it )?(?:is|are|was|would be|looks) (?:false|wrong|incorrect|not|a mistake|an error))",
+    re.I,
+)
+
+
 @dataclass
 class Study:
     """The document, its lines in order, and what was found so far."""
@@ -91,7 +97,8 @@ class Study:
 
     def denied(self, line: Line) -> bool:
         """Whether the words before a line say that it is wrong."""
-        return DENIED.search(line.formulas[0].before[-80:]) is not None
+        before, after = line.formulas[0].before[-80:], line.formulas[-1].after[:60]
+        return DENIED.search(before) is not None or DENIED_AFTER.match(after) is not None
 
     def add(
         self,

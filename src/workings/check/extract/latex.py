@@ -11,7 +11,7 @@ from workings.check.finding import Unread
 
 LISTINGS = {"verbatim": "", "Verbatim": "", "lstlisting": "", "minted": "", "alltt": "", "pythoncode": "python"}
 HIDDEN = re.compile(
-    r"\\verb\*?(?P<bar>[^A-Za-z\s*])|\\lstinline(?:\[[^\]\n]*\])?(?P<bar2>[^A-Za-z\s\[])"
+    r"\\verb\*?(?P<bar>[^A-Za-z\s*])|\\lstinline(?:\[[^\]\n]{0,200}\])?(?P<bar2>[^A-Za-z\s\[])"
     r"|\\mintinline\{\w*\}(?P<bar3>[^A-Za-z\s])"
     r"|\\begin\{(?P<name>verbatim|Verbatim|lstlisting|minted|alltt|pythoncode|comment|filecontents)\*?\}"
     r"|(?P<if>\\iffalse\b)|(?P<end>\\end\{document\})|\\[^A-Za-z]|(?P<comment>%[^\n]*)",
@@ -22,7 +22,7 @@ LANGUAGE = re.compile(r"language\s*=\s*\{?\[?([\w+#]+)")
 CONDITION = re.compile(r"\\(?:if(?!thenelse\b|f\b)[A-Za-z]*|fi)\b")
 
 SECTION = re.compile(
-    r"\\(part|chapter|section|subsection|subsubsection|paragraph)\*?[ \t]*(?:\[[^\]\n]*\])?[ \t]*\{([^\n]*)"
+    r"\\(part|chapter|section|subsection|subsubsection|paragraph)\*?[ \t]*(?:\[[^\]\n]{0,200}\])?[ \t]*\{([^\n]*)"
 )
 DEPTH = {"part": 1, "chapter": 1, "section": 2, "subsection": 3, "subsubsection": 4, "paragraph": 5}
 BOLD = re.compile(r"\\textbf\{((?:Problem|Question|Exercise|Task|Assignment)[ \t~]+[\w.]{1,9}[^{}\n]{0,100})\}")

@@ -1,0 +1,49 @@
+"""What the checker knows of deep learning: one file for each idea.
+
+A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`. A rule of `PER_LINE` looks at a
+line before its definitions are carried: `rule(line, study, scope)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workings.check.knowledge.convolution import check_convolutions
+from workings.check.knowledge.distributions import check_computed, check_shares
+from workings.check.knowledge.evidence import check_evidence
+from workings.check.knowledge.families import check_families, check_normalised
+from workings.check.knowledge.gradients import check_descent, check_gradient
+from workings.check.knowledge.listings import check_listings
+from workings.check.knowledge.perplexity import check_perplexity
+from workings.check.lines import Line
+from workings.check.scope import Scope
+from workings.check.study import Study
+from workings.check.value import Mismatch, Undecided
+
+LineRule = Callable[[Line, Study, Scope], None]
+RULES: tuple[LineRule, ...] = (
+    check_shares,
+    check_computed,
+    check_families,
+    check_normalised,
+    check_gradient,
+    check_descent,
+    check_evidence,
+)
+"""Rules that look at a line with what was already found in it."""
+
+
+def check_lines(study: Study, scope: Scope) -> None:
+    """Every rule at every line that is an equation."""
+    for line in study.lines:
+        if len(line.sides) < 2:
+            continue
+        for rule in RULES:
+            try:
+                rule(line, study, scope)
+            except (Mismatch, Undecided, ArithmeticError, RecursionError, ValueError):
+                continue  # a value that cannot be computed refutes nothing
+
+
+AFTER: tuple[Callable[[Study, Scope], None], ...] = (check_lines, check_listings, check_convolutions, check_perplexity)
+PER_LINE: tuple[LineRule, ...] = ()

@@ -1,0 +1,158 @@
+"""Layers described in words: sizes and parameters of a convolution, parameters of a linear layer.
+
+    n' = ⌊(n + 2p − k) / s⌋ + 1,   parameters = filters · (k · k · channels + 1)
+
+A paragraph is judged only if it describes one layer, with every number that is needed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from workings.check.document import Prose
+from workings.check.knowledge.nearby import add
+from workings.check.scope import Scope
+from workings.check.study import Study
+
+BY = r"\s*\$?\s*(?:×|x|\\times|by)\s*\$?\s*"
+COUNT = r"(?<![\d.,])(\d{1,3}(?:(?:\{,\}|,|\\,|~)\d{3})+|\d+)(?![\d.]*\d)"
+FILL = r"(?:\s|\$|\(|,|=|:|is|are|of|size|has|a|an|the|to|then|with|shape|dimensions?|kernel|\*)*?"
+KERNEL = re.compile(
+    rf"\b(?:kernels?|filters?|windows?)\b{FILL}\s*\$?(?<!\d)(\d+)(?!\s*(?:filters|kernels|channels))(?:{BY}(\d+))?"
+    rf"|(?<![\d×x.])(\d+){BY}(\d+)\$?\s+(?:kernels?|filters?|convolution\w*)",
+    re.I,
+)
+STRIDE = re.compile(rf"\bstride{FILL}\s*\$?[sS]?\s*=?\s*(\d+)|\bstride\s+\$?(\d+)", re.I)
+PADDING = re.compile(rf"\bpadding{FILL}\s*\$?[pP]?\s*=?\s*(\d+)|\b(no padding|without padding|unpadded|valid padding)\b", re.I)
+INPUT = re.compile(
+    rf"\b(?:input|image)s?\b{FILL}\s*\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?"
+    rf"|(?<![\d×x.])(\d+){BY}(\d+)(?:{BY}(\d+))?\$?\s*(?:gr[ae]y\s?-?scale |RGB |colou?r )?(?:input|image)s?\b",
+    re.I,
+)
+OUTPUT = re.compile(
+    rf"\b(?:outputs?(?: feature maps?| volume)?|feature maps?|results?|yields|gives|produces)\b{FILL}\s*\$?(?<![\d.])(\d+){BY}(\d+)"
+    rf"(?:{BY}(\d+))?(?!\$?\s+(?:kernel|filter|image|input|conv|stride))",
+    re.I,
+)
+FILTERS = re.compile(rf"{COUNT}\$?\s+(?:different |learned |output )?(?:filters|kernels|output channels|feature maps)\b", re.I)
+CHANNELS = re.compile(r"(?<![\d.])(\d+)\$?\s+(?:input |colou?r )?channels\b", re.I)
+PARAMETERS = re.compile(
+    rf"\b(?:has|have|gives|needs|contains|with|are|is|=)\s+(?:a total of |in total |exactly )?\$?{COUNT}\$?\s+"
+    r"(?:(?:trainable|learnable|free)\s+)?(?:parameters|weights)\b(?!\s+(?:in|and|for)\b)",
+    re.I,
+)
+LINEAR = re.compile(
+    rf"\b(?:linear|fully[- ]connected|dense) layer\b[^.;]{{0,40}}?{COUNT}\$?\s+(?:inputs?|input features|units)\s+(?:and|to)\s+"
+    rf"\$?{COUNT}\$?\s+(?:outputs?|output features|units)\b[^.;]{{0,40}}",
+    re.I,
+)
+DOUBT = re.compile(
+    r"\b(?:pool\w*|dilat\w*|group\w*|depthwise|separable|transposed|circular|not|wrong|instead|would|suppose|1d|3d|blocks?"
+    r"|without bias|second|two|each|layers)\b",
+    re.I,
+)
+
+
+def check_convolutions(study: Study, scope: Scope) -> None:
+    """Every paragraph that describes one layer."""
+    for prose in study.document.prose:
+        low = prose.text.lower()
+        if len(low) > 3000:
+            continue
+        if "stride" in low or "param" in low or "weights" in low:
+            check_linear(study, prose)
+            if "filter" in low or "kernel" in low or "convol" in low:
+                check_convolution(study, prose)
+
+
+def number(text: str) -> int:
+    """A whole number with or without separators.
+
+    >>> number("31{,}370")
+    31370
+    """
+    return int(re.sub(r"\D", "", text))
+
+
+def only(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The one place at which a pattern stands; none if there are several that differ."""
+    found = list(pattern.finditer(text))
+    values = {tuple(part for part in match.groups() if part) for match in found}
+    return found[0] if len(values) == 1 else None
+
+
+def whole(match: re.Match[str] | None) -> int | None:
+    """The number that was found."""
+    return next((number(part) for part in match.groups() if part and part[0].isdigit()), None) if match else None
+
+
+def sizes(match: re.Match[str] | None) -> list[int]:
+    """The two or three sizes that were found."""
+    return [int(part) for part in match.groups() if part] if match else []
+
+
+def check_convolution(study: Study, prose: Prose) -> None:
+    """The output's size, and the number of parameters."""
+    text = prose.text
+    kernel = only(KERNEL, text)
+    if kernel is None or DOUBT.search(text):
+        return
+    k = sizes(kernel)
+    k = k if len(k) == 2 else k * 2
+    given = only(INPUT, text)
+    channels = channels_of(text, sizes(given))
+    check_output(study, prose, k, sizes(given))
+    filters, claim = whole(only(FILTERS, text)), only(PARAMETERS, text)
+    if claim is None or filters is None or channels is None:
+        return
+    stated = number(claim[1])
+    weights = filters * k[0] * k[1] * channels
+    if stated in (weights, weights + filters):
+        return
+    truth = f"{filters} · ({k[0]} · {k[1]} · {channels} + 1) = {weights + filters}"
+    why = f"Each filter has {k[0]} · {k[1]} · {channels} weights and one bias."
+    tell(study, prose, claim, 1, truth, why)
+
+
+def channels_of(text: str, given: list[int]) -> int | None:
+    """The channels of the input, if the words say so."""
+    stated = whole(only(CHANNELS, text))
+    found = {n for n in (stated, given[2] if len(given) == 3 else None) if n is not None}
+    if re.search(r"\bgr[ae]y\s?-?scale\b", text, re.I):
+        found.add(1)
+    if re.search(r"\bRGB\b", text):
+        found.add(3)
+    return found.pop() if len(found) == 1 else None
+
+
+def check_output(study: Study, prose: Prose, k: list[int], given: list[int]) -> None:
+    """n' = ⌊(n + 2p − k) / s⌋ + 1."""
+    text = prose.text
+    claim, s, padding = only(OUTPUT, text), whole(only(STRIDE, text)), only(PADDING, text)
+    if claim is None or not s or padding is None or len(given) < 2:
+        return
+    p = whole(padding) or 0
+    made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(given[:2], k, strict=True)]
+    stated = sizes(claim)
+    if stated[:2] == made or stated[-2:] == made or stated[:2] == given[:2] or stated == given[: len(stated)]:
+        return
+    truth = f"{made[0]} × {made[1]}"
+    why = f"⌊({given[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."
+    tell(study, prose, claim, 1, truth, why)
+
+
+def check_linear(study: Study, prose: Prose) -> None:
+    """A linear layer with a inputs and b outputs has a b + b parameters."""
+    layer, claim = only(LINEAR, prose.text), only(PARAMETERS, prose.text)
+    if layer is None or claim is None or DOUBT.search(prose.text):
+        return
+    a, b = number(layer[1]), number(layer[2])
+    if number(claim[1]) not in (a * b, a * b + b):
+        tell(study, prose, claim, 1, f"{a} · {b} + {b} = {a * b + b}", "A weight for each pair of input and output, a bias each.")
+
+
+def tell(study: Study, prose: Prose, claim: re.Match[str], group: int, truth: str, why: str) -> None:
+    """Report the number that is wrong."""
+    last = max(i for i in range(1, len(claim.groups()) + 1) if claim[i])
+    start, end = prose.start + claim.start(group), prose.start + claim.end(last)
+    add(study, start, end, "likely", "size", truth, why)

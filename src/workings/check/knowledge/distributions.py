@@ -1,0 +1,233 @@
+"""Shares that sum to one: a distribution, the rows of a softmax; and what is computed of distributions.
+
+    H(p) = −Σ p log p,  H(p, q) = −Σ p log q,  KL(p ‖ q) = Σ p log(p / q)
+"""
+
+from __future__ import annotations
+
+import re
+
+from flint import arb
+
+from workings.check.knowledge.nearby import (
+    add,
+    agrees,
+    closed_sides,
+    in_doubt,
+    is_told,
+    known,
+    unit_at,
+    value_at,
+    words,
+)
+from workings.check.lines import EQUAL, Line
+from workings.check.names import is_closed
+from workings.check.scope import Decimals, Scope, plain
+from workings.check.study import Study
+from workings.check.syntax import Function, Given, Group, Matrix, Node, Product, Script, Symbol
+from workings.check.tables import columns_of, rows_of
+from workings.check.value import Table, Value
+from workings.check.words import decimal
+
+DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
+NOT_ONE = re.compile(
+    r"sigmoid|multi-?label|independen|unnormali|not normali|before normali|logit|score|\bbern|likelihood|\bnot? sum|marginal",
+    re.I,
+)
+WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|transition|stochastic|softmax)\b", re.I)
+SHARES = {Symbol("p"), Symbol("q"), Symbol("pi"), Symbol("y", ("hat",)), Symbol("p", ("hat",)), Symbol("q", ("hat",))}
+
+
+def check_shares(line: Line, study: Study, scope: Scope) -> None:
+    """A printed distribution, or a matrix of them."""
+    for index, side in enumerate(line.sides):
+        if not isinstance(side, Matrix | Group) or (isinstance(side, Group) and (len(side.items) < 2 or side.open not in "([")):
+            continue
+        if not is_closed(side):
+            continue
+        value = value_at(line, index)
+        if not isinstance(value, Table) or any(x < 0 or x > 1 for x in value.entries):
+            continue
+        if all(x.is_integer() for x in value.entries) or is_told(study, line, index):
+            continue
+        (check_list if value.is_vector else check_rows)(line, index, value, study)
+
+
+def others(line: Line, index: int) -> list[Node]:
+    """The sides that are set equal to a side."""
+    run = next((run for run, _ in line.runs() if index in run), [index])
+    return [line.sides[i] for i in run if i != index]
+
+
+def is_softmax(node: Node) -> bool:
+    """softmax(…), as it stands."""
+    return isinstance(node, Function) and node.name in ("softmax", "softargmax") and node.above is None
+
+
+def slack(steps: list[arb]) -> arb:
+    """How far a sum may be from 1 by rounding: half a unit for each number, and one more."""
+    return sum(steps, arb(0)) / 2 + max(steps, key=float, default=arb(0)) / 2 + arb("1e-9")
+
+
+def check_list(line: Line, index: int, value: Table, study: Study) -> None:
+    """p = (0.2, 0.3, 0.6)."""
+    shown = unit_at(line, index)
+    total = sum(value.entries, arb(0))
+    if len(shown) != len(value.entries) or abs(total - 1) <= slack(shown):
+        return
+    equal = others(line, index)
+    said = words(line)
+    if any(map(is_softmax, equal)):
+        level = "likely"
+    elif any(plain(side) in SHARES for side in equal) and not NOT_ONE.search(said) and total > 0.5 and total < 1.5:
+        level = "note" if DISTRIBUTION.search(said) else "possible"
+    else:
+        return
+    if in_doubt(study, line):
+        level = "possible"
+    why = f"The entries of a distribution sum to one; these sum to {decimal(total, max(shown, key=float))}."
+    study.add(line, index, index, level, "rows", "a sum of 1", why)
+
+
+def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
+    """softmax(S) = a matrix: every row sums to one, or every column."""
+    matrix = line.sides[index]
+    steps = unit_at(line, index)
+    if not isinstance(matrix, Matrix) or len(steps) != len(value.entries):
+        return
+    width = value.shape[1]
+    rows = off(value.rows, rows_of(steps, width))
+    columns = off(value.T.rows, columns_of(steps, width))
+    if not rows or not columns:
+        return
+    if any(map(is_softmax, others(line, index))):
+        level = "likely"
+    elif WEIGHTS.search(words(line)) and any(is_weights(side) for side in others(line, index)):
+        level = "likely" if len(rows) * 2 < len(value.rows) or len(columns) * 2 < width else "possible"
+    else:
+        return
+    by_row = len(rows) / len(value.rows) <= len(columns) / width
+    first, total = (rows if by_row else columns)[0]
+    at = matrix.rows[first][-1] if by_row else matrix.rows[-1][first]
+    name = "Row" if by_row else "Column"
+    why = f"{name} {first + 1} sums to {decimal(total, max(steps, key=float))}: softmax makes shares that sum to one."
+    study.add(line, index, index, "possible" if in_doubt(study, line) else level, "rows", "a sum of 1", why, at=at)
+
+
+def is_weights(node: Node) -> bool:
+    """A or P, with or without an index or a hat."""
+    node = node.base if isinstance(node, Script) else node
+    return isinstance(node, Symbol) and node.name in ("A", "P", "alpha")
+
+
+def off(rows: tuple[tuple[arb, ...], ...], steps: list[list[arb]]) -> list[tuple[int, arb]]:
+    """The rows that do not sum to one, with their sums."""
+    sums = [sum(row, arb(0)) for row in rows]
+    return [
+        (i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)
+    ]
+
+
+# ------------------------------------------------------------------------------------------- of distributions
+
+BASES = {"": arb(1), "base 2": arb(2).log(), "base 10": arb(10).log()}
+
+
+def is_divergence(node: Node) -> Given | None:
+    """KL(p ‖ q), D_KL(p ‖ q): what stands in its brackets."""
+    match node:
+        case Product(factors=((_, name), ("", Group(open="(" | "[" | "{", items=(Given(sign="‖") as given,))))):
+            return given if letters(name) in ("KL", "DKL") else None
+    return None
+
+
+def letters(node: Node | None) -> str:
+    """The letters of a name, in the order of writing: DKL of D_{KL}."""
+    match node:
+        case Symbol(name=name):
+            return name
+        case Script(base=base, below=below, above=None):
+            return letters(base) + letters(below)
+        case Product(factors=factors):
+            return "".join(letters(factor) for _, factor in factors)
+    return ""
+
+
+def asked(node: Node) -> tuple[str, tuple[Node, ...]] | None:
+    """What is computed of which distributions."""
+    given = is_divergence(node)
+    if given is not None:
+        return "KL", (given.body, given.condition)
+    match node:
+        case Product(factors=((_, name), ("", Group(open="(" | "[", items=items)))) if len(items) in (1, 2):
+            if letters(name) == "H" and not any(isinstance(item, Given) for item in items):
+                return "H", items
+    return None
+
+
+def computed(what: str, p: list[arb], q: list[arb]) -> arb | None:
+    """Σ p log(p / q), or −Σ p log q; none if it is infinite."""
+    total = arb(0)
+    for x, y in zip(p, q, strict=True):
+        if x.is_zero():
+            continue
+        if not x > 0 or not y > 0:
+            return None
+        total += x * (x / y).log() if what == "KL" else -x * y.log()
+    return total
+
+
+def check_computed(line: Line, study: Study, scope: Scope) -> None:
+    """A printed entropy or divergence of distributions that the document lists."""
+    found = asked(line.sides[0])
+    if found is None:
+        return
+    index = next(closed_sides(line), None)
+    if index is None or in_doubt(study, line) or is_told(study, line, index):
+        return
+    printed = value_at(line, index, Decimals.ROUNDED)
+    what, names = found
+    if printed is None or isinstance(printed, Table):
+        return
+    if what == "KL" and printed < 0 and printed.mid() + sum(unit_at(line, index), arb(0)) < 0:
+        why = "A divergence is never negative: Σ p log(p/q) ≥ 0, and 0 only for p = q."
+        study.add(line, 0, index, "likely", "divergence", "a number ≥ 0", why)
+        return
+    given = [known(study, scope, name, line) for name in names]
+    lists = [shares_of(d.rounded) for d in given if d is not None]
+    exact = [shares_of(d.value) for d in given if d is not None]
+    if len(lists) != len(names) or any(x is None for x in lists + exact):
+        return
+    compare_computed(line, index, study, what, printed, [x for x in lists if x], [x for x in exact if x])
+
+
+def shares_of(value: Value) -> list[arb] | None:
+    """The entries of a distribution."""
+    if not isinstance(value, Table) or not value.is_vector or any(x < 0 for x in value.entries):
+        return None
+    return value.entries if abs(sum(value.entries, arb(0)) - 1).abs_lower() < 0.02 else None
+
+
+def compare_computed(
+    line: Line, index: int, study: Study, what: str, printed: arb, lists: list[list[arb]], exact: list[list[arb]]
+) -> None:
+    """The printed number against the true one, for each base of the logarithm."""
+    if len({len(x) for x in lists}) != 1:
+        return
+    p, q = lists[0], lists[-1]
+    shown = unit_at(line, index)
+    for log in BASES.values():
+        for a, b in ((p, q), (exact[0], exact[-1])):
+            true = computed(what, a, b)
+            if true is None or agrees(true / log, printed, shown):
+                return
+    base, log = next(((b, v) for b, v in BASES.items() if b and b[5:] in words(line)[-60:]), ("", arb(1)))
+    true = computed(what, exact[0], exact[-1])
+    assert true is not None
+    name = {"KL": "Σ p log(p/q)", "H": "−Σ p log q" if len(lists) == 2 else "−Σ p log p"}[what]
+    swapped = computed(what, q, p) if len(lists) == 2 else None
+    is_swapped = swapped is not None and any(agrees(swapped / v, printed, shown) for v in BASES.values())
+    more = " The printed number has the two distributions swapped." if is_swapped else ""
+    truth = decimal(true / log, shown[0] if shown else None)
+    why = f"{name} of the listed distributions is {truth}.{more}"
+    study.add(line, 0, index, "likely", "divergence" if what == "KL" else "entropy", truth, why, base and f"log has {base}")

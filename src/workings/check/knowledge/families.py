@@ -1,0 +1,273 @@
+"""Statistics of a listed family x₁ … xₙ: mean, variance, standard deviation, normalised members.
+
+    μ = Σ xᵢ / n,  σ² = Σ (xᵢ − μ)² / n  (or n − 1),  x̂ᵢ = (xᵢ − μ) / √(σ² + ε)
+
+A family is x₁ … xₙ, each given a value of one shape, or the entries of one listed vector. Only near misses are told: a value
+that is quite another may be a statistic of something else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from flint import arb
+
+from workings.check.chains import entry_node
+from workings.check.knowledge.nearby import (
+    agrees,
+    closed_sides,
+    in_doubt,
+    is_near,
+    is_told,
+    known,
+    start_of,
+    unit_at,
+    value_at,
+    words,
+)
+from workings.check.lines import EQUAL, Line
+from workings.check.names import is_closed
+from workings.check.rounding import one_shape, units
+from workings.check.scope import Scope, plain
+from workings.check.study import Study
+from workings.check.syntax import Function, Group, Node, Number, Script, Symbol
+from workings.check.value import Table, Value, each, entries, entrywise
+from workings.check.words import decimal, where
+
+MEAN = re.compile(r"\b(?:means?|averages?)\b", re.I)
+VARIANCE = re.compile(r"\bvariances?\b", re.I)
+DEVIATION = re.compile(r"\b(?:standard deviations?|std)\b", re.I)
+NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
+OTHER = re.compile(r"\b(?:weighted|moving|running|exponential|median|prior|gaussian|posterior|kernel|learn\w*)\b", re.I)
+EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
+
+
+@dataclass(frozen=True)
+class Family:
+    """The members of a family, in order, and its letter."""
+
+    name: Node
+    members: list[Value]
+    start: int
+    """Where its last member was given."""
+
+
+def check_families(line: Line, study: Study, scope: Scope) -> None:
+    """A printed statistic of a family that was listed before it in the same part."""
+    kind = statistic(line)
+    if kind is None or in_doubt(study, line) or OTHER.search(words(line)):
+        return
+    index = printed_side(line)
+    if index is None or is_told(study, line, index):
+        return
+    printed = value_at(line, index)
+    if printed is None:
+        return
+    found = list(families(study, scope, line, kind))
+    if not found:
+        return
+    shown = unit_at(line, index)
+    pairs = [(family, true, way) for family in found for true, way in true_values(kind, family)]
+    if any((pair := one_shape(true, printed)) and agrees(*pair, shown) for _, true, _ in pairs):
+        return
+    for family, true, way in pairs:
+        pair = one_shape(true, printed)
+        if pair is not None and is_near(*pair):
+            tell(line, index, study, kind, family, pair, way, shown)
+            return
+
+
+def statistic(line: Line) -> str | None:
+    """Which statistic the left side names, by its letter or by the words before it."""
+    left = line.sides[0]
+    power = False
+    if isinstance(left, Script) and left.above == Number("2"):
+        left, power = (left.base if left.below is None else Script(left.base, left.below)), True
+    base = left.base if isinstance(left, Script) else left
+    if isinstance(left, Script) and (left.above is not None or isinstance(left.below, Number)):
+        return None  # μ₁: of which of several families?
+    before = line.formulas[0].before[-70:]
+    match base:
+        case Function(name="mean" | "avg" | "var" | "std" as name, arguments=()):
+            return {"mean": "mean", "avg": "mean", "var": "variance", "std": "deviation"}[name]
+        case Symbol(name=name, style=style):
+            if name.lower() in ("mean", "var", "std", "variance"):
+                return {"mean": "mean", "std": "deviation"}.get(name.lower(), "variance")
+            if name == "mu" and not power or any(mark in style for mark in ("bar", "overline")) and not power:
+                return "mean"
+            if name == "sigma" or name == "s" and (VARIANCE.search(before) or DEVIATION.search(before)):
+                return "variance" if power else "deviation"
+            if name == "m" and not power and MEAN.search(before):
+                return "mean"
+    return None
+
+
+def printed_side(line: Line) -> int | None:
+    """The side with the printed value, if no calculation in numbers says where it comes from."""
+    found = list(closed_sides(line))
+    return found[0] if len(found) == 1 and units(line.sides[found[0]]) is not None else None
+
+
+def families(study: Study, scope: Scope, line: Line, kind: str) -> Iterator[Family]:
+    """The families that are listed before a line in its part: those with an index, then single vectors."""
+    start, part = start_of(line), study.part(line)
+    groups: dict[Node, dict[int, tuple[Value, int]]] = {}
+    vectors: list[Family] = []
+    for name, given in scope.definitions.items():
+        last = next((d for d in reversed(given) if d.start < start and d.part == part), None)
+        if last is None:
+            continue
+        member = member_of(name)
+        if member is not None:
+            groups.setdefault(member[0], {})[member[1]] = last.value, last.start
+        elif isinstance(name, Symbol) and isinstance(last.value, Table) and last.value.is_vector:
+            if len(last.value.entries) >= 3 and WORDS[kind].search(line.formulas[0].before[-120:]):
+                vectors.append(Family(name, list(last.value.entries), last.start))
+    for name, members in sorted(groups.items(), key=lambda item: -max(m[1] for m in item[1].values())):
+        numbers = sorted(members)
+        shapes = {v.shape if isinstance(v, Table) else () for v, _ in members.values()}
+        if len(numbers) >= 3 and len(shapes) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+            yield Family(name, [members[i][0] for i in numbers], max(members[i][1] for i in numbers))
+    yield from sorted(vectors, key=lambda family: -family.start)[:2]
+
+
+WORDS = {"mean": MEAN, "variance": VARIANCE, "deviation": DEVIATION}
+
+
+def member_of(name: Node) -> tuple[Node, int] | None:
+    """x₃, x^{(3)}: the letter and the number."""
+    match name:
+        case Script(base=Symbol(style=style) as base, below=Number(text=text), above=None):
+            pass
+        case Script(base=Symbol(style=style) as base, below=None, above=Group(items=(Number(text=text),))):
+            pass
+        case _:
+            return None
+    if not text.isdigit() or len(text) > 4 or base.name in ("mu", "sigma") or {"hat", "tilde", "bar", "widehat"} & set(style):
+        return None
+    return base, int(text)
+
+
+def true_values(kind: str, family: Family) -> Iterator[tuple[Value, str]]:
+    """The statistic, each with the divisor that it uses: entry by entry, and for deviations both σ and σ²."""
+    n = len(family.members)
+    mean = average(family.members, n)
+    if kind == "mean":
+        yield mean, ""
+        return
+    squares = [square(entrywise(lambda x, y: x - y, member, mean, "−")) for member in family.members]
+    ways = ((n, "a variance divides by n"), (n - 1, "a variance divides by n − 1"))
+    spreads = [(average(squares, divisor), way) for divisor, way in ways]
+    roots = [(each(lambda x: x.max(arb(0)).sqrt(), value), way) for value, way in spreads]
+    yield from (spreads if kind == "variance" else roots)
+    if kind == "deviation":
+        yield from spreads  # σ written for σ²
+
+
+def average(values: list[Value], n: int) -> Value:
+    """Σ xᵢ / n."""
+    total = values[0]
+    for value in values[1:]:
+        total = entrywise(lambda x, y: x + y, total, value, "+")
+    return each(lambda x: x / n, total)
+
+
+def square(value: Value) -> Value:
+    """x², entry by entry."""
+    return each(lambda x: x * x, value)
+
+
+NAMES = {"mean": "mean", "variance": "variance", "deviation": "standard deviation"}
+
+
+def tell(
+    line: Line, index: int, study: Study, kind: str, family: Family, pair: tuple[Value, Value], way: str, shown: list[arb]
+) -> None:
+    """Report the entry that is furthest off."""
+    gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pair), strict=True)]
+    entry = gaps.index(max(gaps))
+    unit = shown[entry] if entry < len(shown) else None
+    place = where(pair[0], entry)
+    true = decimal(entries(pair[0])[entry], unit)
+    printed = decimal(entries(pair[1])[entry], unit)
+    lines = study.document.place(family.start).line
+    at = f"In {place}: " if place else ""
+    why = f"{at}{printed} is printed, the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
+    truth = true + (f" in {place}" if place else "")
+    study.add(line, 0, index, "likely", "statistic", truth, why, way, entry_node(line.sides[index], entry))
+
+
+# ------------------------------------------------------------------------------------------- normalised members
+
+
+def check_normalised(line: Line, study: Study, scope: Scope) -> None:
+    """x̂₃ = (x₃ − μ)/σ with the values that the document gave."""
+    match line.sides[0]:
+        case Script(base=Symbol(name=name, style=style), below=below, above=above):
+            pass
+        case _:
+            return
+    if not {"hat", "tilde", "bar", "widehat", "widetilde"} & set(style) or in_doubt(study, line):
+        return
+    index = printed_side(line)
+    if index is None or is_told(study, line, index) or not NORMALISED.search(study.document.text):
+        return
+    kept = tuple(mark for mark in style if mark not in ("hat", "tilde", "bar", "widehat", "widetilde"))
+    member = known(study, scope, plain(Script(Symbol(name, kept), below, above)), line)
+    mean, variance = first(study, scope, line, MEANS), first(study, scope, line, VARIANCES)
+    printed = value_at(line, index)
+    if member is None or mean is None or variance is None or printed is None:
+        return
+    rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
+    trues = []
+    for epsilon in EPSILONS:
+        scale = each(lambda v, e=epsilon: (v + arb(e)).max(arb(0)).sqrt(), variance)  # type: ignore[misc]
+        if any(x.contains(0) for x in entries(scale)):
+            continue
+        trues.append(one_shape(entrywise(lambda x, y: x / y, rest, scale, "/"), printed))
+    shown = unit_at(line, index)
+    pairs = [pair for pair in trues if pair is not None]
+    if not pairs or any(agrees(*pair, shown) for pair in pairs):
+        return
+    flipped = all(abs(x + y) <= abs(x) / 100 + arb("1e-3") for x, y in zip(*map(entries, pairs[0]), strict=True))
+    if is_near(*pairs[0]) or flipped:
+        gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pairs[0]), strict=True)]
+        entry = gaps.index(max(gaps))
+        place = where(pairs[0][0], entry)
+        true = decimal(entries(pairs[0][0])[entry], shown[entry] if entry < len(shown) else None)
+        why = f"(x − μ)/σ with the values given before is {true}{' in ' + place if place else ''}."
+        truth = true + (f" in {place}" if place else "")
+        study.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
+
+
+SUBSCRIPTS: tuple[Node | None, ...] = (None, Symbol("B"), Symbol("B", ("cal",)), Symbol("x"))
+MEANS = [(Symbol("mu") if b is None else Script(Symbol("mu"), b), False) for b in SUBSCRIPTS]
+VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in SUBSCRIPTS] + [
+    (Symbol("sigma") if b is None else Script(Symbol("sigma"), b), True) for b in SUBSCRIPTS
+]
+
+
+def first(study: Study, scope: Scope, line: Line, names: list[tuple[Node, bool]]) -> Value | None:
+    """The value of the first of these names that has one, squared if it is a deviation."""
+    for name, is_root in names:
+        found = known(study, scope, name, line)
+        if found is not None:
+            return square(found.value) if is_root else found.value
+        if isinstance(name, Script) and name.above is not None and (value := stated_square(study, line, name)) is not None:
+            return value
+    return None
+
+
+def stated_square(study: Study, line: Line, name: Script) -> Value | None:
+    """σ² = 5 gives no name a value; its line is looked up."""
+    part, start = study.part(line), start_of(line)
+    value: Value | None = None
+    for other in study.lines:
+        if start_of(other) >= start:
+            break
+        if study.part(other) == part and len(other.sides) > 1 and plain(other.sides[0]) == name:
+            index = next((i for i in reversed(list(closed_sides(other)))), None)
+            value = value_at(other, index) if index is not None else value
+    return value

@@ -1,0 +1,138 @@
+"""The gradient of cross-entropy behind softmax or σ, and the sign of a step of descent.
+
+    L = −Σ y log ŷ,  ŷ = softmax(z):  ∂L/∂z = ŷ − y
+    w ← w − η ∇L
+"""
+
+from __future__ import annotations
+
+import re
+
+from workings.check.knowledge.nearby import in_doubt, window, words
+from workings.check.lines import EQUAL, Line
+from workings.check.scope import Scope, plain
+from workings.check.study import Study
+from workings.check.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
+
+ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
+RISING = re.compile(r"(?<!negative )(?<!negative-)\blog[-\s]?likelihood|ascen[td]|maximi[sz]|\breward|update rule adds", re.I)
+DESCENT = re.compile(r"\b(?:gradient[-\s]descent|descent|SGD|minimi[sz]\w*)\b", re.I)
+LOSSES = {"L", "J", "ell", "E", "loss", "C", "CE", "BCE", "Loss"}
+RATES = {"eta", "alpha", "gamma", "lr", "epsilon", "lambda", "mu"}
+
+
+def check_gradient(line: Line, study: Study, scope: Scope) -> None:
+    """∂L/∂z = y − ŷ: the sign is lost."""
+    left = line.sides[0]
+    if not isinstance(left, Derivative) or len(left.by) != 1 or left.body is None or base(left.body) not in LOSSES:
+        return
+    for index in range(1, len(line.sides)):
+        if line.relations[index - 1] not in EQUAL:
+            return
+        match line.sides[index]:
+            case Sum(terms=(("+", target), ("-", guess))):
+                break
+    else:
+        return
+    near = window(study, line)
+    if in_doubt(study, line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+        return
+    if is_rising(left.body, study, line):
+        return
+    source = squashed(guess, left.by[0], study, line)
+    if source is None:
+        return
+    y, p = (text(line, index, part) for part in (target, guess))
+    why = f"With cross-entropy behind {source} the gradient is {p} − {y}: it is negative where the guess is too small."
+    study.add(line, 0, index, "likely", "gradient", f"{p} − {y}", why)
+
+
+def text(line: Line, index: int, node: Node) -> str:
+    """A part of a formula as it is written."""
+    return line.formulas[index].text[node.span[0] : node.span[1]].strip()
+
+
+def base(node: Node) -> str:
+    """The letter of a name: L of 𝓛(θ), z of z_k."""
+    if isinstance(node, Product) and len(node.factors) == 2 and isinstance(node.factors[1][1], Group):
+        node = node.factors[0][1]
+    while isinstance(node, Script):
+        node = node.base
+    return node.name if isinstance(node, Symbol) else ""
+
+
+def is_target(node: Node) -> bool:
+    """y, t or their entries, without a hat."""
+    name = plain(node.base if isinstance(node, Script) else node)
+    return name in (Symbol("y"), Symbol("t"))
+
+
+def squashed(guess: Node, by: Node, study: Study, line: Line) -> str | None:
+    """The name of the function by which the guess comes from what the loss is differentiated by."""
+    direct = squash_of(guess, base(by))
+    if direct is not None:
+        return direct
+    name = bare(guess)
+    if name is None:
+        return None
+    part = study.part(line)
+    for other in study.lines:
+        if study.part(other) != part or len(other.sides) < 2:
+            continue
+        if any(bare(side) == name for side in other.sides):
+            found = next((f for side in other.sides if (f := squash_of(side, base(by))) is not None), None)
+            if found is not None:
+                return found
+    return None
+
+
+def bare(node: Node) -> Node | None:
+    """A name without its index and the weight of its letters."""
+    node = node.base if isinstance(node, Script) else node
+    return plain(node) if isinstance(node, Symbol) else None
+
+
+def squash_of(node: Node, letter: str) -> str | None:
+    """softmax or σ of something with this letter."""
+    while isinstance(node, Script):
+        node = node.base
+    match node:
+        case Function(name="softmax" | "sigmoid" as name, arguments=arguments):
+            inside = arguments
+        case Product(factors=((_, Symbol(name="sigma")), ("", Group(items=inside)))):
+            name = "σ"
+        case _:
+            return None
+    return name if any(isinstance(p, Symbol) and p.name == letter for part in inside for p in part.walk()) else None
+
+
+def is_rising(loss: Node, study: Study, line: Line) -> bool:
+    """Whether the document defines L without a minus before its logarithms."""
+    part = study.part(line)
+    for other in study.lines:
+        if study.part(other) == part and len(other.sides) > 1 and bare(other.sides[0]) == bare(loss) is not None:
+            for side in other.sides[1:]:
+                if any(isinstance(p, Function) and p.name in ("log", "ln") for p in side.walk()):
+                    return not (isinstance(side, Sum) and side.terms[0][0] == "-") and not any(
+                        isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk()
+                    )
+    return False
+
+
+def check_descent(line: Line, study: Study, scope: Scope) -> None:
+    """w ← w + η ∇L where the words say descent."""
+    if len(line.sides) < 2 or line.relations[0] not in (*EQUAL, "←"):
+        return
+    match line.sides[1]:
+        case Sum(terms=(("+", before), ("+", Product(factors=((_, rate), *_, (_, Derivative() as slope)))))):
+            pass
+        case _:
+            return
+    if base(before) != base(line.sides[0]) or not base(before) or base(rate) not in RATES:
+        return
+    if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
+        return
+    said = words(line)
+    if DESCENT.search(said) and not RISING.search(window(study, line, 600)) and not in_doubt(study, line):
+        why = "Descent goes against the gradient: a step along it makes the loss larger."
+        study.add(line, 0, 1, "note", "step", "a minus before the step", why)

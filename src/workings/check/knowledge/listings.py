@@ -1,0 +1,255 @@
+"""Code listings of stacked layers (`nn.Sequential`): commas that are missing, and sizes that do not fit.
+
+A listing is parsed, never run. The input's size is what the document says of it near the listing: `32×32 grayscale`.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from workings.check.document import Listing
+from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
+from workings.check.knowledge.nearby import add
+from workings.check.scope import Scope
+from workings.check.study import Study
+
+LONGEST = 100_000
+CALL = re.compile(r"[ \t]*(?:torch\.)?nn\.[A-Z]\w*\(|[ \t]*(?:Conv|Linear|ReLU|MaxPool|AvgPool|Flatten)\w*\(")
+TIMES = r"\s*\$?\s*(?:×|x|\\times)\s*\$?\s*"
+IMAGE = re.compile(
+    rf"(?<![\d×x.])(?:(?P<channels>[13]){TIMES})?(?P<height>\d{{1,4}}){TIMES}(?P<width>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})"
+    r"[^.;\n]{0,12}\b(?:gr[ae]y\s?-?scale|RGB|colou?r|images?|inputs?|pixels?)\b"
+    rf"|\b(?:images?|inputs?|input size|resolution)\b[^.;\d\n]{{0,30}}?(?<!\d)(?:(?P<c2>[13]){TIMES})?(?P<h2>\d{{1,4}}){TIMES}"
+    rf"(?P<w2>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})",
+    re.I,
+)
+RANDOM = re.compile(r"(?:randn|rand|zeros|ones|empty)\(\s*\(?\s*\d+\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+DATASETS = {"mnist": (28, 28), "cifar": (32, 32), "svhn": (32, 32)}
+
+
+@dataclass(frozen=True)
+class Source:
+    """A listing's text as Python sees it, and how to find a place of it in the document."""
+
+    text: str
+    start: int
+    indent: int
+
+    @staticmethod
+    def of(listing: Listing) -> Source:
+        """Without the indent that all lines share."""
+        text = textwrap.dedent(listing.text.expandtabs(1))
+        first = next((line for line in listing.text.splitlines() if line.strip()), "")
+        kept = next((line for line in text.splitlines() if line.strip()), "")
+        return Source(text, listing.start, len(first) - len(kept))
+
+    def lines(self) -> list[str]:
+        return self.text.splitlines(keepends=True)
+
+    def position(self, study: Study, row: int, column: int) -> int:
+        """Where a row (from 1) and column of the text stand in the document."""
+        start = self.start
+        text = study.document.text
+        for _ in range(row - 1):
+            start = text.find("\n", start) + 1
+        return start + self.indent + column
+
+
+def check_listings(study: Study, scope: Scope) -> None:
+    """Every listing that names layers."""
+    for listing in study.document.listings:
+        if "nn." in listing.text or "Sequential(" in listing.text:
+            check_listing(study, listing)
+
+
+def check_listing(study: Study, listing: Listing) -> None:
+    """Its commas, then its sizes."""
+    if len(listing.text) > LONGEST or ">>>" in listing.text:
+        return
+    source = Source.of(listing)
+    tree = parsed(source.text)
+    if tree is None:
+        mended = mend(source)
+        if mended is None:
+            return
+        tree, rows = mended
+        for row in rows:
+            line = source.lines()[row - 1].rstrip()
+            at = source.position(study, row, len(line.partition("#")[0].rstrip()))
+            why = "Between two layers a comma is needed: as it is, this listing is no Python."
+            add(study, at - 1, at, "error", "listing", "a comma behind this bracket", why)
+    numbers = whole_numbers(tree)
+    for call in sequentials(tree):
+        check_stack(study, source, listing, call, numbers)
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax tree, if it is Python."""
+    try:
+        return ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def mend(source: Source) -> tuple[ast.Module, list[int]] | None:
+    """The tree with the missing commas put in, and the rows behind which they are missing; none if that is not all."""
+    lines = source.lines()
+    written = [i for i, line in enumerate(lines) if line.partition("#")[0].strip()]
+    rows = []
+    for here, there in zip(written, written[1:], strict=False):
+        code, comment = lines[here].partition("#")[0].rstrip(), lines[here].partition("#")[2]
+        if code.endswith(")") and CALL.match(lines[there]):
+            lines[here] = code + "," + (f"  #{comment}" if comment else "\n")
+            rows.append(here + 1)
+    tree = parsed("".join(lines)) if rows else None
+    return (tree, rows) if tree is not None else None
+
+
+def whole_numbers(tree: ast.Module) -> dict[str, int]:
+    """Names that are given one whole number, once."""
+    found: dict[str, list[int]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            value = whole(node.value, {})
+            found.setdefault(node.targets[0].id, []).append(value if value is not None else -1)
+        elif isinstance(node, ast.AugAssign | ast.For) and isinstance(node.target, ast.Name):
+            found.setdefault(node.target.id, []).append(-1)
+    return {name: values[0] for name, values in found.items() if len(values) == 1 and values[0] >= 0}
+
+
+def whole(node: ast.expr, numbers: dict[str, int]) -> int | None:
+    """A whole number: written, named before, or by + − * //."""
+    match node:
+        case ast.Constant(value=int() as value) if not isinstance(value, bool) and abs(value) < 10**12:
+            return value
+        case ast.Name(id=name):
+            return numbers.get(name)
+        case ast.BinOp(left=left, op=op, right=right):
+            a, b = whole(left, numbers), whole(right, numbers)
+            if a is None or b is None or abs(a) > 10**12 or abs(b) > 10**12:
+                return None
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+                case ast.FloorDiv() if b:
+                    return a // b
+    return None
+
+
+def sequentials(tree: ast.Module) -> Iterator[list[ast.expr]]:
+    """The layers of each `Sequential(…)`, also of a list in it; those inside another are read with it."""
+    inner: set[int] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and called(node) == "Sequential" and id(node) not in inner:
+            inner |= {id(part) for part in ast.walk(node)} - {id(node)}
+            yield stacked(node)
+
+
+def stacked(call: ast.Call) -> list[ast.expr]:
+    """The layers of a Sequential, one after the other."""
+    found: list[ast.expr] = []
+    for argument in call.args:
+        match argument:
+            case ast.Starred(value=ast.List(elts=items)):
+                found += items
+            case ast.Call() if called(argument) == "Sequential":
+                found += stacked(argument)
+            case ast.Call(args=[ast.List(elts=items)]) if called(argument) == "OrderedDict":
+                found += [item.elts[1] for item in items if isinstance(item, ast.Tuple) and len(item.elts) == 2]
+            case _:
+                found.append(argument)
+    return found
+
+
+def called(call: ast.expr) -> str:
+    """The last name of what is called."""
+    match call:
+        case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
+            return name
+    return ""
+
+
+def made_layer(call: ast.expr, numbers: dict[str, int]) -> tuple[Layer, dict[str, ast.expr]] | None:
+    """A layer with its arguments by name, and where each is written; none if something cannot be read."""
+    if not isinstance(call, ast.Call):
+        return None
+    name = called(call)
+    if len(call.args) > len(SIGNATURES.get(name, ())):
+        return (Layer(name, {}), {}) if name not in SIGNATURES else None
+    places: dict[str, ast.expr] = dict(zip(SIGNATURES.get(name, ()), call.args, strict=False))
+    places |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    options: dict[str, int | Pair | str | bool] = {}
+    for key, node in places.items():
+        value = argument_value(node, numbers)
+        if value is None:
+            if name in SIGNATURES and key in SIGNATURES[name] and key not in ("bias", "groups"):
+                return None
+            continue
+        options[key] = value
+    return Layer(name, options), places
+
+
+def argument_value(node: ast.expr, numbers: dict[str, int]) -> int | Pair | str | bool | None:
+    """A whole number, two of them, a word or a truth value."""
+    match node:
+        case ast.Constant(value=bool() | str() as value):
+            return value
+        case ast.Tuple(elts=[one, other]):
+            a, b = whole(one, numbers), whole(other, numbers)
+            return (a, b) if a is not None and b is not None else None
+    return whole(node, numbers)
+
+
+def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.expr], numbers: dict[str, int]) -> None:
+    """Follow the sizes through a stack."""
+    flow: Flow | None = None
+    for call in calls:
+        read = made_layer(call, numbers)
+        if read is None:
+            flow = Flow()
+            continue
+        layer, places = read
+        if flow is None:
+            first = layer.whole("in_channels") if layer.name == "Conv2d" else None
+            flow = Flow(channels=first, size=image_size(study, listing, first)) if first else Flow()
+        flow, misfit = after(layer, flow)
+        at = places.get(misfit.argument) if misfit is not None else None
+        if misfit is None or at is None:
+            continue
+        start = source.position(study, at.lineno, at.col_offset)
+        end = start + (at.end_col_offset or 0) - at.col_offset
+        why = f"{misfit.why} Write {misfit.needed.partition(' = ')[0]}." if misfit.needed[0].isdigit() else misfit.why
+        add(study, start, max(end, start + 1), "likely", "listing", misfit.needed, why)
+
+
+def image_size(study: Study, listing: Listing, channels: int | None) -> Pair | None:
+    """The one size of input images that the document states near a listing."""
+    drawn = {(int(h), int(w)) for c, h, w in RANDOM.findall(listing.text) if int(c) == channels}
+    if len(drawn) == 1:
+        return drawn.pop()
+    if channels not in (1, 3):
+        return None  # a block within a network
+    text = study.document.text
+    before, behind = text[max(0, listing.start - 5000) : listing.start], text[listing.start + len(listing.text) :][:800]
+    for near in (before, behind):
+        sizes = set(stated_sizes(near, channels))
+        if sizes:
+            return sizes.pop() if len(sizes) == 1 else None
+    named = {size for name, size in DATASETS.items() if name in before.lower()}
+    return named.pop() if len(named) == 1 else None
+
+
+def stated_sizes(text: str, channels: int) -> Iterator[Pair]:
+    """The sizes that a text states of images or inputs, with these channels if it names them."""
+    for found in IMAGE.finditer(text):
+        stated = found["channels"] or found["c2"]
+        if stated is None or int(stated) == channels:
+            yield int(found["height"] or found["h2"]), int(found["width"] or found["w2"])

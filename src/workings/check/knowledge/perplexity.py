@@ -1,0 +1,66 @@
+"""Perplexity and cross-entropy in one paragraph: PP = eᴴ with H in nats, 2ᴴ with H in bits."""
+
+from __future__ import annotations
+
+import math
+import re
+
+from workings.check.document import Prose
+from workings.check.knowledge.nearby import add
+from workings.check.scope import Scope
+from workings.check.study import Study
+
+NUMBER = r"(\d+(?:\.\d+)?)(?![\d.]*\d|\s*%|\^|/|\\|e)"
+LINK = (
+    r"\s*(?:\([^()]{0,30}\)\s*)?(?:per (?:token|word|character)\s*)?(?:loss\s*)?"
+    r"(?:is|of|was|equals|=|:|≈|becomes|comes to|are|then|thus|therefore|about|approximately|only|\\approx|,|\s)*"
+    r"\$?\s*(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\([^()$]{0,10}\))?\s*(?:=|≈|\\approx)\s*|\\(?:mathrm|text|operatorname)\{\w+\}\s*(?:=|≈|\\approx)\s*)?"
+)
+PERPLEXITY = re.compile(r"\bperplexity\b" + LINK + NUMBER, re.I)
+ENTROPY = re.compile(
+    r"\b(?:cross[-\s]?entropy|negative log[-\s]?likelihood|NLL)\b" + LINK + NUMBER + r"\s*\$?\s*(nats?|bits?)?", re.I
+)
+DOUBT = re.compile(r"\b(?:from|would|suppose|if|not|wrong|another|other|baseline|each|respectively|than|test|valid\w*|train\w*)\b", re.I)
+
+
+def check_perplexity(study: Study, scope: Scope) -> None:
+    """Every paragraph that names both, once."""
+    for prose in study.document.prose:
+        if "erplexity" in prose.text:
+            check_paragraph(study, prose)
+
+
+def check_paragraph(study: Study, prose: Prose) -> None:
+    """One cross-entropy, one perplexity, and neither eᴴ nor 2ᴴ is it."""
+    claims, losses = list(PERPLEXITY.finditer(prose.text)), list(ENTROPY.finditer(prose.text))
+    if len(claims) != 1 or len(losses) != 1:
+        return
+    claim, loss = claims[0], losses[0]
+    stated, H, unit = claim[1], loss[1], (loss[2] or "").lower()[:3]
+    if float(H) > 50 or float(stated) < 1 or "." not in H:
+        return
+    bases = {"nat": [math.e], "bit": [2.0]}.get(unit, [math.e, 2.0, 10.0])
+    if any(fits(base, H, stated) for base in bases):
+        return
+    base = bases[0]
+    first, last = sorted((claim.span(), loss.span()))
+    doubted = DOUBT.search(prose.text[max(0, first[0] - 60) : last[1] + 30])
+    swapped = len(bases) == 1 and fits(2.0 if base == math.e else math.e, H, stated)
+    truth = f"{'e' if base == math.e else '2'}^{H} = {base ** float(H):.4g}"
+    why = f"Perplexity is {'e' if base == math.e else '2'} to the power of the cross-entropy"
+    why += " in bits." if base == 2 else " in nats."
+    why += f" {stated} would be right with the cross-entropy in {'bits' if base == math.e else 'nats'}." if swapped else ""
+    reading = "" if unit else "the cross-entropy is in nats; bits do not fit either"
+    start = prose.start + claim.start(1)
+    add(study, start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
+
+
+def step(text: str) -> float:
+    """The unit of the last printed place."""
+    return 10.0 ** -len(text.partition(".")[2])
+
+
+def fits(base: float, H: str, stated: str) -> bool:
+    """Whether base^H is what is stated, when both are rounded as printed (or the last digit is off by one)."""
+    low, high = (base ** (float(H) + side * step(H)) for side in (-1, 1))
+    return low - step(stated) <= float(stated) <= high + step(stated)

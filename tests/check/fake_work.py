@@ -1,0 +1,46 @@
+"""A stand-in for the checker: every `WRONG` in a document is a finding, and some words make it misbehave."""
+
+import os
+import signal
+import time
+
+from workings.check.checked import Checked
+from workings.check.document import Document
+from workings.check.finding import Counts, Finding, Report, Unread
+from workings.errors import WorkingsError
+
+LEVEL = {"WRONG": "error", "DOUBTFUL": "likely", "ROUNDED": "note", "ODD": "possible"}
+
+
+def fake(job, options):
+    text = job.path.read_bytes().decode("utf-8")
+    if "CRASH" in text:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if "SLOW" in text:
+        time.sleep(60)
+    if "HUGE" in text:
+        return Checked(job.name, Document(job.name, "x" * (3 << 30), "text"))
+    if "DEEP" in text:
+        raise RecursionError
+    if "REFUSED" in text:
+        raise WorkingsError(f"{job.path} is refused.")
+    if "BUG" in text:
+        raise KeyError("lost")
+    return Checked(job.name, Document(job.name, text, "markdown"), report(text, "run" if options.run_code else "12/7"))
+
+
+def report(text, truth="12/7"):
+    findings = []
+    for word, level in LEVEL.items():
+        start = text.find(word)
+        while start >= 0:
+            findings.append(Finding(start, start + len(word), level, "number", word, truth, "It is not so.", "log is ln"))
+            start = text.find(word, start + 1)
+    start = text.find("UNREAD")
+    unread = [Unread(start, start + 6, "Nobody can read it.")] if start >= 0 else []
+    wrong = sum(found.level == "error" for found in findings)
+    return Report(findings, unread, Counts(len(text.split()), len(unread), 5, 4, 4 - wrong, wrong))
+
+
+def checked(name, text, **fields):
+    return Checked(name, Document(name, text, "markdown", **fields), report(text))
