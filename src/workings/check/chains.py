@@ -8,7 +8,7 @@ from itertools import pairwise
 from flint import arb
 
 from workings.check.brackets import with_brackets
-from workings.check.compare import Side, Verdict, compare, compare_as, in_order, value_of
+from workings.check.compare import Side, Verdict, certainly_none, compare, compare_as, in_order, value_of
 from workings.check.latex import latex
 from workings.check.lines import ORDER, Line
 from workings.check.names import is_closed, is_matrix_product, is_name, is_number, unpacked
@@ -141,7 +141,7 @@ class Chains:
                 verdict = usual
         if verdict is None:
             if closed:
-                self.study.report.counts.claims += 1
+                self.no_value(line, one, other)
             return False
         used = one.used | other.used
         level = self.level(line, used, closed, verdict)
@@ -158,6 +158,20 @@ class Chains:
             return False
         self.tell(line, one, other, verdict, level, confirmed)
         return verdict.grade is Grade.WRONG
+
+    def no_value(self, line: Line, one: Known, other: Known) -> None:
+        """A closed equation without a value on one side: √−7 = 5 is wrong, anything else is left undecided."""
+        reasons = [certainly_none(known.side, self.nothing) for known in (one, other)]
+        values = [value_of(known.side, self.nothing) for known in (one, other)]
+        finite = any(v is not None and all(x.is_finite() for x in entries(v)) for v in values)
+        if not any(reasons) or not finite:
+            self.study.report.counts.claims += 1
+            return
+        self.count(line, (one.index, other.index), False)
+        level = "possible" if self.study.denied(line) else "likely"
+        why = f"It contains {next(filter(None, reasons))}."
+        wrong = (one if reasons[0] else other).side.node
+        self.study.add(line, one.index, other.index, level, "number", "no real value", why, at=wrong)
 
     def look_behind(self, one: Known, other: Known, verdict: Verdict) -> None:
         """Remember for each printed decimal the number that it was rounded from."""

@@ -7,6 +7,7 @@ from workings.check.document import Document
 from workings.check.finding import LEVELS, Finding, Report
 from workings.check.identities import Identities
 from workings.check.knowledge import AFTER, PER_LINE
+from workings.check.knowledge.running import run_listings
 from workings.check.options import Options
 from workings.check.scope import Scope
 from workings.check.shapes import DeclaredShapes
@@ -38,6 +39,8 @@ def examined(document: Document, options: Options) -> Study:
                 study.give_up(line, error)
         for rule in AFTER:
             rule(study, scope)
+    if options.run_code:
+        run_listings(study)
     study.report.findings = without_repeats(study.report.findings)
     return study
 

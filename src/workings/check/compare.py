@@ -11,7 +11,7 @@ from workings.check.reading import USUAL, Reading, readings
 from workings.check.rounding import Grade, Judgement, judge, units
 from workings.check.scope import Decimals, Scope
 from workings.check.syntax import Node, Number
-from workings.check.value import Mismatch, Table, Undecided, Value
+from workings.check.value import Mismatch, NoValue, Table, Undecided, Value
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,21 @@ def is_settled(node: Node, scope: Scope) -> bool:
     return all(
         scope.behind.get(part.text) is not None for part in node.walk() if isinstance(part, Number) and looks_rounded(part)
     )
+
+
+def certainly_none(side: Side, scope: Scope) -> str:
+    """Why a side has no real value in any reading of its reach; empty if it may have one."""
+    reason = ""
+    for reading in readings((side.node,)):
+        try:
+            evaluate(side.read(reading), Sight(scope, reading))
+        except NoValue as error:
+            reason = str(error)
+        except (Undecided, Mismatch):
+            return ""
+        else:
+            return ""
+    return reason
 
 
 def value_of(side: Side, scope: Scope, decimals: Decimals = Decimals.PRINTED, reading: Reading = USUAL) -> Value | None:

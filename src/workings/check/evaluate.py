@@ -164,7 +164,7 @@ def _script(node: Script, sight: Sight) -> Value:
         value = _value(inner, sight)
         if not isinstance(value, Table) and sight.scope.value(above, sight.decimals) is not None:
             return power(value, scalar(_value(above, sight)))
-        return value.T if isinstance(value, Table) else value
+        return value.transposed if isinstance(value, Table) else value
     if isinstance(above, Group) and above.open in "([":
         raise Undecided("a superscript in brackets is an index")
     return _power(_value(inner, sight), above, sight)
@@ -396,7 +396,7 @@ def _function(node: Function, sight: Sight) -> Value:
     if node.above is None:
         return result
     if is_transpose(node.above):
-        return result.T if isinstance(result, Table) else result
+        return result.transposed if isinstance(result, Table) else result
     exponent = scalar(_value(node.above, sight))
     if exponent == -1:
         raise Undecided(f"{node.name}⁻¹ may be the inverse function")

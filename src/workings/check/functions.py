@@ -8,6 +8,7 @@ from flint import arb
 
 from workings.check.reading import Reading
 from workings.check.value import (
+    NoValue,
     Table,
     Undecided,
     Value,
@@ -28,6 +29,8 @@ def real(rule: Callable[[arb], arb], name: str) -> Callable[[arb], arb]:
     """`rule`, refusing arguments at which it is not a real number."""
 
     def value(x: arb) -> arb:
+        if name == "a root" and x < 0:
+            raise NoValue("the root of a negative number")
         y = rule(x)
         if not y.is_finite() and x.is_finite():
             raise Undecided(f"{name} is not a real number there")
@@ -83,6 +86,8 @@ def logarithm(value: Value, base: arb | None) -> Value:
     def rule(x: arb) -> arb:
         if x.is_zero():
             raise Undecided("the logarithm of zero")
+        if x < 0:
+            raise NoValue("the logarithm of a negative number")
         if not x > 0:
             raise Undecided("the logarithm of what may not be positive")
         return x.log() if base is None else x.log() / base.log()
@@ -106,7 +111,9 @@ def is_minus_infinity(x: arb) -> bool:
 
 def shares(row: tuple[arb, ...]) -> tuple[arb, ...]:
     """softmax: eˣ / Σ eˣ, each share of at most 1."""
-    powers = [exponential(x) for x in row]
+    finite = [x for x in row if x.is_finite()]
+    top = extreme("max", [x.mid() for x in finite]) if finite else ZERO
+    powers = [exponential(x - top) if x.is_finite() else exponential(x) for x in row]
     total = sum(powers, ZERO)
     if not total > 0:
         raise Undecided("softmax of nothing but −∞")

@@ -71,7 +71,7 @@ CONSTANTS = {Symbol("e"), Symbol("pi"), Symbol("infty")}
 def letters_of(node: Node) -> set[Node]:
     """The free letters of a formula: without e and π, and without the letters that a sum runs over."""
     if isinstance(node, Symbol):
-        return set() if node in CONSTANTS else {node}
+        return {node} if node not in CONSTANTS and node.name[:1].isalpha() else set()
     if isinstance(node, Big):
         running = running_letter(node)
         outside = [part for part in (node.below, node.above) if part is not None]
@@ -93,10 +93,21 @@ def is_closed(node: Node) -> bool:
     """Whether nothing but numbers and known functions is written: no letters, no dots, no words."""
     if node == Symbol("e"):
         return False  # a lone e is a name: an error, an epoch, a vector
-    marks = {above for part in node.walk() if isinstance(part, Script) and (above := part.above) and is_transpose(above)}
-    if any(isinstance(part, Dots | Words) for part in node.walk()):
-        return False
-    letters = letters_of(node) - marks
+    running: set[Node] = set()
+    letters: set[Node] = set()
+    marks: set[int] = set()
+    for part in node.walk():
+        match part:
+            case Symbol():
+                if id(part) not in marks and part not in CONSTANTS and part.name[:1].isalpha():
+                    letters.add(part)
+            case Script(above=above) if above is not None and is_transpose(above):
+                marks.add(id(above))
+            case Big() if (letter := running_letter(part)) is not None:
+                running.add(letter)
+            case Dots() | Words():
+                return False
+    letters -= running
     return not letters or (letters == {Symbol("sigma")} and all(map(is_sigmoid, sigmas(node))))
 
 

@@ -30,7 +30,8 @@ DENIED = re.compile(
 
 
 DENIED_AFTER = re.compile(
-    r"[\s$.,)]*(?:\?|(?:which |this |that |it )?(?:is|are|was|would be|looks) (?:false|wrong|incorrect|not|a mistake|an error))",
+    r"[\s$.,)]*(?:\?|(?:which |this |that |it )?(?:is|are|was|would be|looks) "
+    r"(?:false|wrong|incorrect|not|a mistake|an error))",
     re.I,
 )
 

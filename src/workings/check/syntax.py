@@ -10,8 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
+from functools import cache
+from typing import Any
 
 Span = tuple[int, int]
+
+
+@cache
+def _parts(kind: Any) -> tuple[str, ...]:
+    """The fields of a kind of node that can hold other nodes."""
+    return tuple(part.name for part in fields(kind) if part.name != "span" and "Node" in str(part.type))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,19 +28,20 @@ class Node:
 
     span: Span = field(default=(0, 0), compare=False, kw_only=True)
 
-    def children(self) -> Iterator[Node]:
+    def children(self) -> list[Node]:
         """The parts of this part, in the order of writing."""
-        for known in fields(self):
-            value = getattr(self, known.name)
+        found: list[Node] = []
+        for name in _parts(type(self)):
+            value = getattr(self, name)
             if isinstance(value, Node):
-                yield value
+                found.append(value)
             elif isinstance(value, tuple):
-                yield from (
-                    part
-                    for item in value
-                    for part in (item if isinstance(item, tuple) else (item,))
-                    if isinstance(part, Node)
-                )
+                for item in value:
+                    if isinstance(item, Node):
+                        found.append(item)
+                    elif isinstance(item, tuple):
+                        found += [part for part in item if isinstance(part, Node)]
+        return found
 
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, without recursion."""
@@ -40,7 +49,8 @@ class Node:
         while waiting:
             node = waiting.pop()
             yield node
-            waiting.extend(reversed(list(node.children())))
+            if _parts(type(node)):
+                waiting.extend(reversed(node.children()))
 
 
 @dataclass(frozen=True, slots=True)

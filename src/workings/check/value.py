@@ -23,6 +23,10 @@ class Undecided(Exception):
     """A formula has no value that can be computed; the message says why."""
 
 
+class NoValue(Undecided):
+    """A formula certainly has no real value: the root of −1, a division by zero."""
+
+
 class Mismatch(Exception):
     """The shapes of a formula do not fit together; the message says which."""
 
@@ -60,6 +64,11 @@ class Table:
     @property
     def T(self) -> Table:
         return Table(tuple(zip(*self.rows, strict=True)), self.free)
+
+    @property
+    def transposed(self) -> Table:
+        """As it is written with a T: a list becomes a column."""
+        return Table(tuple(zip(*self.rows, strict=True)))
 
 
 Value = arb | Table
@@ -192,6 +201,8 @@ def quotient(a: Value, b: Value) -> Value:
     """a / b, entry by entry."""
     if isinstance(b, Table) and b.shape == (1, 1):
         b = b.rows[0][0]
+    if any(y.is_zero() for y in entries(b)):
+        raise NoValue("a division by zero")
     if any(y.contains(0) for y in entries(b)):
         raise Undecided("a division by zero, or by what may be zero")
     if isinstance(b, Table) and not isinstance(a, Table):
@@ -239,12 +250,15 @@ def power(x: arb, y: arb) -> arb:
     """xʸ, if it is a real number of moderate size."""
     if not x.is_finite() or not y.is_finite():
         raise Undecided("a power of infinity")
-    if abs(float(y)) > 1e6 or abs(float(y)) * max(1.0, abs(float(abs(x).log())) if not x.contains(0) else 1.0) > 1e7:
-        raise Undecided("the power is too large")
     if x.contains(0):
         if not x.is_zero() or not y > 0:
             raise Undecided("a power of zero, or of what may be zero")
         return arb(0)
+    exponent = y * abs(x).log()
+    if not abs(exponent) < 1e7 or not abs(y) < 1e20:
+        raise Undecided("the power is too large")
+    if x > 0 and abs(y) > 1000:
+        return exponent.exp()
     result = x**y
     if not result.is_finite():
         raise Undecided("not a real number")

@@ -14,27 +14,31 @@ from workings.check.knowledge.nearby import add
 from workings.check.scope import Scope
 from workings.check.study import Study
 
-BY = r"\s*\$?\s*(?:×|x|\\times|by)\s*\$?\s*"
+BY = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times|by)\s{0,3}\$?\s{0,3}"
 COUNT = r"(?<![\d.,])(\d{1,3}(?:(?:\{,\}|,|\\,|~)\d{3})+|\d+)(?![\d.]*\d)"
-FILL = r"(?:\s|\$|\(|,|=|:|is|are|of|size|has|a|an|the|to|then|with|shape|dimensions?|kernel|\*)*?"
+FILL = r"(?:\s|\$|\(|,|=|:|is|are|of|size|has|a|an|the|to|then|with|shape|dimensions?|kernel|\*){0,14}?"
 KERNEL = re.compile(
-    rf"\b(?:kernels?|filters?|windows?)\b{FILL}\s*\$?(?<!\d)(\d+)(?!\s*(?:filters|kernels|channels))(?:{BY}(\d+))?"
+    rf"\b(?:kernels?|filters?|windows?)\b{FILL}\s?\$?(?<!\d)(\d+)(?!\s*(?:filters|kernels|channels))(?:{BY}(\d+))?"
     rf"|(?<![\d×x.])(\d+){BY}(\d+)\$?\s+(?:kernels?|filters?|convolution\w*)",
     re.I,
 )
-STRIDE = re.compile(rf"\bstride{FILL}\s*\$?[sS]?\s*=?\s*(\d+)|\bstride\s+\$?(\d+)", re.I)
-PADDING = re.compile(rf"\bpadding{FILL}\s*\$?[pP]?\s*=?\s*(\d+)|\b(no padding|without padding|unpadded|valid padding)\b", re.I)
+STRIDE = re.compile(rf"\bstride{FILL}\s?\$?[sS]?\s*=?\s*(\d+)|\bstride\s+\$?(\d+)", re.I)
+PADDING = re.compile(
+    rf"\bpadding{FILL}\s?\$?[pP]?\s*=?\s*(\d+)|\b(no padding|without padding|unpadded|valid padding)\b", re.I
+)
 INPUT = re.compile(
-    rf"\b(?:input|image)s?\b{FILL}\s*\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?"
+    rf"\b(?:input|image)s?\b{FILL}\s?\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?"
     rf"|(?<![\d×x.])(\d+){BY}(\d+)(?:{BY}(\d+))?\$?\s*(?:gr[ae]y\s?-?scale |RGB |colou?r )?(?:input|image)s?\b",
     re.I,
 )
 OUTPUT = re.compile(
-    rf"\b(?:outputs?(?: feature maps?| volume)?|feature maps?|results?|yields|gives|produces)\b{FILL}\s*\$?(?<![\d.])(\d+){BY}(\d+)"
-    rf"(?:{BY}(\d+))?(?!\$?\s+(?:kernel|filter|image|input|conv|stride))",
+    rf"\b(?:outputs?(?: feature maps?| volume)?|feature maps?|results?|yields|gives|produces)\b{FILL}\s?"
+    rf"\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?(?!\$?\s+(?:kernel|filter|image|input|conv|stride))",
     re.I,
 )
-FILTERS = re.compile(rf"{COUNT}\$?\s+(?:different |learned |output )?(?:filters|kernels|output channels|feature maps)\b", re.I)
+FILTERS = re.compile(
+    rf"{COUNT}\$?\s+(?:different |learned |output )?(?:filters|kernels|output channels|feature maps)\b", re.I
+)
 CHANNELS = re.compile(r"(?<![\d.])(\d+)\$?\s+(?:input |colou?r )?channels\b", re.I)
 PARAMETERS = re.compile(
     rf"\b(?:has|have|gives|needs|contains|with|are|is|=)\s+(?:a total of |in total |exactly )?\$?{COUNT}\$?\s+"
@@ -42,8 +46,8 @@ PARAMETERS = re.compile(
     re.I,
 )
 LINEAR = re.compile(
-    rf"\b(?:linear|fully[- ]connected|dense) layer\b[^.;]{{0,40}}?{COUNT}\$?\s+(?:inputs?|input features|units)\s+(?:and|to)\s+"
-    rf"\$?{COUNT}\$?\s+(?:outputs?|output features|units)\b[^.;]{{0,40}}",
+    rf"\b(?:linear|fully[- ]connected|dense) layer\b[^.;]{{0,40}}?{COUNT}\$?\s+(?:inputs?|input features|units)\s+"
+    rf"(?:and|to)\s+\$?{COUNT}\$?\s+(?:outputs?|output features|units)\b[^.;]{{0,40}}",
     re.I,
 )
 DOUBT = re.compile(
@@ -148,7 +152,14 @@ def check_linear(study: Study, prose: Prose) -> None:
         return
     a, b = number(layer[1]), number(layer[2])
     if number(claim[1]) not in (a * b, a * b + b):
-        tell(study, prose, claim, 1, f"{a} · {b} + {b} = {a * b + b}", "A weight for each pair of input and output, a bias each.")
+        tell(
+            study,
+            prose,
+            claim,
+            1,
+            f"{a} · {b} + {b} = {a * b + b}",
+            "A weight for each pair of input and output, a bias each.",
+        )
 
 
 def tell(study: Study, prose: Prose, claim: re.Match[str], group: int, truth: str, why: str) -> None:

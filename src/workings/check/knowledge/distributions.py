@@ -1,6 +1,6 @@
 """Shares that sum to one: a distribution, the rows of a softmax; and what is computed of distributions.
 
-    H(p) = −Σ p log p,  H(p, q) = −Σ p log q,  KL(p ‖ q) = Σ p log(p / q)
+H(p) = −Σ p log p,  H(p, q) = −Σ p log q,  KL(p ‖ q) = Σ p log(p / q)
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from flint import arb
 
 from workings.check.knowledge.nearby import (
-    add,
     agrees,
     closed_sides,
     in_doubt,
@@ -20,7 +19,7 @@ from workings.check.knowledge.nearby import (
     value_at,
     words,
 )
-from workings.check.lines import EQUAL, Line
+from workings.check.lines import Line
 from workings.check.names import is_closed
 from workings.check.scope import Decimals, Scope, plain
 from workings.check.study import Study
@@ -31,7 +30,8 @@ from workings.check.words import decimal
 
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
 NOT_ONE = re.compile(
-    r"sigmoid|multi-?label|independen|unnormali|not normali|before normali|logit|score|\bbern|likelihood|\bnot? sum|marginal",
+    r"sigmoid|multi-?label|independen|unnormali|not normali|before normali|logit|score|\bbern|likelihood|\bnot? sum"
+    r"|marginal",
     re.I,
 )
 WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|transition|stochastic|softmax)\b", re.I)
@@ -41,7 +41,9 @@ SHARES = {Symbol("p"), Symbol("q"), Symbol("pi"), Symbol("y", ("hat",)), Symbol(
 def check_shares(line: Line, study: Study, scope: Scope) -> None:
     """A printed distribution, or a matrix of them."""
     for index, side in enumerate(line.sides):
-        if not isinstance(side, Matrix | Group) or (isinstance(side, Group) and (len(side.items) < 2 or side.open not in "([")):
+        if not isinstance(side, Matrix | Group) or (
+            isinstance(side, Group) and (len(side.items) < 2 or side.open not in "([")
+        ):
             continue
         if not is_closed(side):
             continue
@@ -123,9 +125,7 @@ def is_weights(node: Node) -> bool:
 def off(rows: tuple[tuple[arb, ...], ...], steps: list[list[arb]]) -> list[tuple[int, arb]]:
     """The rows that do not sum to one, with their sums."""
     sums = [sum(row, arb(0)) for row in rows]
-    return [
-        (i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)
-    ]
+    return [(i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)]
 
 
 # ------------------------------------------------------------------------------------------- of distributions

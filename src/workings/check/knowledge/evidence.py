@@ -1,7 +1,7 @@
 """The evidence lower bound and its signs.
 
-    log p(x) = ELBO + KL(q(z|x) ‖ p(z|x)),   ELBO = E[log p(x|z)] − KL(q(z|x) ‖ p(z)) ≤ log p(x)
-    KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ (μ² + σ² − 1 − log σ²)
+log p(x) = ELBO + KL(q(z|x) ‖ p(z|x)),   ELBO = E[log p(x|z)] − KL(q(z|x) ‖ p(z)) ≤ log p(x)
+KL(N(μ, σ²) ‖ N(0, 1)) = ½ Σ (μ² + σ² − 1 − log σ²)
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ def check_evidence(line: Line, study: Study, scope: Scope) -> None:
     if in_doubt(study, line):
         return
     left = line.sides[0]
-    if is_bound(left, line):
-        below(line, study, scope, left)
-    elif is_evidence(left):
+    if is_bound(left, line) or is_evidence(left):
         below(line, study, scope, left)
     for index in range(1, len(line.sides)):
         if line.relations[index - 1] not in EQUAL:
@@ -40,8 +38,10 @@ def check_evidence(line: Line, study: Study, scope: Scope) -> None:
         side = line.sides[index]
         if isinstance(side, Sum) and len(side.terms) == 2:
             check_bound(line, index, side, study)
-        if any(is_divergence(part) for part in (left, *(term for _, term in left.terms))) if isinstance(left, Sum) else (
-            is_divergence(left)
+        if (
+            any(is_divergence(part) for part in (left, *(term for _, term in left.terms)))
+            if isinstance(left, Sum)
+            else (is_divergence(left))
         ):
             check_gaussian(line, index, study)
 
@@ -78,7 +78,9 @@ def is_expectation(node: Node) -> bool:
             if isinstance(name, Symbol) and name.name == "E":
                 return isinstance(inside, Function) and inside.name in ("log", "ln") and has_condition(inside)
         case Big(operator="E", body=body):
-            return any(isinstance(part, Function) and part.name in ("log", "ln") and has_condition(part) for part in body.walk())
+            return any(
+                isinstance(part, Function) and part.name in ("log", "ln") and has_condition(part) for part in body.walk()
+            )
     return False
 
 
@@ -120,7 +122,9 @@ def below(line: Line, study: Study, scope: Scope, left: Node) -> None:
             continue
         if sign * (value - last.value) > abs(value) / 200 + sum(unit_at(line, index), arb(0)):
             place = study.document.place(last.start).line
-            why = f"The bound lies below log p(x): ELBO = log p(x) − KL, and KL ≥ 0 (line {place} has {decimal(last.value)})."
+            why = (
+                f"The bound lies below log p(x): ELBO = log p(x) − KL, and KL ≥ 0 (line {place} has {decimal(last.value)})."
+            )
             truth = f"{'at most' if sign > 0 else 'at least'} {decimal(last.value)}"
             study.add(line, 0, index, "likely", "bound", truth, why)
         return

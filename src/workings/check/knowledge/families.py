@@ -9,7 +9,7 @@ that is quite another may be a statistic of something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from flint import arb
@@ -27,8 +27,7 @@ from workings.check.knowledge.nearby import (
     value_at,
     words,
 )
-from workings.check.lines import EQUAL, Line
-from workings.check.names import is_closed
+from workings.check.lines import Line
 from workings.check.rounding import one_shape, units
 from workings.check.scope import Scope, plain
 from workings.check.study import Study
@@ -95,9 +94,9 @@ def statistic(line: Line) -> str | None:
         case Symbol(name=name, style=style):
             if name.lower() in ("mean", "var", "std", "variance"):
                 return {"mean": "mean", "std": "deviation"}.get(name.lower(), "variance")
-            if name == "mu" and not power or any(mark in style for mark in ("bar", "overline")) and not power:
+            if (name == "mu" and not power) or (any(mark in style for mark in ("bar", "overline")) and not power):
                 return "mean"
-            if name == "sigma" or name == "s" and (VARIANCE.search(before) or DEVIATION.search(before)):
+            if name == "sigma" or (name == "s" and (VARIANCE.search(before) or DEVIATION.search(before))):
                 return "variance" if power else "deviation"
             if name == "m" and not power and MEAN.search(before):
                 return "mean"
@@ -115,6 +114,7 @@ def families(study: Study, scope: Scope, line: Line, kind: str) -> Iterator[Fami
     start, part = start_of(line), study.part(line)
     groups: dict[Node, dict[int, tuple[Value, int]]] = {}
     vectors: list[Family] = []
+    said = WORDS[kind].search(line.formulas[0].before[-120:])
     for name, given in scope.definitions.items():
         last = next((d for d in reversed(given) if d.start < start and d.part == part), None)
         if last is None:
@@ -122,15 +122,14 @@ def families(study: Study, scope: Scope, line: Line, kind: str) -> Iterator[Fami
         member = member_of(name)
         if member is not None:
             groups.setdefault(member[0], {})[member[1]] = last.value, last.start
-        elif isinstance(name, Symbol) and isinstance(last.value, Table) and last.value.is_vector:
-            if len(last.value.entries) >= 3 and WORDS[kind].search(line.formulas[0].before[-120:]):
-                vectors.append(Family(name, list(last.value.entries), last.start))
+        elif isinstance(name, Symbol) and isinstance(last.value, Table) and last.value.is_vector and said:
+            vectors.append(Family(name, list(last.value.entries), last.start))
     for name, members in sorted(groups.items(), key=lambda item: -max(m[1] for m in item[1].values())):
         numbers = sorted(members)
         shapes = {v.shape if isinstance(v, Table) else () for v, _ in members.values()}
         if len(numbers) >= 3 and len(shapes) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             yield Family(name, [members[i][0] for i in numbers], max(members[i][1] for i in numbers))
-    yield from sorted(vectors, key=lambda family: -family.start)[:2]
+    yield from sorted((v for v in vectors if len(v.members) > 2), key=lambda family: -family.start)[:2]
 
 
 WORDS = {"mean": MEAN, "variance": VARIANCE, "deviation": DEVIATION}
@@ -145,7 +144,12 @@ def member_of(name: Node) -> tuple[Node, int] | None:
             pass
         case _:
             return None
-    if not text.isdigit() or len(text) > 4 or base.name in ("mu", "sigma") or {"hat", "tilde", "bar", "widehat"} & set(style):
+    if (
+        not text.isdigit()
+        or len(text) > 4
+        or base.name in ("mu", "sigma")
+        or {"hat", "tilde", "bar", "widehat"} & set(style)
+    ):
         return None
     return base, int(text)
 
@@ -249,7 +253,7 @@ VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in SUBSCRIPT
 ]
 
 
-def first(study: Study, scope: Scope, line: Line, names: list[tuple[Node, bool]]) -> Value | None:
+def first(study: Study, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
     """The value of the first of these names that has one, squared if it is a deviation."""
     for name, is_root in names:
         found = known(study, scope, name, line)

@@ -1,7 +1,7 @@
 """The gradient of cross-entropy behind softmax or σ, and the sign of a step of descent.
 
-    L = −Σ y log ŷ,  ŷ = softmax(z):  ∂L/∂z = ŷ − y
-    w ← w − η ∇L
+L = −Σ y log ŷ,  ŷ = softmax(z):  ∂L/∂z = ŷ − y
+w ← w − η ∇L
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ from workings.check.study import Study
 from workings.check.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
 
 ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
-RISING = re.compile(r"(?<!negative )(?<!negative-)\blog[-\s]?likelihood|ascen[td]|maximi[sz]|\breward|update rule adds", re.I)
+RISING = re.compile(
+    r"(?<!negative )(?<!negative-)\blog[-\s]?likelihood|ascen[td]|maximi[sz]|\breward|update rule adds", re.I
+)
 DESCENT = re.compile(r"\b(?:gradient[-\s]descent|descent|SGD|minimi[sz]\w*)\b", re.I)
 LOSSES = {"L", "J", "ell", "E", "loss", "C", "CE", "BCE", "Loss"}
 RATES = {"eta", "alpha", "gamma", "lr", "epsilon", "lambda", "mu"}
@@ -98,12 +100,12 @@ def squash_of(node: Node, letter: str) -> str | None:
         node = node.base
     match node:
         case Function(name="softmax" | "sigmoid" as name, arguments=arguments):
-            inside = arguments
+            inside, said = arguments, str(name)
         case Product(factors=((_, Symbol(name="sigma")), ("", Group(items=inside)))):
-            name = "σ"
+            said = "σ"
         case _:
             return None
-    return name if any(isinstance(p, Symbol) and p.name == letter for part in inside for p in part.walk()) else None
+    return said if any(isinstance(p, Symbol) and p.name == letter for part in inside for p in part.walk()) else None
 
 
 def is_rising(loss: Node, study: Study, line: Line) -> bool:

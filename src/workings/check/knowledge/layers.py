@@ -1,8 +1,8 @@
 """Sizes through a stack of layers: what each layer needs, what it is given, what it makes.
 
-    n' = ⌊(n + 2p − d(k − 1) − 1) / s⌋ + 1     convolution, pooling
-    n' = (n − 1)s − 2p + d(k − 1) + p' + 1     transposed convolution
-    F  = C · H · W                             Flatten
+n' = ⌊(n + 2p − d(k − 1) − 1) / s⌋ + 1     convolution, pooling
+n' = (n − 1)s − 2p + d(k − 1) + p' + 1     transposed convolution
+F  = C · H · W                             Flatten
 """
 
 from __future__ import annotations
@@ -81,8 +81,8 @@ SIGNATURES: dict[str, tuple[str, ...]] = {
     "Flatten": ("start_dim", "end_dim"),
 }
 SAME = set(
-    "ReLU LeakyReLU GELU ELU SELU SiLU Sigmoid Tanh Softplus Hardtanh ReLU6 PReLU Mish Softmax LogSoftmax Softmax2d Identity "
-    "Dropout Dropout1d Dropout2d AlphaDropout".split()
+    "ReLU LeakyReLU GELU ELU SELU SiLU Sigmoid Tanh Softplus Hardtanh ReLU6 PReLU Mish Softmax LogSoftmax Softmax2d "
+    "Identity Dropout Dropout1d Dropout2d AlphaDropout".split()
 )
 """Layers that leave sizes as they are."""
 
@@ -184,6 +184,8 @@ def mapped(layer: Layer, flow: Flow) -> Misfit | None:
         why = f"{flow.width}{image} numbers come from the layers before, and this layer is made for {needed}."
         return Misfit("in_features", f"{flow.width}{image}", why)
     if flow.width is None and flow.channels and needed % flow.channels:
-        why = f"{flow.channels} channels of H · W numbers each are flattened, and {needed} is no multiple of {flow.channels}."
+        why = (
+            f"{flow.channels} channels of H · W numbers each are flattened, and {needed} is no multiple of {flow.channels}."
+        )
         return Misfit("in_features", f"a multiple of {flow.channels}", why)
     return None

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workings.check.document import Listing
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
@@ -19,12 +20,12 @@ from workings.check.study import Study
 
 LONGEST = 100_000
 CALL = re.compile(r"[ \t]*(?:torch\.)?nn\.[A-Z]\w*\(|[ \t]*(?:Conv|Linear|ReLU|MaxPool|AvgPool|Flatten)\w*\(")
-TIMES = r"\s*\$?\s*(?:×|x|\\times)\s*\$?\s*"
+TIMES = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times)\s{0,3}\$?\s{0,3}"
 IMAGE = re.compile(
     rf"(?<![\d×x.])(?:(?P<channels>[13]){TIMES})?(?P<height>\d{{1,4}}){TIMES}(?P<width>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})"
     r"[^.;\n]{0,12}\b(?:gr[ae]y\s?-?scale|RGB|colou?r|images?|inputs?|pixels?)\b"
-    rf"|\b(?:images?|inputs?|input size|resolution)\b[^.;\d\n]{{0,30}}?(?<!\d)(?:(?P<c2>[13]){TIMES})?(?P<h2>\d{{1,4}}){TIMES}"
-    rf"(?P<w2>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})",
+    rf"|\b(?:images?|inputs?|input size|resolution)\b[^.;\d\n]{{0,30}}?(?<!\d)(?:(?P<c2>[13]){TIMES})?"
+    rf"(?P<h2>\d{{1,4}}){TIMES}(?P<w2>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})",
     re.I,
 )
 RANDOM = re.compile(r"(?:randn|rand|zeros|ones|empty)\(\s*\(?\s*\d+\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
@@ -100,7 +101,7 @@ def mend(source: Source) -> tuple[ast.Module, list[int]] | None:
     lines = source.lines()
     written = [i for i, line in enumerate(lines) if line.partition("#")[0].strip()]
     rows = []
-    for here, there in zip(written, written[1:], strict=False):
+    for here, there in pairwise(written):
         code, comment = lines[here].partition("#")[0].rstrip(), lines[here].partition("#")[2]
         if code.endswith(")") and CALL.match(lines[there]):
             lines[here] = code + "," + (f"  #{comment}" if comment else "\n")

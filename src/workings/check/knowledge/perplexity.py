@@ -10,17 +10,21 @@ from workings.check.knowledge.nearby import add
 from workings.check.scope import Scope
 from workings.check.study import Study
 
-NUMBER = r"(\d+(?:\.\d+)?)(?![\d.]*\d|\s*%|\^|/|\\|e)"
+NUMBER = r"(\d+(?:\.\d+)?)(?![\d.]*\d|\s?%|\^|/|\\|e)"
+EQUALS = r"\s{0,2}(?:=|≈|\\approx)\s{0,2}"
 LINK = (
-    r"\s*(?:\([^()]{0,30}\)\s*)?(?:per (?:token|word|character)\s*)?(?:loss\s*)?"
-    r"(?:is|of|was|equals|=|:|≈|becomes|comes to|are|then|thus|therefore|about|approximately|only|\\approx|,|\s)*"
-    r"\$?\s*(?:\\?[A-Za-z]+(?:_\{?\w+\}?)?(?:\([^()$]{0,10}\))?\s*(?:=|≈|\\approx)\s*|\\(?:mathrm|text|operatorname)\{\w+\}\s*(?:=|≈|\\approx)\s*)?"
+    r"\s?(?:\([^()]{0,30}\)\s?)?(?:per (?:token|word|character)\s)?(?:loss\s)?"
+    r"(?:is|of|was|equals|=|:|≈|becomes|comes to|are|then|thus|therefore|about|approximately|only|\\approx|,|\s){0,8}\$?\s?"
+    rf"(?:\\?[A-Za-z]{{1,12}}(?:_\{{?\w{{1,9}}\}}?)?(?:\([^()$]{{0,10}}\))?{EQUALS}"
+    rf"|\\(?:mathrm|text|operatorname)\{{\w{{1,12}}\}}{EQUALS})?"
 )
 PERPLEXITY = re.compile(r"\bperplexity\b" + LINK + NUMBER, re.I)
 ENTROPY = re.compile(
-    r"\b(?:cross[-\s]?entropy|negative log[-\s]?likelihood|NLL)\b" + LINK + NUMBER + r"\s*\$?\s*(nats?|bits?)?", re.I
+    r"\b(?:cross[-\s]?entropy|negative log[-\s]?likelihood|NLL)\b" + LINK + NUMBER + r"\s?\$?\s?(nats?|bits?)?", re.I
 )
-DOUBT = re.compile(r"\b(?:from|would|suppose|if|not|wrong|another|other|baseline|each|respectively|than|test|valid\w*|train\w*)\b", re.I)
+DOUBT = re.compile(
+    r"\b(?:from|would|suppose|if|not|wrong|another|other|baseline|each|respectively|than|test|valid\w*|train\w*)\b", re.I
+)
 
 
 def check_perplexity(study: Study, scope: Scope) -> None:
