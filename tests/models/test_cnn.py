@@ -7,7 +7,7 @@ from torch import nn
 from workings import exact
 from workings.errors import ShapeError, WorkingsError
 from workings.models.cnn import StreetDigits, digits_cnn, fully_convolutional
-from workings.nn.convolution import parameter_count, receptive_field, spread
+from workings.nn import parameter_count, receptive_field, spread
 from workings.trace.shapes import shapes
 
 

@@ -126,7 +126,7 @@ def test_the_estimated_discount():
         (
             lambda: kneser_ney(torch.full((2, 2), 0.5), 0.5),
             DomainError,
-            "Counts are 0, 1, 2, …, and at least one pair occurs.",
+            "Counts are 0, 1, 2, …; here is 0.5.",
         ),
         (
             lambda: kneser_ney(torch.zeros(2, 2), 0.5),

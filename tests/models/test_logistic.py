@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import BudgetError, DomainError
-from workings.models import logistic
+from workings.exact import farkas
 from workings.models.logistic import (
     along_ray,
     descent,
@@ -110,7 +110,7 @@ def test_newton_does_not_stall_where_the_loss_no_longer_changes():
 
 @pytest.mark.parametrize("basis", [[0, 0, 0], [0, 1, 4], [0, 2, 3]], ids=["singular", "negative", "another"])
 def test_a_bad_guess_of_floats_does_no_harm(monkeypatch, basis):
-    monkeypatch.setattr(logistic, "float_basis", lambda M, b: list(basis))
+    monkeypatch.setattr(farkas, "float_basis", lambda M, b: list(basis))
     assert separation(X, y) and not separation(X, MIXED)
     λ = separation(X, MIXED).certificate
     assert (λ >= 0).all() and exact.equal((λ * exact(MIXED)) @ exact(X), exact.zeros(2))

@@ -107,7 +107,7 @@ REFUSED = [
     (
         lambda: models.DedupeDecoder()(torch.zeros(0, dtype=torch.long)),
         ShapeError,
-        "The largest of the scores needs at least one score, but s is [0, 0].",
+        "The decoder reads one row of at least one token, but the tokens are [0].",
     ),
 ]
 

@@ -10,8 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn.attention import attention, attention_columns
-from workings.nn.constructions import (
+from workings.nn import (
     conv1d_by_heads,
     conv2d_by_heads,
     convolution_weights,
@@ -21,6 +20,7 @@ from workings.nn.constructions import (
     uniform_average,
     width_one,
 )
+from workings.nn.attention import attention, attention_columns
 from workings.nn.masks import window_mask
 
 

@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from workings import exact
 from workings.errors import ShapeError
-from workings.nn.convolution import (
+from workings.nn import (
     average_pool,
     conv2d,
     conv_parameters,

@@ -12,7 +12,7 @@ from torch.testing import assert_close
 
 from workings import exact, show
 from workings.errors import DomainError, ShapeError
-from workings.nn.norms import (
+from workings.nn import (
     BatchNorm,
     LayerNorm,
     RMSNorm,

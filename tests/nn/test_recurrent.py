@@ -6,7 +6,7 @@ from torch import nn
 
 from workings import exact
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.recurrent import GRU, LSTM, RNN, gru, lstm, rnn, rnn_cell
+from workings.nn import GRU, LSTM, RNN, gru, lstm, rnn, rnn_cell
 from workings.show import show
 
 PAIRS = [(RNN, nn.RNN, {}), (RNN, nn.RNN, {"nonlinearity": "relu"}), (LSTM, nn.LSTM, {}), (GRU, nn.GRU, {})]

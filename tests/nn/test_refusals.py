@@ -83,7 +83,7 @@ REFUSED = [
     (
         lambda: nn.argmax_weights(zeros(2, 0)),
         ShapeError,
-        "The largest of the scores needs at least one score, but s is [2, 0].",
+        "The largest of the scores needs at least one score along axis -1, but s is [2, 0].",
     ),
     (
         lambda: nn.MultiHeadAttention(8, 0),

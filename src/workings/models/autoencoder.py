@@ -20,6 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
+from workings.nn.fits import alike, axes
 
 
 def layers(widths: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
@@ -48,6 +49,8 @@ def reconstruction_error(x: Float[Tensor, "b x"], x̂: Float[Tensor, "b x"]) -> 
     >>> reconstruction_error(torch.zeros(2, 2), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))  # (25 + 1) / 2
     tensor(13.)
     """
+    alike("x̂ − x needs a reconstruction of the shape of x", x=x, x̂=x̂)
+    axes("1/N Σ ‖x̂ − x‖² needs at least one example, a row each", 2, x=x)
     E = x̂ - x
     L = (E**2).sum(dim=-1).mean()
     return L
@@ -69,6 +72,7 @@ class AutoEncoder(nn.Module):
         self.decoder = layers([code, *reversed(hidden), inputs], activation)
 
     def forward(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b x"]:
+        inputs_fit(x, self.encoder)
         z = self.encoder(x)
         x̂ = self.decoder(z)
         return x̂
@@ -76,6 +80,13 @@ class AutoEncoder(nn.Module):
     def loss(self, x: Float[Tensor, "b x"]) -> Float[Tensor, ""]:
         """The mean squared distance between x and its reconstruction."""
         return reconstruction_error(x, self(x))
+
+
+def inputs_fit(x: Tensor, layers: nn.Sequential) -> None:
+    """Refuse examples of another width than that of the first layer."""
+    width = layers[0].in_features
+    if not x.dim() or x.shape[-1] != width:
+        raise ShapeError(f"The encoder takes x with {width} inputs in each row, but x is {[*x.shape]}.")
 
 
 def principal_angle(A: Float[Tensor, "x z"], B: Float[Tensor, "x z"]) -> float:
@@ -87,7 +98,7 @@ def principal_angle(A: Float[Tensor, "x z"], B: Float[Tensor, "x z"]) -> float:
     >>> round(principal_angle(A, torch.tensor([[1.0], [1.0]])), 4)  # π/4
     0.7854
     """
-    if A.shape != B.shape:
+    if A.dim() != 2 or A.shape != B.shape or A.shape[1] > A.shape[0] or not A.numel():
         raise ShapeError(f"Planes of one dimension in one space are compared: A is {[*A.shape]}, B is {[*B.shape]}.")
     Q_A, Q_B = torch.linalg.qr(A.double()).Q, torch.linalg.qr(B.double()).Q
     apart = torch.linalg.matrix_norm(Q_B - Q_A @ (Q_A.T @ Q_B), ord=2)  # the sine: precise for small angles

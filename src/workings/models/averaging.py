@@ -91,6 +91,8 @@ class DeepAveraging(nn.Module):
         train_vectors: bool = True,
     ) -> None:
         super().__init__()
+        if E.dim() != 2:
+            raise ShapeError(f"Word vectors are a table of words × width; E is {[*E.shape]}.")
         if not 0 <= word_dropout < 1:
             raise DomainError(f"Word dropout is a probability below 1; got {word_dropout:g}.")
         if padding is not None and not 0 <= padding < len(E):
@@ -106,8 +108,9 @@ class DeepAveraging(nn.Module):
         """The scores of the classes."""
         if offsets is not None:
             tokens, mask = padded(tokens, offsets)
+        within(tokens, len(self.E))
         mask = self.kept(tokens, mask)
-        z = average(self.E, within(tokens, len(self.E)), mask)
+        z = average(self.E, tokens, mask)
         θ = self.network(z)
         return θ
 
@@ -138,7 +141,17 @@ class DeepAveraging(nn.Module):
 
     def loss(self, tokens: Tensor, y: Int[Tensor, " b"], **texts: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of the classes `y`."""
-        return cross_entropy(self(tokens, **texts), y)
+        θ = self(tokens, **texts)
+        classes_fit(θ, y)
+        return cross_entropy(θ, y)
+
+
+def classes_fit(θ: Tensor, y: Tensor) -> None:
+    """Refuse classes that are not one for each text, from 0 on."""
+    if y.shape != θ.shape[:-1]:
+        raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
+    if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
+        raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
 
 
 def padded(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:
@@ -157,6 +170,11 @@ def padded(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Int[T
 
 def lengths(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> Int[Tensor, " b"]:
     """How many tokens each text has."""
+    if tokens.dim() != 1 or offsets.dim() != 1:
+        raise ShapeError(
+            f"Texts one after the other are one row of tokens with one row of offsets: tokens are {[*tokens.shape]}, "
+            f"offsets {[*offsets.shape]}."
+        )
     ends = torch.cat([offsets[1:], offsets.new_tensor([len(tokens)])])
     n = ends - offsets
     if not len(offsets) or int(offsets[0]) != 0 or (n < 0).any():

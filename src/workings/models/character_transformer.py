@@ -23,6 +23,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
+from workings.models.decoding_steps import Step
 from workings.models.transformer import Cache, length_of
 from workings.nn.attention import attention
 from workings.nn.cache import KeyValueCache
@@ -75,10 +76,11 @@ def turns(n: int, d: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     """e^{i·pos·ω} for the first n positions, or more: they are computed once."""
     key = d, dtype, device
     if key not in TURNS or len(TURNS[key]) < n:
-        ω = 10000.0 ** (-2 * torch.arange(d // 2, dtype=torch.float64, device=device) / d)
-        pos = torch.arange(max(64, 2 * n), dtype=torch.float64, device=device)
-        θ = torch.outer(pos, ω).to(dtype)
-        TURNS[key] = torch.complex(θ.cos(), θ.sin())
+        with torch.inference_mode(False):  # they outlast it, and training takes no tensors that were made in it
+            ω = 10000.0 ** (-2 * torch.arange(d // 2, dtype=torch.float64, device=device) / d)
+            pos = torch.arange(max(64, 2 * n), dtype=torch.float64, device=device)
+            θ = torch.outer(pos, ω).to(dtype)
+            TURNS[key] = torch.complex(θ.cos(), θ.sin())
     return TURNS[key][:n]
 
 
@@ -105,7 +107,7 @@ class CharacterBlock(nn.Module):
         return X
 
 
-def in_reach(Q: Heads, K: Heads, window: int) -> Tensor | None:
+def in_reach(Q: Heads, K: Float[Tensor, "b h m d"], window: int) -> Tensor | None:
     """Keys less than `window` places back; no mask where that is all of them."""
     n, m = Q.shape[-2], K.shape[-2]
     return None if m <= window else distances(n, m, Q.device) < window
@@ -188,6 +190,12 @@ class CharacterTransformer(nn.Module):
     def new_cache(self) -> Recent:
         """An empty cache, for decoding token by token inside `torch.no_grad()`."""
         return Recent(len(self.blocks))
+
+    def stepper(self, cache: Recent) -> Step | None:
+        """The scores after one more character of each text in the cache; None where a part is not of this file."""
+        from workings.models.character_transformer_steps import character_step
+
+        return character_step(self, cache)
 
 
 def row_of(number: Any, numbers: int, E: Tensor) -> Any:

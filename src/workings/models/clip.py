@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.contrastive import clip_loss_both_ways, normalised, recall_at, siglip_loss
+from workings.nn.contrastive import clip_loss_both_ways, normalised, recall_at, rows_fit, siglip_loss
 
 Embeddings = Float[Tensor, "n d"]
 
@@ -59,17 +59,22 @@ class CLIP(nn.Module):
         return torch.exp(-self.s)
 
     def image_embedding(self, images: Any) -> Embeddings:
-        X = self.image_projection(self.image(images))
+        X = self.image(images)
+        tower_fits("image", X, self.image_projection)
+        X = self.image_projection(X)
         F = normalised(X)
         return F
 
     def text_embedding(self, texts: Any) -> Embeddings:
-        X = self.text_projection(self.text(texts))
+        X = self.text(texts)
+        tower_fits("text", X, self.text_projection)
+        X = self.text_projection(X)
         G = normalised(X)
         return G
 
     def similarities(self, F: Embeddings, G: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """S, from embeddings."""
+        rows_fit(F, G)
         S = torch.exp(self.s) * (F @ G.T)
         return S
 
@@ -109,9 +114,18 @@ class SigLIP(CLIP):
 
     def similarities(self, F: Embeddings, G: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """S, from embeddings."""
+        rows_fit(F, G)
         S = torch.exp(self.s) * (F @ G.T) + self.b
         return S
 
     def loss(self, images: Any, texts: Any) -> Float[Tensor, ""]:
         """The loss of pairs: image i belongs to text i and to no other."""
         return siglip_loss(self(images, texts))
+
+
+def tower_fits(name: str, X: Tensor, projection: nn.Linear) -> None:
+    """Refuse what a tower gives if it is not a row of its width for each example."""
+    if X.dim() != 2 or X.shape[1] != projection.in_features:
+        raise ShapeError(
+            f"The {name} tower gives a row of width {projection.in_features} for each example, but it gave {[*X.shape]}."
+        )

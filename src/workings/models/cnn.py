@@ -29,7 +29,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.convolution import conv_size, linear_to_conv, pool_size, same_padding
+from workings.nn.convolution import conv_size, pool_size, same_padding
+from workings.nn.linear_conv import linear_to_conv
 
 HEADS = {
     "linear": lambda side: nn.Sequential(nn.Flatten(), nn.Linear(16 * side * side, 10)),
@@ -66,6 +67,7 @@ class StreetDigits(nn.Module):
 
     def forward(self, X: Float[Tensor, "b 1 n m"]) -> Float[Tensor, "b ..."]:
         """The logits: `b k` from the linear head, `b k y x` from the others."""
+        self.fits(X)
         Y = self.conv1(X)  # 8×28×28
         Y = self.pool1(Y)  # 8×7×7
         Y = self.relu1(Y)
@@ -74,6 +76,19 @@ class StreetDigits(nn.Module):
         Y = self.relu2(Y)
         Y = self.head(Y)
         return Y
+
+    def fits(self, X: Tensor) -> None:
+        """Refuse images of other channels, and of a size that the head is not made for."""
+        if X.dim() != 4 or X.shape[1] != 1:
+            raise ShapeError(f"StreetDigits takes grayscale images, b × 1 × n × m, but X is {[*X.shape]}.")
+        sides = tuple(pool_size(conv_size(pool_size(conv_size(n, 5), 4), 4, P=1), 2) for n in X.shape[-2:])
+        fixed = isinstance(self.head, nn.Sequential) and isinstance(self.head[0], nn.Flatten)
+        if (fixed and sides != (self.side, self.side)) or min(sides) < self.side:
+            raise ShapeError(
+                f"The head is made for maps of {self.side}×{self.side}, but images of {X.shape[-2]}×{X.shape[-1]} arrive "
+                f"as {sides[0]}×{sides[1]}: resize them"
+                + (", or turn the head into a convolution by convolutional()." if fixed else ".")
+            )
 
     def convolutional(self) -> StreetDigits:
         """A copy with v1 in place of Flatten and Linear: the same logits, and maps of them for larger images."""
@@ -119,7 +134,13 @@ def fully_convolutional(network: nn.Sequential, height: int, width: int) -> nn.S
     `height` and `width` are those of the maps that arrive at Flatten. On images of the old size it computes the same logits,
     on maps of 1×1.
     """
-    *body, (_, flatten), (name, linear) = network.named_children()
+    parts = [*network.named_children()]
+    if len(parts) < 2 or min(height, width) < 1:
+        raise ShapeError(
+            f"The network must end in Flatten and Linear, on maps of at least 1×1; it has {len(parts)} layers, "
+            f"and the maps are {height}×{width}."
+        )
+    *body, (_, flatten), (name, linear) = parts
     if not isinstance(flatten, nn.Flatten) or not isinstance(linear, nn.Linear):
         raise ShapeError(f"The network must end in Flatten and Linear; it ends in {flatten} and {linear}.")
     conv = linear_to_conv(linear, linear.in_features // (height * width), height, width)

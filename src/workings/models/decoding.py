@@ -6,7 +6,8 @@ r"""Decoding: from a model of the next token to a sequence.
 
 Each takes a decoder: a callable `decoder(tokens, cache)` from [b, n] new tokens to [b, n, v] logits, which keeps the keys
 and values of earlier tokens in the cache when there is one. A `LanguageModel` is one; `EncoderDecoder.given(…)` makes one.
-`greedy` and `sample` yield tokens as they come, the stop token last.
+`greedy` and `sample` yield tokens as they come, the stop token last. With a cache, a model that offers a `stepper` computes
+single tokens by it where nobody could see the difference: see `workings.models.decoding_steps`.
 
 Axes: b beams or batch, n tokens, v vocabulary.
 """
@@ -24,6 +25,7 @@ from torch import Tensor
 
 from workings.errors import DomainError
 from workings.exact.tensor import ExactTensor
+from workings.models.decoding_steps import Stepper
 
 Logits = Float[Tensor, "*b v"]
 
@@ -72,9 +74,28 @@ def sample(
 
     def draw(logits: Tensor) -> int:
         p = next_token_probabilities(logits, T, top_k, top_p)
-        return int(torch.multinomial(p, 1, generator=generator))
+        return drawn(p, generator)
 
     return stream(decoder, tokens, count, stop, cache, draw)
+
+
+def drawn(p: Float[Tensor, " v"], generator: torch.Generator | None = None) -> int:
+    r"""A token by its probability: the first of v waiting times, each with rate p, is that of token y with probability p_y.
+
+    $$y = \operatorname{argmin}_y \frac{e_y}{p_y} = \operatorname{argmax}_y \frac{p_y}{e_y}, \qquad
+    e_y \sim \operatorname{Exp}(1)$$
+
+    That is what `torch.multinomial` does too, with the same draws, in about twice the time.
+
+    >>> drawn(torch.tensor([0.0, 1.0, 0.0]))
+    1
+    """
+    if type(p) is Tensor:
+        e = torch.empty_like(p).exponential_(1, generator=generator)
+        value, y = (p / e).max(dim=-1)
+        if value > 0:  # else p is no distribution
+            return int(y)
+    return int(torch.multinomial(p, 1, generator=generator))
 
 
 def next_token_probabilities(logits: Logits, T: float = 1.0, top_k: int | None = None, top_p: float | None = None) -> Logits:
@@ -89,7 +110,7 @@ def next_token_probabilities(logits: Logits, T: float = 1.0, top_k: int | None =
     tensor([0.0000, 0.5714, 0.4286, 0.0000])
     """
     check_distribution(T, top_k, top_p)
-    s = logits / T
+    s = logits if T == 1 else logits / T
     if top_k is not None:
         s = s.masked_fill(rank(s) >= top_k, -inf)
     p = s.softmax(dim=-1)
@@ -139,10 +160,12 @@ def beam(
     tokens, ends = checked(prompt, count), stops(stop)
     check_beams(beams, alpha)
     store = decoder.new_cache() if cache else None
+    stepper = Stepper(decoder, store)
     begun = [Beam([], 0.0, 0.0)]
     finished: list[Beam] = []
     for n in range(1, count + 1):
-        logits = next_logits(decoder, [[*tokens, *b.tokens] for b in begun], store)
+        with torch.no_grad():
+            logits = next_logits(decoder, [[*tokens, *b.tokens] for b in begun], stepper)
         rows, begun, ended = extended(begun, as_float(logits).log_softmax(dim=-1), beams, alpha, ends)
         finished = best([*finished, *ended, *(begun if n == count else [])], beams)
         bound = max((b.log_p / count**alpha for b in begun), default=-inf)
@@ -192,27 +215,29 @@ def stream(
     choose: Callable[[Tensor], int],
 ) -> Iterator[int]:
     """Yield the chosen tokens as they come, and stop after a stop token."""
-    ends, store = stops(stop), decoder.new_cache() if cache else None
+    ends, stepper = stops(stop), Stepper(decoder, decoder.new_cache() if cache else None)
     for _ in range(count):
-        token = choose(next_logits(decoder, [tokens], store)[0])
+        with torch.no_grad():
+            token = choose(next_logits(decoder, [tokens], stepper)[0])
         yield token
-        tokens = [*tokens, token]
+        tokens.append(token)
         if token in ends:
             return
 
 
-@torch.no_grad()
-def next_logits(decoder: Decoder, rows: list[list[int]], store: Any) -> Float[Tensor, "b v"]:
+def next_logits(decoder: Decoder, rows: list[list[int]], stepper: Stepper) -> Float[Tensor, "b v"]:
     """The logits of the token after each row; with a cache only what is new goes through the model.
 
     Rows longer than the model's context lose their oldest tokens. Their positions move then, so the cache is of no use.
     """
-    tokens = torch.tensor(rows)
-    if decoder.context is not None and tokens.shape[1] > decoder.context:
-        return decoder(tokens[:, -decoder.context :])[:, -1]
+    store, length = stepper.cache, len(rows[0])
+    if decoder.context is not None and length > decoder.context:
+        return decoder(torch.tensor([row[-decoder.context :] for row in rows]))[:, -1]
     if store is None:
-        return decoder(tokens)[:, -1]
-    return decoder(tokens[:, store.length :], store)[:, -1]
+        return decoder(torch.tensor(rows))[:, -1]
+    if stepper.ready(length - store.length):
+        return stepper([row[-1] for row in rows])
+    return decoder(torch.tensor([row[store.length :] for row in rows]), store)[:, -1]
 
 
 def as_float(logits: Logits) -> Logits:

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.dedupe_task import START, VOCABULARY
+from workings.nn.fits import alike
 from workings.nn.hard import argmax_weights
 from workings.nn.masks import causal_mask
 from workings.nn.softmax import softmax
@@ -59,6 +60,7 @@ class DedupeDecoder(nn.Module):
         self.E = matrix(EMBEDDING)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n v"]:
+        a_prompt(tokens)
         X = self.E[tokens]
         Q = X @ self.W_Q
         K = X @ self.W_K
@@ -98,8 +100,17 @@ def answer_loss(logits: Float[Tensor, "m v"], tokens: Tokens, same_position: boo
     return L
 
 
+def a_prompt(tokens: Tokens) -> None:
+    """Refuse what is not one row of tokens of the vocabulary."""
+    if tokens.dim() != 1 or not len(tokens):
+        raise ShapeError(f"The decoder reads one row of at least one token, but the tokens are {[*tokens.shape]}.")
+    if tokens.is_floating_point() or not 0 <= int(tokens.min()) <= int(tokens.max()) < len(VOCABULARY):
+        raise DomainError(f"Tokens are whole numbers from 0 to {len(VOCABULARY) - 1}; these are {tokens.tolist()}.")
+
+
 def start_of(tokens: Tokens, logits: Tensor) -> int:
     """The place of ⟨START⟩, which must be there once, with an answer behind it and a row of logits for each token."""
+    a_prompt(tokens)
     places = (tokens == START).nonzero().flatten().tolist()
     if len(places) != 1 or places[0] == len(tokens) - 1:
         raise DomainError("The loss needs one <START> with the answer behind it: prompt <START> answer <STOP>.")
@@ -117,6 +128,8 @@ def ties(W_O: Float[Tensor, "d e"], E: Float[Tensor, "v e"]) -> list[tuple[str, 
     >>> ties(model.W_O, model.E)
     [('A', 'C'), ('B', 'D'), ('<START>', '<STOP>')]
     """
+    if W_O.dim() != 2 or E.dim() != 2 or W_O.shape[1] != E.shape[1]:
+        raise ShapeError(f"W_O Eᵀ needs rows of one width: W_O is {[*W_O.shape]}, E is {[*E.shape]}.")
     M = W_O @ E.mT
     v = M.shape[1]
     pairs = [(i, j) for i in range(v) for j in range(i + 1, v) if bool((M[:, i] == M[:, j]).all())]
@@ -128,6 +141,7 @@ def neutral_projection(W_O: Float[Tensor, "d e"], M: Float[Tensor, "d e"]) -> Fl
 
     $$[Z, Z] \begin{bmatrix} M \\ W_O - M \end{bmatrix} = Z W_O$$
     """
+    alike("[M; W_O − M] needs an M of the shape of W_O", M=M, W_O=W_O)
     return torch.cat([M, W_O - M])
 
 
@@ -138,6 +152,8 @@ def is_neutral(W: Float[Tensor, "h e"], W_O: Float[Tensor, "d e"]) -> bool:
     >>> is_neutral(torch.eye(4), W_O), is_neutral(torch.cat([W_O, 0 * W_O]), W_O)
     (False, True)
     """
+    if W_O.dim() != 2 or W.shape != (2 * W_O.shape[0], W_O.shape[1]):
+        raise ShapeError(f"[Z, Z] W needs two rows of W for each of W_O: W is {[*W.shape]}, W_O is {[*W_O.shape]}.")
     top, bottom = W.chunk(2)
     return bool((top + bottom == W_O).all())
 

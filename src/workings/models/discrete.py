@@ -20,6 +20,7 @@ from torch import Tensor
 from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.exact.equality import equal
 from workings.exact.tensor import ExactTensor
+from workings.nn.fits import inside
 
 Table = Float[Tensor, " k"]
 Scalar = Float[Tensor, ""]
@@ -62,9 +63,12 @@ def bayes(prior: Table, likelihood: Table) -> Bayes:
     >>> bayes(torch.tensor([0.5, 0.5]), torch.tensor([0.3, 0.1])).posterior
     tensor([0.7500, 0.2500])
     """
-    p_z, p_x_z = distribution("prior", prior), matching(likelihood, prior)
+    distribution("prior", prior)
+    likelihoods(likelihood, prior)
+    p_z, p_x_z = prior, likelihood
     p_xz = p_x_z * p_z
-    p_x = possible(p_xz.sum())
+    p_x = p_xz.sum()
+    possible(p_x)
     p_z_x = p_xz / p_x
     return Bayes(p_z, p_x_z, p_xz, p_x, p_z_x)
 
@@ -80,7 +84,8 @@ def evidence(prior: Table, likelihood: Table, q: Table) -> Evidence:
     (tensor(0.1438), tensor(0.1438))
     """
     p_z, p_x_z, p_xz, p_x, p_z_x = bayes(prior, likelihood)
-    q = matching(distribution("q", q), prior)
+    distribution("q", q)
+    matching(q, prior)
     log_p = torch.log(p_x)
     ELBO = mean_log(q, p_xz / q)
     KL = mean_log(q, q / p_z_x)
@@ -142,36 +147,39 @@ def same(a: Tensor, b: Tensor) -> bool:
     return bool(equal(a, b)) if isinstance(a, ExactTensor) else torch.allclose(a, b)
 
 
-def distribution(name: str, p: Tensor) -> Tensor:
-    """`p`, if it is a vector of probabilities that sum to 1; letters are taken at their word."""
+def distribution(name: str, p: Tensor) -> None:
+    """Refuse what is not a vector of probabilities that sum to 1; letters are taken at their word."""
     if p.dim() != 1 or not p.numel():
         raise ShapeError(f"The {name} needs one probability for each value of z, so one axis; it is {[*p.shape]}.")
     try:
         negative, total = bool((p < 0).any()), p.sum()
         whole = bool(total == 1) if isinstance(p, ExactTensor) else bool((total - 1).abs() < 1e-5)
     except UndecidedError:
-        return p
+        return
     if negative or not whole:
         raise DomainError(f"The {name} needs probabilities ≥ 0 that sum to 1; {p.tolist()} sums to {total.item():g}.")
-    return p
 
 
-def possible(p_x: Scalar) -> Scalar:
-    """The evidence, unless it is not above 0: then nothing can be said about z."""
+def possible(p_x: Scalar) -> None:
+    """Refuse an evidence that is not above 0: then nothing can be said about z."""
     try:
         impossible = not bool(p_x > 0)
     except UndecidedError:
-        return p_x
+        return
     if impossible:
         raise DomainError(f"p(z|x) divides by the evidence p(x), which needs to be above 0; here it is {p_x.item():g}.")
-    return p_x
 
 
-def matching(table: Tensor, prior: Tensor) -> Tensor:
-    """`table`, if it has an entry for each value of z."""
+def likelihoods(likelihood: Tensor, prior: Tensor) -> None:
+    """Refuse what is not a likelihood ≥ 0 for each value of z; of a density it may be above 1."""
+    matching(likelihood, prior)
+    inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
+
+
+def matching(table: Tensor, prior: Tensor) -> None:
+    """Refuse a table without an entry for each value of z."""
     if table.shape != prior.shape:
         raise ShapeError(
             "Each value of z needs a prior, a likelihood and a q: "
             f"the prior is {[*prior.shape]}, the other table {[*table.shape]}."
         )
-    return table

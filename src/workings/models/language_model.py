@@ -21,7 +21,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from workings.models.transformer import Cache, Embedding, norm_of, stack
+from workings.models.decoding_steps import Step
+from workings.models.transformer import Cache, Embedding, answers, norm_of, stack
 
 Tokens = Int[Tensor, "b n"]
 
@@ -93,9 +94,16 @@ class LanguageModel(nn.Module):
 
         $$L = -\frac{1}{n - 1} \sum_t \log P(\text{token}_{t+1} \mid \text{tokens}_{\le t})$$
         """
+        answers(tokens)
         logits = self(tokens[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=ignore)
 
     def new_cache(self) -> Cache:
         """An empty cache, for decoding token by token inside `torch.no_grad()`."""
         return Cache(len(self.blocks))
+
+    def stepper(self, cache: Cache) -> Step | None:
+        """The scores after one more token of each text in the cache; None where a part is of another kind."""
+        from workings.models.language_model_steps import language_step
+
+        return language_step(self, cache)

@@ -15,15 +15,14 @@ Axes: n examples, d features (a column of ones makes an intercept).
 
 from __future__ import annotations
 
-from fractions import Fraction
 from typing import NamedTuple
 
 import torch
-from flint import fmpq, fmpq_mat
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import BudgetError, DomainError
+from workings.errors import BudgetError, DomainError, ShapeError
+from workings.exact.farkas import gordan, stiemke
 from workings.exact.make import exact
 from workings.exact.tensor import ExactTensor
 from workings.nn.losses import labels, logistic_loss, logistic_loss_gradient
@@ -63,14 +62,10 @@ def separation(X: Examples, y: Labels) -> Separation:
     >>> print(separation(X, torch.tensor([1.0, -1.0, 1.0])).certificate.text())
     [1/5  1/2  3/10]
     """
-    A = signed(X, y)
-    n, d = A.nrows(), A.ncols()
-    M = fmpq_mat(d + 1, n, [*A.transpose().entries(), *[fmpq(1)] * n])
-    b = [fmpq(0)] * d + [fmpq(1)]
-    found, v = farkas(M, b)
-    if found:
-        return Separation(False, None, as_tensor(v))
-    return Separation(True, as_tensor([-u for u in v[:d]]), None)
+    examples(X, y)
+    A = exact(y.detach().unsqueeze(1) * X.detach())
+    w, λ = gordan(A)
+    return Separation(w is not None, w, λ)
 
 
 def falling_direction(X: Examples, y: Labels) -> ExactTensor | None:
@@ -80,10 +75,10 @@ def falling_direction(X: Examples, y: Labels) -> ExactTensor | None:
     >>> print(falling_direction(X, torch.tensor([1.0, -1.0])).text())
     [1]
     """
-    M = signed(X, y).transpose()
-    b = [-sum((M[i, j] for j in range(M.ncols())), fmpq(0)) for i in range(M.nrows())]
-    found, v = farkas(M, b)
-    return None if found else as_tensor([-u for u in v])
+    examples(X, y)
+    A = exact(y.detach().unsqueeze(1) * X.detach())
+    w = stiemke(A)
+    return w
 
 
 def along_ray(w: Vector, X: Examples, y: Labels, α: Float[Tensor, " a"]) -> Float[Tensor, " a"]:
@@ -95,6 +90,8 @@ def along_ray(w: Vector, X: Examples, y: Labels, α: Float[Tensor, " a"]) -> Flo
     >>> along_ray(torch.tensor([1.0]), X, y, torch.tensor([0.0, 3.0]))
     tensor([1.3863, 0.0972])
     """
+    if α.dim() != 1 or not len(α):
+        raise ShapeError(f"Points of the ray are α₁ w, α₂ w, …, so α is a vector, but it is {[*α.shape]}.")
     return torch.stack([logistic_loss(a * w, X, y) for a in α])
 
 
@@ -139,6 +136,7 @@ def descent(X: Examples, y: Labels, rate: float, steps: int, λ: float = 0.0) ->
     tensor([[0.],
             [1.]])
     """
+    examples(X, y)
     if not rate > 0:
         raise DomainError(f"Gradient descent needs a rate above 0; rate = {rate:g}.")
     path = [X.new_zeros(X.shape[1])]
@@ -171,90 +169,8 @@ def has_minimiser(X: Tensor, y: Tensor, λ: float) -> None:
         )
 
 
-def signed(X: Tensor, y: Tensor) -> fmpq_mat:
-    """diag(y) X in exact fractions."""
-    y = labels(torch.zeros(X.shape[1:]), X, y)
+def examples(X: Tensor, y: Tensor) -> None:
+    """Refuse no examples, and labels that are not ±1 for each."""
+    labels(torch.zeros(X.shape[1:]), X, y)
     if not len(X):
         raise DomainError("Separability is a question about examples; X has none.")
-    rows = exact(y.detach().unsqueeze(1) * X.detach()).fraction()
-    return fmpq_mat([[fmpq(a.numerator, a.denominator) for a in row] for row in rows])
-
-
-def as_tensor(values: list[fmpq]) -> ExactTensor:
-    return exact([Fraction(int(v.p), int(v.q)) for v in values])
-
-
-def farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
-    """Either (True, μ) with M μ = b and μ ≥ 0, or (False, u) with uᵀM ≤ 0 and u·b > 0, in exact fractions.
-
-    The first phase of the simplex method on [M I], with Bland's rule (1977), which cannot cycle: artificial variables are
-    driven down to 0, or as far as they go; then the dual u is the proof that they go no further. It starts where floats end.
-    """
-    m, n = M.nrows(), M.ncols()
-    signs = [fmpq(-1) if v < 0 else fmpq(1) for v in b]
-    M = fmpq_mat(m, n, [signs[i] * M[i, j] for i in range(m) for j in range(n)])
-    basis, inverse, values = starting_point(M, [s * v for s, v in zip(signs, b, strict=True)])
-    while True:
-        u = fmpq_mat(1, m, [fmpq(int(k >= n)) for k in basis]) * inverse
-        enter = next((j for j, gain in enumerate((u * M).entries()) if gain > 0), None)
-        if enter is None:
-            break
-        column = (inverse * fmpq_mat(m, 1, [M[i, enter] for i in range(m)])).entries()
-        leave = min((values[i] / column[i], basis[i], i) for i in range(m) if column[i] > 0)[2]
-        pivot(inverse, values, column, leave)
-        basis[leave] = enter
-    if any(k >= n and v > 0 for k, v in zip(basis, values, strict=True)):
-        return False, [s * v for s, v in zip(signs, u.entries(), strict=True)]
-    μ = dict(zip(basis, values, strict=True))
-    return True, [μ.get(j, fmpq(0)) for j in range(n)]
-
-
-def pivot(inverse: fmpq_mat, values: list[fmpq], column: list[fmpq], row: int) -> None:
-    """Bring a column into the basis in place of the one of `row`, in place."""
-    m = len(values)
-    top = [inverse[row, j] / column[row] for j in range(m)]
-    value = values[row] / column[row]
-    for i in range(m):
-        if i != row and column[i] != 0:
-            for j in range(m):
-                inverse[i, j] -= column[i] * top[j]
-            values[i] -= column[i] * value
-    for j in range(m):
-        inverse[row, j] = top[j]
-    values[row] = value
-
-
-def starting_point(M: fmpq_mat, b: list[fmpq]) -> tuple[list[int], fmpq_mat, list[fmpq]]:
-    """A basis of [M I], its exact inverse and its values ≥ 0: the one that floats find, else the artificial one."""
-    m, n = M.nrows(), M.ncols()
-    for basis in (float_basis(M, b), [n + i for i in range(m)]):
-        B = fmpq_mat(m, m, [M[i, k] if k < n else fmpq(int(i == k - n)) for i in range(m) for k in basis])
-        if B.det() != 0:
-            inverse = B.inv()
-            values = (inverse * fmpq_mat(m, 1, b)).entries()
-            if min(values) >= 0:
-                break
-    return basis, inverse, values
-
-
-def float_basis(M: fmpq_mat, b: list[fmpq], small: float = 1e-9) -> list[int]:
-    """Where the simplex method ends in float64, on rows scaled to 1 and a slightly moved `b`, which has no ties."""
-    m, n = M.nrows(), M.ncols()
-    T = torch.tensor([[float(Fraction(int(v.p), int(v.q))) for v in row] for row in M.tolist()], dtype=torch.float64)
-    scale = T.abs().amax(dim=1, keepdim=True).clamp(min=1e-300)
-    moved = torch.tensor([float(Fraction(int(v.p), int(v.q))) for v in b], dtype=torch.float64) / scale[:, 0]
-    moved = moved + 1e-6 * torch.linspace(1, 2, m, dtype=torch.float64).sqrt()
-    T = torch.cat([T / scale, torch.eye(m, dtype=torch.float64), moved.unsqueeze(1)], dim=1)
-    basis = [n + i for i in range(m)]
-    for _ in range(20 * (m + n)):
-        gains = T[[i for i, k in enumerate(basis) if k >= n], :n].sum(dim=0)
-        if not len(gains) or gains.max() <= small:
-            break
-        enter = int(gains.argmax())
-        ratios = torch.where(T[:, enter] > small, T[:, -1] / T[:, enter], torch.inf)
-        leave = int(ratios.argmin())
-        T[leave] /= T[leave, enter].clone()
-        others = torch.arange(m) != leave
-        T[others] -= T[others, enter].unsqueeze(1) * T[leave]
-        basis[leave] = enter
-    return basis

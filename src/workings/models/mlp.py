@@ -49,7 +49,8 @@ def forward(x: Float[Tensor, "b i"], weights: Weights) -> tuple[Float[Tensor, "b
 
     $$h = \sigma(x W_1 + b_1) \qquad \hat y = \operatorname{softmax}(h W_2 + b_2)$$
     """
-    W_1, b_1, W_2, b_2 = fitting(x, weights)
+    fitting(x, weights)
+    W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     ŷ = torch.softmax(h @ W_2 + b_2, dim=-1)
     return h, ŷ
@@ -60,7 +61,8 @@ def loss(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights) -> 
 
     $$J = -\sum y \log \hat y$$
     """
-    W_1, b_1, W_2, b_2 = fitting(x, weights, y)
+    fitting(x, weights, y)
+    W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     log_ŷ = torch.log_softmax(h @ W_2 + b_2, dim=-1)
     J = -(y * log_ŷ).sum()
@@ -77,7 +79,8 @@ def gradients(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights
     >>> gradients(torch.zeros(1, 1), torch.tensor([[0.0, 1.0]]), weights).b_2
     tensor([ 0.6225, -0.6225])
     """
-    W_1, b_1, W_2, b_2 = fitting(x, weights, y)
+    fitting(x, weights, y)
+    W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     θ = h @ W_2 + b_2
     ŷ = torch.softmax(θ, dim=-1)
@@ -126,7 +129,17 @@ class MLP(nn.Module):
 
     def loss(self, x: Float[Tensor, "b i"], y: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of class indices, or of probabilities."""
-        return cross_entropy(self(x), y)
+        θ = self(x)
+        if y.shape != (θ.shape if y.is_floating_point() else θ.shape[:-1]):
+            raise ShapeError(
+                f"−Σ y log ŷ needs a class for each row of x, {[*θ.shape[:-1]]}, or its probabilities, {[*θ.shape]}; "
+                f"y is {[*y.shape]}."
+            )
+        if not y.is_floating_point() and y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]:
+            raise DomainError(
+                f"Classes are numbers from 0 to {θ.shape[-1] - 1}; y goes from {int(y.min())} to {int(y.max())}."
+            )
+        return cross_entropy(θ, y)
 
 
 class GradientCheck(NamedTuple):
@@ -166,6 +179,8 @@ def check_gradient(
         raise DomainError(
             f"Finite differences need float64, or rounding hides the derivative; x is {x.dtype}. Use x.double()."
         )
+    if f(x).shape != ():
+        raise ShapeError(f"A gradient is that of one number, but f(x) is {[*f(x).shape]}.")
     if gradient is None:
         gradient = torch.func.grad(f)(x)
     if gradient.shape != x.shape:
@@ -189,10 +204,10 @@ def central_differences(f: Callable[[Tensor], Tensor], x: Tensor, step: float) -
     return D
 
 
-def fitting(x: Tensor, weights: Weights, y: Tensor | None = None) -> Weights:
-    """The weights, if their shapes fit together and fit `x` and `y`."""
+def fitting(x: Tensor, weights: Weights, y: Tensor | None = None) -> None:
+    """Refuse weights whose shapes do not fit together, or do not fit `x` and `y`."""
     W_1, b_1, W_2, b_2 = weights
-    i, h, c = W_1.shape[0], W_1.shape[-1], W_2.shape[-1]
+    i, h, c = (*W_1.shape, 0, 0)[0], (0, *W_1.shape)[-1], (0, *W_2.shape)[-1]
     fits = x.shape[1:] == (i,) and W_1.shape == (i, h) and b_1.shape == (h,) and W_2.shape == (h, c) and b_2.shape == (c,)
     if not fits:
         raise ShapeError(
@@ -201,4 +216,3 @@ def fitting(x: Tensor, weights: Weights, y: Tensor | None = None) -> Weights:
         )
     if y is not None and y.shape != (len(x), c):
         raise ShapeError(f"ŷ − y needs y of examples × classes, {[len(x), c]}; y is {[*y.shape]}.")
-    return Weights(W_1, b_1, W_2, b_2)

@@ -40,6 +40,7 @@ def linear_rnn(u: Series, h: Scalar, w_h: Number, w_x: Number, b: Number, v: Num
     >>> linear_rnn(torch.tensor([2.0, 0.5]), torch.tensor(0.0), w_h=0.3, w_x=1, b=0, v=2, c=0)
     tensor(2.2000)
     """
+    a_series("u", u)
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -60,6 +61,7 @@ def linear_rnn_loss(
     >>> print(L.text(), "  gradient", w_h.grad.text())
     8(w_h − 1/2)²   gradient 16w_h − 8
     """
+    a_series("u", u)
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -82,7 +84,8 @@ class ScalarRNN(nn.Module):
 
     def forward(self, x: Series, h: Scalar | None = None) -> Scalar:
         """ŷ = h_T, from h_0 = 0 unless `h` is given."""
-        h = start(x, self.w) if h is None else h
+        some_inputs(x)
+        h = torch.zeros_like(self.w) if h is None else h
         for x_t in x.unbind():
             z = self.w * h + self.a * x_t
             h = self.g(z)
@@ -120,8 +123,10 @@ def bptt(w: Scalar, a: Scalar, x: Series, y: Number, name: str = "tanh", h: Scal
     >>> found.w_terms, found.a_terms  # δ = (½, 1), h = (0, 1, 3/2)
     (tensor([0., 1.]), tensor([0.5000, 1.0000]))
     """
+    some_inputs(x)
+    numbers(w=w, a=a)
     g, slope = activation(name)
-    h = start(x, w) if h is None else h
+    h = torch.zeros_like(w) if h is None else h
     Z: list[Tensor] = []
     H = [h]
     for x_t in x.unbind():
@@ -143,8 +148,23 @@ def bptt(w: Scalar, a: Scalar, x: Series, y: Number, name: str = "tanh", h: Scal
     return Gradients(L, torch.stack(Z), h, delta, w_terms, a_terms)
 
 
-def start(x: Series, w: Scalar) -> Scalar:
-    """h_0 = 0, where there is something to come after it."""
+def a_series(name: str, x: Tensor) -> None:
+    """Refuse what is not one number for each time."""
+    if x.dim() != 1:
+        raise ShapeError(f"The unit takes one number at each time, so a vector, but {name} is {[*x.shape]}.")
+
+
+def numbers(**given: Tensor) -> None:
+    """Refuse a weight that is not one number."""
+    for name, value in given.items():
+        if value.dim():
+            raise ShapeError(
+                f"z_t = w h_{{t−1}} + a x_t is about one unit, so {name} is a number, but it is {[*value.shape]}."
+            )
+
+
+def some_inputs(x: Tensor) -> None:
+    """Refuse a series without an end."""
+    a_series("x", x)
     if len(x) == 0:
         raise ShapeError("ŷ = h_T needs T ≥ 1 inputs; x is [0].")
-    return torch.zeros_like(w)

@@ -79,7 +79,9 @@ class Embedding(nn.Module):
         if self.positions == "sinusoidal":
             X = sqrt(X.shape[-1]) * X + sinusoids(X, start)
         if self.S is not None:
-            X = X + F.embedding(torch.zeros_like(tokens) if segments is None else segments, self.S)
+            S = torch.zeros_like(tokens) if segments is None else segments
+            segments_fit(S, tokens, self.S)
+            X = X + F.embedding(S, self.S)
         return X
 
 
@@ -95,14 +97,24 @@ def sinusoids(X: Float[Tensor, "*b n e"], start: int) -> Float[Tensor, "n e"]:
 def length_of(tokens: Tensor, E: Tensor, start: int, context: int | None) -> int:
     """How many tokens there are, after refusing none, too many, and ones that E has no row for."""
     n = tokens.shape[-1] if tokens.dim() else 0
-    if not tokens.numel():
+    if not n or not tokens.numel():
         raise ShapeError(f"A model needs at least one token, but the tokens are {[*tokens.shape]}.")
+    if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
+        raise DomainError(f"Tokens are numbers of rows of E, so their dtype is an integer one, not {tokens.dtype}.")
     if context is not None and start + n > context:
         raise DomainError(f"This model takes at most {context} tokens, but {start + n} came: give it the last {context}.")
     low, high = int(tokens.min()), int(tokens.max())
     if low < 0 or high >= len(E):
         raise DomainError(f"The vocabulary has the tokens 0 to {len(E) - 1}, but {low if low < 0 else high} came.")
     return n
+
+
+def segments_fit(S: Tensor, tokens: Tensor, table: Tensor) -> None:
+    """Refuse segments that do not say of each token which of the texts it belongs to."""
+    if S.shape != tokens.shape:
+        raise ShapeError(f"Each token has a segment: the tokens are {[*tokens.shape]}, the segments {[*S.shape]}.")
+    if S.is_floating_point() or not 0 <= int(S.min()) <= int(S.max()) < len(table):
+        raise DomainError(f"Segments are whole numbers from 0 to {len(table) - 1}; these are {S.tolist()}.")
 
 
 def attention_positions(positions: str, heads: int, context: int | None) -> Any:
@@ -235,6 +247,7 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, source: Source, target: Target, lengths: Lengths | None = None) -> Float[Tensor, "b n v"]:
         memory = self.encoder(source, lengths)
+        one_batch(source, target)
         return self.decode(target, memory, mask_of(source, lengths))
 
     def decode(
@@ -247,6 +260,7 @@ class EncoderDecoder(nn.Module):
 
     def loss(self, source: Source, target: Target, lengths: Lengths | None = None, ignore: int = -100) -> Float[Tensor, ""]:
         """Mean cross-entropy of every token of the target after the first, given those before it; one forward pass."""
+        answers(target)
         logits = self(source, target[:, :-1], lengths)
         return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=ignore)
 
@@ -254,6 +268,12 @@ class EncoderDecoder(nn.Module):
         """A decoder for this one source, to be used with `greedy`, `sample` and `beam`."""
         with torch.no_grad():
             return Given(self, self.encoder(source.reshape(1, -1)))
+
+
+def answers(tokens: Tensor) -> None:
+    """Refuse texts without a token to predict."""
+    if tokens.dim() != 2 or tokens.shape[1] < 2:
+        raise ShapeError(f"Predicting the next token needs rows of at least 2 tokens, but the tokens are {[*tokens.shape]}.")
 
 
 class Given:
@@ -268,6 +288,12 @@ class Given:
 
     def new_cache(self) -> Cache:
         return Cache(len(self.model.decoder.blocks))
+
+
+def one_batch(source: Tensor, target: Tensor) -> None:
+    """Refuse a source and a target that are not of the same examples."""
+    if source.shape[:-1] != target.shape[:-1]:
+        raise ShapeError(f"Each source has its target: the source is {[*source.shape]}, the target {[*target.shape]}.")
 
 
 def mask_of(tokens: Tensor, lengths: Tensor | None) -> Tensor | None:

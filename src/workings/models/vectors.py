@@ -23,6 +23,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, WorkingsError
+from workings.nn.fits import inside, listed
 
 
 class VectorsError(WorkingsError):
@@ -93,6 +94,10 @@ class WordVectors:
         """Words and cosines, largest first; of equal cosines the earlier word comes first."""
         if k < 1:
             raise DomainError(f"At least 1 neighbour is asked for, not {k}.")
+        if x.shape != self.vectors.shape[1:]:
+            raise ShapeError(
+                f"a·b needs a vector of the width {self.vectors.shape[1]} of the words', but it is {[*x.shape]}."
+            )
         if not x.norm() > 0:
             raise DomainError("A vector of zeros has no direction, so no cosine with the words.")
         cosines = self.directions @ (x / x.norm()).to(self.directions)
@@ -246,9 +251,21 @@ def glove_loss(
     >>> glove_loss(one, 2 * one, one[0], one[0], torch.exp(one), highest=1.0)  # (2 + 1 + 1 − 1)²
     tensor(9.)
     """
+    glove_fits(W, V, b, c, X)
     i, j = X.nonzero(as_tuple=True)
     x = X[i, j]
     f = (x / highest).clamp(max=1) ** α
     E = (W[i] * V[j]).sum(dim=1) + b[i] + c[j] - torch.log(x)
     J = (f * E**2).sum()
     return J
+
+
+def glove_fits(W: Tensor, V: Tensor, b: Tensor, c: Tensor, X: Tensor) -> None:
+    """Refuse vectors and biases that are not one for each word, and counts that are not one for each pair."""
+    n = len(W) if W.dim() == 2 else -1
+    if V.shape != W.shape or b.shape != (n,) or c.shape != (n,) or X.shape != (n, n):
+        given = listed(W=W, V=V, b=b, c=c, X=X)
+        raise ShapeError(
+            f"w_i·v_j + b_i + c_j − log X_ij needs a row or number for each word, a count for each pair: {given}."
+        )
+    inside("Counts of pairs are never negative", X, lambda X: ~(X >= 0))

@@ -70,6 +70,7 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
     parameters = dict(model.named_parameters())
     with torch.no_grad():
         for pair in layout:
+            stacked_fit(pair, state)
             new, old = pair.read(state), parameters[pair.ours]
             if new.shape != old.shape:
                 raise ShapeError(
@@ -84,11 +85,24 @@ def save(model: nn.Module, layout: list[Pair]) -> dict[str, Tensor]:
     return {name: part for pair in layout for name, part in pair.written(parameters[pair.ours]).items()}
 
 
-def needed(state: State, *names: str) -> list[Tensor]:
-    """The weights that tell the sizes of a model."""
+def stacked_fit(pair: Pair, state: State) -> None:
+    """Refuse parts that do not stand one below the other."""
+    parts = [state[name] for name in pair.theirs]
+    if pair.transposed and any(part.dim() != 2 for part in parts):
+        raise ShapeError(f"{' and '.join(pair.theirs)} are matrices, but they are {[[*part.shape] for part in parts]}.")
+    if len({part.shape[1:] for part in parts}) > 1 or (len(parts) > 1 and not all(part.dim() for part in parts)):
+        shapes = ", ".join(f"{name} is {[*part.shape]}" for name, part in zip(pair.theirs, parts, strict=True))
+        raise ShapeError(f"The parts of {pair.ours} stand one below the other, so they have one width: {shapes}.")
+
+
+def needed(state: State, *names: str, axes: int = 0) -> list[Tensor]:
+    """The weights that tell the sizes of a model; with `axes`, each has as many."""
     missing = [name for name in names if name not in state]
     if missing:
         raise WorkingsError(f"The weights have no {missing[0]!r}{and_more(missing)}: is this another kind of model?")
+    for name in names:
+        if axes and (state[name].dim() != axes or not state[name].numel()):
+            raise ShapeError(f"{name} tells sizes of the model, so it has {axes} axes; it is {[*state[name].shape]}.")
     return [state[name] for name in names]
 
 

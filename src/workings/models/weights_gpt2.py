@@ -53,7 +53,7 @@ def from_gpt2(state: State, heads: int, eps: float = 1e-5) -> LanguageModel:
     prefix = "transformer." if "transformer.wte.weight" in state else ""
     if f"{prefix}wte.weight" not in state:
         raise WorkingsError("These are no weights of GPT-2: there is no 'wte.weight' or 'transformer.wte.weight'.")
-    E, P, W_1 = needed(state, *(f"{prefix}{name}" for name in ("wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight")))
+    E, P, W_1 = needed(state, *(f"{prefix}{name}" for name in ("wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight")), axes=2)
     if not torch.equal(state.get("lm_head.weight", E), E):
         raise WorkingsError("GPT-2's output layer is its embedding, but here 'lm_head.weight' differs from 'wte.weight'.")
     depth = len({name for name in state if name.endswith("mlp.c_fc.weight")})

@@ -49,6 +49,13 @@ RENAMED = {
     "output.dense.": "mlp.fc2.",
 }
 """Names in older files → today's, in this order."""
+SIZES = (
+    "vit.embeddings.patch_embeddings.projection.weight",
+    "vit.embeddings.position_embeddings",
+    "vit.layers.0.mlp.fc1.weight",
+    "classifier.weight",
+)
+"""Weights that tell the sizes of a model."""
 
 
 def layout(depth: int) -> list[Pair]:
@@ -73,13 +80,10 @@ def from_vit(state: State, heads: int, eps: float = 1e-12) -> ViT:
         raise WorkingsError(
             "These are no weights of a ViT: there is no 'vit.embeddings.patch_embeddings.projection.weight'."
         )
-    kernel, positions, W_1, head = needed(
-        state,
-        "vit.embeddings.patch_embeddings.projection.weight",
-        "vit.embeddings.position_embeddings",
-        "vit.layers.0.mlp.fc1.weight",
-        "classifier.weight",
-    )
+    needed(state, *SIZES)  # all that are missing, in one message
+    (kernel,) = needed(state, SIZES[0], axes=4)
+    (positions,) = needed(state, SIZES[1], axes=3)
+    W_1, head = needed(state, *SIZES[2:], axes=2)
     width, channels, patch, _ = kernel.shape
     depth = len({name for name in state if name.endswith("mlp.fc1.weight")})
     side = isqrt(positions.shape[1] - 1)
@@ -106,4 +110,4 @@ def flat(name: str, value: Tensor) -> Tensor:
     """Without the batch axis of tokens, and with the convolution's kernels as rows."""
     if name.endswith("projection.weight"):
         return value.flatten(1)
-    return value[0] if value.dim() == 3 else value
+    return value[0] if value.dim() == 3 and len(value) == 1 else value

@@ -14,14 +14,14 @@ from workings.errors import DomainError, ShapeError
 from workings.nn.masks import causal_mask
 
 
-def width(Q: Tensor, K: Tensor, V: Tensor | None = None, columns: bool = False) -> int:
-    """The width d of queries and keys, after refusing what does not fit Q Kᵀ and A V.
+def scores_fit(Q: Tensor, K: Tensor, V: Tensor | None = None, columns: bool = False) -> None:
+    """Refuse what does not fit Q Kᵀ and A V.
 
     With `columns` the tensors are the transposes of what the user gave, and the messages speak of what was given.
     """
     size = Q.shape
     if V is not None and K.shape == size == V.shape and len(size) > 1 and 0 not in size:
-        return size[-1]  # the usual case, in one comparison: a short attention takes no longer than the rest of the checks
+        return  # the usual case, in one comparison: a short attention takes no longer than the rest of the checks
     if Q.dim() < 2 or K.dim() < 2 or (V is not None and V.dim() < 2):
         raise not_matrices(Q=Q, K=K, V=V)
     d, m = Q.shape[-1], K.shape[-2]
@@ -29,7 +29,6 @@ def width(Q: Tensor, K: Tensor, V: Tensor | None = None, columns: bool = False) 
         raise misfit(Q, K, V, columns)
     if Q.shape[:-2] != K.shape[:-2] or (V is not None and V.shape[:-2] != K.shape[:-2]):
         one_batch(Q=Q, K=K, V=V)
-    return d
 
 
 def one_batch(**given: Tensor | None) -> None:
@@ -53,11 +52,20 @@ def not_matrices(**given: Tensor | None) -> ShapeError:
     )
 
 
-def column_width(Q: Tensor, K: Tensor, V: Tensor) -> int:
-    """The width d where tokens are columns."""
+def columns_fit(Q: Tensor, K: Tensor, V: Tensor) -> None:
+    """The same where tokens are columns."""
     if Q.dim() < 2 or K.dim() < 2 or V.dim() < 2:
         raise not_matrices(Q=Q, K=K, V=V)
-    return width(Q.mT, K.mT, V.mT, columns=True)
+    scores_fit(Q.mT, K.mT, V.mT, columns=True)
+
+
+def query_fits(q: Tensor, K: Tensor, V: Tensor) -> None:
+    """Refuse what does not fit K q and Vᵀ α for one query."""
+    if not q.dim() or K.dim() < 2 or V.dim() < 2 or K.shape[-1] != q.shape[-1]:
+        raise ShapeError(
+            f"K q needs a query of the width d of the keys: q is {[*q.shape]}, K is {[*K.shape]}, V is {[*V.shape]}."
+        )
+    scores_fit(q.unsqueeze(-2), K, V)
 
 
 def misfit(Q: Tensor, K: Tensor, V: Tensor | None, columns: bool) -> ShapeError:
@@ -82,11 +90,7 @@ def misfit(Q: Tensor, K: Tensor, V: Tensor | None, columns: bool) -> ShapeError:
 def allowed(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     """Where queries may look: the mask and the causal mask together."""
     n, m = Q.shape[-2], K.shape[-2]
-    if causal and n > m:
-        raise DomainError(
-            f"Causal attention takes the queries for the last of the keys' positions, but there are {n} queries "
-            f"and {m} keys: the first {n - m} would see no key."
-        )
+    last_of_the_keys(n, m, causal)
     if mask is None:
         M = causal_mask(n, m, Q.device)
     elif causal:
@@ -94,6 +98,15 @@ def allowed(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     else:
         M = sighted(fitting(mask, Q, K))
     return M
+
+
+def last_of_the_keys(n: int, m: int, causal: bool) -> None:
+    """Refuse more queries than keys where none may look ahead."""
+    if causal and n > m:
+        raise DomainError(
+            f"Causal attention takes the queries for the last of the keys' positions, but there are {n} queries "
+            f"and {m} keys: the first {n - m} would see no key."
+        )
 
 
 def reaching(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:

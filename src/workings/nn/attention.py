@@ -19,8 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workings.errors import DomainError, UndecidedError
-from workings.nn.allowed import allowed, column_width, fitting, reaching, width
+from workings.nn.allowed import allowed, columns_fit, fitting, query_fits, reaching, scores_fit
+from workings.nn.fits import directed
 from workings.nn.fused import fused
 from workings.nn.hard import argmax_weights
 
@@ -40,7 +40,7 @@ def attention_kernel(
     dropout: float = 0.0,
 ) -> Tensor:
     """What `attention` computes, in one fused operation."""
-    width(Q, K, V)
+    scores_fit(Q, K, V)
     if mask is not None:
         fitting(mask, Q, K)
     if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
@@ -84,7 +84,8 @@ def attention(
     ⎡1/2  1/2⎤
     ⎣1/4  3/4⎦
     """
-    d = width(Q, K, V)
+    scores_fit(Q, K, V)
+    d = Q.shape[-1]
     if scale is None:
         S = Q @ K.mT / sqrt(d)
     else:
@@ -113,7 +114,8 @@ def attention_weights(
 
     $$A = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right)$$
     """
-    d = width(Q, K)
+    scores_fit(Q, K)
+    d = Q.shape[-1]
     if scale is None:
         S = Q @ K.mT / sqrt(d)
     else:
@@ -165,7 +167,7 @@ def hard_attention(
     >>> print(hard_attention(exact([[1, 1]]), exact("3 0; 0 3; 1 1"), exact("1; 2; 7")).text())
     [3/2]
     """
-    d = width(Q, K, V)  # noqa: F841
+    scores_fit(Q, K, V)
     S = Q @ K.mT
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -194,7 +196,7 @@ def attention_columns(
     ⎡1/2  1/4⎤
     ⎣1/2  3/4⎦
     """
-    d = column_width(Q, K, V)  # noqa: F841
+    columns_fit(Q, K, V)
     β = beta
     S = K.mT @ Q
     if causal or mask is not None:
@@ -205,8 +207,10 @@ def attention_columns(
     return H
 
 
-def attention_query(q: Float[Tensor, " d"], K: Float[Tensor, "*b m d"], V: Float[Tensor, "*b m t"]) -> Float[Tensor, "*b t"]:
-    r"""One query over m keys and values, without the factor 1/√d.
+def attention_query(
+    q: Float[Tensor, "*#b d"], K: Float[Tensor, "*#b m d"], V: Float[Tensor, "*#b m t"]
+) -> Float[Tensor, "*#b t"]:
+    r"""One query over m keys and values, without the factor 1/√d; of a batch, one query for each.
 
     $$\alpha = \operatorname{softmax}(K q), \qquad c = V^\top \alpha$$
 
@@ -214,9 +218,12 @@ def attention_query(q: Float[Tensor, " d"], K: Float[Tensor, "*b m d"], V: Float
     >>> print(attention_query(exact(["log(3)"]), exact("0; 1"), exact("4 0; 0 4")).text())
     [1  3]
     """
-    d = width(q.unsqueeze(0), K, V)  # noqa: F841
+    query_fits(q, K, V)
+    if max(q.dim(), K.dim() - 1, V.dim() - 1) > 1:
+        α = (K @ q.unsqueeze(-1)).softmax(dim=-2)
+        return (V.mT @ α).squeeze(-1)
     α = (K @ q).softmax(dim=-1)
-    c = (V.mT @ α.unsqueeze(-1)).squeeze(-1)
+    c = V.mT @ α
     return c
 
 
@@ -229,20 +236,10 @@ def cosine_scores(Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b m d"]) -> Flo
     >>> print(cosine_scores(exact([[3, 4]]), exact("1 0; 0 7; 6 8")).text())
     [3/5  4/5  1]
     """
-    d = width(Q, K)  # noqa: F841
-    Q = Q / lengths("Q", Q)
-    K = K / lengths("K", K)
+    scores_fit(Q, K)
+    directed("Q", Q)
+    directed("K", K)
+    Q = Q / Q.norm(dim=-1, keepdim=True)
+    K = K / K.norm(dim=-1, keepdim=True)
     S = Q @ K.mT
     return S
-
-
-def lengths(name: str, X: Float[Tensor, "*b n d"]) -> Float[Tensor, "*b n 1"]:
-    """The length of each row, after refusing a row of zeros; a letter is taken to be other than 0."""
-    r = X.norm(dim=-1, keepdim=True)
-    try:
-        zero = (r == 0).squeeze(-1).nonzero().tolist()
-    except UndecidedError:
-        return r
-    if zero:
-        raise DomainError(f"A vector of zeros has no direction, so no cosine: the row of {name} at {zero[0]} is zero.")
-    return r

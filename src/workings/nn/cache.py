@@ -52,6 +52,7 @@ class KeyValueCache:
         """Put new keys and values behind the old ones; all of them."""
         if K.requires_grad and torch.is_grad_enabled():
             raise DomainError("A cache overwrites its rows, so no gradient can pass: decode inside torch.no_grad().")
+        rows_fit(K, V)
         self._make_room(K, V)
         assert self.rows is not None
         end = self.length + K.shape[-2]
@@ -71,7 +72,11 @@ class KeyValueCache:
                     f"[{name}; {name}_new] needs the same batch and width: the cache holds "
                     f"{[*self._filled(name == 'V').shape]}, but {[*new.shape]} came."
                 )
-        if need > self.rows[0].shape[-2]:
+        self.make_room(need)
+
+    def make_room(self, need: int) -> None:
+        """Room for `need` tokens in all, or twice as many where there is less."""
+        if self.rows is not None and need > self.rows[0].shape[-2]:
             self.rows = (self._moved(self.keys, 2 * need), self._moved(self.values, 2 * need))
 
     def _moved(self, old: Tensor, room: int) -> Tensor:
@@ -82,6 +87,12 @@ class KeyValueCache:
     def crop(self, length: int) -> None:
         """Forget what came after the first `length` tokens."""
         self.length = min(self.length, length)
+
+
+def rows_fit(K: Tensor, V: Tensor) -> None:
+    """Refuse keys and values that are not one of each for every token."""
+    if K.dim() < 2 or V.dim() < 2 or K.shape[:-1] != V.shape[:-1]:
+        raise ShapeError(f"Each token has a key and a value, a row each: K is {[*K.shape]}, V is {[*V.shape]}.")
 
 
 def _rows(like: Tensor, room: int) -> Tensor:

@@ -34,10 +34,10 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 GATED = "swiglu"
 
 
-def fits(X: Tensor, W_1: Tensor, W_2: Tensor, b_1: Tensor | None = None, b_2: Tensor | None = None) -> bool:
+def fits(X: Tensor, W_1: Tensor, W_2: Tensor, b_1: Tensor | None = None, b_2: Tensor | None = None) -> None:
     """Refuse weights that do not lead from the width of a token to the hidden width and back."""
-    d = X.shape[-1]
-    if W_1.shape[0] != d or W_1.shape[1] != W_2.shape[0]:
+    d = X.shape[-1] if X.dim() else 0
+    if W_1.dim() != 2 or W_2.dim() != 2 or not d or W_1.shape[0] != d or W_1.shape[1] != W_2.shape[0]:
         raise ShapeError(
             f"φ(X W₁) W₂ needs W₁ with a row for each of the d = {d} entries of a token and W₂ with a row for each column "
             f"of W₁: X is {[*X.shape]}, W₁ is {[*W_1.shape]} and W₂ is {[*W_2.shape]}."
@@ -45,16 +45,15 @@ def fits(X: Tensor, W_1: Tensor, W_2: Tensor, b_1: Tensor | None = None, b_2: Te
     for i, W, b in (("₁", W_1, b_1), ("₂", W_2, b_2)):
         if b is not None and b.shape != W.shape[1:]:
             raise ShapeError(f"b{i} needs a number for each column of W{i}: W{i} is {[*W.shape]}, but b{i} is {[*b.shape]}.")
-    return True
 
 
-def gates_fit(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> bool:
+def gates_fit(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> None:
     """The same for the gated form, whose W₁ and W₃ have one shape."""
     if W_3.shape != W_1.shape:
         raise ShapeError(
             f"silu(X W₁) ⊙ (X W₃) needs W₁ and W₃ of one shape, but W₁ is {[*W_1.shape]} and W₃ is {[*W_3.shape]}."
         )
-    return fits(X, W_1, W_2)
+    fits(X, W_1, W_2)
 
 
 def activation_named(name: str) -> Callable[[Tensor], Tensor]:
@@ -88,7 +87,7 @@ def feed_forward(
     >>> feed_forward(torch.tensor([3.0, -4.0]), I, zero, I, zero)
     tensor([3., 0.])
     """
-    _ = fits(X, W_1, W_2, b_1, b_2)
+    fits(X, W_1, W_2, b_1, b_2)
     phi = activation_named(activation)
     H = phi(X @ W_1 + b_1)
     Y = H @ W_2 + b_2
@@ -112,7 +111,7 @@ def swiglu(
     >>> swiglu(torch.tensor([2.0]), I, I, I)  # 2 σ(2) · 2
     tensor([3.5232])
     """
-    _ = gates_fit(X, W_1, W_3, W_2)
+    gates_fit(X, W_1, W_3, W_2)
     G = F.silu(X @ W_1)
     H = G * (X @ W_3)
     Y = H @ W_2

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError, WorkingsError
+from workings.nn.allowed import not_matrices
 from workings.nn.attention import attention, attention_columns
 from workings.nn.multihead import MultiHeadAttention
 
@@ -88,6 +89,8 @@ def heads_fit(
             f"and {len(W_V)} of W_V."
         )
     side, out = ("column", 0) if columns else ("row", -1)
+    if any(X.dim() < 2 for X in tokens):
+        raise not_matrices(**dict(zip("QKV" if columns else "XYZ", tokens, strict=True)))
     for name, X, of_heads in zip(("W_Q", "W_K", "W_V"), tokens, matrices, strict=True):
         width = X.shape[-2 if columns else -1]
         for W in of_heads:

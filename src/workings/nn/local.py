@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.allowed import width as key_width
+from workings.nn.allowed import scores_fit
 
 
 def local_attention(
@@ -32,14 +32,8 @@ def local_attention(
     >>> print(local_attention(exact("0; 0; 0"), exact("1; 2; 3"), exact("2; 4; 9"), 3).T.text())
     [3  5  13/2]
     """
-    d = key_width(Q, K, V)
-    if Q.shape[-2] != K.shape[-2]:
-        raise ShapeError(
-            f"A window is centred on the query's own key, so there is a key for each query: "
-            f"Q is {[*Q.shape]}, K is {[*K.shape]}."
-        )
-    if width < 1:
-        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
+    window_fits(Q, K, V, width)
+    d = Q.shape[-1]
     back = width // 2
     ahead = 0 if causal else back
     K = windows(K, back, ahead)  # b n d r
@@ -49,6 +43,18 @@ def local_attention(
     A = S.softmax(dim=-1)
     Z = (V @ A.unsqueeze(-1)).squeeze(-1)
     return Z
+
+
+def window_fits(Q: Tensor, K: Tensor, V: Tensor, width: int) -> None:
+    """Refuse what has no window of keys around each query."""
+    scores_fit(Q, K, V)
+    if Q.shape[-2] != K.shape[-2]:
+        raise ShapeError(
+            f"A window is centred on the query's own key, so there is a key for each query: "
+            f"Q is {[*Q.shape]}, K is {[*K.shape]}."
+        )
+    if width < 1:
+        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
 
 
 def windows(X: Float[Tensor, "*b n d"], back: int, ahead: int) -> Float[Tensor, "*b n d r"]:

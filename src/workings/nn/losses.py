@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import covering, repeats
 from workings.nn.fused import fused
 from workings.nn.softmax import softmax_jacobian
 from workings.trace import textbook
@@ -52,8 +53,8 @@ binary_cross_entropy_with_logits = fused(binary_cross_entropy_kernel)(textbook.b
 
 
 def softmax_cross_entropy_kernel(θ: Tensor, y: Tensor) -> Tensor:
-    y = probabilities(θ, y)
-    J = F.cross_entropy(θ.reshape(-1, θ.shape[-1]), y.expand_as(θ).reshape(-1, θ.shape[-1]), reduction="none")
+    probabilities(θ, y)
+    J = F.cross_entropy(θ.reshape(-1, θ.shape[-1]), y.to(θ).expand_as(θ).reshape(-1, θ.shape[-1]), reduction="none")
     return J.reshape(θ.shape[:-1])
 
 
@@ -66,7 +67,7 @@ def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor,
     >>> softmax_cross_entropy(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
-    y = probabilities(θ, y)
+    probabilities(θ, y)
     log_ŷ = θ.log_softmax(dim=-1)
     J = -(y * log_ŷ).sum(dim=-1)
     return J
@@ -82,7 +83,7 @@ def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Answer) -> Floa
     >>> softmax_cross_entropy_gradient(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor([ 0.5000, -0.5000])
     """
-    y = probabilities(θ, y)
+    probabilities(θ, y)
     ŷ = θ.softmax(dim=-1)
     G = ŷ - y
     return G
@@ -101,7 +102,8 @@ def chain_rule_terms(θ: Float[Tensor, " c"], y: Float[Tensor, " c"]) -> Float[T
     >>> T.sum(dim=0), T.diagonal()
     (tensor([ 0.5000, -0.5000]), tensor([ 0.0000, -0.5000]))
     """
-    y = probabilities(θ, y)
+    probabilities(θ, y)
+    one_vector(θ)
     ŷ = θ.softmax(dim=-1)
     g = -y / ŷ
     D = softmax_jacobian(θ)
@@ -117,18 +119,21 @@ def squared_loss(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tens
     >>> squared_loss(torch.tensor(5.0), torch.tensor(2.0))
     tensor(4.5000)
     """
+    covering("½ (ŷ − y)² needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
     J = (ŷ - y) ** 2 / 2
     return J
 
 
 def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tensor, "*b"]:
     r"""$$\frac{\partial J}{\partial \hat y} = \hat y - y$$"""
+    covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
     G = ŷ - y
     return G
 
 
 def logistic_loss_kernel(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
-    return F.softplus(-labels(w, X, y) * (X @ w)).sum()
+    labels(w, X, y)
+    return F.softplus(-y * (X @ w)).sum()
 
 
 @fused(logistic_loss_kernel)
@@ -140,7 +145,7 @@ def logistic_loss(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tens
     >>> logistic_loss(torch.tensor([0.0]), torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, -1.0]))
     tensor(1.3863)
     """
-    y = labels(w, X, y)
+    labels(w, X, y)
     m = y * (X @ w)
     if steep(m):
         return -F.logsigmoid(m).sum()
@@ -154,30 +159,31 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
     >>> logistic_loss_gradient(torch.tensor([0.0]), torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, -1.0]))
     tensor([0.5000])
     """
-    t = (1 + labels(w, X, y)) / 2
+    labels(w, X, y)
+    t = (1 + y) / 2
     P = torch.sigmoid(X @ w)
     G = X.T @ (P - t)
     return G
 
 
-def probabilities(θ: Tensor, y: Tensor) -> Tensor:
-    """`y`, if it holds a probability for each score of `θ`."""
-    if θ.shape[-1:] != y.shape[-1:] or not repeats(y, θ):
+def probabilities(θ: Tensor, y: Tensor) -> None:
+    """Refuse a `y` that does not hold a probability for each score of `θ`."""
+    if not θ.dim() or not θ.shape[-1] or θ.shape[-1:] != y.shape[-1:] or not repeats(y.shape, θ.shape):
         raise ShapeError(
             f"−Σ y log ŷ needs a probability in y for each score in θ: θ is {[*θ.shape]}, y is {[*y.shape]}. "
             "Class indices become probabilities by torch.nn.functional.one_hot."
         )
-    return y if y.is_floating_point() else y.to(θ)
 
 
-def repeats(y: Tensor, θ: Tensor) -> bool:
-    """Whether the batch of y is that of θ, or can be repeated to be."""
-    return y.dim() <= θ.dim() and all(a in (1, b) for a, b in zip(reversed(y.shape), reversed(θ.shape), strict=False))
+def one_vector(θ: Tensor) -> None:
+    """Refuse a batch: the chain rule is written out for one vector of scores."""
+    if θ.dim() != 1:
+        raise ShapeError(f"The terms T_ij are those of one vector of scores, but θ is {[*θ.shape]}.")
 
 
-def labels(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
-    """`y`, if it holds a label ±1 for each row of `X`, and `w` a weight for each column."""
-    if X.shape[1:] != w.shape or X.shape[:1] != y.shape:
+def labels(w: Tensor, X: Tensor, y: Tensor) -> None:
+    """Refuse a `y` without a label ±1 for each row of `X`, and a `w` without a weight for each column."""
+    if X.dim() != 2 or X.shape[1:] != w.shape or X.shape[:1] != y.shape:
         raise ShapeError(
             "Σ log(1 + exp(−y wᵀx)) needs a row of X for each label and a column for each weight: "
             f"X is {[*X.shape]}, y is {[*y.shape]}, w is {[*w.shape]}."
@@ -187,4 +193,3 @@ def labels(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
         raise DomainError(
             f"The logistic loss takes labels +1 and −1; y holds {other:g}. Labels 0 and 1 become −1 and +1 by 2y − 1."
         )
-    return y

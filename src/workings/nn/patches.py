@@ -20,7 +20,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.convolution import conv2d
+from workings.nn.conv_layers import conv2d
+from workings.nn.fits import axes, directed
 from workings.nn.fused import fused
 
 Image = Float[Tensor, "*b c n m"]
@@ -48,6 +49,7 @@ def patches(image: Image, P: int) -> Float[Tensor, "*b p k"]:
     >>> patches(torch.arange(16.0).reshape(1, 4, 4), 2)[0]
     tensor([0., 1., 4., 5.])
     """
+    an_image(image)
     y, x = grid_of(image.shape[-2], image.shape[-1], P)
     X = rearrange(image, "... c (y i) (x j) -> ... (y x) (c i j)", y=y, x=x)
     return X
@@ -60,7 +62,8 @@ def patch_embedding_conv(
 
     $$E = \operatorname{conv}(\text{image}; W, \text{kernel } P, \text{stride } P) + b$$
     """
-    W = W.reshape(-1, *fitting(image, W, b, P))
+    fitting(image, W, b, P)
+    W = W.reshape(-1, image.shape[-3], P, P)
     E = conv2d(image, W, b, P)  # … d y x
     E = E.flatten(-2).mT
     return E
@@ -80,7 +83,7 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     >>> patch_embedding(torch.arange(16.0).reshape(1, 4, 4), torch.ones(1, 4), None, P=2).flatten()
     tensor([10., 18., 42., 50.])
     """
-    _ = fitting(image, W, b, P)
+    fitting(image, W, b, P)
     X = patches(image, P)
     E = X @ W.T
     if b is not None:
@@ -88,19 +91,23 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     return E
 
 
-def fitting(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> tuple[int, int, int]:
-    """The shape of one patch, where W has a column for each of its numbers."""
+def an_image(image: Tensor) -> None:
+    """Refuse what has no channels, height and width."""
     if image.dim() < 3:
         raise ShapeError(f"An image is c × n × m, with any batch before it, but it is {[*image.shape]}.")
+
+
+def fitting(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> None:
+    """Refuse a W without a column for each number of a patch."""
+    an_image(image)
     c = image.shape[-3]
     _ = grid_of(image.shape[-2], image.shape[-1], P)
-    if W.shape[-1] != c * P * P:
+    if W.dim() != 2 or W.shape[-1] != c * P * P:
         raise ShapeError(
             f"X Wᵀ needs one column of W for each number of a patch: {c}·{P}·{P} = {c * P * P}, but W is {[*W.shape]}."
         )
     if b is not None and b.shape != W.shape[:1]:
         raise ShapeError(f"X Wᵀ + b needs a number in b for each row of W: W is {[*W.shape]}, but b is {[*b.shape]}.")
-    return c, P, P
 
 
 def resampled(
@@ -116,8 +123,10 @@ def resampled(
     """
     if how not in RESAMPLING:
         raise WorkingsError(f"Positions are resampled by {' or '.join(RESAMPLING)}, not by {how!r}.")
-    if len(E) != old[0] * old[1]:
-        raise ShapeError(f"A grid of {old[0]}×{old[1]} has {old[0] * old[1]} positions, but there are {len(E)} vectors.")
+    if E.dim() != 2 or len(E) != old[0] * old[1]:
+        raise ShapeError(
+            f"A grid of {old[0]}×{old[1]} has {old[0] * old[1]} positions, but there are {len(E) if E.dim() else 0} vectors."
+        )
     if min(new) < 1:
         raise ShapeError(f"A grid of patches has at least one row and one column, not {new[0]}×{new[1]}.")
     image = rearrange(E, "(y x) d -> 1 d y x", y=old[0])
@@ -130,15 +139,18 @@ def resampled_positions(
     E: Float[Tensor, "t d"], old: Grid, new: Grid, how: str = "bicubic", extra: int = 1
 ) -> Float[Tensor, "u d"]:
     """`resampled` for a table whose first `extra` rows (CLS) belong to no place of the grid and are kept."""
+    axes("Position vectors are the rows of a table", 2, E=E)
     kept, grid = E[:extra], E[extra:]
     return torch.cat([kept, resampled(grid, old, new, how)])
 
 
-def cosine_map(E: Float[Tensor, "p d"]) -> Float[Tensor, "p p"]:
+def cosine_map(E: Float[Tensor, "*b p d"]) -> Float[Tensor, "*b p p"]:
     r"""How alike the position vectors are, each with each.
 
     $$C_{ij} = \frac{E_i \cdot E_j}{\|E_i\|\,\|E_j\|}$$
     """
+    axes("C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows", 2, E=E)
+    directed("E", E)
     U = E / E.norm(dim=-1, keepdim=True)
     C = U @ U.mT
     return C

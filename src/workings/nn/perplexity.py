@@ -19,6 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import inside
 from workings.nn.softmax import known
 
 Number = int | float | Float[Tensor, ""]
@@ -32,8 +33,9 @@ def perplexity(p: Float[Tensor, "*m"], t: Number = e) -> Float[Tensor, ""]:
     >>> perplexity(torch.tensor([1/2, 1/4, 1/8]), 2)
     tensor(4.)
     """
+    units(p)
+    inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     t = base(t, p)
-    p = units(p)
     H = -torch.mean(torch.log(p) / torch.log(t))
     PP = t**H
     return PP
@@ -47,7 +49,8 @@ def perplexity_from_log(log_p: Float[Tensor, "*m"]) -> Float[Tensor, ""]:
     >>> perplexity_from_log(torch.tensor([-1000.0, -1002.0]) / 1000)
     tensor(2.7210)
     """
-    log_p = units(log_p)
+    units(log_p)
+    inside("The logarithm of a probability is at most 0", log_p, lambda log_p: ~(log_p <= 1e-5))
     H = -torch.mean(log_p)
     PP = torch.exp(H)
     return PP
@@ -70,9 +73,8 @@ def bits_per_character(log_p: Float[Tensor, "*m"], characters: int) -> Float[Ten
     >>> bits_per_character(torch.tensor([0.5, 0.125]).log(), 8)  # 1 + 3 bits
     tensor(0.5000)
     """
-    log_p = units(log_p)
-    if characters < 1:
-        raise DomainError(f"Bits per character need a text of at least one character, not {characters}.")
+    units(log_p)
+    some_characters(characters)
     B = -log_p.sum() / log(2)
     return B / characters
 
@@ -99,18 +101,28 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
     return PP ** (1 / unit_length(length))
 
 
-def base(t: Number, p: Tensor) -> Tensor:
-    """`t` as a tensor beside `p`, if logarithms have such a base."""
+def a_base(t: Number) -> None:
+    """Refuse what is no base of logarithms."""
     if known(t) and not (t > 0 and t != 1):
         raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
+
+
+def base(t: Number, p: Tensor) -> Tensor:
+    """`t` as a tensor beside `p`, if logarithms have such a base."""
+    a_base(t)
     return t if isinstance(t, Tensor) else torch.ones_like(p.sum()) * t
 
 
-def units(p: Tensor) -> Tensor:
-    """`p`, if there are any units."""
+def some_characters(characters: int) -> None:
+    """Refuse an empty text."""
+    if characters < 1:
+        raise DomainError(f"Bits per character need a text of at least one character, not {characters}.")
+
+
+def units(p: Tensor) -> None:
+    """Refuse a text without units."""
     if not p.numel():
         raise ShapeError("The perplexity of no units is not defined: pass at least one probability.")
-    return p
 
 
 def unit_length(length: int | float) -> int | float:

@@ -20,6 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import repeats
 
 
 def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
@@ -35,7 +36,7 @@ def real(pos: Tensor) -> Float[Tensor, "*n"]:
 def placed(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
     """The positions in the numbers of x, after refusing as many as do not fit its tokens."""
     n = x.shape[-2]
-    if positions.dim() == 0 or positions.shape[-1] not in (1, n):
+    if positions.dim() == 0 or positions.shape[-1] not in (1, n) or not repeats(positions.shape[:-1], x.shape[:-2]):
         raise ShapeError(f"Each of the {n} tokens of x needs a position: x is {[*x.shape]}, positions {[*positions.shape]}.")
     return positions if positions.is_floating_point() else x.new_zeros(()) + positions
 
@@ -49,11 +50,16 @@ def frequencies(pos: Tensor, d: int, base: float = 10000.0) -> Float[Tensor, " i
     >>> print(frequencies(exact.arange(1), 4).text())
     [1  1/100]
     """
-    if d < 2 or d % 2:
-        raise ShapeError(f"Positions by angles pair the entries of a token, so its width must be even, but d = {d}.")
+    in_pairs(d)
     i = torch.arange(d // 2, dtype=torch.float64, device=pos.device)
     ω = pos.new_tensor(base) ** (-2 * i / d)
     return ω.to(pos.dtype)
+
+
+def in_pairs(d: int) -> None:
+    """Refuse an odd width."""
+    if d < 2 or d % 2:
+        raise ShapeError(f"Positions by angles pair the entries of a token, so its width must be even, but d = {d}.")
 
 
 def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, "n d"]:
@@ -68,11 +74,18 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     ⎡     0       1           0           1⎤
     ⎣sin(1)  cos(1)  sin(1/100)  cos(1/100)⎦
     """
+    counted(n)
     pos = real(n) if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     PE = torch.stack((θ.sin(), θ.cos()), dim=-1).flatten(-2)
     return PE
+
+
+def counted(n: int | Tensor) -> None:
+    """Refuse a negative number of positions."""
+    if not isinstance(n, Tensor) and n < 0:
+        raise DomainError(f"There are n ≥ 0 positions to encode, not {n}.")
 
 
 class Learned(nn.Module):
@@ -83,10 +96,13 @@ class Learned(nn.Module):
 
     def __init__(self, length: int, width: int) -> None:
         super().__init__()
+        if length < 0 or width < 1:
+            raise ShapeError(f"A table of positions has a row for each and a width of at least 1, not {length} × {width}.")
         self.table = nn.Parameter(torch.empty(length, width))
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, n: int, start: int = 0) -> Float[Tensor, "n d"]:
+        counted(n)
         length = len(self.table)
         if start < 0:
             raise DomainError(f"Positions are counted from 0, but position {start} was asked for.")
@@ -109,27 +125,32 @@ def relative_bias(b: Float[Tensor, "*h w"], n: int, m: int | None = None) -> Flo
             [ 1.,  0., -1.],
             [ 1.,  1.,  0.]])
     """
-    r = reach(b)
+    odd_table(b)
+    r = b.shape[-1] // 2
     D = distances(n, m, b.device).clamp(-r, r)
     B = b[..., D + r]
     return B
 
 
-def reach(b: Tensor) -> int:
-    """r, for a table that goes from −r to r."""
-    if b.shape[-1] % 2 == 0:
+def odd_table(b: Tensor) -> None:
+    """Refuse a table that does not go from −r to r."""
+    if not b.dim() or b.shape[-1] % 2 == 0:
         raise ShapeError(f"b_{{−r}}, …, b_r are 2r + 1 numbers, an odd number of them, but b is {[*b.shape]}.")
-    return b.shape[-1] // 2
 
 
 def distances(n: int, m: int | None = None, device: Any = None) -> Int[Tensor, "n m"]:
     """i − j for the last n of m positions i and all positions j."""
     m = n if m is None else m
-    if n > m:
-        raise DomainError(f"The queries are the last of the keys' positions, but there are {n} queries and {m} keys.")
+    last_of_the_keys(n, m)
     j = torch.arange(m, device=device)
     i = j[m - n :]
     return i.unsqueeze(-1) - j
+
+
+def last_of_the_keys(n: int, m: int) -> None:
+    """Refuse more queries than there are positions of keys."""
+    if not 0 <= n <= m:
+        raise DomainError(f"The queries are the last of the keys' positions, but there are {n} queries and {m} keys.")
 
 
 class RelativeBias(nn.Module):
@@ -156,14 +177,19 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
-    if heads < 1:
-        raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")
+    some_heads(heads)
     p = 2 ** int(log2(heads))
     k = torch.arange(1, p + 1)
     slopes = 2.0 ** (-8 * k / p)
     if p < heads:
         slopes = torch.cat((slopes, alibi_slopes(2 * p)[::2][: heads - p]))
     return slopes
+
+
+def some_heads(heads: int) -> None:
+    """Refuse no heads."""
+    if heads < 1:
+        raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")
 
 
 def alibi(heads: int, n: int, m: int | None = None) -> Float[Tensor, "h n m"]:
@@ -195,6 +221,7 @@ def rope(
     ⎡     1       0⎤
     ⎣cos(1)  sin(1)⎦
     """
+    turns(x)
     n, d = x.shape[-2:]
     pos = positions_of(x, n) if positions is None else placed(x, positions)
     ω = frequencies(pos, d, base)
@@ -204,6 +231,12 @@ def rope(
     v = a * θ.sin() + b * θ.cos()
     y = joined(u, v, halves)
     return y
+
+
+def turns(x: Tensor) -> None:
+    """Refuse what has no tokens as rows to turn."""
+    if x.dim() < 2:
+        raise ShapeError(f"Each token of x, a row, is turned by its position, but x is {[*x.shape]}.")
 
 
 def pairs(x: Float[Tensor, "*b d"], halves: bool) -> tuple[Float[Tensor, "*b i"], Float[Tensor, "*b i"]]:
@@ -225,6 +258,7 @@ class Rotary(nn.Module):
         self.base, self.halves = base, halves
 
     def forward(self, x: Float[Tensor, "*b n d"], start: int = 0) -> Float[Tensor, "*b n d"]:
+        turns(x)
         n = x.shape[-2]
         pos = positions_of(x, n, start)
         y = rope(x, pos, self.base, self.halves)

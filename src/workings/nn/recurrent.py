@@ -1,4 +1,4 @@
-r"""Recurrent layers: a state h carried along the sequence.
+r"""Recurrence: a state h carried along the sequence.
 
     h = g(W_x x + b_x + W_h h + b_h)                                    RNN (Elman 1990), g = tanh unless said
 
@@ -16,17 +16,16 @@ Axes: b batch, t time, i width of the input, h width of the state. Sequences are
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from math import prod, sqrt
+from math import prod
 from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
-from torch import Tensor, nn
+from torch import Tensor
 
-from workings.errors import ShapeError, WorkingsError
-from workings.nn.activations import Function, activation
+from workings.errors import ShapeError
+from workings.nn.activations import Function
 from workings.nn.fused import fused
 from workings.trace.textbook.recurrent import Weights, gru_cell, lstm_cell
 
@@ -47,6 +46,7 @@ def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, g: Function =
     >>> rnn_cell(torch.tensor([2.0]), torch.tensor([3.0]), (W, W, None, None), torch.relu)
     tensor([5.])
     """
+    cell_fits(x, h, weights)
     W_x, W_h, b_x, b_h = weights
     a = F.linear(x, W_x, b_x) + F.linear(h, W_h, b_h)
     h = g(a)
@@ -66,7 +66,7 @@ def rnn_kernel(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -
 @fused(rnn_kernel)
 def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
     """All states along the sequence, and the last."""
-    _ = fits(X, h, weights)
+    fits(X, h, weights)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = rnn_cell(x, h, weights, g)
@@ -75,7 +75,8 @@ def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple
 
 
 def lstm_kernel(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
-    fits(X, h, weights) and fits(X, c, weights)
+    fits(X, h, weights, 4)
+    fits(X, c, weights, 4)
     H, h, c = run(torch.lstm, X, (one_batch(h), one_batch(c)), weights)
     return H, (h.reshape(*X.shape[:-2], h.shape[-1]), c.reshape(*X.shape[:-2], c.shape[-1]))
 
@@ -83,7 +84,8 @@ def lstm_kernel(X: Input, h: State, c: State, weights: Weights) -> tuple[States,
 @fused(lstm_kernel)
 def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
     """All states h along the sequence, and the last h and c."""
-    _ = fits(X, h, weights) and fits(X, c, weights)
+    fits(X, h, weights, 4)
+    fits(X, c, weights, 4)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h, c = lstm_cell(x, h, c, weights)
@@ -92,7 +94,7 @@ def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[
 
 
 def gru_kernel(X: Input, h: State, weights: Weights) -> tuple[States, State]:
-    fits(X, h, weights)
+    fits(X, h, weights, 3)
     H, h = run(torch.gru, X, one_batch(h), weights)
     return H, h.reshape(*X.shape[:-2], h.shape[-1])
 
@@ -100,7 +102,7 @@ def gru_kernel(X: Input, h: State, weights: Weights) -> tuple[States, State]:
 @fused(gru_kernel)
 def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     """All states along the sequence, and the last."""
-    _ = fits(X, h, weights)
+    fits(X, h, weights, 3)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = gru_cell(x, h, weights)
@@ -108,8 +110,36 @@ def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     return torch.stack(H, dim=-2), h
 
 
-def fits(X: Tensor, h: Tensor, weights: Weights) -> bool:
+def weights_fit(weights: Weights, gates: int = 1) -> None:
+    """Refuse weights that do not lead from an input and a state to the gates."""
+    W_x, W_h, b_x, b_h = weights
+    rows = W_h.shape[-1] * gates if W_h.dim() else 0
+    if W_x.dim() != 2 or W_h.shape != (rows, rows // gates) or len(W_x) != rows:
+        raise ShapeError(
+            f"W_x x + W_h h needs {gates}·h rows in W_x and in W_h, for a state of width h: "
+            f"W_x is {[*W_x.shape]}, W_h is {[*W_h.shape]}."
+        )
+    if (b_x is None) != (b_h is None):
+        raise ShapeError("W_x x + b_x + W_h h + b_h has both biases or none, but only one was given.")
+    for name, b in (("b_x", b_x), ("b_h", b_h)):
+        if b is not None and b.shape != (rows,):
+            raise ShapeError(f"{name} needs a number for each of the {rows} rows of W_x and W_h, but it is {[*b.shape]}.")
+
+
+def cell_fits(x: Tensor, h: Tensor, weights: Weights) -> None:
+    """Refuse an input or a state that the weights do not take."""
+    weights_fit(weights)
+    i, w = weights[0].shape[-1], weights[1].shape[-1]
+    if x.shape[-1:] != (i,) or h.shape[-1:] != (w,) or x.shape[:-1] != h.shape[:-1]:
+        raise ShapeError(
+            f"W_x x + W_h h needs inputs of width {i} and a state of width {w} for each: x is {[*x.shape]}, "
+            f"h is {[*h.shape]}."
+        )
+
+
+def fits(X: Tensor, h: Tensor, weights: Weights, gates: int = 1) -> None:
     """Refuse a sequence without inputs, and inputs and states that the weights do not take."""
+    weights_fit(weights, gates)
     i, w = weights[0].shape[-1], weights[1].shape[-1]
     if X.dim() < 2 or X.shape[-1] != i:
         raise ShapeError(
@@ -122,9 +152,6 @@ def fits(X: Tensor, h: Tensor, weights: Weights) -> bool:
         raise ShapeError(
             f"W_h h needs a state of width {w} for each sequence, {[*X.shape[:-2], w]}, but it is {[*h.shape]}."
         )
-    if (weights[2] is None) != (weights[3] is None):
-        raise ShapeError("W_x x + b_x + W_h h + b_h has both biases or none, but only one was given.")
-    return True
 
 
 def run(kernel: Any, X: Tensor, state: Any, weights: Weights) -> Any:
@@ -138,128 +165,3 @@ def run(kernel: Any, X: Tensor, state: Any, weights: Weights) -> Any:
 def one_batch(h: Tensor) -> Tensor:
     """The state with the axis of layers and one axis of batch, as PyTorch's kernels want it."""
     return h.reshape(1, prod(h.shape[:-1]), h.shape[-1])
-
-
-class Recurrent(nn.Module):
-    """The parameters of a recurrent layer, and how they are exchanged with PyTorch's layer."""
-
-    gates = 1
-    layer: Any = nn.RNN
-
-    def __init__(self, inputs: int, width: int, bias: bool = True) -> None:
-        super().__init__()
-        if min(inputs, width) < 1:
-            raise ShapeError(f"A recurrent layer needs widths of at least 1, not {inputs} and {width}.")
-        self.inputs, self.width = inputs, width
-        rows = self.gates * width
-        self.W_x = nn.Parameter(torch.empty(rows, inputs))
-        self.W_h = nn.Parameter(torch.empty(rows, width))
-        self.b_x = nn.Parameter(torch.empty(rows)) if bias else None
-        self.b_h = nn.Parameter(torch.empty(rows)) if bias else None
-        for parameter in self.parameters():
-            nn.init.uniform_(parameter, -1 / sqrt(width), 1 / sqrt(width))
-
-    @property
-    def weights(self) -> Weights:
-        return self.W_x, self.W_h, self.b_x, self.b_h
-
-    def zeros(self, X: Tensor) -> Tensor:
-        """The state before the first input."""
-        if X.dim() < 2 or X.shape[-1] != self.inputs:
-            raise ShapeError(
-                f"W_x x needs inputs of width {self.inputs}, one row for each time: X is {[*X.shape]}, "
-                f"where [batch, time, {self.inputs}] or [time, {self.inputs}] was expected."
-            )
-        return X.new_zeros(*X.shape[:-2], self.width)
-
-    @classmethod
-    def from_torch(cls, layer: nn.RNNBase) -> Any:
-        """The same layer with PyTorch's weights."""
-        if not isinstance(layer, cls.layer):
-            raise WorkingsError(f"{cls.__name__} takes the weights of a torch.nn.{cls.layer.__name__}, not of {layer}.")
-        if layer.num_layers > 1 or layer.bidirectional or layer.proj_size:
-            raise WorkingsError(
-                f"{cls.__name__} is one layer in one direction: {layer} has num_layers={layer.num_layers}, "
-                f"bidirectional={layer.bidirectional}, proj_size={layer.proj_size}."
-            )
-        new = cls(layer.input_size, layer.hidden_size, layer.bias, **cls.options(layer))
-        given: Sequence[Any] = layer.all_weights[0]
-        copy(given, [w for w in new.weights if w is not None])
-        return new.to(given[0].dtype)
-
-    @staticmethod
-    def options(layer: nn.RNNBase) -> dict[str, Any]:
-        """What the constructor needs besides the sizes."""
-        return {}
-
-    def to_torch(self) -> nn.RNNBase:
-        """PyTorch's layer with these weights; it takes sequences as `b t i`."""
-        new = self.layer(self.inputs, self.width, bias=self.b_x is not None, batch_first=True, dtype=self.W_x.dtype)
-        copy([w for w in self.weights if w is not None], new.all_weights[0])
-        return new
-
-
-def copy(given: Sequence[Tensor], into: Sequence[Any]) -> None:
-    """Write each tensor into the parameter at its place."""
-    for source, parameter in zip(given, into, strict=True):
-        parameter.data = source.detach().clone()
-
-
-class RNN(Recurrent):
-    """A layer of `rnn_cell` with the activation of that name.
-
-    >>> RNN(3, 4)(torch.zeros(2, 5, 3))[0].shape
-    torch.Size([2, 5, 4])
-    """
-
-    def __init__(self, inputs: int, width: int, bias: bool = True, g: str = "tanh") -> None:
-        super().__init__(inputs, width, bias)
-        self.name, self.g = g, activation(g)[0]
-
-    def forward(self, X: Input, h: State | None = None) -> tuple[States, State]:
-        h = self.zeros(X) if h is None else h
-        H, h = rnn(X, h, self.weights, self.g)
-        return H, h
-
-    @staticmethod
-    def options(layer: nn.RNNBase) -> dict[str, Any]:
-        return {"g": layer.nonlinearity}
-
-    def to_torch(self) -> nn.RNNBase:
-        if self.name not in ("tanh", "relu"):
-            raise WorkingsError(f"torch.nn.RNN has tanh and relu only; this RNN's activation is {self.name}.")
-        new = super().to_torch()
-        new.mode, new.nonlinearity = f"RNN_{self.name.upper()}", self.name
-        return new
-
-
-class LSTM(Recurrent):
-    """A layer of `lstm_cell`; its state is the pair of h and c.
-
-    >>> LSTM(3, 4)(torch.zeros(2, 5, 3))[0].shape
-    torch.Size([2, 5, 4])
-    """
-
-    gates = 4
-    layer = nn.LSTM
-
-    def forward(self, X: Input, state: tuple[State, State] | None = None) -> tuple[States, tuple[State, State]]:
-        h, c = (self.zeros(X), self.zeros(X)) if state is None else state
-        H, (h, c) = lstm(X, h, c, self.weights)
-        return H, (h, c)
-
-
-class GRU(Recurrent):
-    """A layer of `gru_cell`.
-
-    >>> GRU(3, 4)(torch.zeros(2, 5, 3))[0].shape
-    torch.Size([2, 5, 4])
-    """
-
-    gates = 3
-    layer = nn.GRU
-
-    def forward(self, X: Input, h: State | None = None) -> tuple[States, State]:
-        h = self.zeros(X) if h is None else h
-        H, h = gru(X, h, self.weights)
-        return H, h

@@ -18,7 +18,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workings.errors import DomainError
 from workings.nn.attention import attention_query
+from workings.nn.fits import axes, inside, together
 
 Number = Float[Tensor, "*b"]
 POINTS = 100_001
@@ -34,6 +36,7 @@ def winner_bound(gap: Number, m: int, beta: Any = 1) -> Number:
     >>> print(winner_bound(exact("log(6)"), 3).text())
     3/4
     """
+    rivals(m)
     Δ, β = gap, beta
     a = 1 / (1 + (m - 1) * (-β * Δ).exp())
     return a
@@ -48,6 +51,8 @@ def gap_for(weight: Number, m: int, beta: Any = 1) -> Number:
     >>> print(gap_for(exact("3/4"), 3).text())
     log 6
     """
+    rivals(m, least=2)
+    inside("A weight that a finite lead makes sure of lies between 0 and 1", weight, lambda a: ~((a > 0) & (a < 1)))
     a, β = weight, beta
     Δ = ((m - 1) * a / (1 - a)).log() / β
     return Δ
@@ -62,6 +67,7 @@ def copy_weight(lam: Number, n: int) -> Number:
     >>> print(copy_weight(exact("log(3)"), 4).text())
     1/2
     """
+    rivals(n)
     λ = lam
     α = λ.exp() / (λ.exp() + n - 1)
     return α
@@ -76,6 +82,7 @@ def averaging_weight(lam: Number, n: int) -> Number:
     >>> print(averaging_weight(exact("log(4)"), 10).text())
     1/4
     """
+    rivals(n, least=2)
     λ = lam
     α = λ.exp() / (2 * λ.exp() + n - 2)
     return α
@@ -90,6 +97,8 @@ def averaging_strength(tolerance: Number, n: int) -> Number:
     >>> print(averaging_strength(exact("1/4"), 10).text())
     2·log 2
     """
+    rivals(n, least=3)
+    inside("The two weights are ½ − ε each, with 0 < ε < ½", tolerance, lambda ε: ~((ε > 0) & (ε < 0.5)))
     ε = tolerance
     λ = ((n - 2) * (0.5 - ε) / (2 * ε)).log()
     return λ
@@ -100,13 +109,14 @@ def averaging_query(k_a: Float[Tensor, "*b d"], k_b: Float[Tensor, "*b d"], lam:
 
     $$q = \lambda (k_a + k_b)$$
     """
+    together("λ(k_a + k_b) needs two keys of one width", k_a=k_a, k_b=k_b)
     q = lam * (k_a + k_b)
     return q
 
 
 def two_queries(
-    q_1: Float[Tensor, " d"], q_2: Float[Tensor, " d"], K: Float[Tensor, "n d"], V: Float[Tensor, "n t"]
-) -> Float[Tensor, " t"]:
+    q_1: Float[Tensor, "*#b d"], q_2: Float[Tensor, "*#b d"], K: Float[Tensor, "*#b n d"], V: Float[Tensor, "*#b n t"]
+) -> Float[Tensor, "*#b t"]:
     r"""Two heads with a query each; their outputs averaged.
 
     $$c = \frac{c_1 + c_2}{2}$$
@@ -124,6 +134,7 @@ def one_head_weight(lam: Any, gamma: Number, n: int) -> Number:
 
     Divided through by e^λ, so that a large λ does not overflow.
     """
+    rivals(n, least=2)
     λ, γ = lam, gamma
     α = 1 / (1 + (-λ * γ).exp() + (n - 2) * (-λ * (1 + γ)).exp())
     return α
@@ -134,6 +145,7 @@ def two_head_weight(lam: Any, gamma: Number, n: int) -> Number:
 
     $$w = \frac{1}{2}\left(\frac{1}{1 + (n - 1)\,e^{-\lambda(1+\gamma)}} + \frac{1}{e^{\lambda} + n - 1}\right)$$
     """
+    rivals(n, least=2)
     γ = gamma
     λ = lam + torch.zeros_like(γ)
     α_1 = 1 / (1 + (n - 1) * (-λ * (1 + γ)).exp())
@@ -150,6 +162,8 @@ def normal_mean(f: Callable[[Tensor], Tensor], variance: float, above: float = -
     >>> round(normal_mean(lambda γ: γ**2, 0.5).item(), 6)
     0.5
     """
+    if not variance > 0:
+        raise DomainError(f"A normal distribution has a variance above 0, not {variance:g}.")
     σ = variance**0.5
     γ = torch.linspace(max(above, -12 * σ), 12 * σ, POINTS, dtype=torch.float64)
     φ = torch.exp(-(γ**2) / (2 * variance))
@@ -167,5 +181,12 @@ def projection(A: Float[Tensor, "*b d m"]) -> Float[Tensor, "*b d d"]:
     >>> print((M @ exact([3 - 4, 4 + 3])).text())  # (3, 4) lies in the span, (−4, 3) is orthogonal to it
     [3  4]
     """
+    axes("A Aᵀ needs a matrix of orthonormal columns", 2, A=A)
     M = A @ A.mT
     return M
+
+
+def rivals(n: int, least: int = 1) -> None:
+    """Refuse fewer keys than the formula speaks of."""
+    if n < least:
+        raise DomainError(f"The formula is about {least} keys or more, not {n}.")

@@ -1,0 +1,202 @@
+r"""Batch norm (Ioffe & Szegedy 2015): each entry with mean 0 and variance 1 over a batch, then a learned scale and shift.
+
+    μ = 1/n Σ H_i                      over the samples of a batch
+    σ² = 1/n Σ (H_i − μ)²              the population variance: divided by n, not n − 1
+    Y = γ ⊙ (H − μ) / √(σ² + ε) + β
+
+The samples of a batch share μ and σ², so a test run needs the stored statistics of the training.
+
+Axes: b batch, s the entries of one sample.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+import torch.nn.functional as F
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from workings.errors import DomainError, ShapeError
+from workings.nn.fits import inside, repeats, where
+from workings.nn.fused import fused
+
+Batch = Float[Tensor, "b *s"]
+Sample = Float[Tensor, "*s"]
+
+VARIANCES = {"population": 0, "sample": 1}
+"""Name of a variance → what its divisor is short of n."""
+
+
+def batch_fits(H: Tensor, variance: str, gamma: Tensor | None = None, beta: Tensor | None = None) -> None:
+    """Refuse a batch too small for its variance, and a scale or a shift that does not fit its samples."""
+    n = H.shape[0] if H.dim() else 0
+    if variance not in VARIANCES:
+        raise DomainError(f"The variance of a batch is 'population' (divide by n) or 'sample' (by n − 1), not {variance!r}.")
+    if n <= VARIANCES[variance]:
+        by, least = ("n − 1", "2 samples") if VARIANCES[variance] else ("n", "1 sample")
+        raise DomainError(f"The {variance} variance divides by {by}: give at least {least} on the first axis, not {n}.")
+    affine_fits(H.shape[1:], gamma, beta)
+
+
+def varied(H: Tensor, eps: float) -> None:
+    """Refuse an entry that is the same in all samples where ε does not keep its variance from 0."""
+    if not eps >= 0:
+        raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
+    if eps == 0 and (at := where(H, lambda H: (H[:1] == H).all(dim=0))) is not None:
+        raise DomainError(
+            f"(H − μ) / √(σ² + ε) is 0/0 where an entry is the same in all samples and ε = 0, as at {at}: give an ε above 0."
+        )
+
+
+def divisor(H: Tensor, variance: str) -> int:
+    """What the squares are divided by: n samples, or n − 1."""
+    return H.shape[0] - VARIANCES[variance]
+
+
+def affine_fits(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
+    """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
+    for name, given in (("γ", gamma), ("β", beta)):
+        if given is not None and not repeats(given.shape, sample):
+            raise ShapeError(
+                f"γ ⊙ n + β needs one number for each entry of a sample, {[*sample]}, but {name} is {[*given.shape]}."
+            )
+
+
+def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sample]:
+    r"""Mean and variance of each entry over the batch.
+
+    $$\mu = \frac{1}{n} \sum_i H_i, \qquad \sigma^2 = \frac{1}{n} \sum_i (H_i - \mu)^2$$
+
+    The sample variance divides by n − 1 instead.
+
+    >>> batch_statistics(torch.tensor([[1.0], [3.0]]), variance="sample")
+    (tensor([2.]), tensor([2.]))
+    """
+    batch_fits(H, variance)
+    n = divisor(H, variance)
+    mu = H.mean(dim=0)
+    var = ((H - mu) ** 2).sum(dim=0) / n
+    return mu, var
+
+
+def batch_norm_kernel(
+    H: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 0.0, variance: str = "population"
+) -> Tensor:
+    batch_fits(H, variance, gamma, beta)
+    varied(H, eps)
+    n = divisor(H, variance)
+    rows = H.flatten(1) if H.dim() > 1 else H[:, None]
+    if n != len(H) or n == 1 or eps == 0:  # PyTorch has no kernel for these
+        return batch_norm_test(H, *batch_statistics(H, variance), gamma, beta, eps)
+    scale, shift = (None if p is None else p.expand(H.shape[1:]).flatten() for p in (gamma, beta))
+    return F.batch_norm(rows, None, None, scale, shift, training=True, eps=eps).reshape(H.shape)
+
+
+@fused(batch_norm_kernel)
+def batch_norm(
+    H: Batch,
+    gamma: Sample | None = None,
+    beta: Sample | None = None,
+    eps: float = 0.0,
+    variance: str = "population",
+) -> Batch:
+    r"""Each entry with mean 0 and variance 1 over the batch (training).
+
+    $$Y = \gamma \odot \frac{H - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
+
+    >>> batch_norm(torch.tensor([[1.0], [3.0]])).T
+    tensor([[-1.,  1.]])
+    """
+    batch_fits(H, variance, gamma, beta)
+    varied(H, eps)
+    n = divisor(H, variance)
+    mu = H.mean(dim=0)
+    var = ((H - mu) ** 2).sum(dim=0) / n
+    Y = (H - mu) / torch.sqrt(var + eps)
+    if gamma is not None:
+        Y = gamma * Y
+    if beta is not None:
+        Y = Y + beta
+    return Y
+
+
+def batch_norm_test(
+    H: Float[Tensor, "*b"],
+    mu: Float[Tensor, ...],
+    var: Float[Tensor, ...],
+    gamma: Sample | None = None,
+    beta: Sample | None = None,
+    eps: float = 0.0,
+) -> Float[Tensor, "*b"]:
+    r"""Each entry by the stored mean and variance of the training (test), for one sample or a batch of them.
+
+    $$Y = \gamma \odot \frac{H - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
+
+    >>> batch_norm_test(torch.tensor([5.0]), mu=torch.tensor([3.0]), var=torch.tensor([4.0]))
+    tensor([1.])
+    """
+    statistics_fit(H, mu, var, eps)
+    affine_fits(mu.shape, gamma, beta)
+    Y = (H - mu) / torch.sqrt(var + eps)
+    if gamma is not None:
+        Y = gamma * Y
+    if beta is not None:
+        Y = Y + beta
+    return Y
+
+
+def statistics_fit(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
+    """Refuse statistics that are not those of one sample, and a variance that cannot be divided by."""
+    s = [*mu.shape]
+    if [*var.shape] != s or [*H.shape[H.dim() - len(s) :]] != s:
+        raise ShapeError(
+            f"(H − μ) / √(σ² + ε) needs a mean and a variance for each entry of a sample: H is {[*H.shape]}, "
+            f"but μ is {s} and σ² is {[*var.shape]}."
+        )
+    inside(f"√(σ² + ε) needs σ² + ε above 0, and ε = {eps:g}", var, lambda var: ~(var + eps > 0))
+
+
+def samples_fit(H: Tensor, mu: Tensor) -> None:
+    """Refuse samples of another shape than the one that statistics are kept for."""
+    if H.shape[1:] != mu.shape:
+        raise ShapeError(f"Each sample has the shape {[*mu.shape]} that μ and σ² are kept for, but H is {[*H.shape]}.")
+
+
+class BatchNorm(nn.Module):
+    """Batch norm of every entry of a sample; a test run uses the running mean and variance of the training.
+
+    In training the batch is normalised by its population variance. `variance` says which one is stored for the test:
+    the same ("population"), or the one divided by n − 1 ("sample"), which is what `torch.nn.BatchNorm1d` stores. The two
+    give test values that differ by √((n − 1) / n).
+    """
+
+    mu: Tensor
+    var: Tensor
+
+    def __init__(
+        self, *shape: int, eps: float = 1e-5, momentum: float = 0.1, variance: str = "population", affine: bool = True
+    ) -> None:
+        super().__init__()
+        if variance not in VARIANCES:
+            raise DomainError(f"The stored variance is 'population' (divide by n) or 'sample' (by n − 1), not {variance!r}.")
+        self.eps, self.momentum, self.variance = eps, momentum, variance
+        self.gamma = nn.Parameter(torch.ones(shape)) if affine else None
+        self.beta = nn.Parameter(torch.zeros(shape)) if affine else None
+        self.register_buffer("mu", torch.zeros(shape))
+        self.register_buffer("var", torch.ones(shape))
+
+    def forward(self, H: Batch) -> Batch:
+        if not self.training:
+            return batch_norm_test(H, self.mu, self.var, self.gamma, self.beta, self.eps)
+        samples_fit(H, self.mu)
+        self.remember(H.detach())
+        return batch_norm(H, self.gamma, self.beta, self.eps)
+
+    def remember(self, H: Batch) -> None:
+        """Move the running statistics towards those of this batch."""
+        m = self.momentum
+        mu, var = batch_statistics(H, self.variance)
+        self.mu = (1 - m) * self.mu + m * mu
+        self.var = (1 - m) * self.var + m * var

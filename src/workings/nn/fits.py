@@ -1,0 +1,103 @@
+"""What equations ask of their operands: shapes that fit together, and numbers inside the domain.
+
+A check stands alone, as a statement without a value. It raises or it does nothing, so a printed work leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+
+from workings.errors import DomainError, ShapeError, UndecidedError
+
+
+def listed(**given: Tensor | None) -> str:
+    """The shapes as a message names them.
+
+    >>> listed(X=torch.zeros(2, 3), b=None, y=torch.zeros(2))
+    'X is [2, 3], y is [2]'
+    """
+    return ", ".join(f"{name} is {[*x.shape]}" for name, x in given.items() if x is not None)
+
+
+def alike(needs: str, **given: Tensor | None) -> None:
+    """Refuse tensors that are not of one shape."""
+    if len({x.shape for x in given.values() if x is not None}) > 1:
+        raise ShapeError(f"{needs}: {listed(**given)}.")
+
+
+def covering(needs: str, whole: str, **given: Tensor | None) -> None:
+    """Refuse tensors that cannot be repeated to the shape of the one called `whole`."""
+    shape = given[whole].shape  # type: ignore[union-attr]
+    if not all(repeats(x.shape, shape) for x in given.values() if x is not None):
+        raise ShapeError(f"{needs}: {listed(**given)}.")
+
+
+def together(needs: str, **given: Tensor | None) -> None:
+    """Refuse tensors that cannot be repeated to a common shape."""
+    try:
+        torch.broadcast_shapes(*(x.shape for x in given.values() if x is not None))
+    except RuntimeError:
+        raise ShapeError(f"{needs}: {listed(**given)}.") from None
+
+
+def axes(needs: str, least: int, **given: Tensor) -> None:
+    """Refuse tensors with fewer axes than this, or without entries along the last ones."""
+    if any(x.dim() < least or 0 in x.shape[x.dim() - least :] for x in given.values()):
+        raise ShapeError(f"{needs}: {listed(**given)}.")
+
+
+def repeats(small: Sequence[int], large: Sequence[int]) -> bool:
+    """Whether a tensor of the small shape can be repeated to the large one.
+
+    >>> repeats((1, 3), (2, 5, 3)), repeats((2, 3), (3,))
+    (True, False)
+    """
+    pairs = zip(reversed(small), reversed(large), strict=False)
+    return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)
+
+
+def axis(name: str, x: Tensor, dim: int) -> None:
+    """Refuse an axis that is not there, or that has nothing along it."""
+    if not -x.dim() <= dim < x.dim():
+        raise ShapeError(f"The softmax runs along axis {dim}, but {name} is {[*x.shape]}.")
+    if not x.shape[dim]:
+        raise ShapeError(f"The softmax needs at least one score along axis {dim}, but {name} is {[*x.shape]}.")
+
+
+def inside(needs: str, x: Tensor, outside: Callable[[Tensor], Tensor]) -> None:
+    """Refuse a tensor with a number for which `outside` is true; what depends on letters is taken at its word."""
+    found = first(x, outside)
+    if found is not None:
+        raise DomainError(f"{needs}; here is {found:g}.")
+
+
+def directed(name: str, X: Tensor) -> None:
+    """Refuse a row of zeros, which has no direction; a letter is taken to be other than 0."""
+    at = where(X, lambda X: (X == 0).all(dim=-1))
+    if at is not None:
+        raise DomainError(f"A vector of zeros has no direction, so no cosine: the row of {name} at {at} is zero.")
+
+
+def where(x: Tensor, wrong: Callable[[Tensor], Tensor]) -> list[int] | None:
+    """The first place at which `wrong` is true; None if there is none, or if letters or a compiler leave it open."""
+    if torch.compiler.is_compiling():
+        return None
+    try:
+        places = wrong(x.detach()).nonzero().tolist()
+    except (UndecidedError, RuntimeError):
+        return None
+    return places[0] if places else None
+
+
+def first(x: Tensor, outside: Callable[[Tensor], Tensor]) -> float | None:
+    """The first number for which `outside` is true; None too where there are no numbers yet (torch.compile, vmap)."""
+    if torch.compiler.is_compiling():
+        return None
+    try:
+        wrong = outside(x.detach())
+        return float(x.detach()[wrong].flatten()[0]) if bool(wrong.any()) else None
+    except (UndecidedError, RuntimeError):
+        return None

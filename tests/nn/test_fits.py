@@ -1,0 +1,298 @@
+"""Each equation names what it needs: shapes that do not fit, and numbers outside the domain, word for word."""
+
+from math import inf, nan
+
+import pytest
+import torch
+
+from workings import exact, models, nn, show
+from workings.errors import DomainError, ShapeError
+from workings.models.discrete import bayes
+from workings.nn.fits import repeats, where
+
+
+def z(*shape):
+    return torch.zeros(shape)
+
+
+def one(*shape):
+    return torch.ones(shape)
+
+
+COLUMNS = z(4, 3), z(4, 5), z(6, 5)
+W = one(4, 3), one(4, 4), None, None
+
+SHAPES = {
+    "½ (ŷ − y)² needs a y for each ŷ: ŷ is [2, 3], y is [4].": lambda: nn.squared_loss(z(2, 3), z(4)),
+    "½ (ŷ − y)² needs a y for each ŷ: ŷ is [3], y is [2, 3].": lambda: nn.squared_loss(z(3), z(2, 3)),
+    "ŷ − y needs a y for each ŷ: ŷ is [2], y is [3].": lambda: nn.squared_loss_gradient(z(2), z(3)),
+    "The terms T_ij are those of one vector of scores, but θ is [2, 3].": lambda: nn.chain_rule_terms(z(2, 3), z(2, 3)),
+    "Σ q log(q/p) needs a p for each q: q is [2], p is [3].": lambda: nn.kl(one(2) / 2, one(3) / 3),
+    "The sum is over the entries of a vector, with any batch before it, but a number came.": lambda: nn.gaussian_kl(
+        z(), z()
+    ),
+    "μ² + σ² − 1 − log σ² needs an s = log σ² for each μ: μ is [2, 3], s is [3, 2].": lambda: nn.gaussian_kl(
+        z(2, 3), z(3, 2)
+    ),
+    "KL(N(μ, σ²)‖N(μ_p, σ_p²)) needs a mean and a log-variance for each entry: "
+    "μ is [2], s is [2], μ_p is [3], s_p is [2].": (lambda: nn.gaussian_kl_between(z(2), z(2), z(3), z(2))),
+    "(z − μ)² / e^s needs a mean and a log-variance for each z: z is [2, 3], μ is [2], s is [3].": (
+        lambda: nn.log_gaussian(z(2, 3), z(2), z(3))
+    ),
+    "μ + σ ⊙ ε needs a mean and a log-variance for each ε: μ is [2], s is [2], ε is [3].": (
+        lambda: nn.reparameterised(z(2), z(2), z(3))
+    ),
+    "E log p(x|z) − KL needs one of each for each example: log_likelihood is [2], KL is [3].": lambda: nn.elbo(z(2), z(3)),
+    "W_x x + W_h h needs inputs of width 3 and a state of width 4 for each: x is [2, 5], h is [2, 4].": (
+        lambda: nn.rnn_cell(z(2, 5), z(2, 4), W)
+    ),
+    "W_x x + W_h h needs 1·h rows in W_x and in W_h, for a state of width h: W_x is [5, 3], W_h is [4, 4].": (
+        lambda: nn.rnn_cell(z(2, 3), z(2, 4), (z(5, 3), *W[1:]))
+    ),
+    "W_x x + W_h h needs 3·h rows in W_x and in W_h, for a state of width h: W_x is [4, 3], W_h is [4, 4].": (
+        lambda: nn.gru(z(2, 5, 3), z(2, 4), W)
+    ),
+    "b_h needs a number for each of the 4 rows of W_x and W_h, but it is [5].": (
+        lambda: nn.rnn_cell(z(2, 3), z(2, 4), (*W[:2], z(4), z(5)))
+    ),
+    "X W_V needs a row of W_V for each entry of a token: X is [3, 4], W_V is [5, 2].": lambda: nn.width_one(
+        z(3, 4), z(5, 2)
+    ),
+    "Tokens are rows, so X is a matrix with at least one of them, with any batch before it: X is [4].": (
+        lambda: nn.identity_layer(z(4))
+    ),
+    "K q needs a query of the width d of the keys: q is [2, 3], K is [2, 5, 4], V is [2, 5, 6].": (
+        lambda: nn.attention_query(z(2, 3), z(2, 5, 4), z(2, 5, 6))
+    ),
+    "Attention needs Q, K, V with one batch, or with axes of 1 in its place: Q has [3], K has [2], V has [2].": (
+        lambda: nn.attention_query(z(3, 4), z(2, 5, 4), z(2, 5, 6))
+    ),
+    "β s needs one β, or one for each row of scores: s is [2, 3], β is [4, 1].": (
+        lambda: nn.softmax_jacobian(z(2, 3), T=one(4, 1))
+    ),
+    "The softmax runs along axis 2, but s is [2, 3].": lambda: nn.softmax(z(2, 3), dim=2),
+    "The softmax needs at least one score along axis -1, but s is [2, 0].": lambda: nn.softmax(z(2, 0)),
+    "Jᵀ g needs a gradient for each score: s is [2], g is [3].": lambda: nn.score_gradient(nn.softmax, z(2), z(3)),
+    "x Iᵀ needs a vector of at least one number, with any batch before it: x is [].": lambda: nn.pass_through(z()),
+    "The noise ε has the width d = 4 of queries and keys: Q is [4, 3], ε is [3].": lambda: nn.key_noise(*COLUMNS, 1, z(3)),
+    "‖w‖∞ = max |w_i| needs a vector of at least one weight, but w is [0].": lambda: nn.infinity_penalty(z(0), 1),
+    "w·x needs a feature for each weight: w is [2], x is [3].": lambda: nn.logistic_gradient(z(2), z(3), 1),
+    "θ − η g needs a gradient for each entry of θ: θ is [2], g is [3].": lambda: nn.sgd(z(2), z(3), 0.1),
+    "α v − η g needs a velocity and a gradient for each entry of θ: θ is [2], v is [3], g is [2].": (
+        lambda: nn.momentum(z(2), z(3), z(2), 0.1, 0.9)
+    ),
+    "α v + g needs a velocity and a gradient for each entry of θ: θ is [2], v is [2], g is [3].": (
+        lambda: nn.nesterov(z(2), z(2), z(3), 0.1, 0.9)
+    ),
+    "Adam needs m, v and a gradient for each entry of θ: θ is [2], m is [2], v is [1], g is [2].": (
+        lambda: nn.adam(z(2), z(2), z(1), z(2), 1)
+    ),
+    "h_t = w h_{t−1} + d_t has one number for each time, but h is [2, 3].": lambda: nn.temporal_gradient(z(), z(2, 3)),
+    "h_t = w h_{t−1} + d_t is about one unit, so w is a number, but it is [2].": lambda: nn.states(z(2), z(3), z()),
+    "N pairs have N×N scores, row i matching column i; S is [2, 3, 4].": lambda: nn.clip_loss(z(2, 3, 4)),
+    "F Gᵀ needs one batch, or axes of 1 in its place: F is [2], G is [3].": lambda: nn.similarities(z(2, 4, 5), z(3, 4, 5)),
+    "One temperature τ divides all scores, but τ is [2].": lambda: nn.similarities(one(2, 2), one(2, 2), one(2)),
+    "A margin belongs to one loss, but L is [2].": lambda: nn.margin(0.1, 3, one(2)),
+    "λ(k_a + k_b) needs two keys of one width: k_a is [2], k_b is [3].": lambda: nn.averaging_query(z(2), z(3), 1),
+    "A Aᵀ needs a matrix of orthonormal columns: A is [3].": lambda: nn.projection(z(3)),
+    "The kernel of one head is a vector of weights, but it is [3, 3].": lambda: nn.convolution_weights(4, z(3, 3)),
+    "A convolution by heads needs X of n × c and a kernel of o × c × k: X is [5], the kernel is [3, 2, 3].": (
+        lambda: nn.conv1d_by_heads(z(5), z(3, 2, 3))
+    ),
+    "A convolution by heads needs X of c × y × x and a kernel of o × c × k × k: X is [2, 4, 4], the kernel is [3, 2, 3].": (
+        lambda: nn.conv2d_by_heads(z(2, 4, 4), z(3, 2, 3))
+    ),
+    "The bias needs a number for each of the o = 3 channels out, but it is [2].": (
+        lambda: nn.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))
+    ),
+    "C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows: E is [3].": lambda: nn.cosine_map(z(3)),
+    "An image is c × n × m, with any batch before it, but it is [4, 4].": lambda: nn.patches(z(4, 4), 2),
+    "Position vectors are the rows of a table: E is [5].": lambda: nn.resampled_positions(z(5), (2, 2), (3, 3)),
+    "Each token of x, a row, is turned by its position, but x is [4].": lambda: nn.rope(z(4)),
+    "A table of positions has a row for each and a width of at least 1, not -1 × 2.": lambda: nn.Learned(-1, 2),
+    "There is one S for all 2 axes, or one for each, but S = (1, 2, 3).": lambda: nn.conv_shape((4, 4), 2, (1, 2, 3)),
+    "A mask has a row for each query and a column for each key, so n, m ≥ 0, not -1 and -1.": lambda: nn.causal_mask(-1),
+    "Each sample has the shape [3] that μ and σ² are kept for, but H is [4, 2].": lambda: nn.BatchNorm(3)(z(4, 2)),
+    "Each token has a key and a value, a row each: K is [2, 3], V is [3, 3].": (
+        lambda: nn.KeyValueCache().append(z(2, 3), z(3, 3))
+    ),
+    "The encoder takes x with 4 inputs in each row, but x is [3, 5].": lambda: models.AutoEncoder(4, 2)(z(3, 5)),
+    "x̂ − x needs a reconstruction of the shape of x: x is [2, 3], x̂ is [3, 2].": (
+        lambda: models.reconstruction_error(z(2, 3), z(3, 2))
+    ),
+    "StreetDigits takes grayscale images, b × 1 × n × m, but X is [2, 3, 32, 32].": (
+        lambda: models.StreetDigits()(z(2, 3, 32, 32))
+    ),
+    "The head is made for maps of 3×3, but images of 64×32 arrive as 7×3: resize them, or turn the head into a convolution "
+    "by convolutional().": lambda: models.StreetDigits()(z(2, 1, 64, 32)),
+    "The head is made for maps of 3×3, but images of 32×16 arrive as 3×1: resize them.": (
+        lambda: models.StreetDigits("pooled")(z(2, 1, 32, 16))
+    ),
+    "Predicting the next token needs rows of at least 2 tokens, but the tokens are [1, 1].": (
+        lambda: models.LanguageModel(5, 4, 2, 1, positions="rope").loss(torch.tensor([[1]]))
+    ),
+    "Each source has its target: the source is [1, 2], the target [2, 2].": (
+        lambda: models.EncoderDecoder(5, 5, 4, 2, 1)(torch.tensor([[1, 2]]), torch.tensor([[1, 2], [1, 2]]))
+    ),
+    "Each token has a segment: the tokens are [1, 2], the segments [1, 3].": (
+        lambda: models.Bert(5, 4, 2, 1, 8)(torch.tensor([[1, 2]]), None, torch.tensor([[0, 0, 1]]))
+    ),
+    "The image tower gives a row of width 4 for each example, but it gave [3, 5].": (
+        lambda: models.CLIP(torch.nn.Identity(), torch.nn.Identity(), 4, 3, 2)(z(3, 5), z(3, 3))
+    ),
+    "The decoder takes codes z of width 2, but z is [3, 4].": lambda: models.VAE(4, 2).decode(z(3, 4)),
+    "μ + σ ⊙ ε needs an ε for each μ: μ is [3, 2], ε is [2].": lambda: models.VAE(4, 2)(z(3, 4), z(2)),
+    "The decoder reads one row of at least one token, but the tokens are [1, 2].": (
+        lambda: models.DedupeDecoder()(torch.tensor([[1, 2]]))
+    ),
+    "a·b needs a vector of the width 2 of the words', but it is [3].": (
+        lambda: models.WordVectors(["a"], one(1, 2)).neighbours(one(3), 1)
+    ),
+    "A text is one row of tokens, but the tokens are [2, 2].": lambda: models.KneserNey(torch.ones(2, 2).long(), 3),
+    "The unit takes one number at each time, so a vector, but x is [2, 2].": lambda: models.ScalarRNN()(z(2, 2)),
+    "A gradient is that of one number, but f(x) is [2].": lambda: models.check_gradient(lambda x: 2 * x, z(2).double()),
+}
+DOMAINS = {
+    "There are 5 keys, 0 to 4, but i = 5.": lambda: nn.key_noise(*COLUMNS, 5, z(4)),
+    "There are 3 queries, 0 to 2, but i = -4.": lambda: nn.query_noise(*COLUMNS, -4, z(4)),
+    "There are n ≥ 0 positions to encode, not -3.": lambda: nn.sinusoidal(-3, 4),
+    "Tokens are numbers of rows of E, so their dtype is an integer one, not torch.float32.": (
+        lambda: models.LanguageModel(5, 4, 2, 1, positions="rope")(one(1, 2))
+    ),
+    "Tokens are numbers of words, so their dtype is an integer one, not torch.float32.": (
+        lambda: models.KneserNey(one(3), 3)
+    ),
+    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.": lambda: nn.gap_for(torch.tensor(1.0), 3),
+    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.5.": lambda: nn.gap_for(exact("3/2"), 3),
+    "The formula is about 2 keys or more, not 1.": lambda: nn.gap_for(torch.tensor(0.5), 1),
+    "The formula is about 3 keys or more, not 2.": lambda: nn.averaging_strength(torch.tensor(0.1), 2),
+    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.5.": lambda: nn.averaging_strength(torch.tensor(0.5), 10),
+    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.75.": lambda: nn.averaging_strength(exact("3/4"), 10),
+    "A probability lies between 0 and 1; here is -0.5.": lambda: nn.entropy(torch.tensor([-0.5, 1.5])),
+    "A probability lies between 0 and 1; here is 1.5.": lambda: nn.perplexity(torch.tensor([0.5, 1.5])),
+    "A probability lies between 0 and 1; here is nan.": lambda: nn.perplexity(torch.tensor([0.5, nan])),
+    "A probability lies between 0 and 1; here is 2.": lambda: nn.kl(torch.tensor([2.0, -1.0]), one(2) / 2),
+    "The probabilities of a vector sum to 1; here they sum to 0.5.": lambda: nn.entropy(exact("1/4 1/4")),
+    "The probabilities of a vector sum to 1; here they sum to 1.5.": lambda: nn.effective_keys(one(2, 3) / 2),
+    "The probabilities of a vector sum to 1; here they sum to 0.": lambda: nn.variance(z(3)),
+    "The logarithm of a probability is at most 0; here is 0.5.": lambda: nn.perplexity_from_log(torch.tensor([-1.0, 0.5])),
+    "A likelihood p(x|z) is never negative; here is -0.1.": lambda: bayes(one(2) / 2, torch.tensor([0.3, -0.1])),
+    "A vector of zeros has no direction, so no cosine: the row of E at [1] is zero.": (
+        lambda: nn.cosine_map(torch.tensor([[1.0, 0.0], [0.0, 0.0]]))
+    ),
+    "(x − μ) / √(σ² + ε) is 0/0 where all entries of a token are equal and ε = 0, as at [1]: give an ε above 0.": (
+        lambda: nn.layer_norm(torch.tensor([[1.0, 2.0], [3.0, 3.0]]), eps=0.0)
+    ),
+    "(x − μ) / √(σ² + ε) is 0/0 where all entries of a token are equal and ε = 0, as at []: give an ε above 0.": (
+        lambda: nn.layer_norm(exact("3 3"), eps=0)
+    ),
+    "x / √(mean(x²) + ε) is 0/0 where all entries of a token are 0 and ε = 0, as at [0]: give an ε above 0.": (
+        lambda: nn.rms_norm(z(2, 3), eps=0.0)
+    ),
+    "(H − μ) / √(σ² + ε) is 0/0 where an entry is the same in all samples and ε = 0, as at [1]: give an ε above 0.": (
+        lambda: nn.batch_norm(torch.tensor([[1.0, 2.0], [3.0, 2.0]]))
+    ),
+    "√(σ² + ε) needs σ² + ε above 0, and ε = 0; here is 0.": lambda: nn.batch_norm_test(z(2), z(2), z(2)),
+    "√(σ² + ε) needs ε ≥ 0, not -1.": lambda: nn.layer_norm(one(2), eps=-1.0),
+    "The largest of the scores needs numbers that can be compared; here is nan.": (
+        lambda: nn.argmax_weights(torch.tensor([0.0, nan]))
+    ),
+    "Counts are 0, 1, 2, …; here is 1.5.": lambda: models.kneser_ney(torch.tensor([[1.5, 0.0], [1.0, 1.0]]), 0.5),
+    "Counts of pairs are never negative; here is -1.": (
+        lambda: models.vectors.glove_loss(one(1, 1), one(1, 1), one(1), one(1), -one(1, 1))
+    ),
+    "A length is a number of tokens, 0 or more, but -1 was given.": lambda: nn.padding_mask(torch.tensor([-1, 2]), 3),
+    "A length is a number of tokens, so the dtype is an integer one, not torch.float32.": lambda: nn.padding_mask(one(2), 3),
+    "|w|^T is about T ≥ 0 steps, not -1.": lambda: nn.state_gradient(one(), -1),
+    "Self-attention needs at least one token, not 0.": lambda: nn.identity_diagonal(one(), 0),
+}
+
+
+@pytest.mark.parametrize("text", SHAPES)
+def test_the_message_of_a_shape(text):
+    with pytest.raises(ShapeError) as caught:
+        SHAPES[text]()
+    assert str(caught.value) == text
+
+
+@pytest.mark.parametrize("text", DOMAINS)
+def test_the_message_of_a_domain(text):
+    with pytest.raises(DomainError) as caught:
+        DOMAINS[text]()
+    assert str(caught.value) == text
+
+
+NOTHING = (
+    "A softmax needs a finite score in every row: "
+    "in the row at {} every score is −∞, and a softmax over nothing has no value."
+)
+
+
+@pytest.mark.parametrize("numbers", [lambda s: s, exact])
+@pytest.mark.parametrize("function", [nn.softmax, nn.softmax_jacobian, nn.straight_through])
+def test_the_message_of_a_row_of_nothing(numbers, function):
+    s = torch.tensor([[0.0, -inf], [-inf, -inf]])
+    with pytest.raises(DomainError) as caught:
+        function(numbers(s))
+    assert str(caught.value) == NOTHING.format([1])
+    with pytest.raises(DomainError) as caught:
+        nn.softmax(numbers(s.T), dim=0)
+    assert str(caught.value) == NOTHING.format([1])
+    assert not function(numbers(s)[:1]).isnan().any()
+
+
+def test_the_message_of_an_infinite_score():
+    with pytest.raises(DomainError) as caught:
+        nn.softmax(torch.tensor([[0.0, 1.0], [0.0, inf]]))
+    assert str(caught.value) == "A softmax needs a finite score in every row: in the row at [1] a score is ∞."
+
+
+def test_a_nan_among_the_scores_stays_one():
+    assert nn.softmax(torch.tensor([[0.0, nan], [0.0, 0.0]])).isnan().tolist() == [[True, True], [False, False]]
+
+
+def test_no_message_before_there_are_numbers():
+    s = torch.randn(3, 4)
+    assert torch.equal(torch.func.vmap(nn.softmax)(s), nn.softmax(s))
+    assert torch.equal(torch.compile(nn.softmax, backend="eager", fullgraph=True)(s), nn.softmax(s))
+    assert torch.equal(torch.compile(nn.layer_norm, backend="eager", fullgraph=True)(s, eps=0.0), nn.layer_norm(s, eps=0.0))
+
+
+def test_letters_are_taken_at_their_word():
+    q = exact("q_fits 1-q_fits")
+    assert exact.equal(nn.variance(q), 2 * (q[0] - exact("1/2")) ** 2 / 2)
+    assert where(q, lambda q: q > 0) is None
+
+
+def test_what_repeats():
+    assert repeats((), (2, 3)) and repeats((1, 3), (2, 3)) and not repeats((2, 1, 3), (2, 3)) and not repeats((2,), (3,))
+
+
+SHOWN = {
+    "softmax_cross_entropy": (nn.softmax_cross_entropy, z(2), torch.tensor([0.0, 1.0])),
+    "attention": (nn.attention, one(2, 2), one(2, 2), one(2, 2)),
+    "layer_norm": (nn.layer_norm, torch.tensor([1.0, 3.0])),
+    "adam": (nn.adam, z(1), z(1), z(1), one(1), 1),
+    "rnn_cell": (nn.rnn_cell, z(3), z(4), W),
+    "conv1d_by_heads": (nn.conv1d_by_heads, one(3, 1), one(1, 1, 3)),
+    "separation": (models.separation, one(1, 1), one(1)),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_a_check_is_silent_in_a_shown_work(name):
+    function, *given = SHOWN[name]
+    text = str(show(function, *given))
+    for check in ("fit", "probabilities", "alike", "counted", "examples", "varied", "fmpq", "if "):
+        assert check not in text
+    assert "agrees with the plain run" in text
+
+
+def test_one_query_is_shown_as_the_textbook_writes_it():
+    text = str(show(nn.attention_query, one(2), one(3, 2), one(3, 1)))
+    assert "α = softmax(K q)" in text and "c = Vᵀ α" in text and "squeeze" not in text and "dim()" not in text
+
+
+def test_the_terms_of_bayes_are_shown_by_their_names():
+    text = str(show(bayes, one(2) / 2, torch.tensor([0.3, 0.1])))
+    assert "    joint = [0.15  0.05]" in text and "    posterior = [0.75  0.25]" in text and "[4] =" not in text
