@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from workings import __version__
 from workings.cli import app
 
-VERBS = ["demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
+VERBS = ["check", "demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
 
 
 def workings(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from tests.train.smoke import online
 from workings.cli import app
 from workings.cli.systems import NOT_YET, catalogue, page
 from workings.errors import WorkingsError
@@ -17,11 +18,40 @@ from workings.errors import WorkingsError
 ROOT = Path(__file__).parents[1]
 ROWS = catalogue()
 FAMILIES = {"A": 27, "B": 18, "C": 14, "D": 8, "E": 6, "F": 7, "G": 4, "H": 10, "I": 8, "J": 5, "K": 12, "L": 2}
-COMMANDS = sorted(
-    {row.shows for row in ROWS.values() if row.shows} | {r for row in ROWS.values() for r in row.runs if " " in r}
-)
+ARCHIVES = {"seq2seq": "sounds", "clip": "emoji-noto", "siglip": "emoji-noto", "neighbors": "glove", "bigram": "shakespeare"}
+ARCHIVES |= {"shakespeare": "shakespeare", "sentiment": "reviews"}
+"""What a recipe or a command fetches; a row without any trains in seconds."""
 IMPORTS = sorted({name for row in ROWS.values() for name in row.runs if " " not in name})
 TESTS = sorted({test for row in ROWS.values() for test in row.verifies})
+
+
+def commands(row):
+    """The commands of a row in their order: those that train, what uses their runs, what shows it."""
+    return [*(command for command in row.runs if " " in command), *filter(None, [row.shows])]
+
+
+def needs_a_folder(row):
+    """Whether a row trains, or fetches data."""
+    return any(command.startswith(("workings train ", "workings neighbors ")) for command in commands(row))
+
+
+def archives(row):
+    """What the commands of a row fetch."""
+    words = {word for command in commands(row) for word in command.split()[1:3]}
+    return {archive for word, archive in ARCHIVES.items() if word in words}
+
+
+PLAIN = sorted(
+    {
+        (command, row.exits if command == row.shows else 0)
+        for row in ROWS.values()
+        for command in commands(row)
+        if not needs_a_folder(row)
+    }
+)
+TRAINED = [
+    pytest.param(id, marks=pytest.mark.slow if archives(row) else ()) for id, row in ROWS.items() if needs_a_folder(row)
+]
 
 
 def run(command):
@@ -35,19 +65,41 @@ def test_every_system_of_the_course_has_a_row():
 
 
 def test_most_rows_are_there():
-    for key, least in (("runs", 105), ("shows", 80), ("verifies", 100)):
+    for key, least in (("runs", 111), ("shows", 97), ("verifies", 107)):
         assert sum(bool(getattr(row, key)) for row in ROWS.values()) >= least
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_a_command_runs(command):
+@pytest.mark.parametrize(("command", "exits"), PLAIN)
+def test_a_command_runs(command, exits):
+    check(command, exits)
+
+
+def check(command, exits=0):
+    """Whether a command runs and says what it should."""
     assert command.startswith("workings ")
     done = run(command)
-    assert done.exit_code == 0, done.output + str(done.exception)
-    assert len(done.output.splitlines()) >= 3
-    assert not re.search(r"fails|does not agree|differs|nan", done.output)
+    assert done.exit_code == exits, done.output + str(done.exception)
+    assert len(done.output.splitlines()) >= (1 if " generate " in command else 3)
+    if exits:
+        assert re.search(r"failed: .* use\b", done.output)
+        return
+    assert not re.search(r"fails|does not agree|differs|\bnan\b", done.output)
     if command.startswith("workings show") and "--markdown" not in command:
         assert re.search(r"agrees with the plain run|not compared with a plain run", done.output)
+
+
+@pytest.mark.parametrize("id", TRAINED)
+def test_the_commands_of_a_row_that_trains(id, tmp_path, monkeypatch):
+    for archive in archives(ROWS[id]):
+        online(archive)
+    monkeypatch.chdir(tmp_path)
+    for name, text in {
+        "a.txt": "To be, or not to be: that is the question. Café, 1851.",
+        "b.txt": "Call me Ishmael.",
+    }.items():
+        (tmp_path / name).write_text(text)
+    for command in commands(ROWS[id]):
+        check(command)
 
 
 def found(name):

@@ -79,6 +79,18 @@ def test_masks_lists_and_letters():
     assert (kwargs["order"], kwargs["rate"]) == (None, 2)
 
 
+def test_classes_are_whole_numbers_in_a_list():
+    def loss(y: Int[Tensor, " n"] | Float[Tensor, "n c"]):
+        return y
+
+    assert kinds(loss) == {"y": "classes"}
+    (y,), _ = read_values(["[1, 0]"], loss)
+    assert y.dtype == torch.int64 and y.tolist() == [1, 0]
+    for text in ("1 0", "[0.5, 0.5]", "1/2 1/2"):
+        (y,), _ = read_values([text], loss)
+        assert isinstance(y, ExactTensor)
+
+
 def test_numbers_that_are_not_whole_are_refused():
     for text, message in (
         ("tokens=[0.5, 1]", "tokens takes whole numbers such as [3, 0, 1], not [0.5, 1]."),
@@ -99,6 +111,53 @@ def test_a_file_of_more_than_a_tensor_is_refused(tmp_path):
         with pytest.raises(WorkingsError) as refused:
             read_values([f"K={path}"], f)
         assert str(refused.value) == f"{path} could not be read as .pt: {message}"
+
+
+@pytest.mark.parametrize(
+    ("table", "rows"),
+    [
+        ("width,height\n1,2\n3,4.5\n", "⎡1    2⎤\n⎣3  9/2⎦"),  # a header is left out
+        ("a,e\n1,2\n", "[1  2]"),  # also one with a letter that is a number
+        ("1,2\n\n3,4\n", "⎡1  2⎤\n⎣3  4⎦"),
+        ("1/2,sqrt(2)\n", "[1/2  √2]"),
+        ("\ufeffx\n1\n2\n", "⎡1⎤\n⎣2⎦"),  # the mark that a spreadsheet puts at the beginning
+    ],
+)
+def test_a_table(tmp_path, table, rows):
+    (path := tmp_path / "table.csv").write_text(table, encoding="utf-8")
+    _, kwargs = read_values([f"K={path}"], f)
+    assert kwargs["K"].text() == rows
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ("1,2\n3,x\n", "row 2, column 2 is 'x'; each cell is a number such as 2, 0.5 or 1/3."),
+        ("a,b\n1,2\n\n3,\n", "row 4, column 2 is empty; each cell is a number such as 2, 0.5 or 1/3."),
+        ("w,1/2\n0,1\n", "row 1, column 1 is 'w'; each cell is a number such as 2, 0.5 or 1/3."),
+        ("a,b\n", "row 1, column 1 is 'a'; each cell is a number such as 2, 0.5 or 1/3."),
+        ("1,2\n3\n", "row 2 has 1 cell, the first has 2; a matrix has rows of one length."),
+        ("\n", "it has no numbers."),
+    ],
+)
+def test_a_table_that_is_none(tmp_path, table, message):
+    (path := tmp_path / "table.csv").write_text(table)
+    with pytest.raises(WorkingsError) as refused:
+        read_values([f"K={path}"], f)
+    assert str(refused.value) == f"{path} could not be read as .csv: {message}"
+
+
+def test_a_missing_file_suggests_the_nearest(tmp_path):
+    (tmp_path / "keys.csv").write_text("1\n")
+    (tmp_path / "keyz.txt").write_text("1\n")
+    for name, hint in (
+        ("kyes.csv", f" Did you mean {tmp_path / 'keys.csv'}?"),
+        ("queries.npy", ""),
+        ("folder/keys.csv", f" There is no folder {tmp_path / 'folder'} either."),
+    ):
+        with pytest.raises(WorkingsError) as refused:
+            read_values([f"K={tmp_path / name}"], f)
+        assert str(refused.value) == f"There is no file {tmp_path / name}.{hint}"
 
 
 def test_a_random_input_is_of_a_size_that_fits():

@@ -9,7 +9,8 @@ import zipfile
 import pytest
 
 from workings.errors import WorkingsError
-from workings.train.data import fetch
+from workings.train.data import emoji, fetch, texts
+from workings.train.data.images import images
 from workings.train.data.members import member, members
 from workings.train.data.pairs import clean, table
 from workings.train.data.reviews import reviews
@@ -103,7 +104,7 @@ def test_members_of_tar_and_zip(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "is empty; a text is needed."),
+        (b"", "is empty; a text file is needed."),
         (b"ab\ncd\xff", "is not UTF-8 text: line 2 has the byte 0xff."),
         (b"short", "has 5 characters; at least 10 are needed."),
     ],
@@ -126,6 +127,47 @@ def test_a_text_that_is_not_there(tmp_path):
         text(tmp_path / "none.txt")
     assert str(caught.value) == (
         f"{tmp_path / 'none.txt'} does not exist. Give a text file, or one of: shakespeare, moby-dick, speeches."
+    )
+
+
+def test_what_a_missing_file_should_have_been(tmp_path):
+    none = tmp_path / "none"
+    with pytest.raises(WorkingsError) as caught:
+        table(none)
+    assert str(caught.value) == f"{none} does not exist. Give a TSV file of pairs, or one of: verses, sounds."
+    with pytest.raises(WorkingsError) as caught:
+        reviews(str(none))
+    assert str(caught.value) == (
+        f"{none} does not exist. Give a CSV file with the columns text and label, or one of: imdb, rotten."
+    )
+    none.write_text(" ")
+    with pytest.raises(WorkingsError) as caught:
+        table(none)
+    assert str(caught.value) == f"{none} is empty; a TSV file of pairs is needed."
+    with pytest.raises(WorkingsError) as caught:
+        text(tmp_path)
+    assert str(caught.value) == f"{tmp_path} is a folder; a text file is needed."
+
+
+def test_the_name_of_a_data_set_goes_before_a_folder_or_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "digits").mkdir()
+    assert len(images("digits").x) == 1438  # 1,797 without every fifth
+    with pytest.raises(WorkingsError) as caught:
+        images("./digits")
+    assert str(caught.value) == "digits needs a folder for each of at least two classes; it has 0."
+    (tmp_path / "shakespeare").write_text("my own")
+    assert text("./shakespeare") == "my own"
+    monkeypatch.setattr(texts, "plays", lambda: "the plays")
+    assert text("shakespeare") == "the plays"
+
+
+def test_emoji_say_what_draws_them(monkeypatch):
+    monkeypatch.setitem(sys.modules, "resvg_py", None)
+    with pytest.raises(WorkingsError) as caught:
+        emoji.picture("<svg/>", 4)
+    assert str(caught.value) == (
+        "Emoji are drawings in SVG, which resvg_py renders: pip install 'workings[data]' brings it."
     )
 
 

@@ -72,6 +72,6 @@ def test_messages(file, tmp_path, monkeypatch):
     )
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert refused("a") == (
-        "The words of the GloVe package are a Parquet file, which pyarrow reads: pip install pyarrow. "
+        "The words of the GloVe package are a Parquet file, which pyarrow reads: pip install 'workings[data]' brings it. "
         "Or name a text file of vectors with --vectors."
     )

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from workings.cli import data
+from workings.cli.check import check
 from workings.cli.demo import demo
 from workings.cli.evaluate import evaluate
 from workings.cli.exact import exact
@@ -43,6 +44,7 @@ def workings(
     """
 
 
+app.command()(check)
 app.command()(demo)
 app.command("eval")(evaluate)
 app.command()(generate)

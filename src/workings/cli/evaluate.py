@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,13 @@ def evaluate(
     preprocess: Annotated[
         str | None, typer.Option(help="Steps for the text: lower, digits, numbers, punctuation, apart, accents, spaces.")
     ] = None,
+    errors: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="sentiment, digits: N mistakes, with each word's part in them.")
+    ] = None,
+    edit: Annotated[
+        str | None, typer.Option(help="With --errors: 'good => bad', a whole new text, or - to be asked; before and after.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them as a page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Judge finished runs: on the data kept for the test, or language models on texts.
@@ -28,11 +36,20 @@ def evaluate(
         workings eval runs/digits-1
         workings eval runs/shakespeare-1 runs/bigram-1 --text a.txt --text b.txt
         workings eval runs/shakespeare-1 --text a.txt --preprocess lower,digits
+        workings eval runs/digits-1 --errors 5 --html mistakes.html
+        workings eval runs/sentiment-1 --errors 5 --edit "great => awful"
     """
+    from workings.cli.evaluate_errors import print_errors
     from workings.train.evaluation.opened import opened
 
+    if errors is None and (edit is not None or html is not None):
+        raise WorkingsError(f"{'--edit' if edit is not None else '--html'} goes with --errors N.")
+    if errors is not None and (text or preprocess is not None):
+        raise WorkingsError(f"--errors looks at the test data; leave out {'--text' if text else '--preprocess'}.")
     found = [opened(run) for run in dict.fromkeys(runs)]
-    if preprocess is not None:
+    if errors is not None:
+        print_errors(found, errors, edit, html, json)
+    elif preprocess is not None:
         print_steps(found, text or [], preprocess, json)
     elif text:
         print_texts(found, text, json)
@@ -49,7 +66,9 @@ def print_figures(found: list[Opened], as_json: bool) -> None:
         row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "figures": figures(one)}
         for name in one.changed():
             typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
-        lines = [f"{one.name} ({one.recipe.name})", *(f"  {key:15} {value:.4g}" for key, value in row["figures"].items())]
+        column = max(15, *map(len, row["figures"]))
+        lines = [f"{one.name} ({one.recipe.name})"]
+        lines += [f"  {key:{column}} {value:.4g}" for key, value in row["figures"].items()]
         if one.recipe.name == "digits":
             C, classes = classified(one)
             row |= {"classes": classes, "confusion": C.tolist()}

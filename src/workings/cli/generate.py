@@ -47,6 +47,8 @@ def generate(
     from workings.train.evaluation.opened import opened, require
     from workings.train.evaluation.writing import Choice
 
+    if not 0 <= seed < 2**63:
+        raise WorkingsError(f"--seed is a whole number from 0 to 2⁶³ − 1; got {seed}.")
     found = opened(run)
     if interpolate:
         require(found, ("vae",), "--interpolate")

@@ -53,7 +53,7 @@ def kind(annotation: Any) -> str:
         return "tensor" if "Tensor" in annotation and not re.search(r"\b(int|float|bool|list)\b", annotation) else ANYTHING
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
         found = {kind(part) for part in typing.get_args(annotation)} - {"none"}
-        return found.pop() if len(found) == 1 else ANYTHING
+        return "classes" if found == {"indices", "tensor"} else found.pop() if len(found) == 1 else ANYTHING
     if typing.get_origin(annotation) is typing.Literal:
         found = {_PLAIN.get(type(choice), ANYTHING) for choice in typing.get_args(annotation)}
         return found.pop() if len(found) == 1 else ANYTHING

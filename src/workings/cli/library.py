@@ -67,5 +67,5 @@ def summary(value: Any) -> str:
     >>> summary(find)
     'The function or module class of this name; an unknown one suggests the nearest.'
     """
-    lines = [line for line in (inspect.getdoc(value) or "").split("\n") if line]
-    return next((line for line in lines if not line.startswith("$$")), "")
+    words = (inspect.getdoc(value) or "").partition(">>>")[0]
+    return next((line for line in words.split("\n") if line and not line.startswith("$$")), "")

@@ -20,20 +20,22 @@ def print_list(wanted: bool) -> None:
 
 
 def show(
-    what: Annotated[str, typer.Argument(help="A function of the library, or FILE.py:NAME of your own.")],
+    what: Annotated[str, typer.Argument(help="A function of the library, FILE.py:NAME of your own, or a run.")],
     values: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
     ] = None,
     input: Annotated[
         list[str] | None,
-        typer.Option("--input", metavar="1x3x8", help="A random input of this size (`2x5:int` for tokens)."),
+        typer.Option(
+            "--input", metavar="1x3x8", help="A random input of this size (`2x5:int`: tokens); for a run, text or a picture."
+        ),
     ] = None,
     backward: Annotated[bool, typer.Option("--backward", help="Add the gradients.")] = False,
     depth: Annotated[
-        int, typer.Option(min=1, max=4, help="1 the function, 2 your functions, 3 library modules, 4 fused.")
+        int, typer.Option(metavar="1…4", help="1 the function, 2 your functions, 3 library modules, 4 fused.")
     ] = 2,
-    digits: Annotated[int, typer.Option(min=1, max=50, help="Significant digits of decimals.")] = 4,
+    digits: Annotated[int, typer.Option(metavar="1…50", help="Significant digits of decimals.")] = 4,
     floats: Annotated[bool, typer.Option("--floats", help="Compute with floats instead of exact values.")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Show only this name (repeat for more).")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
@@ -55,13 +57,25 @@ def show(
       workings show attention Q="1 0; 0 1" K="1 1; 1 0" V="2 0; 0 1" --backward
       workings show my.py:attention Q="1 0; 0 1" K=keys.npy V=values.csv --html out.html
       workings show my.py:Net --input 1x1x32x32
+      workings show runs/shakespeare-1 --input "to be" --html out.html
       workings show --list
     """
+    from workings.show.options import DEEPEST, MOST_DIGITS, Options, check_whole
+
+    check_whole("--depth", depth, 1, DEEPEST)
+    check_whole("--digits", digits, 1, MOST_DIGITS)
+    options = Options(digits=digits, only=frozenset(only or ()))
+    form = one_form(latex=latex, markdown=markdown, json=json)
+
+    from workings.cli.show_run import is_run, show_run
+
+    if is_run(what):
+        return show_run(what, input or [], depth, backward, options, html, form)
+
     import torch
 
     from workings.cli.direct import direct
     from workings.cli.values import random_input, read_values
-    from workings.show import Options
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
@@ -70,19 +84,33 @@ def show(
         args, kwargs = read_values(values or [], function, exact=not floats)
         args += [random_input(size) for size in input or []]
         check_arguments(what, function, args, kwargs)
-        options = Options(digits=digits, only=frozenset(only or ()))
         call = partial(function, *args, **kwargs)
         work = show_work(call, depth=depth, backward=backward, options=options)
         if html is not None:
             write(html, work.html())
             typer.echo(f"wrote {html}")
-        if latex or markdown or json:
-            typer.echo(work.latex() if latex else work.markdown() if markdown else work.json())
+        if form:
+            typer.echo(getattr(work, form)())
         elif html is None:
             typer.echo(str_for_terminal(work))
     if work.error is not None:
         hint_at_numbers(work.error, values or [])
         raise typer.Exit(2)
+
+
+def one_form(**asked: bool) -> str:
+    """The form to print, if one was asked for; two do not go to one place.
+
+    >>> one_form(latex=True, json=False)
+    'latex'
+    """
+    forms = [name for name, wanted in asked.items() if wanted]
+    if len(forms) > 1:
+        from workings.errors import WorkingsError
+
+        names = " and ".join(f"--{name}" for name in forms)
+        raise WorkingsError(f"One form is printed, but {names} were asked for; run once for each, or add --html FILE.")
+    return forms[0] if forms else ""
 
 
 def found(what: str) -> Any:

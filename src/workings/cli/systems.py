@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -34,7 +34,9 @@ HEAD = """# The systems
 
 What `workings` runs, shows and verifies, row by row. An import is written with dots: `workings.nn.attention` is
 `from workings.nn import attention`. Every command here is run by the tests, every import is imported, and every test named
-exists and can fail. `workings systems --markdown` writes this page.
+exists and can fail. A command that names `runs/…` follows those of its row that train, in a new folder; `a.txt` and `b.txt`
+are texts of your own. The settings are tiny, to try the commands: leave them out to train well. This page is written by
+`workings systems --markdown`.
 """
 
 
@@ -47,6 +49,8 @@ class System:
     runs: tuple[str, ...] = ()
     shows: str = ""
     verifies: tuple[str, ...] = ()
+    exits: int = 0
+    """The exit code of what shows it; 2 where it shows a mistake."""
 
     @property
     def family(self) -> str:
@@ -65,9 +69,9 @@ def catalogue() -> dict[str, System]:
     return {id: system(id, row) for id, row in rows.items()}
 
 
-def system(id: str, row: dict[str, str | list[str]]) -> System:
+def system(id: str, row: dict[str, Any]) -> System:
     several = {key: tuple(row.get(key, ())) for key in ("runs", "verifies")}
-    return System(id, str(row["name"]), shows=str(row.get("shows", "")).strip(), **several)
+    return System(id, str(row["name"]), shows=str(row.get("shows", "")).strip(), exits=int(row.get("exits", 0)), **several)
 
 
 def systems(
@@ -129,7 +133,7 @@ def brief(command: str) -> str:
     ('shapes StreetDigits', 'show softmax')
     """
     _, verb, what, *_ = command.split()
-    return f"{verb} {what.rpartition(':')[2]}"
+    return f"{verb} {what.rpartition(':')[2].removeprefix('runs/').removesuffix('-1')}"
 
 
 def first_of(names: list[str]) -> str:

@@ -28,13 +28,21 @@ def train(context: typer.Context) -> None:
     words = list(context.args)
     name = words.pop(0) if words and not words[0].startswith("-") else ""
     if not name and (not words or {"--help", "-h"} & {*words}):
+        from workings.cli.train_help import overview
+
         typer.echo(overview())
     elif {"--help", "-h"} & {*words}:
-        from workings.train.recipe import recipe
-
-        typer.echo(manual(recipe(name)))
+        typer.echo(help_of(name))
     else:
         start(name, words)
+
+
+def help_of(name: str) -> str:
+    """The help of a recipe, from its source: quick, for PyTorch is not loaded."""
+    from workings.cli.train_help import manual
+    from workings.cli.train_source import described
+
+    return manual(described(name))
 
 
 def start(name: str, words: list[str]) -> None:
@@ -140,6 +148,8 @@ class Parser(ArgumentParser):
 
 def options(found: Recipe, words: list[str]) -> dict[str, Any]:
     """The settings that are named on the command line, and --out and --resume."""
+    from workings.cli.train_help import fields, option
+
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--out", default=SUPPRESS)
     parser.add_argument("--resume", default=SUPPRESS)
@@ -168,20 +178,6 @@ def resumed(words: list[str]) -> dict[str, Any]:
     return options(Run(Path(given.resume)).recipe()[0], words)
 
 
-def fields(settings: type[Training]) -> list[tuple[dataclasses.Field[Any], Any]]:
-    """The fields with their types, the recipe's own before those of every recipe."""
-    from workings.train.settings import Training, types_of
-
-    types = types_of(settings)
-    common = {known.name for known in dataclasses.fields(Training)}
-    known = sorted(dataclasses.fields(settings), key=lambda one: one.name in common)
-    return [(one, types[one.name]) for one in known]
-
-
-def option(name: str) -> str:
-    return "--" + name.replace("_", "-")
-
-
 def with_dashes(word: str) -> str:
     """`--save_every=3` is `--save-every=3`."""
     flag, equals, value = word.partition("=")
@@ -200,6 +196,7 @@ def refuse(word: str, flags: list[str], name: str) -> NoReturn:
 
 def number(found: Recipe, name: str, value: Any) -> Any:
     """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
+    from workings.cli.train_help import option
     from workings.train.settings import WORDS, types_of
 
     kind = types_of(found.Settings)[name]
@@ -210,75 +207,3 @@ def number(found: Recipe, name: str, value: Any) -> Any:
         return kind(value)
     except ValueError:
         raise WorkingsError(f"{option(name)} is {WORDS[kind]}; got {value!r}.") from None
-
-
-def overview() -> str:
-    """The recipes, each with its summary."""
-    from workings.train.recipe import RECIPES, summary
-
-    column = max(map(len, RECIPES))
-    lines = [f"  {name:{column}}  {summary(name)}" for name in RECIPES]
-    return USAGE.format(recipes="\n".join(lines))
-
-
-USAGE = """Usage: workings train RECIPE [--setting value …]
-       workings train --resume RUN
-
-Train one of the course's models, on its data or on yours.
-
-Recipes (`workings train RECIPE --help` shows its settings):
-{recipes}
-
-Options:
-  --out FOLDER   where the run is kept (default: runs/RECIPE-1, runs/RECIPE-2 …); a run of the same settings goes on
-  --resume RUN   go on with a run that was stopped, with its own settings
-
-Example: workings train digits"""
-
-
-def manual(found: Recipe) -> str:
-    """Every setting of a recipe: its default, what it may be, what it means."""
-    from workings.train.settings import Training
-
-    common = {known.name for known in dataclasses.fields(Training)}
-    lines = [(known, f"{option(known.name)} {value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]
-    column = max(len(flag) for _, flag in lines)
-    own = [entry(flag, meaning(known), column) for known, flag in lines if known.name not in common]
-    rest = [entry(flag, meaning(known), column) for known, flag in lines if known.name in common]
-    place = entry("--out FOLDER", f"where it is kept (runs/{found.name}-1, …); a run of the same settings goes on", column)
-    parts = [f"Usage: workings train {found.name} [--setting value …]", found.summary]
-    parts += ["\n".join([f"Settings of {found.name}:", *own])] if own else []
-    parts += ["\n".join(["Settings of every recipe:", *rest]), f"The run:\n{place}"]
-    return "\n\n".join([*parts, f"Example: {found.example}"])
-
-
-def entry(flag: str, text: str, column: int) -> str:
-    """A setting and its meaning, in lines that a terminal shows whole."""
-    from shutil import get_terminal_size
-    from textwrap import wrap
-
-    width = max(40, min(120, get_terminal_size((100, 24)).columns) - column - 4)
-    return f"  {flag:{column}}  " + f"\n{' ' * (column + 4)}".join(wrap(text, width))
-
-
-def value_of(known: dataclasses.Field[Any], kind: Any) -> str:
-    if kind is bool:
-        return ""
-    if known.metadata.get("among"):
-        return "|".join(known.metadata["among"])
-    return {int: "N", float: "X"}.get(kind, "TEXT")
-
-
-def meaning(known: dataclasses.Field[Any]) -> str:
-    default = known.default
-    shown = (
-        "off"
-        if default is False
-        else "on"
-        if default is True
-        else f"{default:g}"
-        if isinstance(default, float)
-        else str(default)
-    )
-    text = known.metadata.get("help", "")
-    return f"{text} ({shown})" if shown not in ("", "None") else text

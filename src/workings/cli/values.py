@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -72,6 +74,13 @@ def _indices(text: str, name: str, exact: bool) -> Any:
     return whole
 
 
+def _classes(text: str, name: str, exact: bool) -> Any:
+    """Class numbers where they are a list of whole numbers in JSON; else a tensor, such as one of probabilities."""
+    if text.startswith("[") and re.fullmatch(r"[\[\]\s,\d-]+", text):
+        return _indices(text, name, exact)
+    return read_value(text, exact=exact, tensor=True)
+
+
 def _mask(text: str, name: str, exact: bool) -> Any:
     """A tensor of true and false: JSON with those words, or numbers, 0 for false."""
     import torch
@@ -96,6 +105,7 @@ READERS: dict[str, Callable[[str, str, bool], Any]] = {
     "float": _number,
     "ints": _ints,
     "indices": _indices,
+    "classes": _classes,
     "mask": _mask,
     "tensors": _tensors,
 }
@@ -141,11 +151,21 @@ def _from_json(text: str) -> Any:
 
 def _from_file(path: Path) -> Any:
     if not path.is_file():
-        raise WorkingsError(f"There is no file {path}.")
+        raise WorkingsError(f"There is no file {path}.{_nearest(path)}")
     try:
         return _FILES[path.suffix](path)
     except Exception as error:
         raise WorkingsError(f"{path} could not be read as {path.suffix}: {error}") from None
+
+
+def _nearest(path: Path) -> str:
+    """The file of that folder whose name is the most alike, of those that can be read."""
+    folder = path.parent
+    if not folder.is_dir():
+        return f" There is no folder {folder} either."
+    names = sorted(p.name for p in folder.iterdir() if p.suffix in _FILES and p.is_file())
+    near = get_close_matches(path.name, names, 1)
+    return f" Did you mean {folder / near[0]}?" if near else ""
 
 
 def _npy(path: Path) -> Any:
@@ -155,11 +175,59 @@ def _npy(path: Path) -> Any:
     return torch.from_numpy(np.load(path, allow_pickle=False))
 
 
-def _csv(path: Path) -> Any:
+def _csv(path: Path) -> list[list[str]]:
+    """The rows of numbers; a first row without any number, above rows of them, is a header and left out."""
     import csv
 
-    with path.open(newline="", encoding="utf-8") as file:
-        return [[cell.strip() for cell in row] for row in csv.reader(file) if row]
+    with path.open(newline="", encoding="utf-8-sig") as file:
+        reader = csv.reader(file)
+        rows = [(reader.line_num, [cell.strip() for cell in row]) for row in reader if any(cell.strip() for cell in row)]
+    if len(rows) > 1 and _is_header(rows[0][1]) and any(map(_is_number, rows[1][1])):
+        rows = rows[1:]
+    if not rows:
+        raise WorkingsError("it has no numbers.")
+    for line, cells in rows:
+        _check_row(line, cells, len(rows[0][1]))
+    return [cells for _, cells in rows]
+
+
+def _is_header(cells: list[str]) -> bool:
+    """Whether these are names of columns: none is a number but by its name, as e is."""
+    return not any(_is_number(cell) and not cell.isidentifier() for cell in cells) and not all(map(_is_number, cells))
+
+
+def _check_row(line: int, cells: list[str], columns: int) -> None:
+    """A row of a table of numbers: as long as the first, and each cell a number."""
+    if len(cells) != columns:
+        raise WorkingsError(
+            f"row {line} has {_cells(len(cells))}, the first has {columns}; a matrix has rows of one length."
+        )
+    for column, cell in enumerate(cells, start=1):
+        if not _is_number(cell):
+            came = f"is {cell!r}" if cell else "is empty"
+            raise WorkingsError(f"row {line}, column {column} {came}; each cell is a number such as 2, 0.5 or 1/3.")
+
+
+def _cells(count: int) -> str:
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number, decimal or exact, and no letter.
+
+    >>> [_is_number(cell) for cell in ("2", "1e-3", "-inf", "1/3", "sqrt(2)", "width", "")]
+    [True, True, True, True, True, False, False]
+    """
+    from workings.exact import exact as exact_tensor
+
+    try:
+        float(cell)
+    except ValueError:
+        try:
+            return not exact_tensor(cell).free_symbols
+        except WorkingsError:
+            return False
+    return True
 
 
 def _pt(path: Path) -> Any:

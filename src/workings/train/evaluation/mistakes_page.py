@@ -1,0 +1,103 @@
+"""The mistakes of a classifier as one page: pictures with bars of probability, texts with coloured words."""
+
+from __future__ import annotations
+
+import io
+import re
+from base64 import b64encode
+from html import escape
+from typing import TYPE_CHECKING
+
+from workings.train.evaluation.mistakes import Mistake, Mistakes
+from workings.train.report import PAGE, STYLE
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workings.train.evaluation.words import Read, Reader
+
+OWN = """
+.mistake { display: flex; gap: 1.2rem; padding: 1rem 0; border-bottom: 1px solid var(--line); flex-wrap: wrap; }
+.mistake img { width: 9rem; height: 9rem; object-fit: contain; image-rendering: pixelated; background: #000; }
+.mistake > div { flex: 1 1 18rem; } .mistake h3 { color: var(--ink); margin: 0 0 .4rem; }
+.bar { display: grid; grid-template-columns: 7rem 1fr 4rem; gap: .5rem; font-size: .85rem; align-items: center; }
+.bar i { display: block; height: .6rem; background: #8fa3b8; }
+.bar.true i { background: #2e8b57; } .bar.taken i { background: #c0392b; }
+.bar b { font-weight: 400; text-align: right; font-variant-numeric: tabular-nums; }
+.text { font-size: .95rem; } mark { color: inherit; border-radius: .2rem; padding: 0 .1rem; }
+"""
+
+
+def page(name: str, some: Mistakes, reader: Reader | None) -> str:
+    """Every mistake that was chosen, in its order."""
+    blocks = [picture_block(some, i) if reader is None else text_block(some, i, reader) for i in range(len(some.some))]
+    parts = [f"<h1>{escape(name)}</h1>", f"<p class=lead>{escape(some.heading())}</p>", *blocks]
+    if reader is not None and blocks:
+        parts.append(
+            "<p class=lead>Red words speak for the class the text is taken for, blue ones against it (leave one out).</p>"
+        )
+    return PAGE.format(title=f"{escape(name)}: mistakes", style=STYLE + OWN, body="\n".join(parts))
+
+
+def picture_block(some: Mistakes, i: int) -> str:
+    assert some.pictures is not None
+    mistake = some.some[i]
+    image = f'<img alt="{escape(some.classes[mistake.truth])}" src="data:image/png;base64,{png(some.pictures[i])}">'
+    return f"<section class=mistake>{image}<div>{headed(some, i)}{bars(mistake, some)}</div></section>"
+
+
+def text_block(some: Mistakes, i: int, reader: Reader) -> str:
+    read = reader.read(some.texts[i], some.some[i].taken)
+    text = f"<p class=text>{coloured(read)}</p>"
+    return f"<section class=mistake><div>{headed(some, i)}{bars(some.some[i], some)}{text}</div></section>"
+
+
+def headed(some: Mistakes, i: int) -> str:
+    return f"<h3>{i + 1}. {escape(some.some[i].told(some.classes))}</h3>"
+
+
+def bars(mistake: Mistake, some: Mistakes, most: int = 5) -> str:
+    """The likeliest classes, and the true one."""
+    order = sorted(range(len(mistake.p)), key=lambda k: -mistake.p[k])
+    shown = [k for k in order if k in order[:most] or k == mistake.truth]
+    return "".join(bar(mistake, k, some.classes[k]) for k in shown)
+
+
+def bar(mistake: Mistake, k: int, name: str) -> str:
+    kind = " true" if k == mistake.truth else " taken" if k == mistake.taken else ""
+    share = f"{mistake.p[k]:.1%}"
+    return f'<div class="bar{kind}"><span>{escape(name)}</span><i style="width:{share}"></i><b>{share}</b></div>'
+
+
+def png(picture: Tensor) -> str:
+    """A picture as the base64 of a PNG."""
+    import torch
+    from PIL import Image
+
+    pixels = (picture.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
+    out = io.BytesIO()
+    Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(out, "PNG")
+    return b64encode(out.getvalue()).decode()
+
+
+def coloured(read: Read) -> str:
+    """The text, each known word in the colour of its part; a word after a negation in that of its own vector."""
+    parts = {part.word: part.leave_one_out for part in read.parts}
+    largest = max(map(abs, parts.values()), default=1.0) or 1.0
+
+    def mark(found: re.Match[str]) -> str:
+        word = found[0].lower()
+        x = parts.get(word, parts.get(f"{word}_"))
+        if x is None:
+            return escape(found[0])
+        tone = "192,57,43" if x > 0 else "31,111,196"
+        return (
+            f'<mark title="{x:+.3f}" style="background:rgba({tone},{0.65 * abs(x) / largest:.2f})">{escape(found[0])}</mark>'
+        )
+
+    text = " ".join(read.text.replace("<br />", " ").split())
+    pieces, at = [], 0
+    for found in re.finditer(r"[^\W_]+(?:['’][^\W_]+)?", text):
+        pieces += [escape(text[at : found.start()]), mark(found)]
+        at = found.end()
+    return "".join([*pieces, escape(text[at:])])

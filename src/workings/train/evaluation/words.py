@@ -1,0 +1,182 @@
+r"""What each word of a text adds to a classifier's decision, and what a change of the text does to it.
+
+    s = θ_c − max_{k≠c} θ_k        the margin of class c; each word's part in it by leaving it out, and by gradient × input
+
+Words that a text has several times have equal parts, for a mean does not see where they stand.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+
+from workings.errors import WorkingsError
+from workings.train.evaluation.comparison import aligned
+from workings.train.evaluation.contributions import Contributions, margin, of_text
+from workings.train.evaluation.opened import Opened
+from workings.train.recipes.sentiment import Grams, cut
+
+TURNS = frozenset("but however although though yet except despite instead unless unlike".split())
+"""Words that turn a sentence round; which part of it they turn is a matter of order."""
+ARROW = re.compile(r"\s*(?:=>|->|→)\s*")
+
+
+class Part(NamedTuple):
+    """A word, how often the text has it, and what each of these places adds to the margin."""
+
+    word: str
+    times: int
+    leave_one_out: float
+    gradient_input: float
+
+
+@dataclass(frozen=True)
+class Read:
+    """A text as the model reads it: the probability of each class, the margin of one, and each word's part in it."""
+
+    text: str
+    p: tuple[float, ...]
+    margin: float
+    parts: tuple[Part, ...]
+    """From what speaks for the class most to what speaks against it most."""
+
+    def json(self, classes: Sequence[str]) -> dict[str, Any]:
+        words = [part._asdict() for part in self.parts]
+        return {
+            "text": self.text,
+            "probabilities": dict(zip(classes, self.p, strict=True)),
+            "margin": self.margin,
+            "words": words,
+        }
+
+
+@dataclass(frozen=True)
+class Reader:
+    """A deep averaging network with the way texts are cut for it."""
+
+    model: Any
+    grams: Grams
+    classes: list[str]
+
+    @staticmethod
+    def of(found: Opened) -> Reader:
+        return Reader(found.model, Grams.read(found.files), json.loads(found.files["classes.json"]))
+
+    def encode(self, text: str) -> np.ndarray:
+        return self.grams.encode(cut(text))
+
+    def read(self, text: str, c: int | None = None) -> Read:
+        """A text, with the parts of its words in the margin of class `c`, or of the class it is taken for."""
+        tokens = self.encode(text).tolist()
+        with torch.no_grad():
+            θ = self.model(torch.tensor([tokens or [0]]))
+        c = int(θ.argmax()) if c is None else c
+        found = of_text(self.model, tokens, c) if tokens else Contributions(margin(θ, c).item(), [], [])
+        times = Counter(tokens)
+        parts = {
+            token: Part(self.grams.name(token), times[token], l, g)
+            for token, l, g in zip(tokens, found.leave_one_out, found.gradient_input, strict=True)
+        }
+        ordered = sorted(parts.values(), key=lambda part: -part.times * part.leave_one_out)
+        return Read(text, tuple(θ[0].softmax(dim=0).tolist()), found.margin, tuple(ordered))
+
+
+def table(read: Read, most: int = 5) -> str:
+    """The words that speak for the class most and those that speak against it most."""
+    if not read.parts:
+        return "The model knows none of its words."
+    parts = read.parts if len(read.parts) <= 2 * most else (*read.parts[:most], *read.parts[-most:])
+    rows = [["word", "times", "leave one out", "gradient × input"]]
+    rows += [[p.word, str(p.times), signed(p.leave_one_out), signed(p.gradient_input)] for p in parts]
+    if len(read.parts) > len(parts):
+        rows.insert(1 + most, ["…", "", "", ""])
+    marked = next((word for part in parts for word in part.word.split() if word.endswith("_")), "")
+    legend = f"\n{marked} is {marked[:-1]} after not, never, -n't …" if marked else ""
+    return aligned(rows) + legend
+
+
+def turns(text: str) -> str:
+    """A warning where an explanation of the text would need the order of its words, which the model does not see.
+
+    >>> turns("Good, but too long")
+    "'but': what it turns round depends on the order of the words, which a mean of vectors does not see."
+    >>> turns("Good")
+    ''
+    """
+    found = list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word in TURNS))
+    what = "what it turns round depends" if len(found) == 1 else "what they turn round depends"
+    names = ", ".join(map(repr, found))
+    return f"{names}: {what} on the order of the words, which a mean of vectors does not see." if found else ""
+
+
+def changed(text: str, edit: str) -> str | None:
+    """The text after an edit: `old => new` for these words wherever they stand; without an arrow the edit is the new text.
+
+    >>> changed("A good film, so good.", "good => bad"), changed("A good film.", "good =>"), changed("A film", "good => bad")
+    ('A bad film, so bad.', 'A film.', None)
+    """
+    if not ARROW.search(edit):
+        return edit
+    old, new = ARROW.split(edit, maxsplit=1)
+    if not old.strip():
+        raise WorkingsError(f"An edit names the words that it changes, as in 'good => bad'; got {edit!r}.")
+    words = re.compile(rf"(?<!\w){re.escape(old.strip())}(?!\w)" + ("" if new.strip() else r"\s?"), re.IGNORECASE)
+    after = words.sub(new.strip().replace("\\", r"\\"), text)
+    return after if after != text else None
+
+
+def nearest(texts: Sequence[str], edit: str) -> int:
+    """The text that shares the largest part of its words with an edited one.
+
+    >>> nearest(["a good film", "a long book"], "a bad film")
+    0
+    """
+    words = {*cut(edit)}
+    shares = [len(words & (other := {*cut(text)})) / max(1, len(words | other)) for text in texts]
+    return shares.index(max(shares))
+
+
+def beside(before: Read, after: Read, classes: Sequence[str], most: int = 5) -> str:
+    """The probabilities of two texts, and the parts of words: those that came or went, and those that count most."""
+    rows = [["", "before", "after"]]
+    rows += [[name, f"{p:.1%}", f"{q:.1%}"] for name, p, q in zip(classes, before.p, after.p, strict=True)]
+    rows.append(["margin", signed(before.margin), signed(after.margin)])
+    old, new = ({part.word: part for part in read.parts} for read in (before, after))
+    both = {**old, **new}
+    moved = [word for word in both if old.get(word, NONE).times != new.get(word, NONE).times]
+    by_size = sorted(both, key=lambda word: -abs(both[word].times * both[word].leave_one_out))
+    words = [["word", "leave one out before", "after", "gradient × input before", "after"]]
+    for word in dict.fromkeys([*moved, *by_size[:most]]):
+        a, b = old.get(word), new.get(word)
+        words.append(
+            [
+                word,
+                *(signed(x.leave_one_out) if x else "–" for x in (a, b)),
+                *(signed(x.gradient_input) if x else "–" for x in (a, b)),
+            ]
+        )
+    return f"{aligned(rows)}\n\n{aligned(words)}"
+
+
+NONE = Part("", 0, 0.0, 0.0)
+
+
+def signed(x: float) -> str:
+    """
+    >>> signed(-0.25), signed(2.0)
+    ('−0.250', '+2.000')
+    """
+    return f"{x:+.3f}".replace("-", "−")
+
+
+def shortened(text: str, most: int = 320) -> str:
+    """A text in one line, cut where it is long."""
+    line = " ".join(text.split())
+    return line if len(line) <= most else f"{line[:most].rsplit(' ', 1)[0]} …"
