@@ -19,7 +19,9 @@ WRONG = {
     r"$$(a+b)^2 = a^2 + 2ab + b^2 = a(a + b) + b^2$$": "likely identity",
     r"$\frac{d}{dx}(x^3 + 2x) = 3x^2 + 3$": "likely derivative",
     r"The loss is $L = \frac12 (w x - y)^2$. Then $\frac{\partial L}{\partial w} = (w x + y) x$": "likely derivative",
-    r"$L = \sum_{i=1}^n (w x_i - y_i)^2$ has $\frac{\partial L}{\partial w} = \sum_{i=1}^n (w x_i - y_i) x_i$": "likely derivative",
+    r"$L = \sum_{i=1}^n (w x_i - y_i)^2$ has $\frac{\partial L}{\partial w} = \sum_{i=1}^n (w x_i - y_i) x_i$": (
+        "likely derivative"
+    ),
 }
 
 

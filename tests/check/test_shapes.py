@@ -14,7 +14,7 @@ GIVEN = r"Let $Q, K \in \mathbb{R}^{n \times d}$, $V \in \mathbb{R}^{n \times v}
         GIVEN + r"Then $Z = \mathrm{softmax}\left(\frac{QK^\top}{\sqrt{d}}\right)V \in \mathbb{R}^{n \times v}$.",
         GIVEN + r"Then $y = Qx \in \mathbb{R}^n$.",
         GIVEN + r"Then $x^\top x$ is a number.",
-        r"$W \in \mathbb{R}^{2h \times (d+1)}$ and $X \in \mathbb{R}^{(1+d) \times n}$, so $WX \in \mathbb{R}^{2h \times n}$",
+        r"$W \in \mathbb{R}^{2h \times (d+1)}$, $X \in \mathbb{R}^{(1+d) \times n}$, so $WX \in \mathbb{R}^{2h \times n}$",
         r"$X \in \mathbb{R}^{5 \times 3}$ and $W \in \mathbb{R}^{3 \times 4}$: $H = XW \in \mathbb{R}^{5 \times 4}$.",
     ],
 )

@@ -40,7 +40,7 @@ WRONG = {
     r"$\begin{bmatrix}1 & 2\\3 & 4\end{bmatrix}\begin{bmatrix}1 \\ 1\end{bmatrix} = \begin{bmatrix}3 \\ 8\end{bmatrix}$": (
         "error matrix: 7 in entry 2"
     ),
-    r"$\begin{bmatrix}1 & 2\\3 & 4\\5 & 6\end{bmatrix}\begin{bmatrix}1 \\ 1\end{bmatrix} = \begin{bmatrix}3 \\ 7\end{bmatrix}$": (
+    r"$\begin{bmatrix}1 & 2\\3 & 4\\5 & 6\end{bmatrix}\begin{bmatrix}1 \\1\end{bmatrix} = \begin{bmatrix}3\\7\end{bmatrix}$": (
         "error shape: 3 × 1 on the left, 2 × 1 on the right"
     ),
     r"$\begin{bmatrix}1 & 2\\3\end{bmatrix} + 0 = 1$": "error shape: rows of 2 entries",
@@ -50,7 +50,9 @@ WRONG = {
     GIVEN + r"$QK^\top = \begin{bmatrix}1 & 3\\3 & 8\end{bmatrix}$": "likely matrix: 7 in row 2, column 2",
     GIVEN
     + r"$QK^\top = \begin{bmatrix}1 & 3 & 0\\3 & 7 & 0\end{bmatrix}$": "likely shape: 2 × 2 on the left, 2 × 3 on the right",
-    r"$x = \begin{bmatrix}1\\2\end{bmatrix}$. Then $x = \begin{bmatrix}1\\3\end{bmatrix}$": "note definition: line {line} has [1; 2]",
+    r"$x = \begin{bmatrix}1\\2\end{bmatrix}$. Then $x = \begin{bmatrix}1\\3\end{bmatrix}$": (
+        "note definition: line {line} has [1; 2]"
+    ),
     r"$d_k = 4$, so $\sqrt{d_k} + 1 = 4$": "likely number: 3",
 }
 
@@ -77,8 +79,8 @@ def test_the_very_entry_is_pointed_at():
 
 def test_a_value_against_an_earlier_formula():
     text = r"""
-Attention is $Z = \mathrm{softmax}(S)V$. With $S = \begin{bmatrix}0 & 0\end{bmatrix}$ and $V = \begin{bmatrix}2\\4\end{bmatrix}$
-we get $Z = \begin{bmatrix}4\end{bmatrix}$."""
+Attention is $Z = \mathrm{softmax}(S)V$. With $S = \begin{bmatrix}0 & 0\end{bmatrix}$,
+$V = \begin{bmatrix}2\\4\end{bmatrix}$ we get $Z = \begin{bmatrix}4\end{bmatrix}$."""
     assert said(text) == ["3 likely number: 3"]
 
 
@@ -93,6 +95,6 @@ def test_letters_of_another_problem_do_not_count():
 
 
 def test_superscripts_are_indices_where_the_document_uses_them_so():
-    text = r"$W^1 = \begin{bmatrix}2\end{bmatrix}$, $W^2 = \begin{bmatrix}3\end{bmatrix}$. So $W^2 W^1 = 6$ and $W^2 + 1 = 5$."
+    text = r"$W^1 = \begin{bmatrix}2\end{bmatrix}$, $W^2 = \begin{bmatrix}3\end{bmatrix}$. $W^2 W^1 = 6$ and $W^2 + 1 = 5$."
     assert said(text, "likely") == ["1 likely number: 4"]
     assert said(r"$x = 3$. So $x^2 + 1 = 10$ and $x^2 = 9$.") == []
