@@ -5,8 +5,8 @@
 
 An error is a digit changed, two digits swapped, a sign flipped, a row dropped or a transpose dropped, in a formula that
 takes part in a claim; a change that leaves the value as it is counts for none. It is found if the damaged document has a
-finding (at `note` or above) that the correct one has not. Then come false alarms in the correct documents, the share of claims that is
-decided, and the speed.
+finding (at `note` or above) that the correct one has not. Then come false alarms in the correct documents, the share of
+claims that is decided, and the speed.
 """
 
 from __future__ import annotations

@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
-from train_peers import BATCH, BLOCK, PlainGPT, adamw, nanogpt, numpy_bigram
+from train_peers import BATCH, BLOCK, PlainGPT, TorchEncoder, adamw, nanogpt, numpy_bigram
 
 TINY = 1_115_394
 """Characters of the plays that are read: as many as the usual small Shakespeare file has."""
@@ -60,35 +61,50 @@ def trained(name: str, report: Callable[[Any], None] | None = None, **given: Any
 
 
 def bench_shakespeare(text: str) -> None:
-    """nanoGPT's configuration for a CPU beside our default, a tenth of each in turn, judged by the same windows."""
-    from workings.train.recipes.shakespeare import judged, split
+    """nanoGPT's configuration for a CPU beside our default, and both again for less time."""
+    with plays(text) as path:
+        size = len(Path(path).read_text(encoding="utf-8"))
+        print(f"\ncharacters: {size:,} of text, loss on {102400:,} of the last tenth in windows of {BLOCK}")
+        nano, ours = beside(path, 2000, None)
+        for seconds in BUDGETS:
+            beside(path, max(100, round(seconds / nano)), max(100, round(seconds / ours)))
+
+
+BUDGETS = [int(s) for s in os.environ.get("BUDGETS", "30 90").split()]
+"""CPU seconds. 600 belongs here too, and takes twenty minutes."""
+
+
+def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float]:
+    """Both trained, a tenth of each in turn, and judged by the same windows; CPU seconds of a step of each."""
+    from workings.train.recipes.shakespeare import ShakespeareSettings, judged, split
     from workings.train.recipes.vocabulary import Alphabet
 
-    with plays(text) as path:
-        whole = Path(path).read_text(encoding="utf-8")
-        train, held_out = split(Alphabet.of(whole).encode(whole), BLOCK)
-        torch.manual_seed(0)
-        plain = PlainGPT(len(Alphabet.of(whole)))
-        steps, spent = nanogpt(plain, train, 2000), 0.0
+    whole = Path(path).read_text(encoding="utf-8")
+    train, held_out = split(Alphabet.of(whole).encode(whole), BLOCK)
+    torch.manual_seed(0)
+    plain = PlainGPT(len(Alphabet.of(whole)))
+    updates, spent = nanogpt(plain, train, plain_steps), 0.0
 
-        def turn(_: Any) -> None:
-            nonlocal spent
-            began = time.process_time()
-            for _ in range(200):
-                next(steps)
-            spent += time.process_time() - began
+    def turn(_: Any) -> None:
+        nonlocal spent
+        began = time.process_time()
+        for _ in zip(range(plain_steps // 10), updates, strict=False):
+            pass
+        spent += time.process_time() - began
 
-        task, history, both = trained("shakespeare", turn, text=path)
-        print(f"\ncharacters: {len(whole):,} of text, loss on {102400:,} of the last tenth in windows of {BLOCK}")
-        with torch.no_grad():
-            L = judged(plain, held_out[:102400], BLOCK)["loss"]
-            long = judged(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
-        row(f"nanoGPT's CPU configuration, {size(plain)} parameters", f"{L:.3f}", spent)
-        row(f"workings train shakespeare, {size(task.model)} parameters", f"{history.rows[-1]['loss']:.3f}", both - spent)
-        row("  the same weights, reading on for 256 characters", f"{long:.3f}")
-        for some in (600, 1500):
-            _, history, seconds = trained("shakespeare", text=path, steps=some)
-            row(f"workings train shakespeare --steps {some}", f"{history.rows[-1]['loss']:.3f}", seconds)
+    given = {} if steps is None else {"steps": steps}
+    task, history, both = trained("shakespeare", turn, text=path, **given)
+    turn(None)
+    for _ in updates:
+        pass
+    with torch.no_grad():
+        L = judged(plain, held_out[:102400], BLOCK)["loss"]
+        long = judged(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
+    count = ShakespeareSettings().steps if steps is None else steps
+    row(f"nanoGPT's CPU configuration, {plain_steps} steps, {size(plain)} parameters", f"{L:.3f}", spent)
+    row(f"workings train shakespeare, {count} steps, {size(task.model)}", f"{history.rows[-1]['loss']:.3f}", both - spent)
+    row("  the same weights, reading on for 256 characters", f"{long:.3f}")
+    return spent / plain_steps, (both - spent) / count
 
 
 def bench_throughput(text: str) -> None:
@@ -99,13 +115,17 @@ def bench_throughput(text: str) -> None:
     tokens = torch.randint(65, (BATCH, BLOCK + 1))
     torch.manual_seed(0)
     models: dict[str, nn.Module] = {
-        "plain PyTorch": PlainGPT(65),
+        "nanoGPT's, in plain PyTorch": PlainGPT(65),
         "workings LanguageModel": LanguageModel(65, 128, 4, 4, positions="learned", context=BLOCK),
     }
     losses: dict[str, Callable[[], Tensor]] = {name: lambda m=m: m.loss(tokens) for name, m in models.items()}  # type: ignore[misc]
     if (gpt2 := hugging_face(BLOCK)) is not None:
         models["Hugging Face GPT-2"] = gpt2
         losses["Hugging Face GPT-2"] = lambda: gpt2(tokens[:, :-1], labels=tokens[:, :-1]).loss
+    for name, peer in (("x-transformers", x_transformers()), ("nn.TransformerEncoder", TorchEncoder(65))):
+        if peer is not None:
+            models[name] = peer
+            losses[name] = lambda m=peer: F.cross_entropy(m(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())  # type: ignore[misc]
     rules = {name: adamw(m) for name, m in models.items()}
 
     def step(name: str) -> None:
@@ -113,7 +133,7 @@ def bench_throughput(text: str) -> None:
         losses[name]().backward()
         rules[name].step()
 
-    for name, seconds in in_turn({name: lambda name=name: step(name) for name in models}, 60).items():  # type: ignore[misc]
+    for name, seconds in in_turn({name: lambda name=name: step(name) for name in models}, 30).items():  # type: ignore[misc]
         row(name, f"{BATCH * BLOCK / seconds:,.0f} a second")
 
 
@@ -143,16 +163,17 @@ def bench_generation(text: str) -> None:
         row(name, f"{200 / seconds:,.0f} a second ({slowest / seconds:.1f}×)")
 
 
-def bench_bigram(text: str) -> None:
+def bench_bigram(text: str, dev: str = "") -> None:
     """Dev perplexity of words: counts, our network, the classic NumPy network."""
     from workings.train.recipes.bigram import encoded, sentences, vocabulary
 
-    task, history, seconds = trained("bigram", **({"text": text} if text else {}))
+    task, history, seconds = trained("bigram", dev=dev, **({"text": text} if text else {}))
     last = history.rows[-1]
-    print(f"\nwords: {len(task.model.E):,}, perplexity on the last tenth of the lines ({last['unknown_share']:.1%} unknown)")
+    judge, unknown = dev or "the last tenth of the lines", last["unknown_share"]
+    print(f"\nwords: {len(task.model.E):,}, perplexity on {judge} ({unknown:.1%} unknown)")
     row("interpolated Kneser–Ney counts", f"{last['kneser_ney_perplexity']:.2f}")
     row("workings train bigram", f"{last['perplexity']:.2f}", seconds)
-    train, dev, _ = sentences(text or "shakespeare", "")
+    train, dev, _ = sentences(text or "shakespeare", dev)
     words = vocabulary(train, 2000)
     tokens, judges = (encoded(part, words).numpy() for part in (train, dev))
     v, count = np.unique(judges[:-1] * len(words) + judges[1:], return_counts=True)
@@ -238,6 +259,16 @@ def hugging_face(context: int) -> Any:
     return GPT2LMHeadModel(GPT2Config(**sizes, **none, pad_token_id=0))
 
 
+def x_transformers() -> Any:
+    """x-transformers' decoder of nanoGPT's size."""
+    try:
+        from x_transformers import Decoder, TransformerWrapper
+    except ImportError:
+        return print("  (x-transformers is not installed)")
+    layers = Decoder(dim=128, depth=4, heads=4, attn_dim_head=32, attn_flash=True)
+    return TransformerWrapper(num_tokens=65, max_seq_len=BLOCK, attn_layers=layers)
+
+
 def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:
     """Median CPU seconds of each, one after the other in every round, after a round that does not count."""
     times: dict[str, list[float]] = {name: [] for name in calls}
@@ -253,7 +284,7 @@ def size(model: nn.Module) -> str:
     return f"{sum(p.numel() for p in model.parameters()) / 1e3:,.0f} k"
 
 
-BENCHES: dict[str, Callable[[str], None]] = {
+BENCHES: dict[str, Callable[..., None]] = {
     "sentiment": bench_sentiment,
     "bigram": bench_bigram,
     "throughput": bench_throughput,
@@ -266,12 +297,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("which", nargs="*", help=f"some of: {', '.join(BENCHES)}")
     parser.add_argument("--text", default="", help="a text file for the language models")
+    parser.add_argument("--dev", default="", help="a text file that bigrams are judged by, such as ptb.valid.txt")
     given = parser.parse_args()
     if unknown := [name for name in given.which if name not in BENCHES]:
         parser.error(f"{unknown[0]} is not one of {', '.join(BENCHES)}")
     torch.set_num_threads(1)
     for name in given.which or BENCHES:
-        BENCHES[name](given.text)
+        BENCHES[name](given.text, *([given.dev] if name == "bigram" else []))
 
 
 if __name__ == "__main__":

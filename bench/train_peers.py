@@ -51,6 +51,21 @@ class PlainGPT(nn.Module):
         return F.cross_entropy(self(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())
 
 
+class TorchEncoder(nn.Module):
+    """The same size by `nn.TransformerEncoder` with a causal mask."""
+
+    def __init__(self, characters: int, width: int = 128, heads: int = 4, depth: int = 4) -> None:
+        super().__init__()
+        self.token, self.position = nn.Embedding(characters, width), nn.Embedding(BLOCK, width)
+        layer = nn.TransformerEncoderLayer(width, heads, 4 * width, 0.0, F.gelu, batch_first=True, norm_first=True)
+        self.blocks = nn.TransformerEncoder(layer, depth, nn.LayerNorm(width), enable_nested_tensor=False)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        n = tokens.shape[1]
+        x = self.token(tokens) + self.position.weight[:n]
+        return self.blocks(x, nn.Transformer.generate_square_subsequent_mask(n), is_causal=True) @ self.token.weight.T
+
+
 def adamw(model: nn.Module, rate: float = 1e-3, decay: float = 0.1) -> torch.optim.Optimizer:
     matrices, rest = ([p for p in model.parameters() if (p.dim() > 1) is big] for big in (True, False))
     groups = [{"params": matrices, "weight_decay": decay}, {"params": rest, "weight_decay": 0.0}]

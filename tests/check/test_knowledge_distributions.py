@@ -13,6 +13,10 @@ RIGHT = [
     "The distribution is $p = (0.2, 0.3, 0.5)$.",
     "The distribution is $p = (0.33, 0.33, 0.33)$.",
     "The distribution is $p = (0.2, 0.3, \\dots, 0.1)$.",
+    "The distribution is $p = (0.3, 0.3, 0.3)$.",  # thirds
+    r"$\hat y = \mathrm{softmax}(z) = (0.2, 0.2, 0.5)$",  # 1/4, 1/4, 1/2
+    "With the query $q = (0.5, 0.2)$ the softmax of the scores follows.",
+    "With $x = (0.5, 0.5)$ the layer gives $H(x) = 0.4$.",
     "The target is $y = (0, 1, 1)$.",
     "Sigmoid gives the distribution of labels $\\hat y = (0.7, 0.8, 0.4)$.",
     "The point is $p = (0.2, 0.9)$.",  # of a plane
@@ -44,8 +48,8 @@ RIGHT = [
 WRONG = {
     "The distribution is $p = (0.2, 0.3, 0.6)$.": "note rows: a sum of 1",
     r"$\hat y = \mathrm{softmax}(z) = (0.09, 0.24, 0.76)$": "likely rows: a sum of 1",
-    r"$A = \mathrm{softmax}(S) = \begin{bmatrix}0.5 & 0.5\\0.3 & 0.8\end{bmatrix}$": "likely rows: a sum of 1",
-    r"The attention weights are $A = \begin{bmatrix}0.5 & 0.5 & 0\\0.2 & 0.2 & 0.5\\0 & 0 & 1\end{bmatrix}$": (
+    r"$A = \mathrm{softmax}(S) = \begin{bmatrix}0.5 & 0.5\\0.3 & 0.9\end{bmatrix}$": "likely rows: a sum of 1",
+    r"The attention weights are $A = \begin{bmatrix}0.5 & 0.5 & 0\\0.2 & 0.2 & 0.4\\0 & 0 & 1\end{bmatrix}$": (
         "likely rows: a sum of 1"
     ),
     PQ + r"$D_{KL}(p \| q) = 0.611$.": "likely divergence: 0.5108",

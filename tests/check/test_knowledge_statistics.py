@@ -11,6 +11,8 @@ H_3 = \begin{bmatrix}5 & 2\\4 & 2\end{bmatrix},\quad H_4 = \begin{bmatrix}7 & 6\
 """
 # The mean is [[4, 3], [3, 2]]; the variance by n is [[5, 3], [5, 2]], by n − 1 it is [[20/3, 4], [20/3, 8/3]].
 
+ROWS = r"""The batch is $X = \begin{bmatrix}1 & 5 & 3\\0 & 1 & 2\\5 & 6 & 1\\6 & 4 & 2\end{bmatrix}$. """
+
 RIGHT = [
     FAMILY + r"The mean is $\mu = 5$.",
     FAMILY + r"The variance is $\sigma^2 = 5$.",
@@ -20,6 +22,10 @@ RIGHT = [
     FAMILY + r"We have $\mu = 17$.",  # of something else
     FAMILY + r"The weighted mean is $\mu = 5.5$.",
     FAMILY + r"Suppose that $\mu = 5.5$.",
+    FAMILY + r"The momentum is $\mu = 5.5$.",
+    FAMILY + r"The mean of the first class is $\mu = 5.5$.",
+    ROWS + r"The mean of the batch is $\mu = (3, 4, 2)$.",
+    ROWS + r"The mean of each row is $\mu = (3, 1, 4, 4)$.",  # layer normalisation
     FAMILY + r"For the other class $\mu_2 = 5.5$.",
     FAMILY + r"The mean is $\mu = \frac{2 + 4 + 6 + 9}{4} = 5.25$.",  # the numbers say what is averaged
     "# One\n" + FAMILY + "\n# Two\n" + r"$\mu = 5.5$",
@@ -35,6 +41,8 @@ RIGHT = [
 ]
 
 WRONG = {
+    ROWS + r"The mean of the batch is $\mu = (3, 5, 2)$.": "likely statistic: 4 in entry 2",
+    ROWS + r"The variance of the batch is $\sigma^2 = (6.5, 3.5, 0.6)$.": "likely statistic: 0.50 in entry 3",
     FAMILY + r"The mean is $\mu = 5.5$.": "likely statistic: 5",
     FAMILY + r"The average is $\bar{x} = 4.5$.": "likely statistic: 5",
     FAMILY + r"The variance is $\sigma^2 = 5.5$.": "likely statistic: 5",

@@ -316,8 +316,8 @@ REFUSED = {
     "{a": ("A closing brace is needed here, but the end came.", 2),
     r"a \cdot": ("A number, a letter or a bracket is needed here, but the end came.", 7),
     r"\times a": ("A number, a letter or a bracket is needed here, but '\\times' came.", 0),
-    r"a + \foo": ("'\\foo' is not known here.", 4),
-    r"x \foo": ("'\\foo' is not known here.", 2),
+    r"a + \foo{b}": ("'\\foo' is not known here.", 4),
+    r"x \foo{b}": ("'\\foo' is not known here.", 2),
     "x^": ("Something in braces after ^ is needed here, but the end came.", 2),
     "x_i_k": ("Only one _ is possible here, but a second one came; braces say what it belongs to.", 3),
     "2^10": ("The power 10 needs braces: ^{10}.", 2),
@@ -343,3 +343,8 @@ def test_refused_at_the_character_where_reading_stopped(text: str) -> None:
 
 def test_nothing_is_nothing() -> None:
     assert parse("") == parse(" ") == parse(r"\,") == Nothing()
+
+
+def test_a_command_of_the_document_s_own_is_a_name():
+    assert parse(r"\foo = 3") == Chain((Symbol("\\foo"), Number("3")), ("=",))
+    assert latex(parse(r"\foo x")) == r"\foo x"

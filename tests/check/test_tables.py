@@ -40,7 +40,7 @@ WRONG = {
     r"$\begin{bmatrix}1 & 2\\3 & 4\end{bmatrix}\begin{bmatrix}1 \\ 1\end{bmatrix} = \begin{bmatrix}3 \\ 8\end{bmatrix}$": (
         "error matrix: 7 in entry 2"
     ),
-    r"$\begin{bmatrix}1 & 2\\3 & 4\\5 & 6\end{bmatrix}\begin{bmatrix}1 \\1\end{bmatrix} = \begin{bmatrix}3\\7\end{bmatrix}$": (
+    r"$\begin{bmatrix}1&2\\3&4\\5&6\end{bmatrix}\begin{bmatrix}1\\1\end{bmatrix} = \begin{bmatrix}3\\7\end{bmatrix}$": (
         "error shape: 3 × 1 on the left, 2 × 1 on the right"
     ),
     r"$\begin{bmatrix}1 & 2\\3\end{bmatrix} + 0 = 1$": "error shape: rows of 2 entries",

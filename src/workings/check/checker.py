@@ -9,6 +9,7 @@ from workings.check.identities import Identities
 from workings.check.knowledge import AFTER, PER_LINE
 from workings.check.knowledge.running import run_listings
 from workings.check.options import Options
+from workings.check.prose import claims_in_prose
 from workings.check.scope import Scope
 from workings.check.shapes import DeclaredShapes
 from workings.check.study import Study
@@ -39,6 +40,7 @@ def examined(document: Document, options: Options) -> Study:
                 study.give_up(line, error)
         for rule in AFTER:
             rule(study, scope)
+        claims_in_prose(study)
     if options.run_code:
         run_listings(study)
     study.report.findings = without_repeats(study.report.findings)

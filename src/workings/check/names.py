@@ -71,7 +71,7 @@ CONSTANTS = {Symbol("e"), Symbol("pi"), Symbol("infty")}
 def letters_of(node: Node) -> set[Node]:
     """The free letters of a formula: without e and π, and without the letters that a sum runs over."""
     if isinstance(node, Symbol):
-        return {node} if node not in CONSTANTS and node.name[:1].isalpha() else set()
+        return {node} if node not in CONSTANTS and node.name.lstrip("\\")[:1].isalpha() else set()
     if isinstance(node, Big):
         running = running_letter(node)
         outside = [part for part in (node.below, node.above) if part is not None]
@@ -99,7 +99,7 @@ def is_closed(node: Node) -> bool:
     for part in node.walk():
         match part:
             case Symbol():
-                if id(part) not in marks and part not in CONSTANTS and part.name[:1].isalpha():
+                if id(part) not in marks and part not in CONSTANTS and part.name.lstrip("\\")[:1].isalpha():
                     letters.add(part)
             case Script(above=above) if above is not None and is_transpose(above):
                 marks.add(id(above))

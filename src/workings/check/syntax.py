@@ -10,16 +10,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from fractions import Fraction
-from functools import cache
-from typing import Any
 
 Span = tuple[int, int]
 
 
-@cache
-def _parts(kind: Any) -> tuple[str, ...]:
+_PARTS: dict[type, tuple[str, ...]] = {}
+
+
+def _parts(kind: type) -> tuple[str, ...]:
     """The fields of a kind of node that can hold other nodes."""
-    return tuple(part.name for part in fields(kind) if part.name != "span" and "Node" in str(part.type))
+    found = _PARTS.get(kind)
+    if found is None:
+        found = tuple(part.name for part in fields(kind) if part.name != "span" and "Node" in str(part.type))
+        _PARTS[kind] = found
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from workings.check.knowledge.evidence import check_evidence
 from workings.check.knowledge.families import check_families, check_normalised
 from workings.check.knowledge.gradients import check_descent, check_gradient
 from workings.check.knowledge.listings import check_listings
+from workings.check.knowledge.named_layers import check_named_layers
 from workings.check.knowledge.perplexity import check_perplexity
 from workings.check.lines import Line
 from workings.check.scope import Scope
@@ -45,5 +46,11 @@ def check_lines(study: Study, scope: Scope) -> None:
                 continue  # a value that cannot be computed refutes nothing
 
 
-AFTER: tuple[Callable[[Study, Scope], None], ...] = (check_lines, check_listings, check_convolutions, check_perplexity)
+AFTER: tuple[Callable[[Study, Scope], None], ...] = (
+    check_lines,
+    check_listings,
+    check_convolutions,
+    check_named_layers,
+    check_perplexity,
+)
 PER_LINE: tuple[LineRule, ...] = ()

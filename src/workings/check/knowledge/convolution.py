@@ -27,13 +27,13 @@ PADDING = re.compile(
     rf"\bpadding{FILL}\s?\$?[pP]?\s*=?\s*(\d+)|\b(no padding|without padding|unpadded|valid padding)\b", re.I
 )
 INPUT = re.compile(
-    rf"\b(?:input|image)s?\b{FILL}\s?\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?"
-    rf"|(?<![\d×x.])(\d+){BY}(\d+)(?:{BY}(\d+))?\$?\s*(?:gr[ae]y\s?-?scale |RGB |colou?r )?(?:input|image)s?\b",
+    rf"\b(?:input|image)s?\b{FILL}\s?\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?(?!\d|{BY}\d)"
+    rf"|(?<![\d×x.])(?<!\\times )(\d+){BY}(\d+)(?:{BY}(\d+))?\$?\s*(?:gr[ae]y\s?-?scale |RGB |colou?r )?(?:input|image)s?\b",
     re.I,
 )
 OUTPUT = re.compile(
     rf"\b(?:outputs?(?: feature maps?| volume)?|feature maps?|results?|yields|gives|produces)\b{FILL}\s?"
-    rf"\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?(?!\$?\s+(?:kernel|filter|image|input|conv|stride))",
+    rf"\$?(?<![\d.])(\d+){BY}(\d+)(?:{BY}(\d+))?(?!\d|{BY}\d)(?!\$?\s+(?:kernel|filter|image|input|conv|stride))",
     re.I,
 )
 FILTERS = re.compile(
@@ -42,7 +42,7 @@ FILTERS = re.compile(
 CHANNELS = re.compile(r"(?<![\d.])(\d+)\$?\s+(?:input |colou?r )?channels\b", re.I)
 PARAMETERS = re.compile(
     rf"\b(?:has|have|gives|needs|contains|with|are|is|=)\s+(?:a total of |in total |exactly )?\$?{COUNT}\$?\s+"
-    r"(?:(?:trainable|learnable|free)\s+)?(?:parameters|weights)\b(?!\s+(?:in|and|for)\b)",
+    r"(?:(?:trainable|learnable|free)\s+)?(?:parameters|weights)\b(?!\s+(?:in|and|for|per|each|of)\b)",
     re.I,
 )
 LINEAR = re.compile(
@@ -64,7 +64,8 @@ def check_convolutions(study: Study, scope: Scope) -> None:
         if len(low) > 3000:
             continue
         if "stride" in low or "param" in low or "weights" in low:
-            check_linear(study, prose)
+            if "layer" in low:
+                check_linear(study, prose)
             if "filter" in low or "kernel" in low or "convol" in low:
                 check_convolution(study, prose)
 
@@ -95,6 +96,13 @@ def sizes(match: re.Match[str] | None) -> list[int]:
     return [int(part) for part in match.groups() if part] if match else []
 
 
+def planes(given: list[int]) -> list[list[int]]:
+    """Height and width of C × H × W or of H × W × C, whose order is not said; the likelier one last."""
+    if len(given) < 3:
+        return [given[:2]]
+    return [given[:2], given[1:]] if given[1] == given[2] else [given[1:], given[:2]]
+
+
 def check_convolution(study: Study, prose: Prose) -> None:
     """The output's size, and the number of parameters."""
     text = prose.text
@@ -121,7 +129,10 @@ def check_convolution(study: Study, prose: Prose) -> None:
 def channels_of(text: str, given: list[int]) -> int | None:
     """The channels of the input, if the words say so."""
     stated = whole(only(CHANNELS, text))
-    found = {n for n in (stated, given[2] if len(given) == 3 else None) if n is not None}
+    found = (
+        {n for n in (stated, given[2] if planes(given)[-1] == given[:2] else given[0]) if n} if len(given) == 3 else set()
+    )
+    found |= {stated} if stated else set()
     if re.search(r"\bgr[ae]y\s?-?scale\b", text, re.I):
         found.add(1)
     if re.search(r"\bRGB\b", text):
@@ -136,12 +147,15 @@ def check_output(study: Study, prose: Prose, k: list[int], given: list[int]) -> 
     if claim is None or not s or padding is None or len(given) < 2:
         return
     p = whole(padding) or 0
-    made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(given[:2], k, strict=True)]
-    stated = sizes(claim)
-    if stated[:2] == made or stated[-2:] == made or stated[:2] == given[:2] or stated == given[: len(stated)]:
-        return
+    stated = planes(sizes(claim))
+    for plane in planes(given):
+        made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(plane, k, strict=True)]
+        if made in stated or plane in stated:
+            return
+    plane = planes(given)[-1]
+    made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(plane, k, strict=True)]
     truth = f"{made[0]} × {made[1]}"
-    why = f"⌊({given[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."
+    why = f"⌊({plane[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."
     tell(study, prose, claim, 1, truth, why)
 
 

@@ -17,6 +17,7 @@ from workings.check.knowledge.nearby import (
     known,
     unit_at,
     value_at,
+    window,
     words,
 )
 from workings.check.lines import Line
@@ -31,7 +32,7 @@ from workings.check.words import decimal
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
 NOT_ONE = re.compile(
     r"sigmoid|multi-?label|independen|unnormali|not normali|before normali|logit|score|\bbern|likelihood|\bnot? sum"
-    r"|marginal",
+    r"|marginal|quer[iy]|\bkeys?\b|embedding|\bpoint|(?<!probability )vector",
     re.I,
 )
 WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|transition|stochastic|softmax)\b", re.I)
@@ -67,27 +68,30 @@ def is_softmax(node: Node) -> bool:
 
 
 def slack(steps: list[arb]) -> arb:
-    """How far a sum may be from 1 by rounding: half a unit for each number, and one more."""
-    return sum(steps, arb(0)) / 2 + max(steps, key=float, default=arb(0)) / 2 + arb("1e-9")
+    """How far a sum may be from 1 by rounding: half a unit for each number."""
+    return sum(steps, arb(0)) / 2 + arb("1e-9")
 
 
 def check_list(line: Line, index: int, value: Table, study: Study) -> None:
     """p = (0.2, 0.3, 0.6)."""
     shown = unit_at(line, index)
     total = sum(value.entries, arb(0))
+    equal = others(line, index)
+    if not any(map(is_softmax, equal)) and len({str(x) for x in value.entries}) > 1:
+        shown = [arb(0) if unit > 0.05 else unit for unit in shown]  # 0.2 of a stated distribution is not rounded
     if len(shown) != len(value.entries) or abs(total - 1) <= slack(shown):
         return
-    equal = others(line, index)
     said = words(line)
     if any(map(is_softmax, equal)):
         level = "likely"
     elif any(plain(side) in SHARES for side in equal) and not NOT_ONE.search(said) and total > 0.5 and total < 1.5:
-        level = "note" if DISTRIBUTION.search(said) else "possible"
+        named = DISTRIBUTION.search(f"{line.formulas[0].before[-80:]} {line.formulas[-1].after[:40]}")
+        level = "note" if named else "possible"
     else:
         return
     if in_doubt(study, line):
         level = "possible"
-    why = f"The entries of a distribution sum to one; these sum to {decimal(total, max(shown, key=float))}."
+    why = f"The entries of a distribution sum to one; these sum to {decimal(total)}."
     study.add(line, index, index, level, "rows", "a sum of 1", why)
 
 
@@ -112,7 +116,7 @@ def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
     first, total = (rows if by_row else columns)[0]
     at = matrix.rows[first][-1] if by_row else matrix.rows[-1][first]
     name = "Row" if by_row else "Column"
-    why = f"{name} {first + 1} sums to {decimal(total, max(steps, key=float))}: softmax makes shares that sum to one."
+    why = f"{name} {first + 1} sums to {decimal(total)}: softmax makes shares that sum to one."
     study.add(line, index, index, "possible" if in_doubt(study, line) else level, "rows", "a sum of 1", why, at=at)
 
 
@@ -197,6 +201,8 @@ def check_computed(line: Line, study: Study, scope: Scope) -> None:
     lists = [shares_of(d.rounded) for d in given if d is not None]
     exact = [shares_of(d.value) for d in given if d is not None]
     if len(lists) != len(names) or any(x is None for x in lists + exact):
+        return
+    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", window(study, line, 600), re.I):
         return
     compare_computed(line, index, study, what, printed, [x for x in lists if x], [x for x in exact if x])
 

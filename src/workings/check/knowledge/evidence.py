@@ -11,11 +11,20 @@ import re
 from flint import arb
 
 from workings.check.knowledge.distributions import is_divergence, letters
-from workings.check.knowledge.nearby import closed_sides, in_doubt, start_of, unit_at, value_at, words
+from workings.check.knowledge.nearby import (
+    MOST_NAMES,
+    closed_sides,
+    in_doubt,
+    last_before,
+    start_of,
+    unit_at,
+    value_at,
+    words,
+)
 from workings.check.lines import EQUAL, Line
 from workings.check.scope import Scope
 from workings.check.study import Study
-from workings.check.syntax import Big, Function, Given, Group, Node, Number, Product, Quotient, Script, Sum, Symbol
+from workings.check.syntax import Big, Function, Given, Group, Matrix, Node, Number, Product, Quotient, Script, Sum, Symbol
 from workings.check.value import Table
 from workings.check.words import decimal
 
@@ -27,9 +36,9 @@ SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 
 def check_evidence(line: Line, study: Study, scope: Scope) -> None:
     """The signs of a bound, of a divergence in letters, and the order of printed numbers."""
-    if in_doubt(study, line):
-        return
     left = line.sides[0]
+    if isinstance(left, Number | Matrix) or in_doubt(study, line):
+        return
     if is_bound(left, line) or is_evidence(left):
         below(line, study, scope, left)
     for index in range(1, len(line.sides)):
@@ -113,11 +122,13 @@ def below(line: Line, study: Study, scope: Scope, left: Node) -> None:
     value = value_at(line, index) if index is not None else None
     if index is None or value is None or isinstance(value, Table):
         return
+    if len(scope.definitions) > MOST_NAMES:
+        return
     start, part = start_of(line), study.part(line)
     sign = 1 if is_bound(left, line) else -1
     for name, given in scope.definitions.items():
         fits = is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")
-        last = next((d for d in reversed(given) if d.part == part and d.start < start), None) if fits else None
+        last = last_before(given, start, part) if fits else None
         if last is None or isinstance(last.value, Table):
             continue
         if sign * (value - last.value) > abs(value) / 200 + sum(unit_at(line, index), arb(0)):

@@ -16,22 +16,25 @@ from flint import arb
 
 from workings.check.chains import entry_node
 from workings.check.knowledge.nearby import (
+    MOST_NAMES,
     agrees,
     closed_sides,
     in_doubt,
     is_near,
     is_told,
     known,
+    last_before,
     start_of,
     unit_at,
     value_at,
+    window,
     words,
 )
 from workings.check.lines import Line
 from workings.check.rounding import one_shape, units
 from workings.check.scope import Scope, plain
 from workings.check.study import Study
-from workings.check.syntax import Function, Group, Node, Number, Script, Symbol
+from workings.check.syntax import Big, Function, Group, Node, Number, Script, Symbol
 from workings.check.value import Table, Value, each, entries, entrywise
 from workings.check.words import decimal, where
 
@@ -39,7 +42,11 @@ MEAN = re.compile(r"\b(?:means?|averages?)\b", re.I)
 VARIANCE = re.compile(r"\bvariances?\b", re.I)
 DEVIATION = re.compile(r"\b(?:standard deviations?|std)\b", re.I)
 NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
-OTHER = re.compile(r"\b(?:weighted|moving|running|exponential|median|prior|gaussian|posterior|kernel|learn\w*)\b", re.I)
+OTHER = re.compile(
+    r"\b(?:weighted|moving|running|exponential|median|prior|gaussian|posterior|kernel|learn\w*|cluster\w*"
+    r"|class\w*|components?|population|true|initial\w*|first|trimmed|harmonic|geometric|target|desired)\b",
+    re.I,
+)
 EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
 
 
@@ -64,9 +71,7 @@ def check_families(line: Line, study: Study, scope: Scope) -> None:
     printed = value_at(line, index)
     if printed is None:
         return
-    found = list(families(study, scope, line, kind))
-    if not found:
-        return
+    found = list(families(study, scope, line, kind)) if len(scope.definitions) <= MOST_NAMES else []
     shown = unit_at(line, index)
     pairs = [(family, true, way) for family in found for true, way in true_values(kind, family)]
     if any((pair := one_shape(true, printed)) and agrees(*pair, shown) for _, true, _ in pairs):
@@ -74,8 +79,17 @@ def check_families(line: Line, study: Study, scope: Scope) -> None:
     for family, true, way in pairs:
         pair = one_shape(true, printed)
         if pair is not None and is_near(*pair):
-            tell(line, index, study, kind, family, pair, way, shown)
+            level = "likely" if isinstance(printed, Table) or is_named(line, kind) else "possible"
+            tell(line, index, study, kind, family, pair, way, shown, level)
             return
+
+
+def is_named(line: Line, kind: str) -> bool:
+    """Whether words or a formula say that it is a statistic: a lone μ may be anything."""
+    said = line.formulas[0].before[-200:]
+    spread = kind != "mean" and (VARIANCE.search(said) or DEVIATION.search(said))
+    in_letters = any(isinstance(part, Big) for side in line.sides for part in side.walk())
+    return bool(WORDS[kind].search(said) or spread or in_letters or isinstance(line.sides[0], Function))
 
 
 def statistic(line: Line) -> str | None:
@@ -116,20 +130,27 @@ def families(study: Study, scope: Scope, line: Line, kind: str) -> Iterator[Fami
     vectors: list[Family] = []
     said = WORDS[kind].search(line.formulas[0].before[-120:])
     for name, given in scope.definitions.items():
-        last = next((d for d in reversed(given) if d.start < start and d.part == part), None)
+        last = last_before(given, start, part)
         if last is None:
             continue
         member = member_of(name)
         if member is not None:
             groups.setdefault(member[0], {})[member[1]] = last.value, last.start
-        elif isinstance(name, Symbol) and isinstance(last.value, Table) and last.value.is_vector and said:
-            vectors.append(Family(name, list(last.value.entries), last.start))
+        elif isinstance(name, Symbol) and isinstance(last.value, Table) and said:
+            vectors += listed(name, last.value, last.start)
     for name, members in sorted(groups.items(), key=lambda item: -max(m[1] for m in item[1].values())):
         numbers = sorted(members)
         shapes = {v.shape if isinstance(v, Table) else () for v, _ in members.values()}
         if len(numbers) >= 3 and len(shapes) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
             yield Family(name, [members[i][0] for i in numbers], max(members[i][1] for i in numbers))
-    yield from sorted((v for v in vectors if len(v.members) > 2), key=lambda family: -family.start)[:2]
+    yield from sorted((v for v in vectors if len(v.members) > 2), key=lambda family: -family.start)[:4]
+
+
+def listed(name: Node, table: Table, start: int) -> list[Family]:
+    """The entries of a vector; the rows of a matrix (one for each member), or its columns."""
+    if table.is_vector:
+        return [Family(name, list(table.entries), start)]
+    return [Family(name, [Table((row,), free=True) for row in rows], start) for rows in (table.rows, table.T.rows)]
 
 
 WORDS = {"mean": MEAN, "variance": VARIANCE, "deviation": DEVIATION}
@@ -187,7 +208,15 @@ NAMES = {"mean": "mean", "variance": "variance", "deviation": "standard deviatio
 
 
 def tell(
-    line: Line, index: int, study: Study, kind: str, family: Family, pair: tuple[Value, Value], way: str, shown: list[arb]
+    line: Line,
+    index: int,
+    study: Study,
+    kind: str,
+    family: Family,
+    pair: tuple[Value, Value],
+    way: str,
+    shown: list[arb],
+    level: str,
 ) -> None:
     """Report the entry that is furthest off."""
     gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pair), strict=True)]
@@ -195,12 +224,12 @@ def tell(
     unit = shown[entry] if entry < len(shown) else None
     place = where(pair[0], entry)
     true = decimal(entries(pair[0])[entry], unit)
-    printed = decimal(entries(pair[1])[entry], unit)
+    printed = decimal(entries(pair[1])[entry])
     lines = study.document.place(family.start).line
     at = f"In {place}: " if place else ""
     why = f"{at}{printed} is printed, the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
     truth = true + (f" in {place}" if place else "")
-    study.add(line, 0, index, "likely", "statistic", truth, why, way, entry_node(line.sides[index], entry))
+    study.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))
 
 
 # ------------------------------------------------------------------------------------------- normalised members
@@ -216,7 +245,7 @@ def check_normalised(line: Line, study: Study, scope: Scope) -> None:
     if not {"hat", "tilde", "bar", "widehat", "widetilde"} & set(style) or in_doubt(study, line):
         return
     index = printed_side(line)
-    if index is None or is_told(study, line, index) or not NORMALISED.search(study.document.text):
+    if index is None or is_told(study, line, index) or not NORMALISED.search(window(study, line, 3000)):
         return
     kept = tuple(mark for mark in style if mark not in ("hat", "tilde", "bar", "widehat", "widetilde"))
     member = known(study, scope, plain(Script(Symbol(name, kept), below, above)), line)

@@ -29,7 +29,12 @@ IMAGE = re.compile(
     re.I,
 )
 RANDOM = re.compile(r"(?:randn|rand|zeros|ones|empty)\(\s*\(?\s*\d+\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
-DATASETS = {"mnist": (28, 28), "cifar": (32, 32), "svhn": (32, 32)}
+DATASETS = (("mnist", 1, (28, 28)), ("cifar", 3, (32, 32)), ("svhn", 3, (32, 32)))
+"""Well-known images: their channels and sizes."""
+CHANGED = re.compile(
+    r"\b(?:resiz|rescal|crop|upsampl|downsampl|pad(?:ded)? (?:the|each|images|them|to))|Resize\(|Crop\(|\bPad\(", re.I
+)
+"""Images that are not fed in as they come."""
 
 
 @dataclass(frozen=True)
@@ -239,12 +244,16 @@ def image_size(study: Study, listing: Listing, channels: int | None) -> Pair | N
     if channels not in (1, 3):
         return None  # a block within a network
     text = study.document.text
-    before, behind = text[max(0, listing.start - 5000) : listing.start], text[listing.start + len(listing.text) :][:800]
+    part = max((h.start for h in study.document.headings if h.depth <= 2 and h.start < listing.start), default=0)
+    before = text[max(part, listing.start - 5000) : listing.start]
+    behind = text[listing.start + len(listing.text) :][:800]
+    if CHANGED.search(before) or CHANGED.search(listing.text):
+        return None
     for near in (before, behind):
         sizes = set(stated_sizes(near, channels))
         if sizes:
             return sizes.pop() if len(sizes) == 1 else None
-    named = {size for name, size in DATASETS.items() if name in before.lower()}
+    named = {size for name, c, size in DATASETS if c == channels and name in before[-1500:].lower()}
     return named.pop() if len(named) == 1 else None
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 
 from flint import arb
@@ -17,6 +17,9 @@ from workings.check.scope import Decimals, Definition, Scope
 from workings.check.study import Study
 from workings.check.syntax import Node
 from workings.check.value import Value, entries
+
+MOST_NAMES = 3000
+"""In a document with more names than this (a table of data) no family is looked for."""
 
 
 def start_of(line: Line) -> int:
@@ -68,7 +71,13 @@ def known(study: Study, scope: Scope, name: Node, line: Line) -> Definition | No
     """The last value that a name was given before a line, in the same part of the document."""
     start, part = start_of(line), study.part(line)
     given = scope.definitions.get(scope.name(name), [])
-    return next((d for d in reversed(given) if d.start < start and d.part == part), None)
+    return last_before(given, start, part)
+
+
+def last_before(given: list[Definition], start: int, part: int) -> Definition | None:
+    """The last definition before a position; none if it stands in another part."""
+    index = bisect_left(given, start, key=lambda definition: definition.start)
+    return given[index - 1] if index and given[index - 1].part == part else None
 
 
 def is_told(study: Study, line: Line, index: int) -> bool:
@@ -88,12 +97,15 @@ def is_near(one: Value, other: Value) -> bool:
 
 
 def agrees(true: Value, printed: Value, shown: list[arb]) -> bool:
-    """Whether a printed value is the true one, up to one unit of each last place and a two-hundredth."""
+    """Whether a printed value is the true one, up to less than a unit of each last place and a two-hundredth."""
     x, y = entries(true), entries(printed)
     if len(x) != len(y):
         return False
     shown = shown if len(shown) == len(y) else [arb(0)] * len(y)
-    return all(abs(a - b).abs_lower() <= u + abs(a.mid()) / 200 + arb("1e-9") for a, b, u in zip(x, y, shown, strict=True))
+    return all(
+        abs(a - b).abs_lower() <= u * arb("0.99") + abs(a.mid()) / 200 + arb("1e-9")
+        for a, b, u in zip(x, y, shown, strict=True)
+    )
 
 
 def add(study: Study, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "") -> None:

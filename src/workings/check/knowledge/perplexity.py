@@ -65,6 +65,6 @@ def step(text: str) -> float:
 
 
 def fits(base: float, H: str, stated: str) -> bool:
-    """Whether base^H is what is stated, when both are rounded as printed (or the last digit is off by one)."""
-    low, high = (base ** (float(H) + side * step(H)) for side in (-1, 1))
+    """Whether base^H is what is stated, when H is rounded as printed and the last digit may be off by one."""
+    low, high = (base ** (float(H) + side * step(H) / 2) for side in (-1, 1))
     return low - step(stated) <= float(stated) <= high + step(stated)

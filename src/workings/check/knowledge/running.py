@@ -28,6 +28,8 @@ MEMORY = 1 << 30
 """Bytes of memory that they may write to."""
 WRITTEN = 16 << 20
 """Bytes that they may write to a file."""
+CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
+"""The numbers by which Linux knows a network and users of one's own."""
 TOTAL = 30.0
 """Seconds for all runs of one document."""
 FRAME = re.compile(r'File "[^"\n]*listings\.py", line (\d+)')
@@ -113,6 +115,10 @@ def limits() -> Callable[[], None] | None:
             resource.setrlimit(kind, (most, most))
 
     def limit() -> None:
+        for apart in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET):
+            with contextlib.suppress(OSError, AttributeError):
+                os.unshare(apart)  # without a network, where the system lets us
+                break
         lower(resource.RLIMIT_CPU, SECONDS)
         lower(resource.RLIMIT_AS, 16 * MEMORY)
         lower(resource.RLIMIT_DATA, MEMORY)

@@ -1,0 +1,106 @@
+"""Paragraphs taken apart into items and sentences, and the sentences that do not claim what they say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+LONGEST = 1_500
+"""A longer stretch without a full stop is no sentence."""
+ITEM = re.compile(r"^[ \t>]*(?:[-*+•][ \t]|\d{1,2}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\\item\b|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b)", re.M)
+OPTION = re.compile(
+    r"[ \t>]*(?:[-*+•][ \t]+|\d{1,2}[.)][ \t]+|\\item\s*)?"
+    r"(?:\[[ xX✓]?\]|\(\s?\)|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b|\[?\(?[a-hA-H][.)]\]?\s|\\(?:square|Box)\b|\$\\(?:square|Box)\$)"
+)
+LISTED = re.compile(r"[ \t>]*(?:[-*+•]|\(?\w{1,2}[.)]|\\item\b)")
+END = re.compile(r"[.!?][)\]}\"”»']*\s+(?=[A-Z$\\(\"“«*\[]|\d)")
+SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|w\.r\.t|al|Fig|Figs|Eq|Eqs|Sec|Ch|no|Dr|Prof)|\b[A-Z])\.\s+\Z")
+STYLED = re.compile(r"(\\(?:emph|textbf|textit|underline|textsl)\{)([^{}]*)\}")
+STARS = re.compile(r"\*+|`")
+
+QUIZ = re.compile(
+    r"true or false|true/false|\bT/F\b|which (?:one )?of the (?:following|statements|options)|(?:select|mark|tick|check|choose) (?:all|each|the|one)"
+    r"|prove or disprove|agree or disagree|(?:following|these|each) (?:statement|claim|sentence)s?",
+    re.I,
+)
+DOUBTED = re.compile(
+    r"misconception|\bmyths?\b|fallac|\bwrong|incorrect|\bfalse|mistak|erroneous|untrue|contrary to|tempting|na[iï]ve|suppos|alleged"
+    r"|(?:one|you|we) (?:might|may|could) (?:think|believe|expect|assume|say)|(?:people|students|many|some) (?:\w+ )?(?:think|believe|say|claim)"
+    r"|(?:often|sometimes|commonly|usually) (?:said|claimed|thought|believed|stated)"
+    r"|\bwhether\b|counter-?example|disprove|refut|\b(?:not|n['’]t) (?:true|correct|right|the case)\b|\bif\b[^,]*\bwere\b|hypothe",
+    re.I,
+)
+RETRACTED = re.compile(
+    r"\W*(?:false|wrong|incorrect|no|not (?:quite|so|true))\b"
+    r"|\W*(?:this|that|it|both|which|the (?:claim|statement))\b.{0,40}\b(?:false|wrong|incorrect|misleading|not (?:true|quite|right|correct|exact)"
+    r"|misconception|mistake|imprecise)",
+    re.I | re.S,
+)
+NEGATED = re.compile(
+    r"(?:\b(?:not|never|cannot|nor|neither|unlike|without|unable|hardly|fails?|rather than|instead of|no (?:longer|way|reason|guarantee))|n['’]t)\b",
+    re.I,
+)
+CLAUSE = re.compile(r"[,;:()—]|\b(?:because|since|as|while|but|so|and|hence|thus|therefore|whereas)\b", re.I)
+QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“”]*[“”]|``.*?''|\"[^\"]*\"|‘[^’]*’(?!\w)", re.S)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, where it begins in its paragraph, and whether it claims anything at all."""
+
+    text: str
+    start: int
+    silent: bool
+
+
+def plain(text: str) -> str:
+    r"""The text without emphasis, every other character in its place.
+
+    >>> plain(r"**a** \\emph{b}")
+    '  a         b '
+    """
+    if "\\" in text:
+        text = STYLED.sub(lambda found: f"{' ' * len(found[1])}{found[2]} ", text)
+    return STARS.sub(lambda found: " " * len(found[0]), text)
+
+
+def sentences(paragraph: str, before: str = "") -> Iterator[Sentence]:
+    """The sentences of a paragraph that follows `before`; items of a list end a sentence."""
+    asked = QUIZ.search(before[-400:]) is not None and LISTED.match(paragraph) is not None
+    edges = sorted({0, *(found.start() for found in ITEM.finditer(paragraph)), len(paragraph)})
+    for start, end in zip(edges, edges[1:], strict=False):
+        silent = asked or OPTION.match(paragraph, start, end) is not None
+        yield from _of_item(plain(paragraph[start:end]), start, silent)
+
+
+def _of_item(text: str, offset: int, silent: bool) -> Iterator[Sentence]:
+    parts = list(_parts(text))
+    for index, (start, part) in enumerate(parts):
+        ahead = parts[index + 1][1] if index + 1 < len(parts) else ""
+        behind = parts[index - 1][1].rstrip() if index else ""
+        announced = behind.endswith((":", "?")) and _doubted(behind)
+        quiet = len(part) > LONGEST or part.rstrip(" )]}\"”»'\n").endswith("?") or announced or _doubted(part)
+        yield Sentence(part, offset + start, silent or quiet or RETRACTED.match(ahead) is not None)
+
+
+def _parts(text: str) -> Iterator[tuple[int, str]]:
+    start = 0
+    for found in END.finditer(text):
+        if SHORT.search(text, max(start, found.start() - 8), found.end()) is None:
+            yield start, text[start : found.end()]
+            start = found.end()
+    if text[start:].strip():
+        yield start, text[start:]
+
+
+def _doubted(text: str) -> bool:
+    return DOUBTED.search(text) is not None or QUIZ.search(text) is not None
+
+
+def asserted(sentence: Sentence, start: int, end: int) -> bool:
+    """Whether the sentence says what stands from `start` to `end`: it is neither denied nor somebody else's words."""
+    clause = max((found.end() for found in CLAUSE.finditer(sentence.text, 0, start)), default=0)
+    if NEGATED.search(sentence.text, clause, start):
+        return False
+    return not any(found.start() < start and end < found.end() for found in QUOTED.finditer(sentence.text))

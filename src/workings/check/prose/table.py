@@ -1,0 +1,121 @@
+r"""The table of false claims: one entry for each, with the phrasings that make it, the truth, and what demonstrates it.
+
+A phrasing in `claims.toml` is a regular expression over one sentence, with four shorthands that keep it readable:
+
+    a blank   any white space, `self attention` in two lines, too
+    ~         a hyphen, a blank or nothing: `self~attention`
+    …         at most 80 characters that contain none of the words in `stops` (nor `but`, `not`, `while` …)
+    <word>    one of the words that the entry `words` lists under that name
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+REACH = 80
+TURNS = r"but|whereas|while|unlike|although|though|however|not|never|cannot|rather|instead|\w+n['’]t"
+"""Words after which the rest of a sentence is about something else, or the other way round."""
+SHORTHAND = re.compile(r"<(\w+)>| |~|…")
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim that is false: how it is worded, where it is meant otherwise, what is true instead."""
+
+    id: str
+    cues: tuple[tuple[str, ...], ...]
+    """Of each tuple, a paragraph that makes the claim contains one (in lower case); this spares most paragraphs the rest."""
+    phrasings: tuple[str, ...]
+    unless: str
+    """A sentence in which this is found means something else, or is true."""
+    topic: str
+    """This must be found in the sentence, or not far before it."""
+    stops: str
+    claim: str
+    """What the phrasings say, in one clause."""
+    truth: str
+    why: str
+    demonstration: str
+    """A row of the catalogue and a name to import (`A16: workings.nn.key_noise_mean`)."""
+
+    @cached_property
+    def patterns(self) -> tuple[re.Pattern[str], ...]:
+        """The phrasings, compiled."""
+        return tuple(self._compiled(rf"(?<!\w)(?:{text})(?!\w)") for text in self.phrasings)
+
+    @cached_property
+    def otherwise(self) -> re.Pattern[str]:
+        """`unless`, compiled; if there is none, it finds nothing."""
+        return self._compiled(self.unless or r"(?!)")
+
+    @cached_property
+    def about(self) -> re.Pattern[str]:
+        """`topic`, compiled; if there is none, it finds itself anywhere."""
+        return self._compiled(self.topic)
+
+    def cued(self, lowered: str) -> bool:
+        """Whether a paragraph in lower case could make the claim at all."""
+        for words in self.cues:
+            for word in words:
+                if word in lowered:
+                    break
+            else:
+                return False
+        return True
+
+    def _compiled(self, text: str) -> re.Pattern[str]:
+        return re.compile(written_out(text, self.stops), re.IGNORECASE | re.DOTALL)
+
+
+@cache
+def words() -> dict[str, str]:
+    """The named lists of words."""
+    return dict(rows()["words"])
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """All claims, in the order of the table."""
+    return tuple(claim(id, row) for id, row in rows().items() if id != "words")
+
+
+def claim(id: str, row: dict[str, Any]) -> Claim:
+    """One entry of the table."""
+    return Claim(
+        id=id,
+        cues=tuple(tuple(cue.split("|")) for cue in row["cues"]),
+        phrasings=tuple(row["phrasings"]),
+        unless=row.get("unless", ""),
+        topic=row.get("topic", ""),
+        stops=row.get("stops", ""),
+        claim=row["claim"],
+        truth=row["truth"],
+        why=row["why"],
+        demonstration=row["demonstration"],
+    )
+
+
+@cache
+def rows() -> dict[str, dict[str, Any]]:
+    """The table as it is written."""
+    return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+
+
+def written_out(text: str, stops: str = "") -> str:
+    r"""A phrasing as a plain regular expression.
+
+    >>> written_out("a~b c")
+    'a[-–\\s]?b[\\s~]+c'
+    """
+    gap = rf"(?:(?!(?<!\w)(?:{TURNS}{'|' + written_out(stops) if stops else ''})(?!\w)).){{0,{REACH}}}?"
+    plain = {" ": r"[\s~]+", "~": r"[-–\s]?", "…": gap}
+
+    def one(found: re.Match[str]) -> str:
+        return plain[found[0]] if found[1] is None else f"(?:{written_out(words()[found[1]], stops)})"
+
+    return SHORTHAND.sub(one, text)
