@@ -17,6 +17,7 @@ RIGHT = [
     r"$\hat y = \mathrm{softmax}(z) = (0.2, 0.2, 0.5)$",  # 1/4, 1/4, 1/2
     "With the query $q = (0.5, 0.2)$ the softmax of the scores follows.",
     "With $x = (0.5, 0.5)$ the layer gives $H(x) = 0.4$.",
+    r"$\hat y = \sigma(z) = (0.3, 0.9, 0.2)$, with a softmax later.",
     "The target is $y = (0, 1, 1)$.",
     "Sigmoid gives the distribution of labels $\\hat y = (0.7, 0.8, 0.4)$.",
     "The point is $p = (0.2, 0.9)$.",  # of a plane

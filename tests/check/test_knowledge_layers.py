@@ -93,6 +93,8 @@ STACKS = {
     "nn.Embedding(9, 4), nn.Linear(4, 2)": [],
     "nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(9, 2)": ["2 likely listing: 8 = 8 · 1 · 1"],
     "nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2)": [],
+    "nn.Linear(8, 16), nn.Flatten(), nn.Linear(48, 2)": [],  # of three vectors
+    "nn.Linear(8, 16), nn.Flatten(), nn.Linear(40, 2)": ["2 likely listing: a multiple of 16"],
     "nn.LSTM(3, 8), nn.Linear(9, 2)": [],
 }
 
@@ -172,6 +174,7 @@ WORDS = {
     "The layer has 8 filters of size 5×5 on RGB images, so it has 208 parameters.": [
         "1 likely size: 8 · (5 · 5 · 3 + 1) = 608"
     ],
+    "VGG stacks 3×3 filters of stride 1 and padding 1: an input of 224×224 has an output of 7×7×512.": [],
     "A linear layer with 144 inputs and 10 outputs has 1450 parameters.": [],
     "A linear layer with 144 inputs and 10 outputs has 1540 parameters.": ["1 likely size: 144 · 10 + 10 = 1450"],
     "Two linear layers with 144 inputs and 10 outputs have 2900 parameters.": [],
@@ -220,6 +223,12 @@ def test_a_listing_that_does_not_end(monkeypatch):
     start = time.monotonic()
     assert ran("while True:\n    pass") == ran("import time\ntime.sleep(60)") == []
     assert time.monotonic() - start < 20
+
+
+def test_what_raises_inside_a_library_is_told_at_the_line_that_called_it():
+    assert ran("import json\n\n\njson.loads('{')")[0].startswith(
+        "5 likely Running it ends with json.decoder.JSONDecodeError"
+    )
 
 
 def test_memory_is_limited():

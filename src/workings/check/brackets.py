@@ -20,10 +20,10 @@ def with_brackets(node: Node) -> Iterator[Node]:
                 mark, factor = term.factors[-1]
                 inner = Group("(", (Sum((("+", factor), *rest)),), ")")
                 widened: Node = Product((*term.factors[:-1], (mark, inner)))
-                yield Sum((*kept[0], (sign, widened), *kept[1]))
+                yield summed((*kept[0], (sign, widened), *kept[1]))
             if isinstance(term, Quotient) and not term.bar:
                 inner = Group("(", (Sum((("+", term.below), *rest)),), ")")
-                yield Sum((*kept[0], (sign, Quotient(term.above, inner, bar=True)), *kept[1]))
+                yield summed((*kept[0], (sign, Quotient(term.above, inner, bar=True)), *kept[1]))
         last_sign, last_term = node.terms[first + 1]
         if isinstance(last_term, Product | Quotient) and last_sign in "+-":
             yield from _before(node, first)
@@ -39,4 +39,9 @@ def _before(node: Sum, first: int) -> Iterator[Node]:
             widened = Quotient(Group("(", (Sum((*head, (sign, above))),), ")"), below)
         case _:
             return
-    yield Sum((("+", widened), *tail)) if tail else widened
+    yield summed((("+", widened), *tail))
+
+
+def summed(terms: tuple[tuple[str, Node], ...]) -> Node:
+    """A sum; of one term, that term."""
+    return terms[0][1] if len(terms) == 1 and terms[0][0] == "+" else Sum(terms)

@@ -17,7 +17,7 @@ from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
 from workings.check.study import Study
 from workings.check.syntax import Dots, Function, Group, Matrix, Node, Number, Product, Quotient, Script, Symbol, Words
 from workings.check.value import Table, Value, entries, size
-from workings.check.words import decimal, shown, where
+from workings.check.words import decimal, shown, sign, source, where
 
 Values = tuple[Value, Value, Value]
 """A value in each sense of its decimals: printed, rounded, behind."""
@@ -246,7 +246,10 @@ class Chains:
         printed_last = units(other.side.node) is not None or units(one.side.node) is None
         wrong = other if printed_last or confirmed else one
         truth = decimal(x if wrong is other else y, unit)
+        target = entry_node(wrong.side.node, judgement.entry)
         printed = decimal(y if wrong is other else x, unit)
+        if is_number(target):
+            printed = sign(source(line.formulas[wrong.index], *target.span).replace(" ", ""))
         more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
         at = f"In {place}: " if place else ""
         why = f"{at}{GRADES[verdict.grade].format(truth=truth, printed=printed)}{more}.{names}"
@@ -262,7 +265,7 @@ class Chains:
             f"{truth}" + (f" in {place}" if place else ""),
             why,
             reading,
-            entry_node(wrong.side.node, judgement.entry),
+            target,
         )
 
     def bracketed(self, one: Known, other: Known, verdict: Verdict) -> str:

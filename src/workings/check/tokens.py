@@ -49,7 +49,7 @@ _MASTER = re.compile(
 _BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
 _OWN = re.compile(r"\\[A-Za-z]+")
-_ARGUMENT = re.compile(r"\s*[{\[]")
+_FOLLOWED = re.compile(r"\s*[{\[]")
 _NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
 _SPACING = re.compile(r"\\[,;:! ]|[\s~]+")
 _KEEP = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ")
@@ -172,7 +172,7 @@ def _sign(match: re.Match[str], text: str) -> list[Token]:
     piece = "".join(match.group().split())
     known = KINDS.get(piece)
     if known is None:
-        if _OWN.fullmatch(piece) and not _ARGUMENT.match(text, match.end()):
+        if _OWN.fullmatch(piece) and not _FOLLOWED.match(text, match.end()):
             return [("symbol", (piece, ()), *match.span())]  # a name of the document's own
         return [("unknown", match.group(), *match.span())]
     return [] if known[0] == "nothing" else [(*known, *match.span())]

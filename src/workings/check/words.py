@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 from flint import arb, fmpq
@@ -14,8 +15,26 @@ LONGEST = 160
 
 def source(formula: Formula, start: int, end: int) -> str:
     """A part of a formula as it is written, on one line and not too long."""
-    text = " ".join(formula.text[start:end].replace("&", " ").split())
+    text = MATRIX.sub(flat, formula.text[start:end])
+    text = " ".join(text.replace("&", " ").split())
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 30]} … {text[-25:]}"
+
+
+MATRIX = re.compile(r"\\begin\s*\{(?:[bpvBV]?matrix|smallmatrix)\*?\}((?:(?!\\begin|\\end).)*)\\end\s*\{\w+\*?\}", re.S)
+MOST_SHOWN = 24
+
+
+def flat(matrix: re.Match[str]) -> str:
+    """A matrix on one line: [1 0; 0 1]; a large one by its first rows.
+
+    >>> MATRIX.sub(flat, r"\\begin{bmatrix}1 & 0\\\\0 & 1\\end{bmatrix}x")
+    '[1 0; 0 1]x'
+    """
+    rows = [" ".join(row.replace("&", " ").split()) for row in matrix.group(1).split("\\\\") if row.strip()]
+    size = sum(len(row.split()) for row in rows)
+    if size > MOST_SHOWN and len(rows) > 3:
+        rows = [*rows[:2], "…", rows[-1]]
+    return f"[{'; '.join(rows)}]"
 
 
 def decimal(x: arb, unit: arb | None = None) -> str:

@@ -84,6 +84,8 @@ def check_list(line: Line, index: int, value: Table, study: Study) -> None:
     said = words(line)
     if any(map(is_softmax, equal)):
         level = "likely"
+    elif any(isinstance(part, Function) or part == Symbol("sigma") for side in equal for part in side.walk()):
+        return  # shares of something else
     elif any(plain(side) in SHARES for side in equal) and not NOT_ONE.search(said) and total > 0.5 and total < 1.5:
         named = DISTRIBUTION.search(f"{line.formulas[0].before[-80:]} {line.formulas[-1].after[:40]}")
         level = "note" if named else "possible"

@@ -169,7 +169,7 @@ def flattened(layer: Layer, flow: Flow) -> Flow:
     if layer.options:
         return Flow(flat=True) if layer.options != {"start_dim": 1} else flattened(replace(layer, options={}), flow)
     if flow.flat:
-        return flow
+        return Flow(channels=flow.width, flat=True)  # of one vector, or of several
     width = flow.channels * flow.size[0] * flow.size[1] if flow.channels and flow.size else None
     return replace(flow, width=width, flat=True)
 

@@ -7,6 +7,7 @@ out, and the others run again without it. What they print is not compared with a
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import re
 import signal
@@ -108,6 +109,8 @@ def limits() -> Callable[[], None] | None:
     except ImportError:
         return None
 
+    unshare = getattr(ctypes.CDLL(None), "unshare", None)
+
     def lower(kind: int, most: int) -> None:
         hard = resource.getrlimit(kind)[1]
         most = most if hard < 0 else min(most, hard)
@@ -115,10 +118,8 @@ def limits() -> Callable[[], None] | None:
             resource.setrlimit(kind, (most, most))
 
     def limit() -> None:
-        for apart in (CLONE_NEWNET, CLONE_NEWUSER | CLONE_NEWNET):
-            with contextlib.suppress(OSError, AttributeError):
-                os.unshare(apart)  # without a network, where the system lets us
-                break
+        if unshare is not None and unshare(CLONE_NEWNET):
+            unshare(CLONE_NEWUSER | CLONE_NEWNET)  # without a network, where the system lets us
         lower(resource.RLIMIT_CPU, SECONDS)
         lower(resource.RLIMIT_AS, 16 * MEMORY)
         lower(resource.RLIMIT_DATA, MEMORY)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
 
 from workings.check.document import Prose
 from workings.check.finding import Finding
-from workings.check.prose.sentences import Sentence, asserted, sentences
+from workings.check.prose.sentences import Sentence, sentences
 from workings.check.prose.table import Claim, claims
 from workings.check.study import DEEPEST_PART, Study
 
@@ -16,40 +18,56 @@ NEAR = 1_500
 
 def claims_in_prose(study: Study) -> None:
     """Note the sentences that claim what a system of the catalogue refutes."""
-    parts = [heading.start for heading in study.document.headings if heading.depth <= DEEPEST_PART]
-    before = ""
-    for paragraph in study.document.prose:
-        lowered = paragraph.text.lower()
-        cued = [claim for claim in claims() if claim.cued(lowered)]
-        if cued:
-            index = bisect_right(parts, paragraph.start)
-            study.report.findings += notes(study, paragraph, before, cued, parts[index - 1] if index else 0)
-        before = paragraph.text
+    prose = study.document.prose
+    parts = [0, *(heading.start for heading in study.document.headings if heading.depth <= DEEPEST_PART)]
+    for index, cued in sorted(candidates(prose).items()):
+        before = prose[index - 1].text if index else ""
+        part = parts[bisect_right(parts, prose[index].start) - 1]
+        study.report.findings += notes(study, prose[index], before, cued, part)
+
+
+def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
+    """The paragraphs that contain the cues of claims; all are searched at once, since most contain none."""
+    texts = [paragraph.text.lower() for paragraph in prose]
+    whole = "\n".join(texts)
+    starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    found: dict[int, list[Claim]] = {}
+    for claim in claims():
+        for index in sorted({bisect_right(starts, at) - 1 for word in claim.cues[0] for at in places(word, whole)}):
+            if claim.cued(texts[index]):
+                found.setdefault(index, []).append(claim)
+    return found
+
+
+def places(word: str, text: str) -> Iterator[int]:
+    """Where a word stands in a text."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
 
 
 def notes(study: Study, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
     """What a paragraph claims of `cued`, at most one note for a sentence; `part` is where its part of the document begins."""
     found = []
     for sentence in sentences(paragraph.text, before):
-        if sentence.silent:
-            continue
+        lowered = sentence.text.lower()
         at = paragraph.start + sentence.start
-        near = study.document.text[max(part, at - NEAR) : at] + sentence.text
         for claim in cued:
-            if (span := claimed(claim, sentence, near)) is not None:
-                found.append(note(study, claim, at + span[0], at + span[1]))
-                break
+            if claim.cued(lowered) and (span := claimed(claim, sentence)) is not None:
+                near = study.document.text[max(part, at - NEAR) : at] + sentence.text
+                if claim.about.search(near) is not None:
+                    found.append(note(study, claim, at + span[0], at + span[1]))
+                    break
     return found
 
 
-def claimed(claim: Claim, sentence: Sentence, near: str) -> tuple[int, int] | None:
+def claimed(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
     """Where a sentence makes a claim; none where it does not."""
     for pattern in claim.patterns:
         match = pattern.search(sentence.text)
-        if match is None or not asserted(sentence, *match.span()):
-            continue
-        if claim.otherwise.search(sentence.text) is None and claim.about.search(near) is not None:
-            return match.span()
+        if match is not None and sentence.asserts(*match.span()):
+            return match.span() if claim.otherwise.search(sentence.text) is None else None
     return None
 
 

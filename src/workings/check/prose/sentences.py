@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 LONGEST = 1_500
 """A longer stretch without a full stop is no sentence."""
@@ -45,13 +46,38 @@ CLAUSE = re.compile(r"[,;:()—]|\b(?:because|since|as|while|but|so|and|hence|th
 QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“”]*[“”]|``.*?''|\"[^\"]*\"|‘[^’]*’(?!\w)", re.S)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, where it begins in its paragraph, and whether it claims anything at all."""
+    """A sentence, where it begins in its paragraph, its neighbours, and whether it is an answer to choose."""
 
     text: str
     start: int
-    silent: bool
+    behind: str = ""
+    ahead: str = ""
+    option: bool = False
+
+    def asserts(self, start: int, end: int) -> bool:
+        """Whether it says what stands from `start` to `end`: it does not ask, doubt, deny or quote it."""
+        return not (self.option or self._asks() or self._doubts() or self._denies(start) or self._quotes(start, end))
+
+    def _asks(self) -> bool:
+        return self.text.rstrip(" )]}\"”»'\n").endswith("?")
+
+    def _doubts(self) -> bool:
+        announced = self.behind.rstrip().endswith((":", "?")) and doubted(self.behind)
+        return announced or doubted(self.text) or RETRACTED.match(self.ahead) is not None
+
+    def _denies(self, start: int) -> bool:
+        clause = max((found.end() for found in CLAUSE.finditer(self.text, 0, start)), default=0)
+        return NEGATED.search(self.text, clause, start) is not None
+
+    def _quotes(self, start: int, end: int) -> bool:
+        return any(found.start() < start and end < found.end() for found in QUOTED.finditer(self.text))
+
+
+def doubted(text: str) -> bool:
+    """Whether a text puts in doubt what it says, or asks what to think of it."""
+    return DOUBTED.search(text) is not None or QUIZ.search(text) is not None
 
 
 def plain(text: str) -> str:
@@ -68,39 +94,20 @@ def plain(text: str) -> str:
 def sentences(paragraph: str, before: str = "") -> Iterator[Sentence]:
     """The sentences of a paragraph that follows `before`; items of a list end a sentence."""
     asked = QUIZ.search(before[-400:]) is not None and LISTED.match(paragraph) is not None
-    edges = sorted({0, *(found.start() for found in ITEM.finditer(paragraph)), len(paragraph)})
-    for start, end in zip(edges, edges[1:], strict=False):
-        silent = asked or OPTION.match(paragraph, start, end) is not None
-        yield from _of_item(plain(paragraph[start:end]), start, silent)
+    text = plain(paragraph)
+    edges = [0, *(found.start() for found in ITEM.finditer(paragraph) if found.start()), len(paragraph)]
+    for start, end in pairwise(edges):
+        option = asked or OPTION.match(paragraph, start, end) is not None
+        cuts = [*cut(text, start, end), end]
+        parts = ["", *(text[one:other] for one, other in pairwise(cuts)), ""]
+        for index, at in enumerate(cuts[:-1], 1):
+            if len(parts[index]) <= LONGEST:
+                yield Sentence(parts[index], at, parts[index - 1], parts[index + 1], option)
 
 
-def _of_item(text: str, offset: int, silent: bool) -> Iterator[Sentence]:
-    parts = list(_parts(text))
-    for index, (start, part) in enumerate(parts):
-        ahead = parts[index + 1][1] if index + 1 < len(parts) else ""
-        behind = parts[index - 1][1].rstrip() if index else ""
-        announced = behind.endswith((":", "?")) and _doubted(behind)
-        quiet = len(part) > LONGEST or part.rstrip(" )]}\"”»'\n").endswith("?") or announced or _doubted(part)
-        yield Sentence(part, offset + start, silent or quiet or RETRACTED.match(ahead) is not None)
-
-
-def _parts(text: str) -> Iterator[tuple[int, str]]:
-    start = 0
-    for found in END.finditer(text):
-        if SHORT.search(text, max(start, found.start() - 8), found.end()) is None:
-            yield start, text[start : found.end()]
-            start = found.end()
-    if text[start:].strip():
-        yield start, text[start:]
-
-
-def _doubted(text: str) -> bool:
-    return DOUBTED.search(text) is not None or QUIZ.search(text) is not None
-
-
-def asserted(sentence: Sentence, start: int, end: int) -> bool:
-    """Whether the sentence says what stands from `start` to `end`: it is neither denied nor somebody else's words."""
-    clause = max((found.end() for found in CLAUSE.finditer(sentence.text, 0, start)), default=0)
-    if NEGATED.search(sentence.text, clause, start):
-        return False
-    return not any(found.start() < start and end < found.end() for found in QUOTED.finditer(sentence.text))
+def cut(text: str, start: int, end: int) -> Iterator[int]:
+    """Where the sentences of an item begin."""
+    yield start
+    for found in END.finditer(text, start, end):
+        if found.end() < end and SHORT.search(text, max(start, found.start() - 8), found.end()) is None:
+            yield found.end()

@@ -4,7 +4,7 @@ A phrasing in `claims.toml` is a regular expression over one sentence, with four
 
     a blank   any white space, `self attention` in two lines, too
     ~         a hyphen, a blank or nothing: `self~attention`
-    …         at most 80 characters that contain none of the words in `stops` (nor `but`, `not`, `while` …)
+    …         at most twenty words or so, none of them in `stops` (nor `but`, `not`, `while` …)
     <word>    one of the words that the entry `words` lists under that name
 """
 
@@ -17,7 +17,8 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-REACH = 80
+REACH = 40
+"""Words, blanks and other marks that … passes over."""
 TURNS = r"but|whereas|while|unlike|although|though|however|not|never|cannot|rather|instead|\w+n['’]t"
 """Words after which the rest of a sentence is about something else, or the other way round."""
 SHORTHAND = re.compile(r"<(\w+)>| |~|…")
@@ -29,7 +30,7 @@ class Claim:
 
     id: str
     cues: tuple[tuple[str, ...], ...]
-    """Of each tuple, a paragraph that makes the claim contains one (in lower case); this spares most paragraphs the rest."""
+    """Of each tuple, a sentence that makes the claim contains one (in lower case); this spares most sentences the rest."""
     phrasings: tuple[str, ...]
     unless: str
     """A sentence in which this is found means something else, or is true."""
@@ -59,7 +60,7 @@ class Claim:
         return self._compiled(self.topic)
 
     def cued(self, lowered: str) -> bool:
-        """Whether a paragraph in lower case could make the claim at all."""
+        """Whether a text in lower case could make the claim at all."""
         for words in self.cues:
             for word in words:
                 if word in lowered:
@@ -112,7 +113,8 @@ def written_out(text: str, stops: str = "") -> str:
     >>> written_out("a~b c")
     'a[-–\\s]?b[\\s~]+c'
     """
-    gap = rf"(?:(?!(?<!\w)(?:{TURNS}{'|' + written_out(stops) if stops else ''})(?!\w)).){{0,{REACH}}}?"
+    turns = f"{TURNS}|{written_out(stops)}" if stops else TURNS
+    gap = rf"(?:\W|(?!(?:{turns})(?!\w))\w++){{0,{REACH}}}?"
     plain = {" ": r"[\s~]+", "~": r"[-–\s]?", "…": gap}
 
     def one(found: re.Match[str]) -> str:
