@@ -94,17 +94,17 @@ def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float
 
     given = {} if steps is None else {"steps": steps}
     task, history, both = trained("shakespeare", turn, text=path, **given)
-    turn(None)
-    for _ in updates:
-        pass
+    own = both - spent
+    while next(updates, "over") != "over":  # what is left of the other's steps
+        turn(None)
     with torch.no_grad():
         L = judged(plain, held_out[:102400], BLOCK)["loss"]
         long = judged(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
     count = ShakespeareSettings().steps if steps is None else steps
     row(f"nanoGPT's CPU configuration, {plain_steps} steps, {size(plain)} parameters", f"{L:.3f}", spent)
-    row(f"workings train shakespeare, {count} steps, {size(task.model)}", f"{history.rows[-1]['loss']:.3f}", both - spent)
+    row(f"workings train shakespeare, {count} steps, {size(task.model)}", f"{history.rows[-1]['loss']:.3f}", own)
     row("  the same weights, reading on for 256 characters", f"{long:.3f}")
-    return spent / plain_steps, (both - spent) / count
+    return spent / plain_steps, own / count
 
 
 def bench_throughput(text: str) -> None:
