@@ -1,5 +1,6 @@
 """Layers: listings of `nn.Sequential`, sizes and parameters in words, and listings that are run."""
 
+import json
 import time
 
 import pytest
@@ -95,6 +96,10 @@ STACKS = {
     "nn.Conv2d(3, 8, 3), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 2)": [],
     "nn.Linear(8, 16), nn.Flatten(), nn.Linear(48, 2)": [],  # of three vectors
     "nn.Linear(8, 16), nn.Flatten(), nn.Linear(40, 2)": ["2 likely listing: a multiple of 16"],
+    "nn.Conv2d(3, 8, 3), nn.BatchNorm2d(9)": ["2 likely listing: 8"],
+    "nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)": [],
+    "nn.Linear(4, 8), nn.BatchNorm1d(8)": [],
+    "nn.Conv1d(3, 8, 3), nn.BatchNorm1d(8), nn.Conv1d(4, 8, 3)": ["2 likely listing: 8"],
     "nn.LSTM(3, 8), nn.Linear(9, 2)": [],
 }
 
@@ -141,6 +146,16 @@ def test_sizes_against_torch(n, k, s, p, pooling):
     assert flow.size == made(torch.zeros(1, 2, n, n)).shape[2:]
 
 
+def test_what_is_not_stated_gives_no_size():
+    flow = Flow(2, (9, 9))
+    assert after(Layer("MaxPool2d", {}), flow)[0].size is None
+    assert after(Layer("MaxPool2d", {"kernel_size": 2, "stride": 0}), flow)[0].size is None
+    assert after(Layer("MaxPool2d", {"kernel_size": 2, "ceil_mode": True}), flow)[0].size is None
+    assert after(Layer("Conv2d", {"out_channels": 2, "kernel_size": 2, "padding": "same"}), flow)[0].size == (9, 9)
+    assert after(Layer("Conv2d", {"out_channels": 2, "kernel_size": 2, "padding": "valid"}), flow)[0].size == (8, 8)
+    assert after(Layer("Conv2d", {"out_channels": True, "kernel_size": 2}), flow)[0].channels is None
+
+
 def test_transposed_sizes_against_torch():
     torch = pytest.importorskip("torch")
     options = {"in_channels": 2, "out_channels": 3, "kernel_size": 4, "stride": 2, "padding": 1, "output_padding": 1}
@@ -181,6 +196,11 @@ WORDS = {
 }
 
 
+def test_the_arithmetic_is_told():
+    [found] = report(CONV + "Its output is 5×5×16.").findings
+    assert found.why == "⌊(7 + 2 · 1 − 4) / 1⌋ + 1 = 6."
+
+
 @pytest.mark.parametrize("text, findings", WORDS.items())
 def test_words(text, findings):
     assert said(text) == findings
@@ -198,6 +218,12 @@ def ran(*listings):
 
 def test_an_exception_is_told_at_its_line():
     assert ran("x = 1", "y = x + 1\nz = y / 0") == ["7 likely Running it ends with ZeroDivisionError: division by zero"]
+
+
+def test_all_of_the_line_is_marked():
+    text = "```python\nif True:\n    x = 1 / 0\n```"
+    [found] = check(read_text(text, "page.md"), Options(run_code=True)).findings
+    assert text[found.start : found.end] == "x = 1 / 0"
 
 
 def test_the_others_run_without_the_one_that_raised():
@@ -267,3 +293,31 @@ def test_layers_by_name(words, findings):
 def test_layers_by_name_without_a_size_of_the_input():
     text = LISTED.replace("32×32 grayscale", "grayscale") + "The output of Pool-1 is 14×14×8."
     assert said(text) == []
+
+
+def test_listings_in_latex_and_notebooks():
+    code = "net = nn.Sequential(\n    nn.Linear(4, 8),\n    nn.Linear(6, 2),\n)\n"
+    latex = (
+        f"\\begin{{document}}\nText.\n\\begin{{lstlisting}}[language=Python]\n{code}\\end{{lstlisting}}\n\\end{{document}}\n"
+    )
+    assert said(latex, name="page.tex") == ["6 likely listing: 8"]
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": "Text."}]
+    cells += [{"cell_type": "code", "metadata": {}, "source": code, "outputs": [], "execution_count": None}]
+    notebook = json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5})
+    assert said(notebook, name="page.ipynb") == ["3 likely listing: 8"]
+    indented = "1. An item\n\n   ```python\n" + "".join(f"   {line}\n" for line in code.splitlines()) + "   ```\n"
+    [found] = report(indented).findings
+    assert indented[found.start : found.end] == "6"
+
+
+def test_images_that_are_changed_before_they_go_in():
+    listing = net(width=400).partition("\n\n")[2]  # 16 · 5 · 5 fits 32 × 32
+    assert said("We train on MNIST.\n\n" + listing) == ["12 note listing: 256 = 16 · 4 · 4"]
+    assert said("We train on MNIST, with each image padded to a larger square.\n\n" + listing) == []
+    assert said("We train on MNIST.\n\n" + listing.replace("net =", "t = transforms.Resize(32)\nnet =")) == []
+    assert said("We train on MNIST.\n\n" + listing.replace("net =", "x = torch.randn(8, 1, 36, 36)\nnet =")) == []
+
+
+def test_a_size_of_another_part_does_not_count():
+    listing = net(width=400).partition("\n\n")[2]
+    assert said("# One\nThe images are 28×28 images.\n\n# Two\n\n" + listing) == []

@@ -41,6 +41,7 @@ RIGHT = [
 ]
 
 WRONG = {
+    FAMILY + r"The batch has the variance $\sigma_B^2 = 5.5$.": "likely statistic: 5",
     ROWS + r"The mean of the batch is $\mu = (3, 5, 2)$.": "likely statistic: 4 in entry 2",
     ROWS + r"The variance of the batch is $\sigma^2 = (6.5, 3.5, 0.7)$.": "likely statistic: 0.50 in entry 3",
     FAMILY + r"The mean is $\mu = 5.5$.": "likely statistic: 5",

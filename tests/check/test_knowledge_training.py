@@ -23,11 +23,15 @@ RIGHT = [
     "The cross-entropy is 1.5, so the perplexity is 2.83.",  # bits
     "The cross-entropy is 1.5 bits, so the perplexity is 2.83.",
     "The cross-entropy is $H = 2.161$ bits and the perplexity is $4.47$.",
+    r"The cross-entropy is $H = -\frac{1}{4}(-6) = 1.5$. So $\mathrm{PP} = 4.48$.",
+    r"The cross-entropy is $H = -\frac{1}{4}(-6) = 1.5$. In bits $\mathrm{PP} = 2.83$.",
+    r"The height is $H = 1.5$. So $\mathrm{PP} = 7$.",
     "The cross-entropy is 1.5. Another model has perplexity 20 and perplexity 30.",
     "The perplexity falls from 20 to 15 while the cross-entropy is 1.5.",
 ]
 
 WRONG = {
+    r"The cross-entropy is $H = -\frac{1}{4}(-6) = 1.5$. So $\mathrm{PP} = 4.84$.": "likely perplexity: e^H = 4.482",
     LOSS + r"Then $\frac{\partial L}{\partial z} = y - \hat y$.": r"likely gradient: \hat y − y",
     LOSS + r"Then $\nabla_z L = y - \hat y$.": r"likely gradient: \hat y − y",
     LOSS + r"Then $\frac{\partial L}{\partial z_k} = y_k - \hat y_k$.": r"likely gradient: \hat y_k − y_k",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from workings.check.syntax import Group, Node, Product, Quotient, Sum
+from workings.check.syntax import Big, Group, Node, Product, Quotient, Sum
 
 
 def with_brackets(node: Node) -> Iterator[Node]:
@@ -20,6 +20,9 @@ def with_brackets(node: Node) -> Iterator[Node]:
                 mark, factor = term.factors[-1]
                 inner = Group("(", (Sum((("+", factor), *rest)),), ")")
                 widened: Node = Product((*term.factors[:-1], (mark, inner)))
+                yield summed((*kept[0], (sign, widened), *kept[1]))
+            if isinstance(term, Big):
+                widened = Big(term.operator, term.below, term.above, Group("(", (Sum((("+", term.body), *rest)),), ")"))
                 yield summed((*kept[0], (sign, widened), *kept[1]))
             if isinstance(term, Quotient) and not term.bar:
                 inner = Group("(", (Sum((("+", term.below), *rest)),), ")")
@@ -40,6 +43,15 @@ def _before(node: Sum, first: int) -> Iterator[Node]:
         case _:
             return
     yield summed((("+", widened), *tail))
+
+
+def other_signs(node: Node) -> Iterator[Node]:
+    """The formula with one of its signs turned."""
+    if isinstance(node, Sum):
+        for index, (sign, term) in enumerate(node.terms):
+            turned = {"+": "-", "-": "+"}.get(sign)
+            if turned is not None:
+                yield Sum((*node.terms[:index], (turned, term), *node.terms[index + 1 :]))
 
 
 def summed(terms: tuple[tuple[str, Node], ...]) -> Node:

@@ -12,10 +12,24 @@ from workings.check.compare import Side, Verdict, certainly_none, compare, compa
 from workings.check.latex import latex
 from workings.check.lines import ORDER, Line
 from workings.check.names import is_closed, is_matrix_product, is_name, is_number, unpacked
+from workings.check.recurrences import is_turn, recurrence
 from workings.check.rounding import Grade, max_unit, one_shape, units
 from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
 from workings.check.study import Study
-from workings.check.syntax import Dots, Function, Group, Matrix, Node, Number, Product, Quotient, Script, Symbol, Words
+from workings.check.syntax import (
+    Derivative,
+    Dots,
+    Function,
+    Group,
+    Matrix,
+    Node,
+    Number,
+    Product,
+    Quotient,
+    Script,
+    Symbol,
+    Words,
+)
 from workings.check.value import Table, Value, entries, size
 from workings.check.words import decimal, shown, sign, source, where
 
@@ -105,7 +119,7 @@ class Chains:
 
     def known(self, index: int, side: Side, first: bool) -> Known | None:
         """The side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
-        if isinstance(side.node, Words):
+        if isinstance(side.node, Words) or any(isinstance(part, Derivative) for part in side.node.walk()):
             return None
         if is_closed(side.node) and not self.renamed(side.node):
             return Known(index, side)
@@ -280,12 +294,12 @@ class Chains:
         """Whether a plain difference may be meant: rounded down to a whole number, a unit left out, a rough ≈."""
         assert verdict.judgement is not None
         x, y = (entries(v)[verdict.judgement.entry] for v in (verdict.judgement.left, verdict.judgement.right))
-        if line.has_units:
+        if line.units & {one.index, other.index}:
             return True
         if not isinstance(verdict.judgement.left, Table) and y.is_integer() and x - y > 0 and x - y < 1:
             return any(isinstance(part, Quotient) for part in one.side.node.walk())
         about = line.relations[other.index - 1] == "≈"
-        return bool(about and abs(x - y) < abs(x) / 10)
+        return bool(about and abs(x - y) < abs(x) / 10 and digits(other.side.node) < 3)
 
     def names(self, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""
@@ -300,18 +314,29 @@ class Chains:
         part = self.study.part(line)
         start = line.formulas[run[0]].position(line.sides[run[0]].span[0])
         value = self.first_value(known)
+        self.begin_again(line.sides[run[0]], line.sides[run[1]])
         for index in run[:-1]:
             node = sides[index].node
             if known and index > known[0].index:
                 break
             if value is not None and (is_name(node) or (is_matrix_product(node) and isinstance(value[0], Table))):
                 self.restated(line, index, node, value[0], start, part)
+                self.against_transpose(line, index, node, value[0])
                 self.define(node, value, start, part)
             elif value is not None and (names := unpacked(node)) and len(names) == len(entries(value[0])):
                 for name, *each in zip(names, *map(entries, value), strict=True):
                     self.define(name, (each[0], each[1], each[2]), start, part)
             if is_name(node):
                 self.remember_form(node, run, sides, index, start, part)
+
+    def begin_again(self, one: Node, other: Node) -> None:
+        """A recurrence that is stated makes the turns of an earlier one old."""
+        found = recurrence(one, other)
+        if found is not None:
+            old = [name for name in self.scope.definitions if is_turn(name, found[0])]
+            for name in old:
+                del self.scope.definitions[name]
+            self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
 
     def first_value(self, known: list[Known]) -> Values | None:
         """The value of a chain: its first closed side, otherwise the first with definitions."""
@@ -371,6 +396,24 @@ class Chains:
             why = f"The name was given another value in line {place.line}."
             level = "possible" if self.study.supposed(line) else "note"
             self.study.add(line, index, index, level, "definition", truth, why)
+
+    def against_transpose(self, line: Line, index: int, node: Node, value: Value) -> None:
+        """K^T = … where K is known."""
+        match node:
+            case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
+                name = base if below is None else Script(base, below)
+            case _:
+                return
+        known = self.scope.definition(name)
+        printed = next((i for i in range(index + 1, len(line.sides)) if is_closed(line.sides[i])), None)
+        if known is None or printed is None or known.part != self.study.part(line) or not isinstance(known.value, Table):
+            return
+        if known.value.free or not isinstance(value, Table) or value.free or same(known.value.T, value):
+            return
+        place = self.study.document.place(known.start).line
+        why = f"It is not the transpose of the matrix in line {place}."
+        truth = shown(known.value.T) if one_shape(known.value.T, value) is not None else size(known.value.T)
+        self.study.add(line, index, printed, "likely", "matrix", truth, why)
 
     def against_form(self, line: Line, index: int, form: Side, start: int) -> None:
         """A printed value against the formula that the name was set equal to before."""
@@ -434,6 +477,11 @@ def entry_node(node: Node, entry: int) -> Node:
         case Group(open="(" | "[", items=items) if len(items) > 1:
             return items[entry] if entry < len(items) else node
     return node
+
+
+def digits(node: Node) -> int:
+    """The most digits that a printed number in it has."""
+    return max((len(part.text.replace(".", "").lstrip("0")) for part in node.walk() if isinstance(part, Number)), default=0)
 
 
 def is_printed(node: Node) -> bool:

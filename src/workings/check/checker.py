@@ -27,7 +27,7 @@ def examined(document: Document, options: Options) -> Study:
     with certified():
         study = Study(document)
         scope = Scope()
-        chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study)
+        chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study, scope)
         for line in study.lines:
             try:
                 check_tables(line, study)

@@ -162,7 +162,7 @@ def _script(node: Script, sight: Sight) -> Value:
     inner = base if below is None else Script(base, below, span=node.span)
     if is_transpose(above):
         value = _value(inner, sight)
-        if not isinstance(value, Table) and sight.scope.value(above, sight.decimals) is not None:
+        if not isinstance(value, Table) and sight.scope.definition(above) is not None:
             return power(value, scalar(_value(above, sight)))
         return value.transposed if isinstance(value, Table) else value
     if isinstance(above, Group) and above.open in "([":
@@ -372,7 +372,7 @@ def _norm(group: Group, below: Node | None, sight: Sight) -> arb:
         return norm(value, "2") if value.is_vector else determinant(value)
     match below:
         case None:
-            return norm(value, "2")
+            return norm(value, "2" if not isinstance(value, Table) or value.is_vector else "")
         case Number(text="1" | "2" as p):
             return norm(value, p)
         case Symbol(name="infty"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import flint
 from flint import arb
 
 from workings.check.reading import Reading
@@ -142,6 +143,10 @@ def variance(numbers: list[arb], reading: Reading) -> arb:
 def norm(value: Value, p: str) -> arb:
     """‖x‖₁, ‖x‖₂ = ‖x‖_F, ‖x‖_∞."""
     sizes = [abs(x) for x in entries(value)]
+    if isinstance(value, Table) and not value.is_vector and p != "F":
+        if p == "2":
+            return largest_stretch(value)
+        raise Undecided("a norm of a matrix that is not computed")
     if p in ("2", "F"):
         return sum((x * x for x in sizes), ZERO).sqrt()
     if p == "1":
@@ -149,6 +154,17 @@ def norm(value: Value, p: str) -> arb:
     if p == "∞":
         return extreme("max", sizes)
     raise Undecided(f"the norm ‖·‖_{p}")
+
+
+def largest_stretch(a: Table) -> arb:
+    """‖A‖₂ = √λ, the largest eigenvalue λ of AᵀA."""
+    n, m = a.shape
+    matrix = flint.arb_mat(n, m, a.entries)
+    try:
+        eigenvalues = flint.acb_mat(matrix.transpose() * matrix).eig(nonstop=True)
+    except (ValueError, RuntimeError) as error:
+        raise Undecided("eigenvalues that cannot be told apart") from error
+    return extreme("max", [value.real.mid() for value in eigenvalues]).sqrt()
 
 
 def extreme(name: str, numbers: list[arb]) -> arb:

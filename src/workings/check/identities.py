@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from workings.check.brackets import other_signs, with_brackets
 from workings.check.evaluate import Sight, evaluate
+from workings.check.latex import latex
 from workings.check.lines import EQUAL, Line
 from workings.check.names import CONSTANTS, is_closed, is_name, letters_of
-from workings.check.recurrences import Recurrence, index_of, recurrence, turn
+from workings.check.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.sample import Sample, differ, ends
 from workings.check.scope import Scope, plain
 from workings.check.study import Study
@@ -67,8 +69,35 @@ class Identities:
             elif is_derivative(one):
                 self.step(line, index, "derivative", "possible" if supposed else "likely")
             elif index > 1 and line.relations[index - 2] in EQUAL and len(line.sides) > 2:
-                self.step(line, index, "identity", "possible" if supposed else "likely")
+                kind = "recurrence" if self.has_turns(one) else "identity"
+                self.step(line, index, kind, "possible" if supposed else "likely")
+            elif index == 1 and len(line.sides) == 2 and not supposed:
+                self.near_miss(line)
         self.remember(line)
+
+    def has_turns(self, node: Node) -> bool:
+        """Whether a turn of a recurrence stands in a formula."""
+        return bool(self.recurrences) and any(turn(part, {}, self.recurrences) is not None for part in node.walk())
+
+    def near_miss(self, line: Line) -> None:
+        """a = b in the same letters, which would hold for all of them but for one sign or one pair of brackets.
+
+        Without that it may be an equation to be solved.
+        """
+        one, other = line.sides
+        if is_name(one) or not self.testable(one, other, "identity"):
+            return
+        if not all(self.differs(one, other, seed) for seed in SEEDS):
+            return
+        for kind, repaired in [
+            *(("sign", node) for node in other_signs(other)),
+            *(("brackets", node) for node in with_brackets(one)),
+        ]:
+            sides = (one, repaired) if kind == "sign" else (repaired, other)
+            if all(self.differs(*sides, seed) is False for seed in SEEDS):
+                why = f"It holds for all letters with {'another sign' if kind == 'sign' else 'brackets'}: {latex(repaired)}."
+                self.study.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
+                return
 
     def step(self, line: Line, index: int, kind: str, level: str) -> None:
         """One step of a derivation."""
@@ -97,7 +126,7 @@ class Identities:
         """df/dx with f(x) declared is the derivative of its formula."""
         if isinstance(node, Derivative) and node.body is not None:
             rule = self.scope.function(node.body)
-            if rule is not None and node.by[0] in rule.names:
+            if rule is not None and (node.by[0] in rule.names or node.by[0] in rule.body.walk()):
                 return Derivative(rule.body, node.by, node.sign, span=node.span)
         return node
 
@@ -129,7 +158,7 @@ class Identities:
             return self.free(other) <= self.unrolled(one)
         left, right = self.free(self.of_function(one)), self.free(other)
         if kind == "derivative":
-            return bool(left) and right <= left | self.free_by(one)
+            return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
         return bool(left) and left == right and not (left & self.bound_names)
 
     def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
@@ -160,6 +189,28 @@ class Identities:
             found |= {letter for form in self.forms.values() for letter in self.free(form)}
         return found
 
+    def depends(self, node: Node) -> bool:
+        """Whether the formula under a derivative holds what it is derived by."""
+        if not isinstance(node, Derivative) or node.body is None:
+            return False
+        by = plain(node.by[0])
+        waiting, seen = [node.body], set()
+        while waiting:
+            for part in waiting.pop().walk():
+                name = plain(part) if isinstance(part, Symbol | Script) else part
+                if name == by or (isinstance(name, Script) and isinstance(by, Script) and name.base == by.base):
+                    return True
+                if isinstance(part, Symbol | Script) and name in self.forms and name not in seen:
+                    seen.add(name)
+                    waiting.append(self.forms[name])
+                if isinstance(part, Product):
+                    waiting += [
+                        rule.body
+                        for f in called(part)
+                        if (rule := self.scope.function(f)) and f not in seen and not seen.add(f)
+                    ]
+        return False
+
     def free_by(self, node: Node) -> set[Node]:
         """What a derivative is taken by."""
         return {plain(by) for part in node.walk() if isinstance(part, Derivative) for by in part.by}
@@ -178,6 +229,11 @@ class Identities:
         except (Undecided, Mismatch, RecursionError):
             return None
 
+    def begins(self, name: Node) -> bool:
+        """Whether a value of this name can be where a recurrence begins."""
+        found = index_of(name)
+        return found is not None and (found[0] not in self.recurrences or found[1] == Number("0"))
+
     def remember(self, line: Line) -> None:
         """Names that are set equal to a formula follow it; other equations make their letters dependent."""
         for index in range(1, len(line.sides)):
@@ -188,7 +244,7 @@ class Identities:
                 self.recurrences[found[0]] = found[1]
                 self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
             elif index == 1 and is_name(one) and isinstance(one, Symbol | Script):
-                started = index_of(plain(one)) is not None and is_closed(other)
+                started = is_closed(other) and self.begins(plain(one))
                 if (is_formula(other) or started) and plain(one) not in self.free(other):
                     self.forms[plain(one)] = other
                 else:
@@ -221,9 +277,3 @@ def alone(node: Node) -> set[Node]:
     """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
     before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called(part)]
     return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}
-
-
-def is_turn(name: Node, base: Node) -> bool:
-    """Whether a name is a later turn of a recurrence: h_1, h_2 … but not h_0."""
-    found = index_of(name)
-    return found is not None and found[0] == base and found[1] != Number("0")

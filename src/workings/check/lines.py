@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from workings.check.document import Formula
 from workings.check.syntax import Chain, Items, Node, Nothing, Words
@@ -20,8 +20,8 @@ class Line:
     relations: list[str]
     formulas: list[Formula]
     """For each side the formula it is written in."""
-    has_units: bool = False
-    """Whether words stand behind a number, as units do."""
+    units: set[int] = field(default_factory=set)
+    """The sides with words behind a number, as units are."""
 
     def runs(self) -> Iterator[tuple[list[int], list[str]]]:
         """The parts of the chain that only hold equalities, as indices of sides with the signs before them."""
@@ -57,7 +57,7 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     for part in parts(node):
         if isinstance(part, Words):
             if last is not None and len(part.text.strip()) < 12:
-                last.has_units = True
+                last.units.add(len(last.sides) - 1)
             continue
         if isinstance(part, Chain):
             sides, relations = list(part.items), list(part.relations)
@@ -74,6 +74,6 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             sides, relations = sides[1:], relations[1:]
             if not sides:
                 continue
-        last = Line(sides, relations, [formula] * len(sides), any(map(has_unit, sides)))
+        last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
         found.append(last)
     return found

@@ -60,3 +60,9 @@ def turn(name: Node, letters: Mapping[Node, Value], known: Mapping[Node, Recurre
     if rule.raised != raised or not isinstance(index, Number) or not index.text.isdigit() or int(index.text) > MOST_TURNS:
         return None
     return rule, int(index.text)
+
+
+def is_turn(name: Node, base: Node) -> bool:
+    """Whether a name is a later turn of a recurrence: h_1, h_2 … but not h_0."""
+    found = index_of(name)
+    return found is not None and found[0] == base and isinstance(found[1], Number) and found[1] != Number("0")

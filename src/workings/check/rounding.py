@@ -194,7 +194,7 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
         return Grade.RIGHT if x == y else Grade.WRONG
     distance, scale = abs(x - y), abs(x).max(abs(y)) + TINY
     slack = scale * TINY
-    if distance <= unit / 2 + slack:
+    if distance.contains(0) or distance <= unit / 2 + slack:
         return Grade.RIGHT
     if about and unit.is_zero() and (distance <= scale / 20 or distance <= arb(1) / 2):
         return Grade.RIGHT  # ≈ with a whole number or a fraction

@@ -7,10 +7,11 @@ import re
 from workings.check.lines import EQUAL, Line
 from workings.check.names import is_closed, is_name
 from workings.check.parse import ParseError, parse
-from workings.check.scope import plain
+from workings.check.scope import Scope, plain
 from workings.check.sizes import Shapes, Sizes, Unfit, written
 from workings.check.study import Study
 from workings.check.syntax import Node, Number, Product, Symbol
+from workings.check.value import Table
 
 SPOKEN = re.compile(
     r"\$([^$]{1,40})\$\s+(?:is|are|has (?:the )?(?:size|shape|dimensions?)|of (?:size|shape))(?: of| an?| the)*\s*$", re.I
@@ -21,8 +22,8 @@ SPOKEN = re.compile(
 class DeclaredShapes:
     """The shapes that a document declares, part by part."""
 
-    def __init__(self, study: Study) -> None:
-        self.study = study
+    def __init__(self, study: Study, scope: Scope) -> None:
+        self.study, self.scope = study, scope
         self.parts: dict[int, Sizes] = {}
         for index, line in enumerate(study.lines):
             self.declare(line, study.lines[max(0, index - 8) : index])
@@ -77,8 +78,9 @@ class DeclaredShapes:
     def check(self, line: Line) -> None:
         """Every side of a line that is a formula of declared names."""
         sizes = self.sizes(line)
-        if not sizes.declared:
+        if not sizes.declared and not any(sign == "∈" for sign in line.relations):
             return
+        sizes.tables = self.tables(self.study.part(line))
         stated = self.stated(line, sizes)
         for index, side in enumerate(line.sides):
             if (index and line.relations[index - 1] not in EQUAL) or is_closed(side) or isinstance(side, Symbol | Number):
@@ -95,6 +97,14 @@ class DeclaredShapes:
                 self.tell(
                     line, index, written(shapes), f"The formula is {written(shapes)}, and {written(stated)} is stated."
                 )
+
+    def tables(self, part: int) -> dict[Node, tuple[int, int]]:
+        """The shapes of the names that were given a matrix in this part."""
+        return {
+            name: given[-1].value.shape
+            for name, given in self.scope.definitions.items()
+            if given[-1].part == part and isinstance(given[-1].value, Table) and not given[-1].value.free
+        }
 
     def is_compound(self, side: Node) -> bool:
         """More than a name."""

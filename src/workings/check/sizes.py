@@ -85,6 +85,8 @@ class Sizes:
 
     sample: Sample = field(default_factory=lambda: Sample(seed=7))
     declared: dict[Node, Shapes] = field(default_factory=dict)
+    tables: dict[Node, tuple[int, int]] = field(default_factory=dict)
+    """The shapes of the names that have a matrix for their value."""
     scalars: set[Node] = field(default_factory=set)
     """The letters that stand in sizes: they are numbers."""
 
@@ -117,6 +119,9 @@ class Sizes:
         name = plain(node)
         if name in self.declared:
             return self.declared[name]
+        if name in self.tables:
+            n, m = self.tables[name]
+            return ((Size(arb(n), str(n)), Size(arb(m), str(m))),)
         if name in self.scalars:
             return NUMBER
         match node:

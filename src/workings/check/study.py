@@ -48,7 +48,8 @@ class Study:
 
     def __post_init__(self) -> None:
         self._parts = [heading.start for heading in self.document.headings if heading.depth <= DEEPEST_PART]
-        trees = [(formula, self._read(formula)) for formula in self.document.formulas]
+        formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
+        trees = [(formula, self._read(formula)) for formula in formulas]
         bases: set[Node] = set().union(*(layers(tree) for _, tree in trees if tree is not None))
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:

@@ -54,7 +54,7 @@ def shares(line: Line, index: int, matrix: Matrix, study: Study) -> None:
         off = [i for i, (total, reach) in enumerate(zip(sums, slack, strict=True)) if abs(total - 1) > reach]
         if not off:
             return
-        if len(off) == 1 and len(sums) >= 4:
+        if len(off) == 1 and len(sums) >= 3:
             row = off[0]
             name = "Row" if table is value.rows else "Column"
             why = f"{name} {row + 1} sums to {decimal(sums[row], arb('0.001'))}, every other {name.lower()} to 1."

@@ -145,14 +145,20 @@ def entrywise(rule: Callable[[arb, arb], arb], a: Value, b: Value, sign: str) ->
     return Table(tuple(tuple(map(rule, r, s)) for r, s in zip(x.rows, y.rows, strict=True)), a.free and b.free)
 
 
+def spread(a: Table, b: Table) -> tuple[Table, Table]:
+    """Both tables, one row or column repeated to the shape of the other where that is needed."""
+    if aligned(a, b) is None:
+        if (pair := repeated(a, b)) is not None:
+            return pair
+        if (swapped := repeated(b, a)) is not None:
+            return swapped[1], swapped[0]
+    return a, b
+
+
 def added(a: Value, b: Value) -> Value:
     """a + b; a bias is added to every row."""
-    if isinstance(a, Table) and isinstance(b, Table) and aligned(a, b) is None:
-        pair = repeated(a, b)
-        if pair is None and (swapped := repeated(b, a)) is not None:
-            pair = swapped[1], swapped[0]
-        if pair is not None:
-            a, b = pair
+    if isinstance(a, Table) and isinstance(b, Table):
+        a, b = spread(a, b)
     return entrywise(lambda x, y: x + y, a, b, "+")
 
 
@@ -177,6 +183,8 @@ def product(a: Value, b: Value, sign: str) -> Value:
 
     A dot between two vectors of one length is their dot product, too; two columns side by side are not.
     """
+    if sign in ("⊙", "∘") and isinstance(a, Table) and isinstance(b, Table):
+        a, b = spread(a, b)
     if not isinstance(a, Table) or not isinstance(b, Table) or sign in ("⊙", "∘"):
         return entrywise(lambda x, y: x * y, a, b, sign or "·")
     if sign == "⊗":

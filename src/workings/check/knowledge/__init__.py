@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workings.check.knowledge.convolution import check_convolutions
-from workings.check.knowledge.distributions import check_computed, check_shares
+from workings.check.knowledge.distributions import check_shares
+from workings.check.knowledge.divergence import check_computed
 from workings.check.knowledge.evidence import check_evidence
-from workings.check.knowledge.families import check_families, check_normalised
+from workings.check.knowledge.families import check_families
 from workings.check.knowledge.gradients import check_descent, check_gradient
 from workings.check.knowledge.listings import check_listings
 from workings.check.knowledge.named_layers import check_named_layers
-from workings.check.knowledge.perplexity import check_perplexity
+from workings.check.knowledge.normalised import check_normalised
+from workings.check.knowledge.perplexity import check_named, check_perplexity
 from workings.check.lines import Line
 from workings.check.scope import Scope
 from workings.check.study import Study
@@ -30,6 +32,7 @@ RULES: tuple[LineRule, ...] = (
     check_gradient,
     check_descent,
     check_evidence,
+    check_named,
 )
 """Rules that look at a line with what was already found in it."""
 

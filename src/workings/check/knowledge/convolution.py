@@ -52,7 +52,8 @@ LINEAR = re.compile(
 )
 DOUBT = re.compile(
     r"\b(?:pool\w*|dilat\w*|group\w*|depthwise|separable|transposed|circular|not|wrong|instead|would|suppose|1d|3d|blocks?"
-    r"|networks?|stacks?|stacked|model|architecture|deep|repeat\w*|VGG|ResNet|AlexNet|without bias|second|two|each|layers)\b",
+    r"|networks?|stacks?|stacked|model|architecture|deep|repeat\w*|VGG|ResNet|AlexNet|without bias"
+    r"|second|two|each|layers)\b",
     re.I,
 )
 

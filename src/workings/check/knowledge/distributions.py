@@ -10,23 +10,19 @@ import re
 from flint import arb
 
 from workings.check.knowledge.nearby import (
-    agrees,
-    closed_sides,
     in_doubt,
     is_told,
-    known,
     unit_at,
     value_at,
-    window,
     words,
 )
 from workings.check.lines import Line
 from workings.check.names import is_closed
-from workings.check.scope import Decimals, Scope, plain
+from workings.check.scope import Scope, plain
 from workings.check.study import Study
-from workings.check.syntax import Function, Given, Group, Matrix, Node, Product, Script, Symbol
+from workings.check.syntax import Function, Group, Matrix, Node, Script, Symbol
 from workings.check.tables import columns_of, rows_of
-from workings.check.value import Table, Value
+from workings.check.value import Table
 from workings.check.words import decimal
 
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
@@ -132,110 +128,3 @@ def off(rows: tuple[tuple[arb, ...], ...], steps: list[list[arb]]) -> list[tuple
     """The rows that do not sum to one, with their sums."""
     sums = [sum(row, arb(0)) for row in rows]
     return [(i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)]
-
-
-# ------------------------------------------------------------------------------------------- of distributions
-
-BASES = {"": arb(1), "base 2": arb(2).log(), "base 10": arb(10).log()}
-
-
-def is_divergence(node: Node) -> Given | None:
-    """KL(p ‖ q), D_KL(p ‖ q): what stands in its brackets."""
-    match node:
-        case Product(factors=((_, name), ("", Group(open="(" | "[" | "{", items=(Given(sign="‖") as given,))))):
-            return given if letters(name) in ("KL", "DKL") else None
-    return None
-
-
-def letters(node: Node | None) -> str:
-    """The letters of a name, in the order of writing: DKL of D_{KL}."""
-    match node:
-        case Symbol(name=name):
-            return name
-        case Script(base=base, below=below, above=None):
-            return letters(base) + letters(below)
-        case Product(factors=factors):
-            return "".join(letters(factor) for _, factor in factors)
-    return ""
-
-
-def asked(node: Node) -> tuple[str, tuple[Node, ...]] | None:
-    """What is computed of which distributions."""
-    given = is_divergence(node)
-    if given is not None:
-        return "KL", (given.body, given.condition)
-    match node:
-        case Product(factors=((_, name), ("", Group(open="(" | "[", items=items)))) if len(items) in (1, 2):
-            if letters(name) == "H" and not any(isinstance(item, Given) for item in items):
-                return "H", items
-    return None
-
-
-def computed(what: str, p: list[arb], q: list[arb]) -> arb | None:
-    """Σ p log(p / q), or −Σ p log q; none if it is infinite."""
-    total = arb(0)
-    for x, y in zip(p, q, strict=True):
-        if x.is_zero():
-            continue
-        if not x > 0 or not y > 0:
-            return None
-        total += x * (x / y).log() if what == "KL" else -x * y.log()
-    return total
-
-
-def check_computed(line: Line, study: Study, scope: Scope) -> None:
-    """A printed entropy or divergence of distributions that the document lists."""
-    found = asked(line.sides[0])
-    if found is None:
-        return
-    index = next(closed_sides(line), None)
-    if index is None or in_doubt(study, line) or is_told(study, line, index):
-        return
-    printed = value_at(line, index, Decimals.ROUNDED)
-    what, names = found
-    if printed is None or isinstance(printed, Table):
-        return
-    if what == "KL" and printed < 0 and printed.mid() + sum(unit_at(line, index), arb(0)) < 0:
-        why = "A divergence is never negative: Σ p log(p/q) ≥ 0, and 0 only for p = q."
-        study.add(line, 0, index, "likely", "divergence", "a number ≥ 0", why)
-        return
-    given = [known(study, scope, name, line) for name in names]
-    lists = [shares_of(d.rounded) for d in given if d is not None]
-    exact = [shares_of(d.value) for d in given if d is not None]
-    if len(lists) != len(names) or any(x is None for x in lists + exact):
-        return
-    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", window(study, line, 600), re.I):
-        return
-    compare_computed(line, index, study, what, printed, [x for x in lists if x], [x for x in exact if x])
-
-
-def shares_of(value: Value) -> list[arb] | None:
-    """The entries of a distribution."""
-    if not isinstance(value, Table) or not value.is_vector or any(x < 0 for x in value.entries):
-        return None
-    return value.entries if abs(sum(value.entries, arb(0)) - 1).abs_lower() < 0.02 else None
-
-
-def compare_computed(
-    line: Line, index: int, study: Study, what: str, printed: arb, lists: list[list[arb]], exact: list[list[arb]]
-) -> None:
-    """The printed number against the true one, for each base of the logarithm."""
-    if len({len(x) for x in lists}) != 1:
-        return
-    p, q = lists[0], lists[-1]
-    shown = unit_at(line, index)
-    for log in BASES.values():
-        for a, b in ((p, q), (exact[0], exact[-1])):
-            true = computed(what, a, b)
-            if true is None or agrees(true / log, printed, shown):
-                return
-    base, log = next(((b, v) for b, v in BASES.items() if b and b[5:] in words(line)[-60:]), ("", arb(1)))
-    true = computed(what, exact[0], exact[-1])
-    assert true is not None
-    name = {"KL": "Σ p log(p/q)", "H": "−Σ p log q" if len(lists) == 2 else "−Σ p log p"}[what]
-    swapped = computed(what, q, p) if len(lists) == 2 else None
-    is_swapped = swapped is not None and any(agrees(swapped / v, printed, shown) for v in BASES.values())
-    more = " The printed number has the two distributions swapped." if is_swapped else ""
-    truth = decimal(true / log, shown[0] if shown else None)
-    why = f"{name} of the listed distributions is {truth}.{more}"
-    study.add(line, 0, index, "likely", "divergence" if what == "KL" else "entropy", truth, why, base and f"log has {base}")

@@ -10,7 +10,7 @@ import re
 
 from flint import arb
 
-from workings.check.knowledge.distributions import is_divergence, letters
+from workings.check.knowledge.divergence import is_divergence, letters
 from workings.check.knowledge.nearby import (
     MOST_NAMES,
     closed_sides,

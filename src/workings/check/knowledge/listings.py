@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from workings.check.document import Listing
+from workings.check.knowledge.images import image_size
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
 from workings.check.knowledge.nearby import add
 from workings.check.scope import Scope
@@ -20,21 +21,6 @@ from workings.check.study import Study
 
 LONGEST = 100_000
 CALL = re.compile(r"[ \t]*(?:torch\.)?nn\.[A-Z]\w*\(|[ \t]*(?:Conv|Linear|ReLU|MaxPool|AvgPool|Flatten)\w*\(")
-TIMES = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times)\s{0,3}\$?\s{0,3}"
-IMAGE = re.compile(
-    rf"(?<![\d×x.])(?:(?P<channels>[13]){TIMES})?(?P<height>\d{{1,4}}){TIMES}(?P<width>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})"
-    r"[^.;\n]{0,12}\b(?:gr[ae]y\s?-?scale|RGB|colou?r|images?|inputs?|pixels?)\b"
-    rf"|\b(?:images?|inputs?|input size|resolution)\b[^.;\d\n]{{0,30}}?(?<!\d)(?:(?P<c2>[13]){TIMES})?"
-    rf"(?P<h2>\d{{1,4}}){TIMES}(?P<w2>\d{{1,4}})(?!\d)(?!{TIMES}\d{{2,}})",
-    re.I,
-)
-RANDOM = re.compile(r"(?:randn|rand|zeros|ones|empty)\(\s*\(?\s*\d+\s*,\s*(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
-DATASETS = (("mnist", 1, (28, 28)), ("cifar", 3, (32, 32)), ("svhn", 3, (32, 32)))
-"""Well-known images: their channels and sizes."""
-CHANGED = re.compile(
-    r"\b(?:resiz|rescal|crop|upsampl|downsampl|pad(?:ded)? (?:the|each|images|them|to))|Resize\(|Crop\(|\bPad\(", re.I
-)
-"""Images that are not fed in as they come."""
 
 
 @dataclass(frozen=True)
@@ -217,6 +203,7 @@ def argument_value(node: ast.expr, numbers: dict[str, int]) -> int | Pair | str 
 def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.expr], numbers: dict[str, int]) -> None:
     """Follow the sizes through a stack."""
     flow: Flow | None = None
+    sure = True
     for call in calls:
         read = made_layer(call, numbers)
         if read is None:
@@ -225,7 +212,9 @@ def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.
         layer, places = read
         if flow is None:
             first = layer.whole("in_channels") if layer.name == "Conv2d" else None
-            flow = Flow(channels=first, size=image_size(study, listing, first)) if first else Flow()
+            size, sure = image_size(study, listing, first) if first else (None, True)
+            sure = sure or size is None
+            flow = Flow(channels=first, size=size)
         flow, misfit = after(layer, flow)
         at = places.get(misfit.argument) if misfit is not None else None
         if misfit is None or at is None:
@@ -233,33 +222,5 @@ def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.
         start = source.position(study, at.lineno, at.col_offset)
         end = start + (at.end_col_offset or 0) - at.col_offset
         why = f"{misfit.why} Write {misfit.needed.partition(' = ')[0]}." if misfit.needed[0].isdigit() else misfit.why
-        add(study, start, max(end, start + 1), "likely", "listing", misfit.needed, why)
-
-
-def image_size(study: Study, listing: Listing, channels: int | None) -> Pair | None:
-    """The one size of input images that the document states near a listing."""
-    drawn = {(int(h), int(w)) for c, h, w in RANDOM.findall(listing.text) if int(c) == channels}
-    if len(drawn) == 1:
-        return drawn.pop()
-    if channels not in (1, 3):
-        return None  # a block within a network
-    text = study.document.text
-    part = max((h.start for h in study.document.headings if h.depth <= 2 and h.start < listing.start), default=0)
-    before = text[max(part, listing.start - 5000) : listing.start]
-    behind = text[listing.start + len(listing.text) :][:800]
-    if CHANGED.search(before) or CHANGED.search(listing.text):
-        return None
-    for near in (before, behind):
-        sizes = set(stated_sizes(near, channels))
-        if sizes:
-            return sizes.pop() if len(sizes) == 1 else None
-    named = {size for name, c, size in DATASETS if c == channels and name in before[-1500:].lower()}
-    return named.pop() if len(named) == 1 else None
-
-
-def stated_sizes(text: str, channels: int) -> Iterator[Pair]:
-    """The sizes that a text states of images or inputs, with these channels if it names them."""
-    for found in IMAGE.finditer(text):
-        stated = found["channels"] or found["c2"]
-        if stated is None or int(stated) == channels:
-            yield int(found["height"] or found["h2"]), int(found["width"] or found["w2"])
+        level = "likely" if sure or misfit.argument == "in_channels" else "note"  # of a data set the size is only usual
+        add(study, start, max(end, start + 1), level, "listing", misfit.needed, why)

@@ -10,8 +10,8 @@ import re
 
 from workings.check.document import Prose
 from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only, sizes, whole
+from workings.check.knowledge.images import stated_sizes
 from workings.check.knowledge.layers import Flow, Layer, Pair, after
-from workings.check.knowledge.listings import stated_sizes
 from workings.check.knowledge.nearby import add
 from workings.check.scope import Scope
 from workings.check.study import Study

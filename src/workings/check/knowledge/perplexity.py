@@ -5,10 +5,16 @@ from __future__ import annotations
 import math
 import re
 
+from flint import arb
+
 from workings.check.document import Prose
-from workings.check.knowledge.nearby import add
+from workings.check.knowledge.nearby import add, agrees, closed_sides, in_doubt, is_told, known, unit_at, value_at, window
+from workings.check.lines import Line
 from workings.check.scope import Scope
 from workings.check.study import Study
+from workings.check.syntax import Symbol
+from workings.check.value import Table
+from workings.check.words import decimal
 
 NUMBER = r"(\d+(?:\.\d+)?)(?![\d.]*\d|\s?%|\^|/|\\|e)"
 EQUALS = r"\s{0,2}(?:=|≈|\\approx)\s{0,2}"
@@ -57,6 +63,32 @@ def check_paragraph(study: Study, prose: Prose) -> None:
     reading = "" if unit else "the cross-entropy is in nats; bits do not fit either"
     start = prose.start + claim.start(1)
     add(study, start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
+
+
+NAMES = {"PP", "PPL", "Perplexity", "perplexity", "ppl"}
+LOSSES = (Symbol("H"), Symbol("CE", ("text",)), Symbol("L"), Symbol("L", ("cal",)), Symbol("ell"))
+
+
+def check_named(line: Line, study: Study, scope: Scope) -> None:
+    """PP = 4.47 where the one cross-entropy of the part was given before."""
+    left = line.sides[0]
+    index = next(closed_sides(line), None)
+    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or in_doubt(study, line):
+        return
+    given = [found for name in LOSSES if (found := known(study, scope, name, line)) is not None]
+    near = window(study, line)
+    shown, printed = unit_at(line, index), value_at(line, index)
+    if len(given) != 1 or is_told(study, line, index) or not re.search("entropy|log-likelihood", near, re.I):
+        return
+    H = given[0].rounded
+    if len(shown) != 1 or printed is None or isinstance(printed, Table) or isinstance(H, Table) or not (H > 0 and H < 50):
+        return
+    if any(agrees(base**H, printed, shown) for base in (arb.const_e(), arb(2), arb(10))):
+        return
+    place = study.document.place(given[0].start).line
+    truth = decimal(given[0].value.exp(), shown[0]) if not isinstance(given[0].value, Table) else ""
+    why = f"Perplexity is e (or 2, or 10) to the power of the cross-entropy of line {place}."
+    study.add(line, 0, index, "likely", "perplexity", f"e^H = {truth}", why, "the cross-entropy is in nats")
 
 
 def step(text: str) -> float:

@@ -8,8 +8,8 @@ from itertools import accumulate
 
 from workings.check.document import Prose
 from workings.check.finding import Finding
-from workings.check.prose.sentences import Sentence, sentences
-from workings.check.prose.table import Claim, claims
+from workings.check.prose.sentences import Sentence, answers, sentences
+from workings.check.prose.table import Claim, claims, first_cues
 from workings.check.study import DEEPEST_PART, Study
 
 NEAR = 1_500
@@ -31,9 +31,10 @@ def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
     texts = [paragraph.text.lower() for paragraph in prose]
     whole = "\n".join(texts)
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
+    heard = {word: {bisect_right(starts, at) - 1 for at in places(word, whole)} for word in first_cues()}
     found: dict[int, list[Claim]] = {}
     for claim in claims():
-        for index in sorted({bisect_right(starts, at) - 1 for word in claim.cues[0] for at in places(word, whole)}):
+        for index in sorted(set().union(*(heard[word] for word in claim.cues[0]))):
             if claim.cued(texts[index]):
                 found.setdefault(index, []).append(claim)
     return found
@@ -50,16 +51,16 @@ def places(word: str, text: str) -> Iterator[int]:
 def notes(study: Study, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
     """What a paragraph claims of `cued`, at most one note for a sentence; `part` is where its part of the document begins."""
     found = []
-    for sentence in sentences(paragraph.text, before):
+    for sentence in sentences(paragraph.text):
         lowered = sentence.text.lower()
         at = paragraph.start + sentence.start
         for claim in cued:
             if claim.cued(lowered) and (span := claimed(claim, sentence)) is not None:
-                near = study.document.text[max(part, at - NEAR) : at] + sentence.text
-                if claim.about.search(near) is not None:
+                near = study.document.text[max(part, at - NEAR) : at] + sentence.text[: span[1]]
+                if claim.about.search(near) or claim.about.search(sentence.text):
                     found.append(note(study, claim, at + span[0], at + span[1]))
                     break
-    return found
+    return found if found and not answers(paragraph.text, before) else []
 
 
 def claimed(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:

@@ -9,7 +9,9 @@ from itertools import pairwise
 
 LONGEST = 1_500
 """A longer stretch without a full stop is no sentence."""
-ITEM = re.compile(r"^[ \t>]*(?:[-*+•][ \t]|\d{1,2}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\\item\b|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b)", re.M)
+ITEM = re.compile(
+    r"^[ \t>]*(?:[-*+•][ \t]|\d{1,2}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\\item\b|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b)", re.M
+)
 OPTION = re.compile(
     r"[ \t>]*(?:[-*+•][ \t]+|\d{1,2}[.)][ \t]+|\\item\s*)?"
     r"(?:\[[ xX✓]?\]|\(\s?\)|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b|\[?\(?[a-hA-H][.)]\]?\s|\\(?:square|Box)\b|\$\\(?:square|Box)\$)"
@@ -46,7 +48,7 @@ CLAUSE = re.compile(r"[,;:()—]|\b(?:because|since|as|while|but|so|and|hence|th
 QUOTED = re.compile(r"“[^”]*”|«[^»]*»|„[^“”]*[“”]|``.*?''|\"[^\"]*\"|‘[^’]*’(?!\w)", re.S)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sentence:
     """A sentence, where it begins in its paragraph, its neighbours, and whether it is an answer to choose."""
 
@@ -91,13 +93,17 @@ def plain(text: str) -> str:
     return STARS.sub(lambda found: " " * len(found[0]), text)
 
 
-def sentences(paragraph: str, before: str = "") -> Iterator[Sentence]:
-    """The sentences of a paragraph that follows `before`; items of a list end a sentence."""
-    asked = QUIZ.search(before[-400:]) is not None and LISTED.match(paragraph) is not None
+def answers(paragraph: str, before: str) -> bool:
+    """Whether a paragraph lists the answers to choose from that the paragraph before it announces."""
+    return LISTED.match(paragraph) is not None and QUIZ.search(before[-400:]) is not None
+
+
+def sentences(paragraph: str) -> Iterator[Sentence]:
+    """The sentences of a paragraph; items of a list end a sentence."""
     text = plain(paragraph)
     edges = [0, *(found.start() for found in ITEM.finditer(paragraph) if found.start()), len(paragraph)]
     for start, end in pairwise(edges):
-        option = asked or OPTION.match(paragraph, start, end) is not None
+        option = OPTION.match(paragraph, start, end) is not None
         cuts = [*cut(text, start, end), end]
         parts = ["", *(text[one:other] for one, other in pairwise(cuts)), ""]
         for index, at in enumerate(cuts[:-1], 1):

@@ -1,10 +1,11 @@
 r"""The table of false claims: one entry for each, with the phrasings that make it, the truth, and what demonstrates it.
 
-A phrasing in `claims.toml` is a regular expression over one sentence, with four shorthands that keep it readable:
+A phrasing in `claims.toml` is a regular expression over one sentence, with five shorthands that keep it readable:
 
     a blank   any white space, `self attention` in two lines, too
     ~         a hyphen, a blank or nothing: `self~attention`
     …         at most twenty words or so, none of them in `stops` (nor `but`, `not`, `while` …)
+    ‥         at most three words, none of them like that (nor `no`)
     <word>    one of the words that the entry `words` lists under that name
 """
 
@@ -21,7 +22,7 @@ REACH = 40
 """Words, blanks and other marks that … passes over."""
 TURNS = r"but|whereas|while|unlike|although|though|however|not|never|cannot|rather|instead|\w+n['’]t"
 """Words after which the rest of a sentence is about something else, or the other way round."""
-SHORTHAND = re.compile(r"<(\w+)>| |~|…")
+SHORTHAND = re.compile(r"<(\w+)>| |~|…|‥")
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,12 @@ def claims() -> tuple[Claim, ...]:
     return tuple(claim(id, row) for id, row in rows().items() if id != "words")
 
 
+@cache
+def first_cues() -> frozenset[str]:
+    """The words that all claims begin to look for: rare ones, so the first tuple of cues is to be the rarest."""
+    return frozenset(word for claim in claims() for word in claim.cues[0])
+
+
 def claim(id: str, row: dict[str, Any]) -> Claim:
     """One entry of the table."""
     return Claim(
@@ -111,11 +118,12 @@ def written_out(text: str, stops: str = "") -> str:
     r"""A phrasing as a plain regular expression.
 
     >>> written_out("a~b c")
-    'a[-–\\s]?b[\\s~]+c'
+    'a[-–\\s]?b(?:[\\s~]+)c'
     """
     turns = f"{TURNS}|{written_out(stops)}" if stops else TURNS
     gap = rf"(?:\W|(?!(?:{turns})(?!\w))\w++){{0,{REACH}}}?"
-    plain = {" ": r"[\s~]+", "~": r"[-–\s]?", "…": gap}
+    few = rf"(?:(?!(?:{turns}|no|neither|nor|hardly|less|few|fewer)(?!\w))\w++,?[\s~]+){{0,3}}?"
+    plain = {" ": r"(?:[\s~]+)", "~": r"[-–\s]?", "…": gap, "‥": few}
 
     def one(found: re.Match[str]) -> str:
         return plain[found[0]] if found[1] is None else f"(?:{written_out(words()[found[1]], stops)})"

@@ -1,0 +1,104 @@
+"""Normalised members of a family, with the statistics that the document gave: x̂ᵢ = (xᵢ − μ) / √(σ² + ε)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from flint import arb
+
+from workings.check.chains import entry_node
+from workings.check.knowledge.families import printed_side, square
+from workings.check.knowledge.nearby import (
+    agrees,
+    closed_sides,
+    in_doubt,
+    is_near,
+    is_told,
+    known,
+    start_of,
+    unit_at,
+    value_at,
+    window,
+)
+from workings.check.lines import Line
+from workings.check.rounding import one_shape
+from workings.check.scope import Scope, plain
+from workings.check.study import Study
+from workings.check.syntax import Node, Number, Script, Symbol
+from workings.check.value import Value, each, entries, entrywise
+from workings.check.words import decimal, where
+
+EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
+NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
+
+
+def check_normalised(line: Line, study: Study, scope: Scope) -> None:
+    """x̂₃ = (x₃ − μ)/σ with the values that the document gave."""
+    match line.sides[0]:
+        case Script(base=Symbol(name=name, style=style), below=below, above=above):
+            pass
+        case _:
+            return
+    if not {"hat", "tilde", "bar", "widehat", "widetilde"} & set(style) or in_doubt(study, line):
+        return
+    index = printed_side(line)
+    if index is None or is_told(study, line, index) or not NORMALISED.search(window(study, line, 3000)):
+        return
+    kept = tuple(mark for mark in style if mark not in ("hat", "tilde", "bar", "widehat", "widetilde"))
+    member = known(study, scope, plain(Script(Symbol(name, kept), below, above)), line)
+    mean, variance = first(study, scope, line, MEANS), first(study, scope, line, VARIANCES)
+    printed = value_at(line, index)
+    if member is None or mean is None or variance is None or printed is None:
+        return
+    rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
+    trues = []
+    for epsilon in EPSILONS:
+        scale = each(lambda v, e=epsilon: (v + arb(e)).max(arb(0)).sqrt(), variance)  # type: ignore[misc]
+        if any(x.contains(0) for x in entries(scale)):
+            continue
+        trues.append(one_shape(entrywise(lambda x, y: x / y, rest, scale, "/"), printed))
+    shown = unit_at(line, index)
+    pairs = [pair for pair in trues if pair is not None]
+    if not pairs or any(agrees(*pair, shown) for pair in pairs):
+        return
+    flipped = all(abs(x + y) <= abs(x) / 100 + arb("1e-3") for x, y in zip(*map(entries, pairs[0]), strict=True))
+    if is_near(*pairs[0]) or flipped:
+        gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pairs[0]), strict=True)]
+        entry = gaps.index(max(gaps))
+        place = where(pairs[0][0], entry)
+        true = decimal(entries(pairs[0][0])[entry], shown[entry] if entry < len(shown) else None)
+        why = f"(x − μ)/σ with the values given before is {true}{' in ' + place if place else ''}."
+        truth = true + (f" in {place}" if place else "")
+        study.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
+
+
+SUBSCRIPTS: tuple[Node | None, ...] = (None, Symbol("B"), Symbol("B", ("cal",)), Symbol("x"))
+MEANS = [(Symbol("mu") if b is None else Script(Symbol("mu"), b), False) for b in SUBSCRIPTS]
+VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in SUBSCRIPTS] + [
+    (Symbol("sigma") if b is None else Script(Symbol("sigma"), b), True) for b in SUBSCRIPTS
+]
+
+
+def first(study: Study, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
+    """The value of the first of these names that has one, squared if it is a deviation."""
+    for name, is_root in names:
+        found = known(study, scope, name, line)
+        if found is not None:
+            return square(found.value) if is_root else found.value
+        if isinstance(name, Script) and name.above is not None and (value := stated_square(study, line, name)) is not None:
+            return value
+    return None
+
+
+def stated_square(study: Study, line: Line, name: Script) -> Value | None:
+    """σ² = 5 gives no name a value; its line is looked up."""
+    part, start = study.part(line), start_of(line)
+    value: Value | None = None
+    for other in study.lines:
+        if start_of(other) >= start:
+            break
+        if study.part(other) == part and len(other.sides) > 1 and plain(other.sides[0]) == name:
+            index = next((i for i in reversed(list(closed_sides(other)))), None)
+            value = value_at(other, index) if index is not None else value
+    return value
