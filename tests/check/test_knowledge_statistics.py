@@ -30,6 +30,7 @@ RIGHT = [
     FAMILY + r"The mean is $\mu = \frac{2 + 4 + 6 + 9}{4} = 5.25$.",  # the numbers say what is averaged
     "# One\n" + FAMILY + "\n# Two\n" + r"$\mu = 5.5$",
     "$x_1 = 2$, $x_2 = 4$. The mean is $\\mu = 3.2$.",  # two members are no family
+    "$x_7 = 2$, $x_8 = 4$, $x_9 = 6$. The mean is $\\mu = 4.2$.",  # the first six are not known
     "$x_1 = 2$, $x_3 = 4$, $x_7 = 6$. The mean is $\\mu = 4.2$.",
     r"Let $x = (2, 4, 6, 8)$. The mean is $\mu = 5$ and the standard deviation $\sigma = 2.236$.",
     TABLES + r"The mean is $$\mu = \begin{bmatrix}4 & 3\\3 & 2\end{bmatrix}.$$",

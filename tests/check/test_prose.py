@@ -82,7 +82,7 @@ SAID = {
     "duplicated-head": [
         r"We set $W_O$ to the identity. Duplicating the head leaves the output unchanged.",
         r"The heads are concatenated. A second, identical head has no effect.",
-        "There are two heads, and the projection is the identity. We have two copies of the matrix, so the result is the same.",
+        "The projection of the two heads is the identity. We have two copies of the matrix, so the result is the same.",
     ],
     "heads-times-parameters": [
         "Multi-head attention has $h$ times as many parameters as one head.",
@@ -97,7 +97,7 @@ SAID = {
     ],
     "attention-linear-cost": [
         "Self-attention scales linearly with the sequence length.",
-        "The attention mechanism has complexity that is linear in the length of the sequence.",
+        "The complexity of the attention mechanism is linear in the length of the sequence.",
         r"Attention takes $O(n)$ time in the number of tokens.",
     ],
     "mask-lower": [
@@ -188,6 +188,7 @@ SAID = {
     "adam-weight-decay": [
         "In Adam, L2 regularization and weight decay are equivalent.",
         r"For Adam weight decay is the same as an $L_2$ penalty.",
+        "An L2 penalty is the same as weight decay in Adam.",
     ],
 }
 
@@ -434,6 +435,11 @@ CLAIM = "self-attention is permutation-invariant"
         f"Which of the following statements are true?\n\n- {CLAIM}\n- it is equivariant",
         f"If {CLAIM.replace('is', 'were')}, the outputs would agree.",
         f"It is often said that {CLAIM}.",
+        f"We cannot conclude that {CLAIM}.",
+        f"What is wrong here? {CLAIM.capitalize()}.",
+        f"Three common mistakes:\n- {CLAIM}\n- attention is a sum",
+        f"Some students think:\n\n> {CLAIM}",
+        f"## Misconceptions\n\n- {CLAIM}",
         f"```\n{CLAIM}\n```",
     ],
 )
@@ -450,6 +456,9 @@ def test_what_is_not_asserted(text):
         f"\\item {CLAIM}",
         f"Is the order seen? No: {CLAIM}.",
         f"The “order” is lost, as {CLAIM}.",
+        f"## Positions\n\n- {CLAIM}",
+        f"Three properties:\n- {CLAIM}\n- attention is a sum",
+        f"A mistake was made. It was found:\n\nWords.\n\nNow, {CLAIM}.",
         f"Which of the following is true?\n\nThis is an answer: {CLAIM}.",
         "Self-attention is\npermutation-invariant, see e.g. Fig. 3.",
         r"Self-attention is \emph{permutation-invariant}.",

@@ -11,7 +11,7 @@ from workings.check.brackets import with_brackets
 from workings.check.compare import Side, Verdict, certainly_none, compare, compare_as, in_order, value_of
 from workings.check.latex import latex
 from workings.check.lines import ORDER, Line
-from workings.check.names import is_closed, is_matrix_product, is_name, is_number, unpacked
+from workings.check.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked
 from workings.check.recurrences import is_turn, recurrence
 from workings.check.rounding import Grade, max_unit, one_shape, units
 from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
@@ -21,6 +21,7 @@ from workings.check.syntax import (
     Dots,
     Function,
     Group,
+    Labelled,
     Matrix,
     Node,
     Number,
@@ -69,14 +70,31 @@ class Chains:
                 self.order(line, index, relation)
             elif relation == "→":
                 self.becomes(line, index)
+        for index, side in enumerate(line.sides):
+            for part in side.walk():
+                if isinstance(part, Labelled) and is_number(part.label) and is_closed(part.body):
+                    self.label(line, index, part)
         for run, signs in line.runs():
             if len(run) > 1:
                 self.run(line, run, signs)
 
+    def label(self, line: Line, index: int, node: Labelled) -> None:
+        """A number below a brace is the value of what stands above it."""
+        text = line.formulas[index].text
+        body, label = (Side(part, text[part.span[0] : part.span[1]]) for part in (node.body, node.label))
+        verdict = compare(body, label, self.nothing)
+        if verdict is None or verdict.judgement is None:
+            return
+        self.count(line, (index, index), verdict.grade is not Grade.WRONG)
+        if verdict.grade is Grade.WRONG and not verdict.judgement.shapes:
+            truth = decimal(entries(verdict.judgement.left)[0], max_unit([units(node.label)], 0))
+            why = f"{label.text} is written below the brace, {truth} is computed."
+            self.study.add(line, index, index, "likely", "number", truth, why, at=node.label)
+
     def order(self, line: Line, index: int, relation: str) -> None:
         """a < b between closed sides."""
         left, right = side_at(line, index), side_at(line, index + 1)
-        if not is_closed(left.node) or not is_closed(right.node):
+        if any(not is_closed(side.node) and side.node != Symbol("pi") for side in (left, right)):
             return
         holds = in_order(left, relation, right, self.nothing)
         if holds is None:
@@ -110,19 +128,29 @@ class Chains:
         sides = {index: side_at(line, index) for index in run}
         known = [found for index in run if (found := self.known(index, sides[index], index == run[0])) is not None]
         wrong_at, confirmed = -1, False
-        for one, other in pairwise(known):
+        skipped = -1
+        for position, (one, other) in enumerate(pairwise(known)):
+            if one.index == skipped:
+                continue  # the side before it and the side after it agree
             about = any(line.relations[i - 1] == "≈" for i in range(one.index + 1, other.index + 1))
             if self.pair(line, one, other, about, confirmed) and wrong_at < 0:
                 wrong_at = other.index
             confirmed = wrong_at < 0
+            if wrong_at == other.index and position + 2 < len(known) and self.agree(one, known[position + 2]):
+                skipped = other.index
         self.carry(line, run, sides, known, wrong_at >= 0)
+
+    def agree(self, one: Known, other: Known) -> bool:
+        """Whether two sides are equal."""
+        verdict = compare(one.side, other.side, self.scope if one.used or other.used else self.nothing, True)
+        return verdict is not None and verdict.grade <= Grade.ROUNDED
 
     def known(self, index: int, side: Side, first: bool) -> Known | None:
         """The side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
         if isinstance(side.node, Words) or any(isinstance(part, Derivative) for part in side.node.walk()):
             return None
         if is_closed(side.node) and not self.renamed(side.node):
-            return Known(index, side)
+            return None if self.unsure(side.node) else Known(index, side)
         if (is_name(side.node) and not self.applies(side.node)) or not (self.scope.definitions or self.scope.functions):
             return None
         if first and unpacked(side.node):
@@ -133,13 +161,22 @@ class Chains:
             return None
         return Known(index, side, frozenset(used), frozenset(called))
 
+    def unsure(self, node: Node) -> bool:
+        """Whether e or π stands in it as a factor or a term, and the document speaks of a letter $e$ or $π$."""
+        powers = {id(part.base) for part in node.walk() if isinstance(part, Script) and part.above is not None}
+        return any(part in RENAMED and part in self.study.spoken and id(part) not in powers for part in node.walk())
+
     def renamed(self, node: Node) -> bool:
         """Whether e or π stands in it, and the document has given that letter another meaning."""
         return any(part in RENAMED and self.scope.definition(part) is not None for part in node.walk())
 
     def applies(self, node: Node) -> bool:
-        """f(3) with f declared."""
+        """f(3) with f declared; softmax(z), σ(z), log p, which have a value if their letters have."""
         match node:
+            case Function(arguments=arguments):
+                return bool(arguments)
+            case Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
+                return True
             case Product(factors=((_, name), ("", Group(items=items)))):
                 return self.scope.function(name) is not None and all(map(is_closed, items))
         return False
@@ -153,15 +190,17 @@ class Chains:
             usual = compare(one.side, other.side, self.nothing, about)  # e may be 2.718 after all
             if usual is not None and (verdict is None or usual.grade < verdict.grade):
                 verdict = usual
+        if closed and verdict is not None and verdict.grade is Grade.WRONG and sizes_agree(one.side.node, other.side.node):
+            self.count(line, (one.index, other.index), True)
+            return False
         if verdict is None:
             if closed:
                 self.no_value(line, one, other)
             return False
         used = one.used | other.used
         level = self.level(line, used, closed, verdict)
-        if level == "likely" and any(
-            self.scope.functions[name].part != self.study.part(line) for name in one.called | other.called
-        ):
+        elsewhere = any(self.scope.functions[name].part != self.study.part(line) for name in one.called | other.called)
+        if level == "likely" and (elsewhere or not (is_closed(one.side.node) or is_closed(other.side.node))):
             level = "possible"
         if closed or level != "possible":
             right = verdict.grade <= Grade.ROUNDED or level in ("note", "possible")
@@ -209,7 +248,7 @@ class Chains:
     def level(self, line: Line, used: frozenset[Node], closed: bool, verdict: Verdict) -> str:
         """How sure a mismatch is."""
         if verdict.grade is Grade.ROUNDED:
-            return "possible"
+            return "note" if closed and verdict.judgement is not None and verdict.judgement.coarse else "possible"
         if self.study.denied(line):
             return "possible"
         if verdict.grade in (Grade.LAST_DIGIT, Grade.IMPRECISE):
@@ -223,9 +262,11 @@ class Chains:
         part = self.study.part(line)
         for name in used:
             given = self.scope.definitions[name]
-            if given[-1].part != part and self.has_changed(name):
+            if self.study.holds(given[-1].part, part):
+                continue
+            if self.has_changed(name):
                 return False
-            if given[-1].part != part and not isinstance(given[-1].value, Table):
+            if not isinstance(given[-1].value, Table) and not isinstance(name, Script):
                 return False  # single letters for numbers are used again and again
         return True
 
@@ -287,7 +328,7 @@ class Chains:
         for node in with_brackets(one.side.node):
             again = compare_as(Side(node, ""), other.side, self.scope, False, verdict.reading)
             if again is not None and again.grade is Grade.RIGHT:
-                return f"It is right with brackets: {latex(node)}."
+                return f"It would be right with brackets: {latex(node)}."
         return ""
 
     def forgiven(self, line: Line, one: Known, other: Known, verdict: Verdict) -> bool:
@@ -319,7 +360,8 @@ class Chains:
             node = sides[index].node
             if known and index > known[0].index:
                 break
-            if value is not None and (is_name(node) or (is_matrix_product(node) and isinstance(value[0], Table))):
+            product = is_matrix_product(node) and (isinstance(value[0], Table) or is_acronym(node)) if value else False
+            if value is not None and (is_name(node) or product):
                 self.restated(line, index, node, value[0], start, part)
                 self.against_transpose(line, index, node, value[0])
                 self.define(node, value, start, part)
@@ -348,18 +390,23 @@ class Chains:
         return None
 
     def behind(self, known: list[Known], printed: Value) -> Value:
-        """The number behind a printed one: the first side of its chain, if that agrees."""
+        """The number behind a printed one: the first side of its chain, even where the printed one is wrong."""
         first = value_of(known[0].side, self.scope, Decimals.BEHIND)
-        return first if first is not None and same(first, printed) else printed
+        return first if first is not None and one_shape(first, printed) is not None else printed
 
     def define(self, node: Node, value: Values, start: int, part: int) -> None:
-        """Give a name its value; a transposed name gives the name its own."""
+        """Give a name its value; a transposed name gives the name its own, or has that one behind it."""
+        match node:
+            case Script(base=base, below=None, above=above) if above is not None and is_transpose(above):
+                known = self.scope.definition(base)
+                if known is not None and isinstance(known.behind, Table) and one_shape(known.behind.T, value[0]) is not None:
+                    value = (value[0], value[1], known.behind.T)
         self.scope.define(node, Definition(*value, start, part))
         match node:
             case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
                 tables = [v.T for v in value if isinstance(v, Table)]
-                if len(tables) == 3:
-                    name = base if below is None else Script(base, below)
+                name = base if below is None else Script(base, below)
+                if len(tables) == 3 and self.scope.definition(name) is None:
                     self.scope.define(name, Definition(tables[0], tables[1], tables[2], start, part))
 
     def remember_form(self, node: Node, run: list[int], sides: dict[int, Side], index: int, start: int, part: int) -> None:
@@ -477,6 +524,27 @@ def entry_node(node: Node, entry: int) -> Node:
         case Group(open="(" | "[", items=items) if len(items) > 1:
             return items[entry] if entry < len(items) else node
     return node
+
+
+def sizes_agree(left: Node, right: Node) -> bool:
+    """(2 × 3)(3 × 4) = 2 × 4: sizes of a product of matrices, not numbers."""
+    shapes = [size_of(factor) for _, factor in left.factors] if isinstance(left, Product) else []
+    result = size_of(right)
+    if len(shapes) < 2 or result is None or any(shape is None for shape in shapes):
+        return False
+    known = [shape for shape in shapes if shape is not None]
+    fits = all(a[1] == b[0] for a, b in pairwise(known))
+    return fits and (known[0][0], known[-1][1]) == result
+
+
+def size_of(node: Node) -> tuple[str, str] | None:
+    """The two numbers of 2 × 3."""
+    match node:
+        case Group(open="(" | "[", items=(item,)):
+            return size_of(item)
+        case Product(factors=((_, Number(text=n)), ("×", Number(text=m)))):
+            return n, m
+    return None
 
 
 def digits(node: Node) -> int:

@@ -46,11 +46,13 @@ from workings.check.value import (
     Undecided,
     Value,
     added,
+    correlation,
     determinant,
     each,
     entries,
     entrywise,
     free_list,
+    inner,
     inverse,
     joined,
     joined_rows,
@@ -179,6 +181,8 @@ def _power(value: Value, above: Node, sight: Sight) -> Value:
         return power(value, exponent)
     if exponent == -1:
         return inverse(value)
+    if sight.reading.powers == "dot" and value.is_vector and exponent == 2:
+        return sum((x * x for x in value.entries), ZERO)
     if (
         sight.reading.powers == "matrix"
         and exponent.is_integer()
@@ -277,6 +281,8 @@ def _product(node: Product, sight: Sight) -> Value:
             result = value
         elif sign == "÷":
             result = quotient(result, value)
+        elif sign in ("*", "⋆") and isinstance(result, Table) and isinstance(value, Table):
+            result = correlation(result, value, sight.reading.turned)
         elif sign == "mod":
             result = remainder(result, value)
         elif sign in PRODUCTS:
@@ -311,7 +317,7 @@ def _applied(name: Node, group: Group, sight: Sight) -> Value | None:
         arguments = [_value(item, sight) for item in group.items]
         inner = replace(sight, scope=sight.scope.bound(dict(zip(function.names, arguments, strict=True))))
         return _value(function.body, inner)
-    if name in SIGMOIDS and sight.scope.value(name, sight.decimals) is None:
+    if name in SIGMOIDS and sight.scope.definition(name) is None:
         return call("sigmoid", [_value(item, sight) for item in group.items], sight.reading)
     if isinstance(name, Symbol | Script | Postfix) and sight.scope.value(name, sight.decimals) is None:
         if name == Symbol("pi") or (isinstance(name, Script) and name.base == Symbol("e")):
@@ -345,6 +351,11 @@ def _group(node: Group, sight: Sight) -> Value:
         return _norm(node, None, sight)
     if node.open == "⌊" or node.open == "⌈":
         return call("floor" if node.open == "⌊" else "ceil", [_value(node.items[0], sight)], sight.reading)
+    if node.open == "⟨" and len(node.items) == 2:
+        a, b = (_value(item, sight) for item in node.items)
+        if isinstance(a, Table) and isinstance(b, Table) and len(a.entries) == len(b.entries):
+            return inner(a.entries, b.entries)
+        raise Undecided("⟨ ⟩ of what are not two vectors of one length")
     if len(node.items) == 1:
         return _value(node.items[0], sight)
     if not node.items:
@@ -531,7 +542,10 @@ def _derivative(node: Derivative, sight: Sight) -> Value:
 
 
 def _labelled(node: Labelled, sight: Sight) -> Value:
-    return _value(node.body, sight)
+    try:
+        return _value(node.body, sight)
+    except Undecided:
+        return _value(node.label, sight)  # H(p) with its value written below it
 
 
 def _items(node: Items, sight: Sight) -> Value:

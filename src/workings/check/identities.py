@@ -7,6 +7,7 @@ conditions are not.
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 from workings.check.brackets import other_signs, with_brackets
@@ -39,6 +40,8 @@ from workings.check.value import Mismatch, Table, Undecided
 from workings.check.words import decimal
 
 SEEDS = range(4)
+STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
+"""Words that make an equation an identity."""
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
 """Notation that has no value at random letters."""
 
@@ -72,7 +75,10 @@ class Identities:
                 kind = "recurrence" if self.has_turns(one) else "identity"
                 self.step(line, index, kind, "possible" if supposed else "likely")
             elif index == 1 and len(line.sides) == 2 and not supposed:
-                self.near_miss(line)
+                if is_letter(one) or not STATED.search(line.formulas[0].before[-60:]):
+                    self.near_miss(line)
+                else:
+                    self.step(line, index, "identity", "likely")
         self.remember(line)
 
     def has_turns(self, node: Node) -> bool:
@@ -85,7 +91,7 @@ class Identities:
         Without that it may be an equation to be solved.
         """
         one, other = line.sides
-        if is_name(one) or not self.testable(one, other, "identity"):
+        if is_letter(one) or not self.testable(one, other, "near miss"):
             return
         if not all(self.differs(one, other, seed) for seed in SEEDS):
             return
@@ -152,14 +158,14 @@ class Identities:
                     return False
                 if isinstance(part, Postfix) and part.sign == "'":
                     return False
-        if is_name(other) or (kind == "identity" and is_name(one)):
+        if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
         if kind == "recurrence":
             return self.free(other) <= self.unrolled(one)
         left, right = self.free(self.of_function(one)), self.free(other)
         if kind == "derivative":
             return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
-        return bool(left) and left == right and not (left & self.bound_names)
+        return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
 
     def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
         """Whether a letter stands before brackets as a function does, and is neither known nor a factor elsewhere."""
@@ -194,7 +200,8 @@ class Identities:
         if not isinstance(node, Derivative) or node.body is None:
             return False
         by = plain(node.by[0])
-        waiting, seen = [node.body], set()
+        waiting: list[Node] = [node.body]
+        seen: set[Node] = set()
         while waiting:
             for part in waiting.pop().walk():
                 name = plain(part) if isinstance(part, Symbol | Script) else part
@@ -203,12 +210,11 @@ class Identities:
                 if isinstance(part, Symbol | Script) and name in self.forms and name not in seen:
                     seen.add(name)
                     waiting.append(self.forms[name])
-                if isinstance(part, Product):
-                    waiting += [
-                        rule.body
-                        for f in called(part)
-                        if (rule := self.scope.function(f)) and f not in seen and not seen.add(f)
-                    ]
+                for function in called(part) if isinstance(part, Product) else []:
+                    rule = self.scope.function(function)
+                    if rule is not None and function not in seen:
+                        seen.add(function)
+                        waiting.append(rule.body)
         return False
 
     def free_by(self, node: Node) -> set[Node]:
@@ -252,6 +258,11 @@ class Identities:
                     self.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one):
                 self.bound_names |= self.free(one) | self.free(other)
+
+
+def is_letter(node: Node) -> bool:
+    """A name alone, which the line defines."""
+    return isinstance(node, Symbol | Script | Postfix) and is_name(node)
 
 
 def is_derivative(node: Node) -> bool:

@@ -56,6 +56,18 @@ def is_matrix_product(node: Node) -> bool:
     return isinstance(node, Product) and all(sign == "" and is_capital(factor) for sign, factor in node.factors)
 
 
+def is_acronym(node: Node) -> bool:
+    """TP, FN: two or three plain capitals side by side."""
+    return (
+        isinstance(node, Product)
+        and len(node.factors) < 4
+        and all(
+            sign == "" and isinstance(part, Symbol) and len(part.name) == 1 and part.name.isupper()
+            for sign, part in node.factors
+        )
+    )
+
+
 def is_capital(node: Node) -> bool:
     """A capital letter, with or without marks."""
     while isinstance(node, Script | Postfix):
@@ -91,8 +103,8 @@ def running_letter(big: Big) -> Node | None:
 
 def is_closed(node: Node) -> bool:
     """Whether nothing but numbers and known functions is written: no letters, no dots, no words."""
-    if node == Symbol("e"):
-        return False  # a lone e is a name: an error, an epoch, a vector
+    if node in CONSTANTS:
+        return node == Symbol("infty")  # a lone e or π is a name: an error, an epoch, a policy
     running: set[Node] = set()
     letters: set[Node] = set()
     marks: set[int] = set()

@@ -111,11 +111,19 @@ def function(reader: Parser, token: Token) -> Node:
     _, name, start, _ = token
     below, above, primes = scripts(reader)
     if primes:
-        raise reader.refuse("A function without primes")
+        return named_derivative(reader, name, start, primes)
     if name in LIMITS and below is not None and any(isinstance(part, Symbol) for part in below.walk()):
         return Big(name, below, above, _body(reader), span=reader.span(start))
     arguments, bracketed = _arguments(reader)
     return Function(name, arguments, below, above, bracketed, span=reader.span(start))
+
+
+def named_derivative(reader: Parser, name: str, start: int, primes: int) -> Node:
+    """`tanh'`: the derivative of a named function; what follows in brackets is written beside it."""
+    node: Node = Function(name, (), span=reader.span(start))
+    for _ in range(primes):
+        node = Postfix(node, "'", span=reader.span(start))
+    return node
 
 
 def _arguments(reader: Parser) -> tuple[tuple[Node, ...], bool]:

@@ -17,9 +17,10 @@ CHOICES: dict[str, dict[Any, str]] = {
     "long_reach": {False: "log ab is (log a)b", True: "log ab is log(ab)"},
     "softmax": {"rows": "softmax of each row", "columns": "softmax of each column"},
     "beside": {True: "parts joined side by side", False: "parts joined one below the other"},
-    "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix"},
+    "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix", "dot": "x² is x · x"},
     "spread": {"n": "a variance divides by n", "n-1": "a variance divides by n − 1"},
     "percent": {True: "% is a hundredth", False: "% is a unit"},
+    "turned": {False: "* slides the kernel", True: "* turns the kernel and slides it"},
     "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
     "base": {10: "digits are decimal", 2: "digits are binary"},
     "first": {1: "indices count from 1", 0: "indices count from 0"},
@@ -38,6 +39,7 @@ class Reading:
     powers: str = "entries"
     spread: str = "n"
     percent: bool = True
+    turned: bool = False
     mixed: bool = False
     base: int = 10
     first: int = 1
@@ -72,6 +74,8 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["log"] = None
                 case Function(name="softmax" | "softargmax" | "logsoftmax"):
                     found["softmax"] = None
+                case Product(factors=factors) if any(sign in ("*", "⋆") for sign, _ in factors):
+                    found["turned"] = None
                 case Function(name="argmax" | "argmin"):
                     found["first"] = None
                 case Product(factors=((_, Number(text=whole)), ("", Quotient(above=Number(), below=Number())))) if (

@@ -47,6 +47,8 @@ class Judgement:
     """Whether already the shapes differ."""
     off: int = 0
     """How many entries are not right."""
+    coarse: bool = False
+    """Whether the decimals that would have to be rounded have two places at most."""
 
 
 ZERO = arb(0)
@@ -143,7 +145,9 @@ def judge(
     if max(grades) > Grade.RIGHT and any(units(side) is None for side in sides):
         grades = _explained(grades, steps, sides, again, about, settled)
     worst = max(grades)
-    return Judgement(worst, *pair, entry=grades.index(worst), off=sum(grade > Grade.ROUNDED for grade in grades))
+    places = [part.places for side in sides for part in side.walk() if isinstance(part, Number) and part.places is not None]
+    off = sum(grade > Grade.ROUNDED for grade in grades)
+    return Judgement(worst, *pair, entry=grades.index(worst), off=off, coarse=bool(places) and max(places) < 3)
 
 
 def _explained(
@@ -196,8 +200,10 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     slack = scale * TINY
     if distance.contains(0) or distance <= unit / 2 + slack:
         return Grade.RIGHT
-    if about and unit.is_zero() and (distance <= scale / 20 or distance <= arb(1) / 2):
-        return Grade.RIGHT  # ≈ with a whole number or a fraction
+    if about and any(map(is_round, sides)) and (distance <= arb(1) / 2 or distance <= scale / 20):
+        return Grade.RIGHT  # ≈ with a whole number
+    if about and unit.is_zero() and distance <= scale / 200:
+        return Grade.RIGHT  # ≈ with a fraction or a formula
     if unit > 0 and distance < unit + slack:
         return Grade.LAST_DIGIT
     if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
@@ -205,6 +211,22 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     if about and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
         return Grade.IMPRECISE
     return Grade.WRONG
+
+
+def is_round(node: Node) -> bool:
+    """A whole number, or one times a power of ten, as ≈ rounds to."""
+    match node:
+        case Number(places=None):
+            return True
+        case Sum(terms=((_, term),)):
+            return is_round(term)
+        case Script(base=Number(text="10"), below=None, above=above):
+            return above is not None
+        case Product(factors=((_, Number()), ("×" | "·" | "*", Script(base=Number(text="10"))))):
+            return True
+        case Matrix(rows=rows):
+            return all(is_round(entry) for row in rows for entry in row)
+    return False
 
 
 def calculates_with_decimals(node: Node) -> bool:

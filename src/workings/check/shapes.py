@@ -34,7 +34,7 @@ class DeclaredShapes:
         if part not in self.parts:
             common = self.parts.get(0)
             self.parts[part] = (
-                Sizes() if common is None else Sizes(common.sample, dict(common.declared), set(common.scalars))
+                Sizes() if common is None else Sizes(common.sample, dict(common.declared), scalars=set(common.scalars))
             )
         return self.parts[part]
 

@@ -45,10 +45,19 @@ class Size:
     text: str
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Size) and bool(self.value.overlaps(other.value))
+        if not isinstance(other, Size):
+            return False
+        if self.is_number != other.is_number:
+            return True  # n may well be 3
+        return bool(self.value.overlaps(other.value))
 
     def __hash__(self) -> int:
         return 0
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is written without letters."""
+        return not any(map(str.isalpha, self.text))
 
 
 Shape = tuple[Size, Size]

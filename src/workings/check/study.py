@@ -12,9 +12,11 @@ from workings.check.lines import Line, lines
 from workings.check.parse import ParseError, parse
 from workings.check.pieces import read_pieces
 from workings.check.superscripts import as_indices, layers
-from workings.check.syntax import Node
+from workings.check.syntax import Node, Symbol
 from workings.check.words import source
 
+STEP = re.compile(r"(?:step|part|solution|answer|proof|hint|remark)\b|\(?[a-z]\)", re.I)
+"""Headings that go on with the part they stand in."""
 DEEPEST_PART = 5
 """Headings down to this depth begin a new part: definitions of another part count for less."""
 SUPPOSED = re.compile(
@@ -23,8 +25,8 @@ SUPPOSED = re.compile(
     re.I,
 )
 DENIED = re.compile(
-    r"\b(?:not|n't|never|wrong\w*|incorrect\w*|mistak\w*|false\w*|erroneous\w*|instead of|rather than|error|typo|naive\w*)\b"
-    r"[^.;!?]*$",
+    r"\b(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false(?: that|:)|instead of|rather than"
+    r"|typo|naive(?:ly)?)(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}$",
     re.I,
 )
 
@@ -43,14 +45,19 @@ class Study:
     document: Document
     lines: list[Line] = field(default_factory=list)
     report: Report = field(default_factory=Report)
+    spoken: set[Node] = field(default_factory=set)
+    """The letters that stand alone as a formula, as when a letter is introduced."""
     decided: list[tuple[Line, int]] = field(default_factory=list)
     """The sides that took part in a decided claim."""
 
     def __post_init__(self) -> None:
-        self._parts = [heading.start for heading in self.document.headings if heading.depth <= DEEPEST_PART]
+        wide = [h for h in self.document.headings if h.depth <= DEEPEST_PART and not STEP.match(h.text.strip(" #*"))]
+        self._parts = [heading.start for heading in wide]
+        self._depths = [0, *(heading.depth for heading in wide)]
         formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
         trees = [(formula, self._read(formula)) for formula in formulas]
         bases: set[Node] = set().union(*(layers(tree) for _, tree in trees if tree is not None))
+        self.spoken = {tree for _, tree in trees if isinstance(tree, Symbol)}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
             if tree is None:
@@ -92,6 +99,13 @@ class Study:
     def part(self, line: Line) -> int:
         """The part of the document (problem, section) that a line stands in."""
         return bisect_right(self._parts, line.formulas[0].start)
+
+    def holds(self, given: int, part: int) -> bool:
+        """Whether what is given in one part holds in another: in itself, and in the parts of its own."""
+        if given > part:
+            return False
+        deepest = min(self._depths[given + 1 : part + 1], default=99)
+        return given == part or given == 0 or self._depths[given] < deepest
 
     def supposed(self, line: Line) -> bool:
         """Whether the words before a line make it an assumption, or an equation to be solved."""

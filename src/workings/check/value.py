@@ -187,8 +187,8 @@ def product(a: Value, b: Value, sign: str) -> Value:
         a, b = spread(a, b)
     if not isinstance(a, Table) or not isinstance(b, Table) or sign in ("⊙", "∘"):
         return entrywise(lambda x, y: x * y, a, b, sign or "·")
-    if sign == "⊗":
-        raise Undecided("⊗ has more than one meaning")
+    if sign == "⊗" or (sign == "×" and a.free and b.free):
+        raise Undecided(f"{sign} has more than one meaning here")
     if a.shape == (1, 1):
         return each(lambda x: a.rows[0][0] * x, b)
     if b.shape == (1, 1):
@@ -203,6 +203,22 @@ def product(a: Value, b: Value, sign: str) -> Value:
     if sign == "·" and a.is_vector and b.is_vector and len(a.entries) == len(b.entries):
         return inner(a.entries, b.entries)
     raise Mismatch(f"{size(a)} times {size(b)}: the columns of the first must be as many as the rows of the second")
+
+
+def correlation(a: Table, k: Table, turned: bool) -> Table:
+    """A kernel that slides over a matrix, without padding; `turned` for a true convolution."""
+    if turned:
+        k = Table(tuple(tuple(reversed(row)) for row in reversed(k.rows)))
+    (n, m), (h, w) = a.shape, k.shape
+    if h > n or w > m or n * m * h * w > MOST_ENTRIES:
+        raise Undecided("a kernel that does not fit into its matrix")
+    weights = k.entries
+    return Table(
+        tuple(
+            tuple(inner([x for row in a.rows[i : i + h] for x in row[j : j + w]], weights) for j in range(m - w + 1))
+            for i in range(n - h + 1)
+        )
+    )
 
 
 def quotient(a: Value, b: Value) -> Value:

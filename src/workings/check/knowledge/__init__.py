@@ -27,7 +27,6 @@ LineRule = Callable[[Line, Study, Scope], None]
 RULES: tuple[LineRule, ...] = (
     check_shares,
     check_computed,
-    check_families,
     check_normalised,
     check_gradient,
     check_descent,
@@ -51,6 +50,7 @@ def check_lines(study: Study, scope: Scope) -> None:
 
 AFTER: tuple[Callable[[Study, Scope], None], ...] = (
     check_lines,
+    check_families,
     check_listings,
     check_convolutions,
     check_named_layers,

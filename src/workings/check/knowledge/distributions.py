@@ -47,7 +47,7 @@ def check_shares(line: Line, study: Study, scope: Scope) -> None:
         value = value_at(line, index)
         if not isinstance(value, Table) or any(x < 0 or x > 1 for x in value.entries):
             continue
-        if all(x.is_integer() for x in value.entries) or is_told(study, line, index):
+        if all(x.is_integer() for x in value.entries):
             continue
         (check_list if value.is_vector else check_rows)(line, index, value, study)
 
@@ -87,6 +87,8 @@ def check_list(line: Line, index: int, value: Table, study: Study) -> None:
         level = "note" if named else "possible"
     else:
         return
+    if is_told(study, line, index):
+        return
     if in_doubt(study, line):
         level = "possible"
     why = f"The entries of a distribution sum to one; these sum to {decimal(total)}."
@@ -109,6 +111,8 @@ def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
     elif WEIGHTS.search(words(line)) and any(is_weights(side) for side in others(line, index)):
         level = "likely" if len(rows) * 2 < len(value.rows) or len(columns) * 2 < width else "possible"
     else:
+        return
+    if is_told(study, line, index):
         return
     by_row = len(rows) / len(value.rows) <= len(columns) / width
     first, total = (rows if by_row else columns)[0]

@@ -8,21 +8,22 @@ that is quite another may be a statistic of something else.
 
 from __future__ import annotations
 
+import contextlib
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from flint import arb
 
 from workings.check.chains import entry_node
 from workings.check.knowledge.nearby import (
-    MOST_NAMES,
     agrees,
     closed_sides,
     in_doubt,
     is_near,
     is_told,
-    last_before,
     start_of,
     unit_at,
     value_at,
@@ -33,7 +34,7 @@ from workings.check.rounding import one_shape, units
 from workings.check.scope import Scope
 from workings.check.study import Study
 from workings.check.syntax import Big, Function, Group, Node, Number, Script, Symbol
-from workings.check.value import Table, Value, each, entries, entrywise
+from workings.check.value import Mismatch, Table, Undecided, Value, each, entries, entrywise
 from workings.check.words import decimal, where
 
 MEAN = re.compile(r"\b(?:means?|averages?)\b", re.I)
@@ -46,6 +47,12 @@ OTHER = re.compile(
 )
 
 
+RECENT = 200
+"""So many values before a line are looked at."""
+MOST_MEMBERS = 100
+"""Nobody lists more members than this to average them."""
+
+
 @dataclass(frozen=True)
 class Family:
     """The members of a family, in order, and its letter."""
@@ -56,7 +63,25 @@ class Family:
     """Where its last member was given."""
 
 
-def check_families(line: Line, study: Study, scope: Scope) -> None:
+Given = dict[int, list[tuple[int, Node, Value]]]
+"""For each part of a document what its names were given, in the order of the text."""
+
+
+def check_families(study: Study, scope: Scope) -> None:
+    """Every printed statistic."""
+    given: Given = {}
+    for name, definitions in scope.definitions.items():
+        for definition in definitions:
+            given.setdefault(definition.part, []).append((definition.start, name, definition.value))
+    for part in given.values():
+        part.sort(key=itemgetter(0))
+    for line in study.lines if given else []:
+        if len(line.sides) > 1:
+            with contextlib.suppress(Mismatch, Undecided, ArithmeticError, RecursionError, ValueError):
+                check_statistic(line, study, given)
+
+
+def check_statistic(line: Line, study: Study, given: Given) -> None:
     """A printed statistic of a family that was listed before it in the same part."""
     kind = statistic(line)
     if kind is None or in_doubt(study, line) or OTHER.search(words(line)):
@@ -67,7 +92,7 @@ def check_families(line: Line, study: Study, scope: Scope) -> None:
     printed = value_at(line, index)
     if printed is None:
         return
-    found = list(families(study, scope, line, kind)) if len(scope.definitions) <= MOST_NAMES else []
+    found = list(families(study, given, line, kind))
     shown = unit_at(line, index)
     pairs = [(family, true, way) for family in found for true, way in true_values(kind, family)]
     if any((pair := one_shape(true, printed)) and agrees(*pair, shown) for _, true, _ in pairs):
@@ -119,27 +144,30 @@ def printed_side(line: Line) -> int | None:
     return found[0] if len(found) == 1 and units(line.sides[found[0]]) is not None else None
 
 
-def families(study: Study, scope: Scope, line: Line, kind: str) -> Iterator[Family]:
+def families(study: Study, given: Given, line: Line, kind: str) -> Iterator[Family]:
     """The families that are listed before a line in its part: those with an index, then single vectors."""
-    start, part = start_of(line), study.part(line)
+    known = given.get(study.part(line), [])
+    last = bisect_left(known, start_of(line), key=itemgetter(0))
     groups: dict[Node, dict[int, tuple[Value, int]]] = {}
     vectors: list[Family] = []
     said = WORDS[kind].search(line.formulas[0].before[-120:])
-    for name, given in scope.definitions.items():
-        last = last_before(given, start, part)
-        if last is None:
-            continue
+    for name, (start, value) in {name: (start, v) for start, name, v in known[max(0, last - RECENT) : last]}.items():
         member = member_of(name)
         if member is not None:
-            groups.setdefault(member[0], {})[member[1]] = last.value, last.start
-        elif isinstance(name, Symbol) and isinstance(last.value, Table) and said:
-            vectors += listed(name, last.value, last.start)
+            groups.setdefault(member[0], {})[member[1]] = value, start
+        elif isinstance(name, Symbol) and isinstance(value, Table) and said:
+            vectors += listed(name, value, start)
     for name, members in sorted(groups.items(), key=lambda item: -max(m[1] for m in item[1].values())):
         numbers = sorted(members)
         shapes = {v.shape if isinstance(v, Table) else () for v, _ in members.values()}
-        if len(numbers) >= 3 and len(shapes) == 1 and numbers == list(range(numbers[0], numbers[0] + len(numbers))):
+        if (
+            3 <= len(numbers) <= MOST_MEMBERS
+            and numbers[0] <= 1
+            and len(shapes) == 1
+            and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+        ):
             yield Family(name, [members[i][0] for i in numbers], max(members[i][1] for i in numbers))
-    yield from sorted((v for v in vectors if len(v.members) > 2), key=lambda family: -family.start)[:4]
+    yield from sorted((v for v in vectors if 3 <= len(v.members) <= MOST_MEMBERS), key=lambda family: -family.start)[:4]
 
 
 def listed(name: Node, table: Table, start: int) -> list[Family]:

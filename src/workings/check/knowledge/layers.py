@@ -42,11 +42,6 @@ class Flow:
     flat: bool = False
     """Whether it was flattened, or comes from a layer of vectors."""
 
-    def __str__(self) -> str:
-        if self.width is not None:
-            return str(self.width)
-        return " × ".join(map(str, (self.channels, *self.size))) if self.channels and self.size else "?"
-
 
 @dataclass(frozen=True)
 class Misfit:

@@ -10,6 +10,7 @@ import re
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from workings.check.document import Listing
@@ -28,6 +29,7 @@ class Source:
     """A listing's text as Python sees it, and how to find a place of it in the document."""
 
     text: str
+    written: str
     start: int
     indent: int
 
@@ -37,18 +39,23 @@ class Source:
         text = textwrap.dedent(listing.text.expandtabs(1))
         first = next((line for line in listing.text.splitlines() if line.strip()), "")
         kept = next((line for line in text.splitlines() if line.strip()), "")
-        return Source(text, listing.start, len(first) - len(kept))
+        return Source(text, listing.text, listing.start, len(first) - len(kept))
 
+    @cached_property
     def lines(self) -> list[str]:
         return self.text.splitlines(keepends=True)
 
-    def position(self, study: Study, row: int, column: int) -> int:
+    @cached_property
+    def starts(self) -> list[int]:
+        """Where each row begins in the document; every row lost the same indent, blank rows all of theirs."""
+        found = [self.start]
+        for line in self.written.split("\n"):
+            found.append(found[-1] + len(line) + 1)
+        return found
+
+    def position(self, row: int, column: int) -> int:
         """Where a row (from 1) and column of the text stand in the document."""
-        start = self.start
-        text = study.document.text
-        for _ in range(row - 1):
-            start = text.find("\n", start) + 1
-        return start + self.indent + column
+        return self.starts[row - 1] + self.indent + column
 
 
 def check_listings(study: Study, scope: Scope) -> None:
@@ -70,8 +77,8 @@ def check_listing(study: Study, listing: Listing) -> None:
             return
         tree, rows = mended
         for row in rows:
-            line = source.lines()[row - 1].rstrip()
-            at = source.position(study, row, len(line.partition("#")[0].rstrip()))
+            line = source.lines[row - 1].rstrip()
+            at = source.position(row, len(line.partition("#")[0].rstrip()))
             why = "Between two layers a comma is needed: as it is, this listing is no Python."
             add(study, at - 1, at, "error", "listing", "a comma behind this bracket", why)
     numbers = whole_numbers(tree)
@@ -89,7 +96,7 @@ def parsed(text: str) -> ast.Module | None:
 
 def mend(source: Source) -> tuple[ast.Module, list[int]] | None:
     """The tree with the missing commas put in, and the rows behind which they are missing; none if that is not all."""
-    lines = source.lines()
+    lines = list(source.lines)
     written = [i for i, line in enumerate(lines) if line.partition("#")[0].strip()]
     rows = []
     for here, there in pairwise(written):
@@ -219,7 +226,7 @@ def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.
         at = places.get(misfit.argument) if misfit is not None else None
         if misfit is None or at is None:
             continue
-        start = source.position(study, at.lineno, at.col_offset)
+        start = source.position(at.lineno, at.col_offset)
         end = start + (at.end_col_offset or 0) - at.col_offset
         why = f"{misfit.why} Write {misfit.needed.partition(' = ')[0]}." if misfit.needed[0].isdigit() else misfit.why
         level = "likely" if sure or misfit.argument == "in_channels" else "note"  # of a data set the size is only usual

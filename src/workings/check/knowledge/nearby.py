@@ -19,7 +19,7 @@ from workings.check.syntax import Node
 from workings.check.value import Value, entries
 
 MOST_NAMES = 3000
-"""In a document with more names than this (a table of data) no family is looked for."""
+"""In a document with more names than this (a table of data) no name is looked for by its kind."""
 
 
 def start_of(line: Line) -> int:

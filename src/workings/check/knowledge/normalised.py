@@ -29,6 +29,7 @@ from workings.check.syntax import Node, Number, Script, Symbol
 from workings.check.value import Value, each, entries, entrywise
 from workings.check.words import decimal, where
 
+MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}
 EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
 NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
 
@@ -40,16 +41,16 @@ def check_normalised(line: Line, study: Study, scope: Scope) -> None:
             pass
         case _:
             return
-    if not {"hat", "tilde", "bar", "widehat", "widetilde"} & set(style) or in_doubt(study, line):
+    if not MARKS & set(style):
         return
-    index = printed_side(line)
-    if index is None or is_told(study, line, index) or not NORMALISED.search(window(study, line, 3000)):
-        return
-    kept = tuple(mark for mark in style if mark not in ("hat", "tilde", "bar", "widehat", "widetilde"))
+    kept = tuple(mark for mark in style if mark not in MARKS)
     member = known(study, scope, plain(Script(Symbol(name, kept), below, above)), line)
-    mean, variance = first(study, scope, line, MEANS), first(study, scope, line, VARIANCES)
-    printed = value_at(line, index)
-    if member is None or mean is None or variance is None or printed is None:
+    index = printed_side(line) if member is not None else None
+    if member is None or index is None or in_doubt(study, line) or not NORMALISED.search(window(study, line, 3000)):
+        return
+    mean, printed = first(study, scope, line, MEANS), value_at(line, index)
+    variance = first(study, scope, line, VARIANCES) if mean is not None else None
+    if mean is None or variance is None or printed is None or is_told(study, line, index):
         return
     rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
     trues = []

@@ -140,9 +140,9 @@ def tell(study: Study, listing: Listing, row: int, last: str) -> None:
     if last.partition(":")[0].rpartition(".")[2] in MISSING or "URLError" in last or "Connection" in last:
         return
     source = Source.of(listing)
-    lines = source.lines()
+    lines = source.lines
     code = lines[row - 1].rstrip() if row <= len(lines) else ""
     indent = len(code) - len(code.lstrip())
-    start = source.position(study, row, indent)
+    start = source.position(row, indent)
     end = start + max(1, len(code) - indent)
     add(study, start, end, "likely", "listing", "code that runs", f"Running it ends with {last[:300]}")

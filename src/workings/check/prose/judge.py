@@ -6,9 +6,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from workings.check.document import Prose
+from workings.check.document import Heading, Prose
 from workings.check.finding import Finding
-from workings.check.prose.sentences import Sentence, answers, sentences
+from workings.check.prose.sentences import Sentence, answers, doubted, sentences
 from workings.check.prose.table import Claim, claims, first_cues
 from workings.check.study import DEEPEST_PART, Study
 
@@ -19,11 +19,12 @@ NEAR = 1_500
 def claims_in_prose(study: Study) -> None:
     """Note the sentences that claim what a system of the catalogue refutes."""
     prose = study.document.prose
-    parts = [0, *(heading.start for heading in study.document.headings if heading.depth <= DEEPEST_PART)]
+    headings = [Heading("", 0, 0), *(heading for heading in study.document.headings if heading.depth <= DEEPEST_PART)]
     for index, cued in sorted(candidates(prose).items()):
         before = prose[index - 1].text if index else ""
-        part = parts[bisect_right(parts, prose[index].start) - 1]
-        study.report.findings += notes(study, prose[index], before, cued, part)
+        part = headings[bisect_right(headings, prose[index].start, key=lambda heading: heading.start) - 1]
+        if not doubted(part.text):
+            study.report.findings += notes(study, prose[index], before, cued, part.start)
 
 
 def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
@@ -49,7 +50,7 @@ def places(word: str, text: str) -> Iterator[int]:
 
 
 def notes(study: Study, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
-    """What a paragraph claims of `cued`, at most one note for a sentence; `part` is where its part of the document begins."""
+    """What a paragraph claims of `cued`, at most one note for a sentence. Its part of the document begins at `part`."""
     found = []
     for sentence in sentences(paragraph.text):
         lowered = sentence.text.lower()

@@ -12,36 +12,41 @@ LONGEST = 1_500
 ITEM = re.compile(
     r"^[ \t>]*(?:[-*+•][ \t]|\d{1,2}[.)][ \t]|\(?[a-zA-Z][.)][ \t]|\\item\b|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b)", re.M
 )
+LISTED = re.compile(r"[ \t>]*(?:[-*+•]|\(?\w{1,2}[.)]|\\item\b)")
 OPTION = re.compile(
     r"[ \t>]*(?:[-*+•][ \t]+|\d{1,2}[.)][ \t]+|\\item\s*)?"
-    r"(?:\[[ xX✓]?\]|\(\s?\)|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b|\[?\(?[a-hA-H][.)]\]?\s|\\(?:square|Box)\b|\$\\(?:square|Box)\$)"
+    r"(?:\[[ xX✓]?\]|\(\s?\)|[☐☑☒□○●◯]|\\(?:Correct)?[cC]hoice\b|\[?\(?[a-hA-H][.)]\]?\s|\$?\\(?:square|Box)\b)"
 )
-LISTED = re.compile(r"[ \t>]*(?:[-*+•]|\(?\w{1,2}[.)]|\\item\b)")
+"""An answer to choose: a box, a circle, a letter."""
 END = re.compile(r"[.!?][)\]}\"”»']*\s+(?=[A-Z$\\(\"“«*\[]|\d)")
 SHORT = re.compile(r"(?:\b(?:e\.g|i\.e|cf|vs|resp|approx|w\.r\.t|al|Fig|Figs|Eq|Eqs|Sec|Ch|no|Dr|Prof)|\b[A-Z])\.\s+\Z")
 STYLED = re.compile(r"(\\(?:emph|textbf|textit|underline|textsl)\{)([^{}]*)\}")
 STARS = re.compile(r"\*+|`")
 
 QUIZ = re.compile(
-    r"true or false|true/false|\bT/F\b|which (?:one )?of the (?:following|statements|options)|(?:select|mark|tick|check|choose) (?:all|each|the|one)"
-    r"|prove or disprove|agree or disagree|(?:following|these|each) (?:statement|claim|sentence)s?",
+    r"true or false|true/false|\bT/F\b|which (?:one )?of the (?:following|statements|options)"
+    r"|(?:select|mark|tick|check|choose) (?:all|each|the|one)|prove or disprove|agree or disagree"
+    r"|(?:following|these|each) (?:statement|claim|sentence)s?",
     re.I,
 )
 DOUBTED = re.compile(
-    r"misconception|\bmyths?\b|fallac|\bwrong|incorrect|\bfalse|mistak|erroneous|untrue|contrary to|tempting|na[iï]ve|suppos|alleged"
-    r"|(?:one|you|we) (?:might|may|could) (?:think|believe|expect|assume|say)|(?:people|students|many|some) (?:\w+ )?(?:think|believe|say|claim)"
+    r"misconception|\bmyths?\b|fallac|\bwrong|incorrect|\bfalse|mistak|erroneous|untrue|contrary to|tempting|na[iï]ve"
+    r"|suppos|alleged|hypothe|\bwhether\b|counter-?example|disprove|refut|\bif\b[^,]*\bwere\b"
+    r"|(?:one|you|we) (?:might|may|could) (?:think|believe|expect|assume|say)"
+    r"|(?:people|students|many|some) (?:\w+ )?(?:think|believe|say|claim)"
     r"|(?:often|sometimes|commonly|usually) (?:said|claimed|thought|believed|stated)"
-    r"|\bwhether\b|counter-?example|disprove|refut|\b(?:not|n['’]t) (?:true|correct|right|the case)\b|\bif\b[^,]*\bwere\b|hypothe",
+    r"|(?:\bnot|n['’]t) (?:true|correct|right|the case)\b",
     re.I,
 )
 RETRACTED = re.compile(
     r"\W*(?:false|wrong|incorrect|no|not (?:quite|so|true))\b"
-    r"|\W*(?:this|that|it|both|which|the (?:claim|statement))\b.{0,40}\b(?:false|wrong|incorrect|misleading|not (?:true|quite|right|correct|exact)"
-    r"|misconception|mistake|imprecise)",
+    r"|\W*(?:this|that|it|both|which|the (?:claim|statement))\b.{0,40}"
+    r"\b(?:false|wrong|incorrect|misleading|misconception|mistake|imprecise|not (?:true|quite|right|correct|exact))",
     re.I | re.S,
 )
 NEGATED = re.compile(
-    r"(?:\b(?:not|never|cannot|nor|neither|unlike|without|unable|hardly|fails?|rather than|instead of|no (?:longer|way|reason|guarantee))|n['’]t)\b",
+    r"\b(?:not|never|cannot|nor|neither|unlike|without|unable|hardly|fails?|rather than|instead of)\b"
+    r"|n['’]t\b|\bno (?:longer|way|reason|guarantee)\b",
     re.I,
 )
 CLAUSE = re.compile(r"[,;:()—]|\b(?:because|since|as|while|but|so|and|hence|thus|therefore|whereas)\b", re.I)
@@ -66,7 +71,7 @@ class Sentence:
         return self.text.rstrip(" )]}\"”»'\n").endswith("?")
 
     def _doubts(self) -> bool:
-        announced = self.behind.rstrip().endswith((":", "?")) and doubted(self.behind)
+        announced = self.behind.rstrip().endswith("?") and doubted(self.behind)
         return announced or doubted(self.text) or RETRACTED.match(self.ahead) is not None
 
     def _denies(self, start: int) -> bool:
@@ -85,7 +90,7 @@ def doubted(text: str) -> bool:
 def plain(text: str) -> str:
     r"""The text without emphasis, every other character in its place.
 
-    >>> plain(r"**a** \\emph{b}")
+    >>> plain(r"**a** \emph{b}")
     '  a         b '
     """
     if "\\" in text:
@@ -94,16 +99,22 @@ def plain(text: str) -> str:
 
 
 def answers(paragraph: str, before: str) -> bool:
-    """Whether a paragraph lists the answers to choose from that the paragraph before it announces."""
-    return LISTED.match(paragraph) is not None and QUIZ.search(before[-400:]) is not None
+    """Whether a paragraph is what the one before it announces: answers to choose from, or what many believe."""
+    return announces(before[-400:]) or (LISTED.match(paragraph) is not None and QUIZ.search(before[-400:]) is not None)
+
+
+def announces(text: str) -> bool:
+    """Whether a text ends in a colon, and what follows it is to be doubted."""
+    return text.rstrip().endswith(":") and doubted(text)
 
 
 def sentences(paragraph: str) -> Iterator[Sentence]:
     """The sentences of a paragraph; items of a list end a sentence."""
     text = plain(paragraph)
     edges = [0, *(found.start() for found in ITEM.finditer(paragraph) if found.start()), len(paragraph)]
+    announced = len(edges) > 2 and announces(text[: edges[1]])
     for start, end in pairwise(edges):
-        option = OPTION.match(paragraph, start, end) is not None
+        option = (announced and start > 0) or OPTION.match(paragraph, start, end) is not None
         cuts = [*cut(text, start, end), end]
         parts = ["", *(text[one:other] for one, other in pairwise(cuts)), ""]
         for index, at in enumerate(cuts[:-1], 1):
