@@ -50,7 +50,7 @@ RIGHT = [
 ]
 
 WRONG = {
-    "The distribution is $p = (0.2, 0.3, 0.6)$.": "note rows: a sum of 1",
+    "The distribution is $p = (0.2, 0.3, 0.6)$.": "likely rows: a sum of 1",
     r"$\hat y = \mathrm{softmax}(z) = (0.09, 0.24, 0.76)$": "likely rows: a sum of 1",
     r"$A = \mathrm{softmax}(S) = \begin{bmatrix}0.5 & 0.5\\0.3 & 0.9\end{bmatrix}$": "likely rows: a sum of 1",
     r"The attention weights are $A = \begin{bmatrix}0.5 & 0.5 & 0\\0.2 & 0.2 & 0.4\\0 & 0 & 1\end{bmatrix}$": (

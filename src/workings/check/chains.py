@@ -200,9 +200,10 @@ class Chains:
         used = one.used | other.used
         level = self.level(line, used, closed, verdict)
         elsewhere = any(self.scope.functions[name].part != self.study.part(line) for name in one.called | other.called)
-        if level == "likely" and (elsewhere or not (is_closed(one.side.node) or is_closed(other.side.node))):
+        square = isinstance(one.side.node, Script) and one.index == 0 and not is_table(verdict)  # σ² may have its own value
+        if level == "likely" and (elsewhere or square or not (is_closed(one.side.node) or is_closed(other.side.node))):
             level = "possible"
-        if closed or level != "possible":
+        if closed or level != "possible" or verdict.grade <= Grade.ROUNDED:
             right = verdict.grade <= Grade.ROUNDED or level in ("note", "possible")
             self.count(line, (one.index, other.index), right)
         if verdict.grade <= Grade.ROUNDED:
@@ -210,7 +211,7 @@ class Chains:
         if verdict.grade is Grade.RIGHT:
             return False
         self.tell(line, one, other, verdict, level, confirmed)
-        return verdict.grade is Grade.WRONG
+        return verdict.grade is Grade.WRONG and level in ("error", "likely")
 
     def no_value(self, line: Line, one: Known, other: Known) -> None:
         """A closed equation without a value on one side: √−7 = 5 is wrong, anything else is left undecided."""
@@ -524,6 +525,11 @@ def entry_node(node: Node, entry: int) -> Node:
         case Group(open="(" | "[", items=items) if len(items) > 1:
             return items[entry] if entry < len(items) else node
     return node
+
+
+def is_table(verdict: Verdict) -> bool:
+    """Whether tables were compared."""
+    return verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
 
 
 def sizes_agree(left: Node, right: Node) -> bool:

@@ -166,6 +166,8 @@ def _script(node: Script, sight: Sight) -> Value:
         value = _value(inner, sight)
         if not isinstance(value, Table) and sight.scope.definition(above) is not None:
             return power(value, scalar(_value(above, sight)))
+        if isinstance(value, Table) and value.free and not isinstance(inner, Group):
+            return Table(value.rows)  # the vector w is a column, so that its transpose is a row
         return value.transposed if isinstance(value, Table) else value
     if isinstance(above, Group) and above.open in "([":
         raise Undecided("a superscript in brackets is an index")

@@ -200,7 +200,9 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     slack = scale * TINY
     if distance.contains(0) or distance <= unit / 2 + slack:
         return Grade.RIGHT
-    if about and any(map(is_round, sides)) and (distance <= arb(1) / 2 or distance <= scale / 20):
+    if about and any(map(is_whole, sides)) and distance <= arb(1) / 2:
+        return Grade.RIGHT
+    if about and any(map(is_round, sides)) and distance <= scale / 20:
         return Grade.RIGHT  # ≈ with a whole number
     if about and unit.is_zero() and distance <= scale / 200:
         return Grade.RIGHT  # ≈ with a fraction or a formula
@@ -213,19 +215,29 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     return Grade.WRONG
 
 
-def is_round(node: Node) -> bool:
-    """A whole number, or one times a power of ten, as ≈ rounds to."""
+def is_whole(node: Node) -> bool:
+    """A whole number, or a table of them."""
     match node:
         case Number(places=None):
             return True
         case Sum(terms=((_, term),)):
+            return is_whole(term)
+        case Matrix(rows=rows):
+            return all(is_whole(entry) for row in rows for entry in row)
+    return False
+
+
+def is_round(node: Node) -> bool:
+    """A number that ≈ rounds to roughly: 10³, 5 · 10⁸, 1500, 7."""
+    match node:
+        case Number(text=text, places=None):
+            return len(text.rstrip("0")) < 3
+        case Sum(terms=((_, term),)):
             return is_round(term)
         case Script(base=Number(text="10"), below=None, above=above):
             return above is not None
-        case Product(factors=((_, Number()), ("×" | "·" | "*", Script(base=Number(text="10"))))):
+        case Product(factors=((_, Number(places=None)), ("×" | "·" | "*", Script(base=Number(text="10"))))):
             return True
-        case Matrix(rows=rows):
-            return all(is_round(entry) for row in rows for entry in row)
     return False
 
 

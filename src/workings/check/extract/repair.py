@@ -39,6 +39,11 @@ BARE = re.compile(
     rf"|(?P<sign>{'|'.join(SIGNS.split())})(?![A-Za-z])"
     rf"|(?<!_)(?<![_^]\{{)(?P<function>{'|'.join(FUNCTIONS.split())})(?=[ \t]*[(\[{{\\_^]))"
 )
+APART_DIGITS = re.compile(r"\d +\.? *\d|\d *\. +\d")
+COMMAND = re.compile(r"\\[A-Za-z]+|\{ *[a-z]+ *\}")
+CLOSE = re.compile(r"\d\d|\d\.\d|[A-Za-z]{2}")
+SPACED_NAME = re.compile(r"(\\(?:operatorname\*?|mathrm|text)\s*\{) *((?:[A-Za-z] )+[A-Za-z]) *\}")
+BETWEEN = re.compile(r"(\d)( *\. *| +)(?=\d)")
 SIDE = re.compile(r"\\(left|right)(?![A-Za-z])[ \t]{0,9}(\.?)")
 
 
@@ -53,9 +58,25 @@ def repaired(formula: Traced) -> Traced:
     text = formula.text.translate(WIDE)
     formula = Traced(text, formula.start, formula.origins)
     formula = formula.sub(ENTITY, lambda found: ENTITIES[found[1]])
+    formula = together(formula)
     formula = backslashes(formula)
     formula = environments(formula)
     return sides(formula)
+
+
+def together(formula: Traced) -> Traced:
+    r"""Numbers and names whose characters recognition set apart: `0 . 5 5`, `\operatorname { t a n h }`.
+
+    Only in a formula where everything is set apart: no two digits and no two letters stand together, and braces have spaces.
+    """
+    if (
+        not APART_DIGITS.search(formula.text)
+        or CLOSE.search(COMMAND.sub(" ", formula.text))
+        or "{ " not in f"{formula.text} {{ "
+    ):
+        return formula
+    formula = formula.sub(SPACED_NAME, lambda found: found[1] + found[2].replace(" ", "") + "}")
+    return formula.sub(BETWEEN, lambda found: found[1] + found[2].strip())
 
 
 def backslashes(formula: Traced) -> Traced:

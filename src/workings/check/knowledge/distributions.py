@@ -84,7 +84,7 @@ def check_list(line: Line, index: int, value: Table, study: Study) -> None:
         return  # shares of something else
     elif any(plain(side) in SHARES for side in equal) and not NOT_ONE.search(said) and total > 0.5 and total < 1.5:
         named = DISTRIBUTION.search(f"{line.formulas[0].before[-80:]} {line.formulas[-1].after[:40]}")
-        level = "note" if named else "possible"
+        level = "likely" if named else "possible"
     else:
         return
     if is_told(study, line, index):
@@ -109,7 +109,7 @@ def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
     if any(map(is_softmax, others(line, index))):
         level = "likely"
     elif WEIGHTS.search(words(line)) and any(is_weights(side) for side in others(line, index)):
-        level = "likely" if len(rows) * 2 < len(value.rows) or len(columns) * 2 < width else "possible"
+        level = "likely" if len(rows) * 2 <= len(value.rows) or len(columns) * 2 <= width else "possible"
     else:
         return
     if is_told(study, line, index):

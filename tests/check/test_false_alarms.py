@@ -1,0 +1,42 @@
+"""Every false alarm that was ever met: correct lines which must stay without an error, a likely error or a wrong claim."""
+
+import pytest
+
+from tests.check.said import report
+
+ALARMS = [
+    r"$0.8\cdot 1 - 0.4\cdot 2 = 0$",  # a ball around zero is zero
+    r"$0.3 + 0.3 - 0.6 = 0$",
+    r"$\sqrt2-\sqrt2=0$",
+    r"$12.34 \approx 12$",
+    r"$4096.4 \approx 4096$",
+    r"$\pi = (5/6, 1/6)$ is stationary.",
+    r"The policy is $\pi = 0.3$.",
+    r"$(2,3) \times (3,4) = (2,4)$",
+    r"$(2\times 3)(3\times 4) = 2\times 4$",
+    r"$\begin{bmatrix}1&2&3\\4&5&6\\7&8&9\end{bmatrix} * \begin{bmatrix}1&0\\0&-1\end{bmatrix}"
+    r" = \begin{bmatrix}-4&-4\\-4&-4\end{bmatrix}$",
+    r"Let $e$ be the residual. Then $2e = 3$.",
+    r"$\langle(1,2),(3,4)\rangle = 11$",
+    r"$x=(3,4)$, so $x^2=25$.",
+    r"For $f(x_1,x_2)=x_1^2+3x_1x_2$ we get $\frac{\partial f}{\partial x_1} = 2x_1+3x_2$.",
+    r"$\frac{\partial L}{\partial \hat y} = \frac23 e$",
+    r"$\nabla_x(x^TAx)=(A+A^T)x$",
+    r"$B = \begin{bmatrix}1&2\\2&4\\0&1\end{bmatrix}$ has $\|B\|_2 \approx 5.080$.",
+    r"The maximum is at $z = 0$. Further $\frac{d}{dz}\tanh z = 1-\tanh^2 z$.",
+    r"$w = 0.5$, $h_0 = 0$, $h_t = \tanh(w h_{t-1} + x_t)$, $h_1 = 0.7616$, $h_2 = -0.5506$. In the linear case"
+    r" $h_t = w h_{t-1} + x_t$, so $h_2 = w h_1 + x_2$ and $h_2 = w x_1 + x_2$.",
+    r"$v_t = \mu v_{t-1} + g_t$, $v_0 = 0$, $v_2 = 0.9 \cdot 1 + 0.5 = 1.4$. Unrolled: $v_2 = g_2 + \mu g_1$.",
+    r"$X = \begin{bmatrix}1&2\\3&4\end{bmatrix}$, $g = (2, 1)$: $g \odot X = \begin{bmatrix}2&2\\6&4\end{bmatrix}$.",
+    r"$w = (0.2, -0.4, 0.1)$, $x = (1, 2, 3)$: $w^\top x + 0.5 = 0.2$.",
+    r"$\underbrace{H(p,q)}_{1.1090} - \underbrace{H(p)}_{1.0549} = 0.0541$",
+    r"$\sigma = 0.1$. For the other variable $\sigma^2 = 4.67$.",
+    r"$h_t = \tanh(h_{t-1} + x_t)$ with $h_0 = 0$.",
+]
+
+
+@pytest.mark.parametrize("text", ALARMS)
+def test_no_alarm(text):
+    found = report(text)
+    assert [(f.level, f.says, f.why) for f in found.findings if f.level in ("error", "likely")] == []
+    assert found.counts.wrong == 0
