@@ -34,6 +34,7 @@ from workings.check.syntax import Matrix, Node, Number, Script, Sum
 from workings.check.value import Mismatch, Undecided, certified, entries
 
 HERE = Path(__file__).parent / "documents"
+CORRECT_TEXTS = [path.read_text() for path in sorted(HERE.glob("*.*")) if path.suffix in (".md", ".tex", ".txt")]
 LEVEL = "note"
 
 
@@ -132,12 +133,45 @@ def parse_times(documents: list[Document]) -> list[float]:
     return times
 
 
+def fuzz(documents: list[Document], seconds: float, seed: int) -> tuple[int, float]:
+    """Check damaged texts for a while: how many, and the longest time of one. Anything that is raised is a defect."""
+    rng = random.Random(seed)
+    pieces = [piece for document in documents for piece in PIECE.findall(document.text)]
+    begun, count, longest = time.perf_counter(), 0, 0.0
+    while time.perf_counter() - begun < seconds:
+        if rng.random() < 0.5:
+            text = "$$" + " ".join(rng.choice(pieces) for _ in range(rng.randrange(1, 60))) + "$$"
+        else:
+            text = scrambled(rng.choice(documents).text, pieces, rng)
+        start = time.perf_counter()
+        check(read_text(text, "fuzz.md", rng.choice(("markdown", "latex", "text"))))
+        longest = max(longest, time.perf_counter() - start)
+        count += 1
+    return count, longest
+
+
+PIECE = re.compile(r"\\[A-Za-z]+|\$+|[{}]|[-+*/=^_&|()\[\]]|\d+\.?\d*|[A-Za-z]+|\\\\|\n")
+
+
+def scrambled(text: str, pieces: list[str], rng: random.Random) -> str:
+    """A part of a text with a few characters lost, put in, or replaced by a piece from elsewhere."""
+    start = rng.randrange(len(text))
+    characters = list(text[start : start + rng.randrange(50, 1500)])
+    for _ in range(rng.randrange(1, 12)):
+        place = rng.randrange(len(characters) + 1)
+        characters[place : place + rng.randrange(2)] = rng.choice(
+            [*pieces[:50], rng.choice(pieces), "\\", "{", "}", "$", "&", "\0"]
+        )
+    return "".join(characters)
+
+
 def main() -> None:
     """Damage, check, print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=sorted(p for p in HERE.glob("*.*") if p.suffix != ".py"))
     parser.add_argument("--times", type=int, default=60, help="damages of each kind and document")
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--fuzz", type=float, default=20, help="seconds of damaged texts; an hour is 3600")
     parser.add_argument("--missed", action="store_true", help="print the damages that are not found")
     options = parser.parse_args()
     documents = [read(path) for path in options.files]
@@ -180,6 +214,8 @@ def main() -> None:
     for document in documents:
         check(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
     spent = time.process_time() - start
+    count, longest = fuzz(documents, options.fuzz, options.seed)
+    print(f"fuzz: {count} damaged texts in {options.fuzz:g} s without an error, the longest took {longest:.2f} s")
     print(f"check: {lines} lines of mathematics in {spent:.2f} s of CPU, {lines / spent:,.0f} lines per second")
 
 

@@ -80,7 +80,7 @@ class Study:
             if pieces is not None and pieces[1] == 0:
                 return pieces[0]
             counts.unread += 1
-            self.report.unread.append(Unread(formula.start, formula.end, str(error)))
+            self.report.unread.append(Unread(formula.start, formula.end, error.reason))
             return pieces[0] if pieces is not None else None
 
     def _follows(self, one: Formula, other: Formula) -> bool:
