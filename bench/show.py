@@ -71,14 +71,19 @@ class GPT(nn.Module):
         return self.head(x)
 
 
-def sides(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
+def ours(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     from workings.trace.capture import capture
 
-    found: dict[str, Callable[[], Any]] = {
+    return {
         "full capture": lambda: capture(model, tokens, replay=False),
         "capture of A": lambda: capture(model, tokens, replay=False, names={"A"}),
         "plain forward (capture off)": lambda: model(tokens),
     }
+
+
+def peers(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
+    """After ours: TorchLens wraps PyTorch's functions for good."""
+    found: dict[str, Callable[[], Any]] = {}
     with contextlib.suppress(ImportError):
         from torch.utils._debug_mode import DebugMode
 
@@ -148,7 +153,8 @@ def main() -> None:
     torch.manual_seed(0)
     model, tokens = GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
     with torch.no_grad():
-        table = ratios(sides(model, tokens), lambda: model(tokens))
+        table = ratios(ours(model, tokens), lambda: model(tokens))
+        table |= ratios(peers(model, tokens), lambda: model(tokens))
     for name, (seconds, ratio) in table.items():
         print(f"{name:36s}{1e3 * seconds:9.2f} ms {ratio:8.2f}×")
     attention = ("show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1")

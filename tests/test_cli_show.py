@@ -1,9 +1,13 @@
 """`workings show` from the command line."""
 
+import contextlib
 import subprocess
 import sys
 
 import pytest
+import typer
+
+from workings.errors import WorkingsError
 
 ATTENTION = ["attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1"]
 
@@ -37,6 +41,13 @@ def test_your_own_file(tmp_path):
         (["atention"], "did you mean attention"),
         (["attention", "Q=1 0; 0 $"], "found '$'"),
         (["attention", "Q=missing.npy"], "There is no file missing.npy."),
+        ([*ATTENTION, "--depth", "9"], "--depth is a whole number from 1 to 4, not 9; the nearest is 4."),
+        ([*ATTENTION, "--digits", "0"], "--digits is a whole number from 1 to 50, not 0; the nearest is 1."),
+        ([*ATTENTION, "--only", "nope"], "only takes names of steps, and none is called 'nope'. There are: Q, K, V, "),
+        (
+            [*ATTENTION, "--latex", "--json"],
+            "One form is printed, but --latex and --json were asked for; run once for each, or add --html FILE.",
+        ),
         (["nowhere.py:f"], "nowhere.py"),
         (["attention", "Q=[1, 2", "K=1", "V=1"], "This JSON cannot be read"),
         (
@@ -104,3 +115,47 @@ def test_a_class_and_a_block_at_module_level(tmp_path):
 def test_softmax_by_name():
     done = workings("show", "softmax", "0 0", "dim=-1")
     assert "[1/2  1/2]" in done.stdout, done.stderr
+
+
+def test_words_alone_are_read_as_typer_reads_them(monkeypatch, capsys):
+    from workings import cli
+
+    words = ["show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1"]
+    printed = []
+    for arguments in (words, [*words, "--depth", "2"]):
+        monkeypatch.setattr(sys, "argv", ["workings", *arguments])
+        with contextlib.suppress(SystemExit):
+            cli.main()
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1] != ""
+
+
+def test_words_alone_end_as_typer_ends_them(monkeypatch, capsys):
+    from workings import cli
+
+    for end, code in ((typer.Exit(2), 2), (KeyboardInterrupt(), 130)):
+        monkeypatch.setattr(cli, "show", raising(end))
+        with pytest.raises(SystemExit) as left:
+            cli.shown_alone(["show", "attention"])
+        assert left.value.code == code
+    assert not cli.shown_alone(["show", "attention", "--list"])
+    assert not cli.shown_alone(["show"])
+    assert not cli.shown_alone(["demo", "attention"])
+    monkeypatch.setattr(sys, "argv", ["workings", "show", "attention", "Q=1 0; 0"])
+    monkeypatch.setattr(cli, "show", raising(WorkingsError("no")))
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert (left.value.code, capsys.readouterr().err) == (2, "no\n")
+
+
+def raising(error):
+    def fail(*_):
+        raise error
+
+    return fail
+
+
+def test_reading_words_alone_imports_no_validator():
+    code = "import sys; sys.argv = ['workings', 'show', 'softmax', '1 2']; from workings.cli import main; main()\n"
+    code += "assert 'pydantic' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=120)

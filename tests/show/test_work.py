@@ -62,7 +62,8 @@ def test_why_goes_down_to_the_inputs_through_rows():
     assert workings.show(f, x, x).why("A", (0, 0)).split("\n")[1:] == [
         "  S[0, :] = [1  0], since S = Q Kᵀ",
         "    Q[0, :] = [0  1]",
-        "    K[:, :] = ⎡0  1⎤ ⎣2  0⎦",
+        "    K[:, :] = ⎡0  1⎤",
+        "              ⎣2  0⎦",
     ]
 
 
@@ -76,7 +77,7 @@ def test_why_reads_the_cells_that_an_operation_needs():
 
     work = workings.show(f, torch.tensor([[1.0, 2.0], [1.0, 2.0]]))
     assert work.why("A", (0, 1)) == "A[0, 1] = 0.5, since A = softmax(x, axis 0)\n  x[:, 1] = [2  2]"
-    assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[:, :] = ⎡1  2⎤ ⎣1  2⎦"
+    assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[:, :] = ⎡1  2⎤\n            ⎣1  2⎦"
 
 
 def test_why_does_not_take_another_functions_name():
@@ -149,7 +150,9 @@ def test_the_caller_s_tensors_stay_as_they_are():
 def test_what_is_not_callable_is_refused():
     with pytest.raises(WorkingsError, match=r"show takes a function or a module, not int\."):
         workings.show(3)
-    with pytest.raises(WorkingsError, match=r"Unknown choice among digit; there are: digits, "):
+    with pytest.raises(
+        WorkingsError, match=r"Printing has no choice 'digit'; there are: digits, .* Did you mean 'digits'\?"
+    ):
         worked().text(digit=3)
 
 
@@ -444,3 +447,12 @@ def test_a_decorator_is_folded():
     assert "y = 2·x" in work.text()
     assert "kwargs" not in work.text()
     assert "kwargs" not in work.html()
+
+
+def test_what_a_call_keeps_is_shown():
+    from workings.nn import BatchNorm
+
+    text = str(workings.show(BatchNorm(1), torch.tensor([[1.0], [3.0]])))
+    # momentum 0.1: 0.9 · 0 + 0.1 · 2
+    assert "μ = (1 − m)·μ + m·μ_B = (1 − 0.1)·[0] + 0.1·[2] = [0.2]  (1)" in text
+    assert "batch_fits" not in text

@@ -111,9 +111,19 @@ CASES = {
             (op(name, a, dim=-1), PAIR),
             (op(name, a, dim=-1), {"a": TIED}),
             (op(name, a, dim=0, keepdim=True), PAIR),
+            (op(name, a, dim=0, keepdim=True), {"a": TIED.T.contiguous()[[0, 0, 1]]}),
             (op(name, a, b), PAIR),
         ]
         for name in ("max", "min")
+    },
+    **{
+        name: [
+            (op(name, a), {"a": TIED}),
+            (op(name, a, dim=-1), {"a": TIED}),
+            (op(name, a, dim="(0, 1)", keepdim=True), {"a": TIED}),
+            (op(name, a, dim=0), PAIR),
+        ]
+        for name in ("amax", "amin")
     },
     "cat": [(op("cat", Sequence((a, b, a)), dim=dim), PAIR) for dim in (-1, 0)],
     "stack": [(op("stack", Sequence((a, b, a)), dim=dim), PAIR) for dim in (0, 1, -1)],
@@ -222,6 +232,7 @@ CASES |= {
         (op("conv2d", a, W, b), {"a": IMAGE, "W": KERNEL, "b": normal(3)}),
         (op("conv2d", a, W, stride=2, padding=1), {"a": IMAGE, "W": KERNEL}),
     ],
+    "diagonal": [(op("diagonal", a), {"a": normal(3, 3)})],
     "max_pool1d": [
         (op("max_pool1d", a, 2), {"a": normal(2, 2, 5)}),
         (op("max_pool1d", a, 3, stride=1), {"a": normal(2, 5)}),

@@ -4,7 +4,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from workings import exact
+from workings import ExactTensor, exact
+from workings.show.notation import text_formula
 from workings.trace.adjoint import RULES
 from workings.trace.backward import backward
 from workings.trace.capture import capture
@@ -120,6 +121,46 @@ def test_values_and_where_they_stood(way):
     _, found = worked((pair, attribute, chained, first)[way], exact("1 3; 4 2").requires_grad_())
     assert found["∂L/∂x"].result.text() == "⎡0  6⎤\n⎣8  0⎦"
     assert all_checked(found)
+
+
+@pytest.mark.parametrize("way", range(4))
+def test_of_several_largest_one_is_chosen(way):
+    """x.max(dim) hands the gradient to the entry it chose; x.amax(dim) and x.max() share it among the largest."""
+
+    def first(x):
+        m = x.max(1)[0]
+        L = (m * m).sum()
+        return L
+
+    def chained(x):
+        m = x.max(1, keepdim=True).values
+        L = (m * m).sum()
+        return L
+
+    def shared(x):
+        m = x.amax(1)
+        L = (m * m).sum()
+        return L
+
+    def whole(x):
+        m = x.max()
+        L = m * m
+        return L
+
+    # rows 3 3 and 4 2: ∂L/∂m = 6 and 8; the largest of all is one 4
+    gradient = [[[6, 0], [6, 0], [3, 3], [0, 0]][way], [8, 0]]
+    rule = {
+        0: "∂L/∂x = (∂L/∂m)[:, None] added at arg max(x, axis 1), to zeros (axis 1)",
+        1: "∂L/∂x = ∂L/∂m added at arg max(x, axis 1), to zeros (axis 1)",
+        2: "∂L/∂x = (∂L/∂m)[:, None] ⊙ ([x = max(x, axis 1)] / rowsum([x = max(x, axis 1)]))",
+        3: "∂L/∂x = ∂L/∂m·[x = max(x)]",
+    }[way]
+    for x in (exact("3 3; 4 2").requires_grad_(), torch.tensor([[3.0, 3.0], [4.0, 2.0]], requires_grad=True)):
+        _, found = worked((first, chained, shared, whole)[way], x)
+        step = found["∂L/∂x"]
+        assert (step.result.float64() if isinstance(x, ExactTensor) else step.result).tolist() == gradient
+        assert f"∂L/∂x = {text_formula(step.formula, None, frozenset({'∂L/∂m'} if way == 3 else ()))}" == rule
+        assert all_checked(found)
 
 
 def test_sorting_is_undone():
@@ -387,3 +428,19 @@ def test_a_name_that_was_no_tensor_before_is_counted():
     # h = 0, then h#2 = x₀ + u·0 and h#3 = x₁ + u·h#2: ∂h#3/∂h#2 = u
     assert "∂h/∂h#2" in names
     assert "∂h/∂h" not in names
+
+
+def test_a_value_before_a_dot_has_no_rule_where_the_method_has_none():
+    def f(x):
+        S = 2 * x
+        c = S * S.logcumsumexp(0)
+        return c.sum()
+
+    trace = capture(f, torch.tensor([1.0, 2.0], requires_grad=True))
+    backward(trace)
+    found = {s.name: s for s in trace.steps() if s.kind == "gradient"}
+    step = found["∂L/∂S"]
+    assert step.formula is None
+    assert step.note == "the rule is not written out: there is no rule for S.logcumsumexp(…): it has no formula here"
+    # S = (2, 4), c = (4, 4 ln(e² + e⁴)): by the first entry 2 + 2 + 4 σ(−2), by the second ln(e² + e⁴) + 4 σ(2)
+    assert step.result.tolist() == pytest.approx([4.47681, 7.65012], abs=1e-5)

@@ -285,8 +285,8 @@ def test_an_attribute_that_is_computed_is_not_read_again(tmp_path):
 
 def test_suppressed_exceptions(tmp_path):
     box = blocked(tmp_path, "with contextlib.suppress(ValueError):\n    a = fails(x)\nb = x + 1\nreturn b", *given())
-    a, e, b, _ = [s for s in box.work.steps() if s.kind not in ("input", "call")]
-    assert [s.note for s in (a, e, b)] == [CAUGHT, "", ""]
+    a, e, r, b, _ = [s for s in box.work.steps() if s.kind not in ("input", "call")]
+    assert [s.note for s in (a, e, r, b)] == ["", "", CAUGHT, ""]
     assert box.work.error is None
 
 
@@ -422,6 +422,10 @@ FAILING = {
     "again": "try:\n    a = fails(x)\nexcept ValueError:\n    b = x @ torch.ones(3)",
     "a reshape": "a = y.reshape(3, 3)",
     "two of one name": "a = torch.cat([x, y])",
+    "an entry": "a = x[5]",
+    "an entry by a name": "i = 1\na = x[i, -3:1] + 1",
+    "a change": "a = x + 1\na += torch.ones(3)",
+    "raise after one that was caught": "try:\n    a = fails(x)\nexcept ValueError as e:\n    raise KeyError('other') from e",
 }
 
 
@@ -456,5 +460,6 @@ def test_interrupted(tmp_path):
         y = 2
         stop()
     assert y == work["y"] == 2
-    assert [(s.kind, s.note) for s in work.steps()][1] == ("error", "KeyboardInterrupt: ")
+    (failing,) = [s for s in work.steps() if s.kind == "error"]
+    assert (failing.source, failing.note) == ("raise KeyboardInterrupt", "KeyboardInterrupt: ")
     assert sys.gettrace() is None

@@ -68,3 +68,105 @@ def test_folded_loops_end_where_they_end():
         return z
 
     assert names(capture(f, torch.ones(1)))[-2:] == ["q", "z"]
+
+
+def failed_in(function, *args):
+    (step,) = [s for s in capture(function, *args).steps() if s.kind == "error"]
+    return step
+
+
+def test_a_change_that_fails_is_the_statement_that_failed():
+    def f(x, y):
+        z = x + 1
+        z += y
+        return z
+
+    step = failed_in(f, torch.ones(2), torch.ones(3))
+    assert (step.name, step.source, step.result, step.live) == ("z", "z += y", None, None)
+    first = "[2] and [3] do not fit: axis −1 has sizes 2 and 3, which must be equal or 1"
+    assert step.note.splitlines()[0] == first
+
+
+def test_an_entry_and_an_unpacking_that_fail():
+    def entry(x):
+        z = torch.zeros(2, 2)
+        z[0] = x
+        return z
+
+    def unpacking(x):
+        a, b = x
+        return a + b
+
+    assert failed_in(entry, torch.ones(3)).source == "z[0] = x"
+    step = failed_in(unpacking, torch.ones(3))
+    assert (step.source, step.note) == ("a, b = x", "ValueError: too many values to unpack (expected 2)")
+
+
+def test_changes_that_do_not_fail_have_their_values():
+    def f(x):
+        z = torch.zeros(2)
+        z[0] = x
+        z += 1
+        a, b = z
+        try:
+            z += torch.ones(3)
+        except RuntimeError:
+            a, b = b, a
+        return a
+
+    steps = [s for s in capture(f, torch.tensor(4.0)).steps() if s.kind == "assign"]
+    assert [s.source for s in steps] == [
+        "z = torch.zeros(2)",
+        "z[0] = x",
+        "z += 1",
+        "a, b = z",
+        "z += torch.ones(3)",
+        "a, b = (b, a)",
+    ]
+    assert steps[1].result.tolist() == [4, 0]
+    assert steps[2].result.tolist() == [5, 1]
+    assert [float(v) for v in steps[3].result] == [5, 1]
+    assert (steps[4].stopped, steps[4].live) == (True, None)
+    assert [float(v) for v in steps[5].result] == [1, 5]
+
+
+def refuse(x):
+    y = 2 * x
+    if y > 3:
+        raise ValueError(f"{y} is too much")
+    return y
+
+
+def test_raise_is_the_statement_that_failed():
+    step = failed_in(refuse, 2)
+    assert (step.source, step.note) == ("raise ValueError(f'{y} is too much')", "ValueError: 4 is too much")
+    assert step.where.line == refuse.__code__.co_firstlineno + 3
+
+
+def test_raise_that_is_caught_and_raised_again():
+    def caught(x):
+        try:
+            return refuse(x)
+        except ValueError:
+            y = x - 1
+        return refuse(y)
+
+    trace = capture(caught, 2)
+    assert [s.note for s in trace.steps() if s.source.startswith("raise")] == ["raised an exception, which was caught"]
+    assert trace.result == 2
+
+    def again(x):
+        try:
+            return refuse(x)
+        except ValueError:
+            raise
+
+    step = failed_in(again, 2)
+    assert (step.source, step.note) == ("raise", "ValueError: 4 is too much")
+
+
+def test_a_check_of_this_library_fails_where_it_is_called():
+    from workings.nn import attention
+
+    step = failed_in(lambda Q, K: attention(Q, K, K), torch.ones(2, 2), torch.ones(2, 3))
+    assert not step.source.startswith("raise")

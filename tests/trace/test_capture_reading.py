@@ -30,7 +30,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
         ("sum(x, 0)", Call("sum", (x, Number(0)))),
         ("torch.max(a, b)", Call("max", (a, b))),
         ("torch.max(x, 0)", Apply("max", (x,), (("dim", 0),))),
-        ("x.amax((-2, -1))", Apply("max", (x,), (("dim", "(-2, -1)"),))),
+        ("x.amax((-2, -1))", Apply("amax", (x,), (("dim", "(-2, -1)"),))),
         ("a // b", Apply("floor", (Apply("div", (a, b)),))),
         ("math.floor(x)", Apply("floor", (x,))),
         ("a % b", Apply("mod", (a, b))),

@@ -169,13 +169,16 @@ def test_the_shape_before_flattening_gives_the_product():
 
 
 def test_the_author_s_names():
-    # (Q + 1) @ K has no name on its left, so nothing is said of it; Q @ K has.
+    # (Q + 1) @ K has no name on its left: it is written as in the source, where that is known.
     Q, K = Leaf("Q"), Leaf("self.K")
     values = {"Q": zeros(2, 3), "self.K": zeros(4, 3)}
     fails = "[2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; "
     assert str(in_names(Apply("matmul", (Q, K)), values)) == fails + "use Q @ self.K.mT"
     assert str(in_names(Apply("div", (Apply("matmul", (Q, K)), Number(2))), values)) == fails + "use Q @ self.K.mT"
-    assert in_names(Apply("matmul", (Apply("add", (Q, Number(1))), K)), values) is None
+    sum_ = Apply("matmul", (Apply("add", (Q, Number(1))), K))
+    assert str(in_names(sum_, values, "S = (Q + 1) @ self.K")) == fails + "use (Q + 1) @ self.K.mT"
+    assert str(in_names(sum_, values)) == fails + "use left @ right.mT"
+    assert in_names(Apply("matmul", (Apply("nothing", (Q,)), K)), values) is None
     assert in_names(Apply("matmul", (Q, Leaf("other"))), values) is None
     assert in_names(None, values) is None
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 import pytest
 import torch
 
+import workings
 from workings import exact
 from workings.trace.formula import Apply, Leaf
 from workings.trace.updates import snapshots, update_steps, watch
@@ -113,7 +114,67 @@ def test_a_parameter_named_like_a_letter_is_called_theta():
     with watch(optimizer, {"m": m}) as steps:
         optimizer.step()
     assert steps[0].name == "m"
-    assert steps[0].children[-1].formula == Apply("sub", (Leaf("θ"), Apply("mul", (Leaf("η"), Leaf("g")))))
+    assert steps[0].children[-1].formula == Apply(
+        "sub", (Leaf("m"), Apply("mul", (Leaf("η"), Leaf("g"))))
+    )  # m means nothing else
+    optimizer = torch.optim.Adam([m], lr=0.1)
+    with watch(optimizer, {"m": m}) as steps:
+        optimizer.step()
+    assert (steps[0].name, steps[0].children[-1].name) == ("m", "θ")
+
+
+def test_a_parameter_has_the_name_it_has_where_the_optimizer_is_called():
+    class Own:
+        def __init__(self):
+            self.w = torch.ones(2, requires_grad=True)
+            self.optimizer = torch.optim.SGD([self.w], lr=0.5)
+
+        def fit(self, x):
+            L = (self.w * x).sum()
+            L.backward()
+            self.optimizer.step()
+            return L
+
+    def names(function, *args):
+        return [s.name for s in workings.show(function, *args).steps() if s.kind == "update" and s.source]
+
+    assert names(Own().fit, torch.ones(2)) == ["w"]
+
+    def train(model, optimizer, x):
+        L = model.fc1(x).sum()
+        L.backward()
+        optimizer.step()
+        return L
+
+    model = torch.nn.Module()
+    model.fc1 = torch.nn.Linear(2, 1)
+    assert names(train, model, torch.optim.SGD(model.parameters()), torch.ones(1, 2)) == ["fc1.weight", "fc1.bias"]
+
+    def step(optimizer):
+        optimizer.step()
+
+    assert names(step, torch.optim.SGD(model.named_parameters())) == ["fc1.weight", "fc1.bias"]
+    params = [torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)]
+    (params[0] * params[1]).backward()
+
+    def outer(optimizer):
+        step(optimizer)
+        return params  # the list that holds them is what has a name
+
+    assert names(outer, torch.optim.SGD(params)) == ["params[0]", "params[1]"]
+
+
+def test_parameters_without_any_name_are_counted():
+    def make():
+        a, b = torch.ones(1, requires_grad=True), torch.ones(1, requires_grad=True)
+        (a * b).backward()
+        return torch.optim.SGD([a, b])
+
+    def step(optimizer):
+        optimizer.step()
+
+    work = workings.show(step, make())
+    assert [s.name for s in work.steps() if s.kind == "update" and s.source] == ["parameter 1", "parameter 2"]
 
 
 def test_an_optimizer_without_equations_says_so():

@@ -1,5 +1,6 @@
 """The command line: one file per verb, and heavy imports only inside the verbs."""
 
+import os
 import sys
 from typing import Annotated
 
@@ -62,10 +63,30 @@ app.command(
 app.command(context_settings={"ignore_unknown_options": True})(exact)
 
 
+def shown_alone(arguments: list[str]) -> bool:
+    """Whether this is `workings show WHAT VALUE …` without options; if so, it is done.
+
+    There is nothing to read but words, and typer's way of reading them imports pydantic, which takes 0.1 s.
+    """
+    if len(arguments) < 2 or arguments[0] != "show" or any(text.startswith("-") for text in arguments):
+        return False
+    try:
+        show(arguments[1], arguments[2:])
+    except typer.Exit as end:
+        sys.exit(end.exit_code)
+    except KeyboardInterrupt:
+        sys.exit(130)
+    except BrokenPipeError:  # `| head` has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what Python flushes at its end goes nowhere
+        sys.exit(1)
+    return True
+
+
 def main() -> None:
     """Run the command line; a user's mistake is a message and exit code 2, never a traceback."""
     try:
-        app()
+        if not shown_alone(sys.argv[1:]):
+            app()
     except WorkingsError as error:
         typer.echo(str(error), err=True)
         sys.exit(2)

@@ -23,6 +23,8 @@ from torch import Tensor, nn
 from workings.errors import DomainError, ShapeError
 from workings.nn.losses import cross_entropy
 
+Values = Float[Tensor, "..."]
+
 
 class Weights(NamedTuple):
     """The parameters of the network, or a gradient for each."""
@@ -157,8 +159,8 @@ class GradientCheck(NamedTuple):
 
 def check_gradient(
     f: Callable[[Tensor], Tensor],
-    x: Float[Tensor, ...],
-    gradient: Float[Tensor, ...] | None = None,
+    x: Values,
+    gradient: Values | None = None,
     tolerance: float = 1e-6,
     step: float = 1e-5,
 ) -> GradientCheck:

@@ -24,6 +24,7 @@ from workings.nn.fused import fused
 
 Batch = Float[Tensor, "b *s"]
 Sample = Float[Tensor, "*s"]
+Statistic = Float[Tensor, "..."]
 
 VARIANCES = {"population": 0, "sample": 1}
 """Name of a variance → what its divisor is short of n."""
@@ -124,8 +125,8 @@ def batch_norm(
 
 def batch_norm_test(
     H: Float[Tensor, "*b"],
-    mu: Float[Tensor, ...],
-    var: Float[Tensor, ...],
+    mu: Statistic,
+    var: Statistic,
     gamma: Sample | None = None,
     beta: Sample | None = None,
     eps: float = 0.0,
@@ -197,6 +198,6 @@ class BatchNorm(nn.Module):
     def remember(self, H: Batch) -> None:
         """Move the running statistics towards those of this batch."""
         m = self.momentum
-        mu, var = batch_statistics(H, self.variance)
-        self.mu = (1 - m) * self.mu + m * mu
-        self.var = (1 - m) * self.var + m * var
+        mu_B, var_B = batch_statistics(H, self.variance)
+        self.mu = (1 - m) * self.mu + m * mu_B
+        self.var = (1 - m) * self.var + m * var_B

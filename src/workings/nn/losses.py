@@ -125,7 +125,10 @@ def squared_loss(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tens
 
 
 def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tensor, "*b"]:
-    r"""$$\frac{\partial J}{\partial \hat y} = \hat y - y$$"""
+    r"""The derivative of the squared loss by the prediction: how far it is off.
+
+    $$\frac{\partial J}{\partial \hat y} = \hat y - y$$
+    """
     covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
     G = ŷ - y
     return G
@@ -154,7 +157,9 @@ def logistic_loss(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tens
 
 
 def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Float[Tensor, " d"]:
-    r"""$$\frac{\partial L}{\partial w} = X^\top (P - t) \qquad P = \sigma(Xw), \quad t = \frac{1 + y}{2}$$
+    r"""The gradient of the logistic loss by the weights: the samples, each times how far its probability is off.
+
+    $$\frac{\partial L}{\partial w} = X^\top (P - t) \qquad P = \sigma(Xw), \quad t = \frac{1 + y}{2}$$
 
     >>> logistic_loss_gradient(torch.tensor([0.0]), torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, -1.0]))
     tensor([0.5000])

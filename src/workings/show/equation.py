@@ -16,6 +16,7 @@ from workings.show.outline import Line
 from workings.show.sizes import with_sizes
 from workings.show.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, leaves, walk
+from workings.trace.pullback_targets import unpacked
 from workings.trace.step import Step
 
 SHORT = 72
@@ -50,16 +51,19 @@ def text_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in plain text."""
     step = line.step
     links = _links(step, options, latex=False)
-    forms = text_forms(step.result, options, _targets(step)) if _has_value(line) else []
+    names, parts = _targets(step)
+    forms = text_forms(parts, options, names) if _has_value(line) else []
     found = _equation(plain(text_name(step.name)), links, forms, shape_of(step.result) if forms else "", line, latex=False)
     return replace(found, below=is_list(step.result) and "\n" in "".join(block for _, block in forms))
 
 
-def _targets(step: Step) -> list[str]:
-    """The names of the parts of a value that is unpacked: a and b of `a, b = f(x)`."""
-    names = [plain(text_name(name)) for name in step.name.split(", ")]
-    several = isinstance(step.result, tuple | list) and len(names) == len(step.result) > 1
-    return names if several and not any("*" in name for name in names) else []
+def _targets(step: Step) -> tuple[list[str], Any]:
+    """The names of the parts of a value that is unpacked, with these parts: a, b[0], b[1] of `a, *b = f(x)`."""
+    if "," not in step.name or not isinstance(step.result, tuple | list):
+        return [], step.result
+    pairs = unpacked(step.name, step.result, step.result)
+    names = [plain(text_name(name)) for name, _, _ in pairs]
+    return (names, tuple(value for _, value, _ in pairs)) if len(pairs) > 1 and all(names) else ([], step.result)
 
 
 def latex_equation(line: Line, options: Options) -> Equation:

@@ -24,6 +24,7 @@ from workings.show.mathml_formula import formula
 from workings.show.options import Options
 from workings.show.plumbing import inside_of, is_check, is_plumbing
 from workings.show.sizes import replaced, with_sizes
+from workings.show.text import truth
 from workings.show.value import is_opaque
 from workings.trace.formula import Call, Code, Formula, Leaf, Number, leaves
 from workings.trace.record import Trace
@@ -219,6 +220,8 @@ def _line(step: Step, page: _Page) -> str:
         heading = _heading(step)
         parts.append(element("code", escaped(heading), class_="name") if heading else "")
     parts += _equation(step, page)
+    if step.kind == "branch" and step.result is not None:
+        parts.append(element("code", escaped(f": {truth(step.result)}"), class_="name"))
     return element("div", "".join(parts), class_="line")
 
 

@@ -184,7 +184,7 @@ def _items(x: Any) -> list[Any]:
 def _several(x: Any, place: Place, name: str = "") -> str:
     """The parts of a value, by the names they are unpacked into where there are as many."""
     targets = name.split(", ")
-    keys = list(x) if isinstance(x, dict) else range(len(x))
+    keys = list(x) if isinstance(x, dict) else getattr(x, "_fields", range(len(x)))
     unpacked = len(targets) == len(x) > 1
     said = (
         [mathml.math(mathml.name(n)) for n in targets]

@@ -96,7 +96,7 @@ def _flat(found: Equation) -> str:
 def aligned(line: Line, options: Options) -> str:
     """One equation, going on in the next line where a page ends."""
     found, measure = latex_equation(line, options), text_equation(line, options)
-    lead = f" &{found.lead.strip()} " if found.left and found.lead == " = " else rf"{found.lead}&"
+    lead = "&" if not found.left else f" &{found.lead.strip()} " if found.lead == " = " else rf"{found.lead}&"
     first = found.left + (lead + found.links[0] if found.links else "")
     pieces = [("=", link) for link in found.links[1:]] + found.forms
     widths = [_columns(block) for block in (*measure.links[1:], *(block for _, block in measure.forms))]

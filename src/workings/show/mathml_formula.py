@@ -45,7 +45,7 @@ def _call(f: Call, leaf: Callable[[str], Term]) -> Term:
     simpler = spelled_call(f)
     if simpler is not f:
         return formula(simpler, leaf)
-    options = [row(words(str(key)), operator("="), _option(given)) for key, given in f.options]
+    options = [row(words(str(key)), operator("="), _option(given)) for key, given in f.options if key != "device"]
     arguments = [*[formula(part, leaf).markup for part in f.args], *options]
     return Term(row(name(f.name), fenced(commas(arguments))))
 
@@ -301,6 +301,8 @@ _CALLED = {
     "sigmoid": "σ",
     "gelu": "GELU",
     "maximum": "max",
+    "argmax": "arg max",
+    "argmin": "arg min",
     "cat": "concat",
     "cross_entropy": "CE",
     "normal_cdf": "Φ",
@@ -328,6 +330,8 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "var": _over("Var"),
     "max": _over("max"),
     "min": _over("min"),
+    "amax": _over("max"),
+    "amin": _over("min"),
     "reshape": _reshape,
     "index": _indexed,
     "entry": _entry,

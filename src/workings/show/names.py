@@ -15,6 +15,9 @@ ACCENTS = {"hat": ("\u0302", r"\hat"), "bar": ("\u0304", r"\bar"), "tilde": ("\u
 _PATH = re.compile(r"^[^\W\d]\w*(\.\w+)*$")
 _DERIVATIVE = re.compile(r"^∂(.+?)/∂(.+)$")
 AGAIN = re.compile(r"^([^\W\d]\w*)#(\d+)$")
+_UNPACKED = re.compile(r"^(?=.*, )[\w.,*() ]+$")
+"""`(c, *d), e`"""
+_BETWEEN = frozenset((", ", " = ", "(", ")", "*", ""))
 _GREEK_WORD = re.compile(r"^([A-Za-z]+?)(\d*)$")
 
 
@@ -41,8 +44,8 @@ def spelled_out(name: str) -> str:
 def text_name(name: str) -> str:
     """The name in plain text.
 
-    >>> [text_name(n) for n in ("self.W_Q", "y_hat", "alpha_1", "beta2", "∂L/∂y_hat", "x.shape[-1]")]
-    ['W_Q', 'ŷ', 'α_1', 'β2', '∂L/∂ŷ', 'x.shape[-1]']
+    >>> [text_name(n) for n in ("self.W_Q", "y_hat", "alpha_1", "beta2", "∂L/∂y_hat", "x.shape[-1]", "lambda_", "y.mul_")]
+    ['W_Q', 'ŷ', 'α_1', 'β2', '∂L/∂ŷ', 'x.shape[-1]', 'λ', 'y.mul_']
     """
     found = _DERIVATIVE.match(name)
     if found:
@@ -53,7 +56,10 @@ def text_name(name: str) -> str:
 
 def _text_path(path: str) -> str:
     *owners, last = path.split(".")
-    first, *below = last.rstrip("_").split("_") if last.rstrip("_") else [last]
+    bare = last.rstrip("_")
+    if bare != last and bare not in GREEK:
+        return path  # y.mul_ changes y, y.mul does not; lambda_ has its underscore only because Python takes the word
+    first, *below = bare.split("_")
     if not first:
         return path
     letter = _text_word(first)
@@ -84,9 +90,10 @@ def latex_name(name: str) -> str:
         variable, origin, place = found[2].partition(" from ")
         fraction = rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(variable)}}}"
         return rf"{fraction}\text{{{latex_text(origin + place)}}}" if origin else fraction
-    parts = re.split(r"(, | = )", spelled_out(without_self(name)))
+    spelled = spelled_out(without_self(name))
+    parts = re.split(r"(, | = )" if not _UNPACKED.match(spelled) else r"(, |[(*)])", spelled)
     return "".join(
-        _latex_path(part) if _PATH.match(part) else part if part in (", ", " = ") else latex_code(part) for part in parts
+        _latex_path(part) if _PATH.match(part) else part if part in _BETWEEN else latex_code(part) for part in parts
     )
 
 

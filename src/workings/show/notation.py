@@ -144,7 +144,9 @@ class _Writer:
                 return True
             case Leaf(text):
                 return text in self.scalars
-            case Apply("sum" | "mean" | "max" | "min" | "var", _, ()) | Apply("cross_entropy" | "mse_loss"):
+            case Apply("sum" | "mean" | "max" | "min" | "amax" | "amin" | "var", _, ()) | Apply(
+                "cross_entropy" | "mse_loss"
+            ):
                 return True
             case Apply("index", (Leaf(text),), options):
                 return entry_key(text, str(dict(options).get("text", ""))) in self.scalars
@@ -171,7 +173,7 @@ def _text_power(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
 TEXT_RULES: dict[str, Rule] = {
     "add": infix("#1 + #2", SUM, SUM, LOOSE),
     "sub": infix("#1 − #2", SUM, SUM, LOOSE),
-    "neg": infix("−#1", SUM, PRODUCT),
+    "neg": infix("−#1", SUM, LOOSE),
     "mul": infix("#1 ⊙ #2", PRODUCT, PRODUCT, MATMUL),
     "scale": infix("#1·#2", PRODUCT, PRODUCT, MATMUL),
     "div": infix("#1 / #2", LOOSE, PRODUCT, POWER),
@@ -192,6 +194,10 @@ TEXT_RULES: dict[str, Rule] = {
     "masked_fill": infix("#3 where #2, else #1", RELATION, SUM, SUM, SUM),
     "sum": big("Σ"),
     "maximum": function("max"),
+    "amax": function("max"),
+    "amin": function("min"),
+    "argmax": function("arg max"),
+    "argmin": function("arg min"),
     "softmax": function("softmax", LAST),
     "sigmoid": function("σ"),
     "gelu": function("GELU"),
@@ -245,7 +251,7 @@ _CASES = r"\begin{cases} %s & \text{where } %s \\ %s & \text{elsewhere} \end{cas
 LATEX_RULES: dict[str, Rule] = {
     **TEXT_RULES,
     "sub": infix("#1 - #2", SUM, SUM, LOOSE),
-    "neg": infix("-#1", SUM, PRODUCT),
+    "neg": infix("-#1", SUM, LOOSE),
     "mul": infix(r"#1 \odot #2", PRODUCT, PRODUCT, MATMUL),
     "scale": infix(r"#1 \cdot #2", PRODUCT, PRODUCT, MATMUL),
     "div": infix(r"\frac{#1}{#2}", POWER, RELATION, RELATION),
@@ -265,6 +271,10 @@ LATEX_RULES: dict[str, Rule] = {
     "masked_fill": infix(_CASES % ("#3", "#2", "#1"), RELATION, RELATION, RELATION, RELATION),
     "sum": big(r"\sum"),
     "maximum": function(r"\max"),
+    "amax": function(r"\max"),
+    "amin": function(r"\min"),
+    "argmax": function(r"\arg\max"),
+    "argmin": function(r"\arg\min"),
     "softmax": function(r"\operatorname{softmax}", LAST),
     "sigmoid": function(r"\sigma"),
     "gelu": function(r"\operatorname{GELU}"),

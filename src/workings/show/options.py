@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any
+
+from workings.errors import WorkingsError
 
 Labels = tuple[tuple[int, tuple[str, ...]], ...]
 """Axes with the names of their entries."""
 MOST_SAVED = 4096
 """Entries of a tensor that JSON keeps; of a larger one it keeps a summary."""
+MOST_DIGITS = 50
+DEEPEST = 4
+"""How deep a function can be recorded."""
+SUBSTITUTIONS = ("long", "short", "none")
 
 
 @dataclass(frozen=True)
@@ -32,6 +41,14 @@ class Options:
     most: int = 64
     labels: Labels = ()
 
+    def __post_init__(self) -> None:
+        check_whole("digits", self.digits, 1, MOST_DIGITS)
+        if self.depth is not None:
+            check_whole("depth", self.depth, 1)
+        if self.substitution not in SUBSTITUTIONS:
+            hint = did_you_mean(str(self.substitution), SUBSTITUTIONS)
+            raise WorkingsError(f"substitution is 'long', 'short' or 'none', not {self.substitution!r}.{hint}")
+
     def opens(self, level: int) -> bool:
         """Whether what is inside a step of this level (the function's own statements are 1) is shown."""
         return self.depth is None or level < self.depth
@@ -39,3 +56,27 @@ class Options:
     def labels_for(self, axis: int, count: int) -> tuple[str, ...] | None:
         """The names of the entries of an axis (from the right: −1, −2) of so many entries."""
         return next((names for a, names in self.labels if a == axis and len(names) == count), None)
+
+
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse a choice that is no whole number within its bounds, and name the nearest that is.
+
+    >>> check_whole("digits", 0, 1, 50)
+    Traceback (most recent call last):
+    workings.errors.WorkingsError: digits is a whole number from 1 to 50, not 0; the nearest is 1.
+    """
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole and least <= value and (most is None or value <= most):
+        return
+    bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
+    near = f"; the nearest is {least if value < least else most}" if whole else ""
+    raise WorkingsError(f"{name} is a whole number {bounds}, not {value!r}{near}.")
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """
+    >>> did_you_mean("shrot", SUBSTITUTIONS), did_you_mean("weird", SUBSTITUTIONS)
+    (" Did you mean 'short'?", '')
+    """
+    near = get_close_matches(word, list(known), 1)
+    return f" Did you mean {near[0]!r}?" if near else ""

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from workings.show.options import Options
+from workings.errors import WorkingsError
+from workings.show.options import Options, did_you_mean
 from workings.show.plumbing import has_error, inside_of, is_check, is_plumbing
 from workings.trace.formula import Leaf, Sequence
 from workings.trace.record import Trace
@@ -24,6 +25,8 @@ from workings.trace.step import Step
 FIRST_TURNS = 3
 MANY_TURNS = 5
 """A loop of more turns shows the first three and the last."""
+MOST_NAMES = 12
+"""Names that a message lists."""
 _UNCOUNTED = frozenset("input turn gradient folded root call module loop".split())
 _INSIDE = frozenset("call module expansion".split())
 
@@ -50,6 +53,30 @@ def outline(trace: Trace, options: Options) -> list[Line]:
     return [*lines, Line(0, "note", root, root.note)] if root.note else lines
 
 
+def aliases(step: Step) -> set[str]:
+    """What a step can be asked for by; nothing where it has no name."""
+    if not step.name:
+        return set()
+    return {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)} - {""}
+
+
+def check_names(trace: Trace, options: Options) -> None:
+    """Refuse a name to show or to hide that no step has; what failed may not have come to all of its names."""
+    wanted = {name: choice for choice in ("only", "hide") for name in sorted(getattr(options, choice))}
+    if not wanted or trace.error is not None:
+        return
+    known = dict.fromkeys(name for step in trace.steps() for name in sorted(aliases(step)))
+    for name, choice in wanted.items():
+        if name not in known:
+            names = list(dict.fromkeys(s.name for s in trace.steps() if s.name and s.kind in ("input", "assign")))
+            there = (
+                f" There are: {', '.join(names[:MOST_NAMES])}{', …' if len(names) > MOST_NAMES else ''}." if names else ""
+            )
+            raise WorkingsError(
+                f"{choice} takes names of steps, and none is called {name!r}.{did_you_mean(name, known) or there}"
+            )
+
+
 class _Outline:
     def __init__(self, options: Options) -> None:
         self.options = options
@@ -61,8 +88,7 @@ class _Outline:
                 yield from self.step(step, 0, 1, set())
 
     def named(self, step: Step, names: frozenset[str]) -> bool:
-        aliases = {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)}
-        return bool(step.name) and bool(names & aliases)
+        return bool(names & aliases(step))
 
     def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: set[str] = set()
@@ -167,7 +193,7 @@ RULES: dict[str, Callable[[_Outline, Step, int, int, set[str]], Iterator[Line]]]
 def _names(step: Step) -> set[str]:
     """The names that have a value after this step: a, b of `a, b = …`, and those of a loop's turns."""
     steps = step.walk() if step.kind in ("loop", "turn") else (step,)
-    return {name for s in steps for name in s.name.split(", ")}
+    return {name.strip("(*)") for s in steps for name in s.name.split(", ")}
 
 
 def _unnumbered(address: str) -> str:

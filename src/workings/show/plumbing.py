@@ -13,21 +13,42 @@ import torch
 from workings.trace.step import Step
 
 _NO_MATHEMATICS = re.compile(r"\bis (not )?None\b|\bisinstance\(")
+_ITS_SHAPE = re.compile(r"\.(dim|numel)\(\)")
+_CALL_ALONE = re.compile(r"\w+\(")
 _PASSES_ALL_ON = re.compile(r"\b\w+\((self, )?\*args, \*\*\w+\)")
 _OUR_OWN = str(Path(__file__).parents[1])
 
 
 def is_plumbing(step: Step) -> bool:
-    """Whether a step only asks which arguments were given: `if mask is not None`."""
-    return step.kind == "branch" and bool(_NO_MATHEMATICS.search(step.source or step.name)) and not step.children
+    """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone."""
+    text = step.source or step.name
+    ours = step.where is not None and step.where.file.startswith(_OUR_OWN)
+    if ours and step.kind == "assign" and step.name == "_":
+        return not has_error(step)
+    if ours and step.kind == "expression":
+        return step.result is None and _CALL_ALONE.match(text) is not None and all(map(is_check, step.children))
+    asks = _NO_MATHEMATICS.search(text) or (ours and _ITS_SHAPE.search(text))
+    return step.kind == "branch" and bool(asks) and not step.children
 
 
 def is_check(step: Step) -> bool:
-    """Whether this is a call by which a function of this library looks at its arguments: its value is no tensor."""
-    if step.kind != "call" or isinstance(step.result, torch.Tensor | tuple | list | dict) or has_error(step):
+    """Whether this is a call by which a function of this library looks at its arguments: its value is no tensor, and it
+    keeps nothing, as `self.mean = …` does."""
+    if step.kind != "call" or _has_tensor(step.result) or has_error(step) or any(map(_keeps, step.walk())):
         return False
     places = [s.where.file for s in step.walk() if s.where is not None]
     return bool(places) and all(file.startswith(_OUR_OWN) for file in places)
+
+
+def _keeps(step: Step) -> bool:
+    """self.mean = (1 - m) * self.mean + m * mean"""
+    return step.kind == "assign" and "." in step.name
+
+
+def _has_tensor(value: object) -> bool:
+    """Whether a tensor is in it: sizes alone, as (2, 2), are no mathematics of their own."""
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, tuple | list) else ()
+    return isinstance(value, torch.Tensor) or any(map(_has_tensor, parts))
 
 
 def inside_of(step: Step) -> list[Step]:

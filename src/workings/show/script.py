@@ -54,8 +54,8 @@ class Script:
         return piece.string if piece.level >= least else self.brackets(piece.string)
 
     def details(self, options: Options) -> list[str]:
-        """Options worth reading: dim=0 as «axis 0»; `keepdim` and what is None are left to the shape."""
-        return [self._detail(n, v) for n, v in options if v is not None and n not in ("keepdim", "relation")]
+        """Options worth reading: dim=0 as «axis 0»; `keepdim` is left to the shape, a device to the code."""
+        return [self._detail(n, v) for n, v in options if v is not None and n not in UNREAD]
 
     def _detail(self, name: str, value: object) -> str:
         if name == "dim":
@@ -72,6 +72,10 @@ class Script:
         return self.times.join(self._option(n) for n in sizes) or self.number("1")
 
 
+UNREAD = ("keepdim", "relation", "device")
+"""Options that the shape, the sign or nothing in the mathematics tells of."""
+
+
 def axes_of(dim: object) -> list[object]:
     """The axes an option names: numbers, or the text of what was written for them.
 
@@ -86,7 +90,7 @@ def axes_of(dim: object) -> list[object]:
     return [int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts] if dim[:1] in "([" else [dim]
 
 
-_WHOLE = re.compile(r"[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
+_WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
 
 _FRACTION = re.compile(r"\d+/\d+|\\frac{\d+}{\d+}")
 

@@ -50,12 +50,12 @@ def sizes(shape: Sequence[int]) -> str:
 
 def memory(count: int) -> str:
     """
-    >>> memory(40), memory(25088), memory(3 * 2**30)
-    ('40 B', '24.5 KiB', '3 GiB')
+    >>> memory(40), memory(25088), memory(1023 * 2**20), memory(2400 * 2**30), memory(2**62)
+    ('40 B', '24.5 KiB', '1,023 MiB', '2.34 TiB', '4,096 PiB')
     """
-    for unit, size in (("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
+    for unit, size in (("PiB", 2**50), ("TiB", 2**40), ("GiB", 2**30), ("MiB", 2**20), ("KiB", 2**10)):
         if count >= size:
-            return f"{count / size:.3g} {unit}"
+            return f"{count / size:,.0f} {unit}" if count >= 999.5 * size else f"{count / size:.3g} {unit}"
     return f"{count} B"
 
 

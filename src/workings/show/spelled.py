@@ -85,6 +85,23 @@ def _convolution(args: Args, options: Options) -> Formula | None:
     return out if len(args) == 2 else _apply("add", out, args[2])
 
 
+FACTORS = ("mul", "div", "matmul")
+
+
+def _minus_first(op: str) -> Callable[[Args, Options], Formula | None]:
+    """(−a) b is −a b: the sign of a first factor stands before the whole."""
+
+    def rule(args: Args, options: Options) -> Formula | None:
+        first, *rest = args
+        first = spelled(first) if isinstance(first, Apply) and first.op in FACTORS else first
+        match first:
+            case Apply("neg", (a,)) if not options:
+                return _apply("neg", _apply(op, a, *rest))
+        return None
+
+    return rule
+
+
 SPELLED: dict[str, Callable[[Args, Options], Formula | None]] = {
     "rsqrt": lambda a, o: _apply("div", ONE, _apply("sqrt", a[0])),
     "square": lambda a, o: _apply("pow", a[0], TWO),
@@ -97,6 +114,7 @@ SPELLED: dict[str, Callable[[Args, Options], Formula | None]] = {
     "logsigmoid": lambda a, o: _apply("log", _apply("sigmoid", a[0])),
     "xlogy": lambda a, o: None if len(a) != 2 else _apply("mul", a[0], _apply("log", a[1])),
     "outer": lambda a, o: None if len(a) != 2 else _apply("matmul", a[0], _apply("transpose", a[1])),
+    **{op: _minus_first(op) for op in FACTORS},
     "linear": _linear,
     "layer_norm": _layer_norm,
     "conv2d": _convolution,

@@ -111,7 +111,7 @@ def _laid_out(found: Equation, options: Options) -> str:
     if not found.forms:
         return _finished(_broken(found, options), found, options)
     if not found.below:
-        block = beside(found.head, " = ", _side_by_side(found))
+        block = beside(*([found.head, " = "] if found.head else []), _side_by_side(found))
         if width(block) <= options.width:
             return _finished(block, found, options)
     return _finished(_below(found, options), found, options)
@@ -190,15 +190,15 @@ def _title(line: Line, options: Options) -> str:
 def branch(line: Line) -> str:
     """if x.shape[0] > 5: True"""
     header = plain(without_self(line.step.source or line.step.name)).rstrip(":")
-    result = f": {plain(str(_truth(line.step.result)))}" if line.valued and line.step.result is not None else ""
+    result = f": {plain(str(truth(line.step.result)))}" if line.valued and line.step.result is not None else ""
     return f"{header}{result}"
 
 
-def _truth(value: object) -> object:
+def truth(value: object) -> object:
     """A test's answer; a tensor of one element is its truth."""
     if isinstance(value, torch.Tensor):
         return bool(value.item()) if value.numel() == 1 else shape_of(value)
-    return value if isinstance(value, bool | int | float) else bool(value)
+    return bool(value)
 
 
 def _note(line: Line, options: Options) -> str:

@@ -202,7 +202,8 @@ def _atom(value: Any, options: Options) -> str:
 
 def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, Any]], int]:
     """The first items with their names, and how many are left out."""
-    pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+    names = getattr(value, "_fields", range(len(value)))  # a NamedTuple has names for its items
+    pairs = value.items() if isinstance(value, Mapping) else zip(names, value, strict=True)
     shown = [(str(name), item) for (name, item), _ in zip(pairs, range(MOST_ITEMS), strict=False)]
     return shown, len(value) - len(shown)
 
@@ -210,7 +211,7 @@ def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, An
 def _text_items(value: Any, options: Options) -> str:
     items, more = _items(value)
     left_out = [f"… and {more} more"] if more else []
-    names = isinstance(value, Mapping)
+    names = isinstance(value, Mapping) or hasattr(value, "_fields")
     blocks = [text_of(item, options) for _, item in items]
     if any("\n" in block for block in blocks) or any(shape_of(item) for _, item in items):
         labels = [f"{plain(n)} = " if names else f"[{n}] = " for n, _ in items]
@@ -233,7 +234,7 @@ def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
 def _latex_object(value: Any, options: Options) -> str:
     if isinstance(value, Mapping | tuple | list):
         items, more = _items(value)
-        names = isinstance(value, Mapping)
+        names = isinstance(value, Mapping) or hasattr(value, "_fields")
         parts = [(rf"\text{{{latex_text(n)}}} = " if names else "") + latex_of(item, options) for n, item in items]
         parts += [rf"\text{{and {more} more}}"] if more else []
         inside = r",\ ".join(parts)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from textwrap import dedent
 from typing import Any
 
 import torch
 
 from workings.errors import WorkingsError
+from workings.show.block import beside, indented
 from workings.show.diff import tensor_difference
 from workings.show.notation import text_formula
 from workings.show.options import Options
@@ -37,10 +39,9 @@ def why(trace: Trace, step: Step, index: Index) -> str:
 
 def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str]) -> None:
     indent = "  " * level
-    cell = text_of(step.result[index], Options(digits=6)).replace("\n", " ")
-    line = f"{_cell(step.name, index)} = {cell}{_because(step)}"
-    again = any(line == earlier.strip() for earlier in lines)  # its operands stand there
-    lines.append(indent + line)
+    line = _line(_cell(step.name, index), step.result[index], _because(step))
+    again = any(line == dedent(earlier) for earlier in lines)  # its operands stand there
+    lines.append(indented(line, len(indent)))
     if again or step.formula is None or level >= DEEPEST:
         return
     reads = {_cell(text, read): (text, read) for text, read in _reads(step.formula, step, index)}  # each once
@@ -50,8 +51,12 @@ def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str
         if source is not None and _same(source.result, operand):
             _explain(trace, source, read, level + 1, lines)
         else:
-            part = text_of(operand[read], Options(digits=6)).replace("\n", " ")
-            lines.append(f"{indent}  {_cell(text, read)} = {part}")
+            lines.append(indented(_line(_cell(text, read), operand[read]), len(indent) + 2))
+
+
+def _line(cell: str, value: torch.Tensor, because: str = "") -> str:
+    """A[0, :] = [1  0], since A = softmax(S); a matrix is drawn as one, with the reason beside its first row."""
+    return beside(f"{cell} = ", text_of(value, Options(digits=6)), because)
 
 
 def _because(step: Step) -> str:

@@ -15,10 +15,10 @@ from typing import Any
 import torch
 
 from workings.errors import WorkingsError
-from workings.show.options import MOST_SAVED, Labels, Options
+from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole, did_you_mean
+from workings.show.outline import check_names
 from workings.trace.arguments import refuse_ambiguous
 from workings.trace.formula import Apply, Leaf
-from workings.trace.loss import varying
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -94,16 +94,9 @@ class Work(Trace):
     __hash__ = None  # type: ignore[assignment]
 
     def _chosen(self, choices: dict[str, Any]) -> Options:
-        for name in ("only", "hide"):
-            if name in choices:
-                choices[name] = frozenset([choices[name]] if isinstance(choices[name], str) else choices[name])
-        if "labels" in choices:
-            choices["labels"] = _labels(choices["labels"])
-        try:
-            return replace(self.options, **choices)
-        except TypeError:
-            known = ", ".join(Options.__dataclass_fields__)
-            raise WorkingsError(f"Unknown choice among {', '.join(choices)}; there are: {known}.") from None
+        options = chosen(self.options, choices)
+        check_names(self, options)
+        return options
 
     def __str__(self) -> str:
         return self.text(width=shutil.get_terminal_size((100, 24)).columns)
@@ -150,6 +143,19 @@ class Work(Trace):
         return self
 
 
+def chosen(options: Options, choices: Mapping[str, Any]) -> Options:
+    """The options with these choices in place of their own."""
+    known, given = Options.__dataclass_fields__, dict(choices)
+    if unknown := [name for name in given if name not in known]:
+        hint = did_you_mean(unknown[0], known)
+        raise WorkingsError(f"Printing has no choice {unknown[0]!r}; there are: {', '.join(known)}.{hint}")
+    for name in {"only", "hide"} & given.keys():
+        given[name] = frozenset([given[name]] if isinstance(given[name], str) else given[name])
+    if "labels" in given:
+        given["labels"] = _labels(given["labels"])
+    return replace(options, **given) if given else options
+
+
 def _labels(given: Any) -> Labels:
     """{−2: rows, −1: columns} as the options keep it; one list names both axes of a square matrix."""
     pairs = given.items() if isinstance(given, Mapping) else [(axis, given) for axis in (-2, -1)]
@@ -160,8 +166,8 @@ def _labels(given: Any) -> Labels:
 
 def as_work(trace: Trace, options: Options | None = None) -> Work:
     """A trace with its printers."""
-    work = Work(**vars(trace))
-    work.options = options or Options()
+    work = Work(trace.root)
+    work.__dict__ = {**vars(trace), "options": options or Options()}  # also what it finds out only when it is asked
     return work
 
 
@@ -178,7 +184,8 @@ def show(
 
     `depth` 1 records and prints the statements of the function itself, 2 (the default) also those of your own functions and
     modules, 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients, of `loss` if named.
-    A function that has a parameter of one of these names gets it by `functools.partial(function, depth=…)`.
+    A function that has a parameter of one of these names gets it by `functools.partial(function, depth=…)`. The choices of
+    `Options` (`digits=6`, `only="A"`) can be given here too, where the function has no parameter of that name.
     """
     if not callable(function):
         raise WorkingsError(f"show takes a function or a module, not {type(function).__name__}.")
@@ -187,18 +194,34 @@ def show(
     ours = {"depth": depth, "backward": backward or None, "loss": loss, "options": options}
     given = {name: value for name, value in ours.items() if value is not None}
     refuse_ambiguous(inspect.unwrap(function), args, kwargs, **given)
+    choices = {name: kwargs[name] for name in _choices(function, kwargs)}
+    kwargs = {name: value for name, value in kwargs.items() if name not in choices}
+    options = chosen(options or Options(), choices)
     recorded = 2 if depth is None else depth
+    check_whole("depth", recorded, 1, DEEPEST)
     work = _captured_varying(function, args, kwargs, recorded) if backward else _captured(function, args, kwargs, recorded)
-    work.options = options or Options()
+    work.options = options
     if work.error is not None:
         _explain_in_names(work)
     if backward and "is not differentiable with respect to" in str(work.error):
         work.notes.append(
             "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
         )
-    if not backward or work.error is not None:
-        return work
-    return work.backward(loss or _summed(work))
+    if backward and work.error is None:
+        work.backward(loss or _summed(work))
+    check_names(work, options)
+    return work
+
+
+def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
+    """The arguments that say how to print: they have the name of a choice, and the function takes none of that name."""
+    named = [name for name in kwargs if name in Options.__dataclass_fields__]
+    try:
+        parameters = inspect.signature(getattr(function, "forward", function)).parameters if named else {}
+    except (TypeError, ValueError):
+        return []
+    anything = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+    return [] if anything else [name for name in named if name not in parameters]
 
 
 def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
@@ -214,6 +237,8 @@ LEAF_CHANGED = "a leaf Variable that requires grad"
 
 def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
+    from workings.trace.loss import varying
+
     random = torch.get_rng_state()
     given, named = varying((args, kwargs))
     work = _captured(function, given, named, depth)
@@ -233,7 +258,7 @@ def _explain_in_names(work: Work) -> None:
     from workings.trace.mismatch import in_names
 
     for step in work.steps():
-        found = in_names(step.formula, step.operands) if step.kind == "error" else None
+        found = in_names(step.formula, step.operands, step.source) if step.kind == "error" else None
         if found is not None and (found.problem in step.note or ";" not in step.note):
             rest = [line for line in step.note.split("\n") if found.problem not in line]
             step.note = "\n".join([str(found), *rest])
@@ -268,6 +293,8 @@ class trace:  # a context manager, named like one
 
     def __init__(self, depth: int | None = None) -> None:
         """`depth` as in `show`; if it is given, it is also how deep the work is printed."""
+        if depth is not None:
+            check_whole("depth", depth, 1, DEEPEST)
         self.depth = depth
 
     def __enter__(self) -> Work:

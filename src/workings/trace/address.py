@@ -18,22 +18,19 @@ def address(root: Step) -> None:
 
 def _inside(parent: Step, prefix: str, seen: dict[str, int]) -> None:
     for child in parent.children:
-        _one(parent, child, prefix, seen)
-
-
-def _one(parent: Step, child: Step, prefix: str, seen: dict[str, int]) -> None:
-    inner = prefix
-    if child.kind in _NAMED and child.name:
-        child.address = _numbered(_joined(prefix, child.name), seen)
-    elif child.kind == "module":
-        child.address, inner = _numbered(child.name, seen), child.name
-    elif child.kind == "call":
-        inner = _joined(prefix, child.name)
-        child.address = _numbered(inner, seen)
-        inner = "" if parent.kind == "root" else inner
-    elif child.kind == "turn":
-        child.address = inner = _joined(prefix, f"turn {child.name}")
-    _inside(child, prefix if child.kind in ("loop", "branch") else inner, seen)
+        kind, inner = child.kind, prefix
+        if kind in _NAMED and child.name:
+            child.address = _numbered(f"{prefix}.{child.name}" if prefix else child.name, seen)
+        elif kind == "module":
+            child.address, inner = _numbered(child.name, seen), child.name
+        elif kind == "call":
+            inner = f"{prefix}.{child.name}" if prefix else child.name
+            child.address = _numbered(inner, seen)
+            inner = "" if parent.kind == "root" else inner
+        elif kind == "turn":
+            child.address = inner = f"{prefix}.turn {child.name}" if prefix else f"turn {child.name}"
+        if child.children:
+            _inside(child, inner, seen)
 
 
 def _numbered(address: str, seen: dict[str, int]) -> str:
@@ -41,7 +38,3 @@ def _numbered(address: str, seen: dict[str, int]) -> str:
         return ""
     count = seen[address] = seen.get(address, 0) + 1
     return f"{address}#{count}" if count > 1 else address
-
-
-def _joined(*parts: str) -> str:
-    return ".".join(part for part in parts if part)

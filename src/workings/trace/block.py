@@ -8,7 +8,6 @@ way, modules and optimizers report as in `capture`, and libraries run unobserved
 
 from __future__ import annotations
 
-import ast
 import contextlib
 import types
 from dataclasses import replace
@@ -62,8 +61,6 @@ class Block:
         self.paused: dict[types.FrameType, tuple[Paused, Follower]] = {}
         self.closing = contextlib.ExitStack()
         self.waiting = False
-        self.failed: tuple[ast.stmt, Names] | None = None
-        """The statement of a followed frame that failed, with its names."""
 
     # ---- the block
     def begin(self, frame: types.FrameType) -> None:
@@ -126,7 +123,7 @@ class Block:
             self._leave(self.frame)
         self.closing.close()
         if error is not None:
-            tell_failure(self.trace, self.recorder, error, self.failed)
+            tell_failure(self.trace, self.recorder, error)
         address(self.trace.root)
         self.trace.modules = self.recorder.modules()
         self.trace.first_bad = first_bad(self.trace)
@@ -151,7 +148,7 @@ class Block:
                 failed.kind, failed.note = "assign" if failed.name else "expression", ""
                 outer.recorder.failing = failed  # until it is caught
             outer.recorder.fail()
-            outer.failed = self.failed
+            outer.recorder.at = self.recorder.at
             if self.frame in outer.followers:
                 outer.followers[self.frame].thrown = error
 
@@ -272,9 +269,6 @@ class Block:
     def _leave(self, frame: types.FrameType) -> None:
         follower = self.followers.pop(frame)
         follower.close()
-        if self.recorder.failing is None:
-            self.failed = None
-        self.failed = self.failed or follower.failed
 
     def _guarded(self, told: Told) -> Told:
         """What goes wrong here must not go wrong in the author's code."""

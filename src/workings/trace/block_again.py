@@ -59,9 +59,22 @@ def _again(node: ast.expr, names: Names) -> Any:
     if isinstance(node, ast.Attribute) and node.attr in ("T", "mT", "H", "mH", "shape"):
         return getattr(_tensor(_again(node.value, names)), node.attr)
     value = names.read(node)
+    if value is MISSING and isinstance(node, ast.Subscript):
+        return _tensor(_again(node.value, names))[_index(node.slice, names)]
     if value is MISSING:
         raise Unknown
     return value
+
+
+def _index(node: ast.expr, names: Names) -> Any:
+    """What stands in the brackets: 5, -1, i, 1:3, or several of these."""
+    if isinstance(node, ast.Tuple):
+        return tuple(_index(part, names) for part in node.elts)
+    if isinstance(node, ast.Slice):
+        return slice(*(None if part is None else _index(part, names) for part in (node.lower, node.upper, node.step)))
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        return -_index(node.operand, names)
+    return _again(node, names)
 
 
 def _call(node: ast.Call, names: Names) -> Any:

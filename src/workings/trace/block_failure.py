@@ -24,11 +24,11 @@ from workings.trace.step import Step
 from workings.trace.watch import Calls
 
 
-def tell_failure(trace: Trace, recorder: Recorder, error: BaseException, at: tuple[ast.stmt, Names] | None) -> None:
+def tell_failure(trace: Trace, recorder: Recorder, error: BaseException) -> None:
     """The failing statement becomes an error step, with what the operation needed, what came and the fix to try."""
     trace.error = error
     _mark_failure(recorder, error)
-    found = next(_in_modules(trace, error), None) or (None if at is None else _in_pieces(error, *at))
+    found = next(_in_modules(trace, error), None) or (None if recorder.at is None else _in_pieces(error, *recorder.at))
     if found is not None:
         step = next((s for s in trace.steps() if s.kind == "error"), trace.root)
         step.note = f"{found}\n{step.note}"
@@ -74,9 +74,12 @@ def _reshapes(step: Step) -> bool:
 
 
 # ---- the pieces of a statement
+_PIECES = (ast.BinOp, ast.Call, ast.Compare, ast.Subscript)
+
+
 def _in_pieces(error: BaseException, statement: ast.stmt, names: Names) -> Explanation | None:
     """By the smallest piece that fails again."""
-    pieces = [n for n in ast.walk(statement) if isinstance(n, (ast.BinOp, ast.Call, ast.Compare))]
+    pieces = [n for n in ast.walk(statement) if isinstance(n, _PIECES)]
     if isinstance(statement, ast.AugAssign):
         target = ast.parse(ast.unparse(statement.target), mode="eval").body
         pieces.append(ast.BinOp(target, statement.op, statement.value))

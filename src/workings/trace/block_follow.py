@@ -48,7 +48,6 @@ class Follower:
         self.called: tuple[ast.Call | None, Any] = None, None
         self.thrown: BaseException | None = None
         self.returning: Step | None = None
-        self.failed: tuple[ast.stmt, Names] | None = None
 
     def start(self, frame: Frame, step: Step | None = None) -> None:
         """What the frame runs is recorded in this step, or where we are."""
@@ -113,7 +112,7 @@ class Follower:
         if self.thrown is not error:
             self.recorder.fail()
         if self.node is not None and self.open is not None and self.recorder.failing is self.open:
-            self.failed = self.node, Names(frame).kept()
+            self.recorder.at = self.node, Names(frame).kept()
         self.thrown = error
         self.named.clear()
         self._pop(self.open)
@@ -172,7 +171,8 @@ class Follower:
         failing = self.recorder.failing
         if failing is not None and failing.kind in STATEMENTS:
             failing.note = CAUGHT
-        self.thrown = self.recorder.failing = self.recorder.failed = self.recorder.interrupted = None
+        self.thrown = None
+        self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
 
     # ---- loops
     def _enter_loops(self, node: ast.stmt, offset: int) -> None:

@@ -58,8 +58,10 @@ _SPELLINGS = {
     "sum": "sum",
     "mean": "mean",
     "var": "var",
-    "max": "max amax",
-    "min": "min amin",
+    "max": "max",
+    "min": "min",
+    "amax": "amax",
+    "amin": "amin",
     "cat": "cat concat concatenate",
     "stack": "stack",
     "masked_fill": "masked_fill",
@@ -79,7 +81,7 @@ _OPERANDS = {
     **dict.fromkeys("masked_fill where linear scaled_dot_product_attention layer_norm conv2d".split(), 9),
 }
 """How many arguments are operands; the rest are options."""
-_REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min cat stack".split())
+_REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min amax amin cat stack".split())
 """Operations that take an axis after their operand."""
 _BUILTINS = frozenset({"max", "min", "sum"})
 """Python has functions of these names too, whose second argument is no axis."""

@@ -40,6 +40,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
 
         recorder.expand = expanding
     before = State(function, args, kwargs) if replay else None
+    recorder.world = None if before is None else before.world
     trace = Trace(recorder.root)
     with _ONE_AT_A_TIME, reporting_modules(recorder, function, watch=replay):
         try:
@@ -52,8 +53,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     if recorder.names:
         _prune(trace.root)
     address(trace.root)
-    trace.modules = recorder.modules()
-    trace.first_bad = first_bad(trace)
+    trace.later(modules=recorder.modules, first_bad=lambda: first_bad(trace))
     if recorder.snapshots.changed():
         trace.notes.append(CHANGED)
     if before is not None:
@@ -81,7 +81,7 @@ def _mark_failure(recorder: Recorder, error: BaseException) -> None:
     step = recorder.failing or recorder.root
     step.note = f"{type(error).__name__}: {error}"
     if step.kind in STATEMENTS or step.kind == "operation":
-        step.kind = "error"
+        step.kind, step.live = "error", None
 
 
 def _prune(step: Step) -> None:

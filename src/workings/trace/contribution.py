@@ -19,12 +19,13 @@ from workings.trace.forms import plus
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, walk
 from workings.trace.loss import Loss, pulled
 from workings.trace.pullback import RuleError
-from workings.trace.pullback_reading import PAIRS
+from workings.trace.pullback_reading import PAIRS, hidden
 from workings.trace.step import Step
 
 OUTPUT = "output"
 PARTS = frozenset({"chunk", "split", "unbind"})
 UNWRITTEN = "the rule is not written out"
+CHECKED = "rule checked"
 
 
 @dataclass
@@ -125,14 +126,30 @@ def _explain(
     found.letters = _letters(letters, found.formula, known)
     found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
     found.note = _compared(found.formula, known, found.value)
+    read = {text for text, v in statement.read.items() if v.key == value.key}
+    unseen = next(
+        (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)}), None
+    )
+    if unseen is not None and not found.note.startswith(CHECKED):  # S.size(0) is read without being differentiated
+        found.formula, found.letters, found.operands = None, {}, given
+        found.note = f"{UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
+
+
+def _reads(part: Code | Call) -> list[str]:
+    """What it reads without having it as a leaf: the S of S.method()."""
+    return hidden(Call(part.name, (), part.options) if isinstance(part, Call) else part)
+
+
+def _no_rule(part: Formula) -> str:
+    shown = f"'{part.text}'" if isinstance(part, Code) else f"{getattr(part, 'name', 'this')}(…): it has no formula here"
+    return f"there is no rule for {shown}"
 
 
 def _all_seen(formula: Formula, texts: list[str]) -> None:
     """A value that stands in Python without a formula has no rule."""
     if not set(texts) <= set(leaves(formula)):
         part = next((part for part in walk(formula) if isinstance(part, (Code, Call))), formula)
-        shown = f"'{part.text}'" if isinstance(part, Code) else f"{getattr(part, 'name', 'this')}(…): it has no formula here"
-        raise RuleError(f"there is no rule for {shown}")
+        raise RuleError(_no_rule(part))
 
 
 def _recheck(statement: Statement, formula: Formula, known: Mapping[str, Any], made: list[tuple[str, Value]]) -> None:
@@ -208,5 +225,5 @@ def _compared(formula: Formula, known: dict[str, Any], value: Tensor) -> str:
         return f"rule not checked: {reason}"
     difference = largest_difference(ours, value)
     if is_rounding(difference, value, *known.values()):
-        return f"rule checked: largest difference {difference:.2g}"
+        return f"{CHECKED}: largest difference {difference:.2g}"
     return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown"

@@ -1,4 +1,8 @@
-"""Which statements change something outside their function, so that a second run would change it twice."""
+"""Which statements change something outside their function, so that a second run would change it twice.
+
+A call alone is run for what it changes. What a statement writes to is known when it runs: `self.h = e` and `memo[k] = e`
+hand over `self` and `memo` (`is_write`), and the recorder asks whether that is put back for the plain run.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +18,19 @@ _MAKERS = frozenset("list dict set".split())
 
 
 def effect_of(node: Any, fresh: frozenset[str] = frozenset()) -> str:
-    """EFFECT for statements that are run for what they change: calls alone, writes to attributes.
+    """EFFECT for statements that are run for what they change: calls alone.
 
     Not in-place methods of tensors, nor methods of the containers that are `fresh`, made in the same function. CALLED where
     it depends on the function that is called: if its statements are recorded, they tell.
     """
-    if isinstance(node, ast.Expr):
-        return _of_call(node.value, fresh)
-    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
-    written = any(isinstance(n, ast.Attribute) for t in targets if t is not None for n in ast.walk(t))
-    return EFFECT if written else ""
+    return _of_call(node.value, fresh) if isinstance(node, ast.Expr) else ""
+
+
+def is_write(node: ast.AST, fresh: frozenset[str] = frozenset()) -> bool:
+    """Whether this part of a target changes an object: `a.h`, `a[k]`, not an entry of a container made in the function."""
+    if not isinstance(node, (ast.Attribute, ast.Subscript)) or isinstance(node.ctx, ast.Load):
+        return False
+    return not (isinstance(node.value, ast.Name) and node.value.id in fresh)
 
 
 def _of_call(call: ast.expr, fresh: frozenset[str]) -> str:
@@ -38,21 +45,22 @@ def _of_call(call: ast.expr, fresh: frozenset[str]) -> str:
 
 
 def made_here(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
-    """The names that hold lists, dictionaries and sets of the function's own, and never anything else.
+    """The names that hold lists, dictionaries and sets of the function's own, and never anything else, as `**kwargs` do.
 
     >>> made_here(ast.parse("def f(x, a):\\n    H = []\\n    a = []\\n    K = x").body[0])
     frozenset({'H'})
     """
     made: set[int] = set()
-    other = {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg)}
+    other = {n.arg for n in ast.walk(function.args) if isinstance(n, ast.arg) and n is not function.args.kwarg}
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            made.update(id(name) for target in targets for name, value in _pairs(target, node.value) if _is_new(value))
+            made.update(id(name) for target in targets for name, value in _pairs(target, node.value) if is_new(value))
     stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     other |= {n.id for n in stores if id(n) not in made}
     other |= {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
-    return frozenset({n.id for n in stores} - other)
+    given = {function.args.kwarg.arg} if function.args.kwarg is not None else set()
+    return frozenset(({n.id for n in stores} | given) - other)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -62,7 +70,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
     return [(target, value)]
 
 
-def _is_new(value: ast.expr) -> bool:
+def is_new(value: ast.expr) -> bool:
     """[], {}, [x for x in xs], list(xs), [0] * n"""
     match value:
         case ast.Call(func=ast.Name(id=name)):

@@ -21,8 +21,6 @@ Equations = list[tuple[str, Formula]]
 ONE = Number(1)
 η, λ, μ, τ, ε, t, g, b, m, v = (Leaf(letter) for letter in "ηλμτεtgbmv")
 β1, β2, m_hat, v_hat, largest = Leaf("β₁"), Leaf("β₂"), Leaf("m̂"), Leaf("v̂"), Leaf("v_max")
-LETTERS = frozenset("η λ μ τ ε t g b m v β₁ β₂ m̂ v̂ v_max u".split())
-"""Letters with a meaning of their own: a parameter of such a name is called θ."""
 
 
 def _add(x: Formula, y: Formula) -> Formula:

@@ -103,6 +103,8 @@ def _extreme(name: str, pairwise: Callable[[Any, Any], Any]) -> Callable[..., An
     def compute(a: Any, b: Any = None, *, dim: Any = None, keepdim: bool = False) -> Any:
         if b is not None:
             return getattr(torch, f"{name}imum")(_tensor(a, b), _tensor(b, a)) if _any_tensor(a, b) else pairwise(a, b)
+        if isinstance(dim, int):
+            return getattr(a, name)(dim, keepdim)[0]
         return getattr(a, name)() if dim is None else getattr(a, f"a{name}")(dim=dim, keepdim=keepdim)
 
     return compute
@@ -144,10 +146,6 @@ def _unsqueeze(g: Tensor, *, dim: tuple[int, ...]) -> Tensor:
     return g
 
 
-def _expand(g: Tensor, *, shape: tuple[int, ...], dim: int | tuple[int, ...] = ()) -> Tensor:
-    return _unsqueeze(g, dim=(dim,) if isinstance(dim, int) else dim).expand(shape)
-
-
 COMPUTE: dict[str, Callable[..., Any]] = {
     **CALLS,
     **BACKWARD,
@@ -179,6 +177,8 @@ COMPUTE: dict[str, Callable[..., Any]] = {
     "var": _variance,
     "max": _extreme("max", max),
     "min": _extreme("min", min),
+    "amax": lambda a, *, dim=(), keepdim=False: a.amax(dim, keepdim),
+    "amin": lambda a, *, dim=(), keepdim=False: a.amin(dim, keepdim),
     "cat": torch.cat,
     "stack": torch.stack,
     "masked_fill": torch.masked_fill,
@@ -189,7 +189,6 @@ COMPUTE: dict[str, Callable[..., Any]] = {
     "or": _logical("or", lambda a, b: a or b),
     "rowsum": lambda g: g.sum(-1, keepdim=True),
     "unbroadcast": lambda g, *, shape: g.sum_to_size(shape),
-    "expand": _expand,
     "unsqueeze": _unsqueeze,
     "scatter_rows": _scatter_rows,
 }
@@ -247,6 +246,11 @@ def _scatter(operands: Mapping[str, Any], g: Tensor, *, text: str, shape: tuple[
     return g.new_zeros(math.prod(shape)).index_add(0, place.reshape(-1), g.reshape(-1)).reshape(shape)
 
 
+def _expand(operands: Mapping[str, Any], g: Any, *, shape: tuple[int, ...], dim: int | tuple[int, ...] = ()) -> Tensor:
+    g = g if isinstance(g, Tensor) else _like(operands).new_tensor(g)  # 1 / n of two plain numbers is one
+    return _unsqueeze(g, dim=(dim,) if isinstance(dim, int) else dim).expand(shape)
+
+
 CONTEXTUAL: dict[str, Callable[..., Any]] = {
     "ones": _ones,
     "zeros": _zeros,
@@ -258,4 +262,5 @@ CONTEXTUAL: dict[str, Callable[..., Any]] = {
     "reshape": _reshape,
     "index": _index,
     "scatter": _scatter,
+    "expand": _expand,
 }

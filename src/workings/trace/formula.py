@@ -111,6 +111,8 @@ OPERATIONS = {
     "var": "variance of a; options dim, correction",
     "max": "max a along option dim if given",
     "min": "min a along option dim if given",
+    "amax": "as max; of several largest entries, each has its share of the gradient",
+    "amin": "as min; of several smallest entries, each has its share of the gradient",
     "cat": "concatenation of the items of a Sequence along option dim",
     "stack": "stack of the items of a Sequence along option dim",
     "reshape": "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …), option text",

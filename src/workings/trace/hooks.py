@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,20 +21,27 @@ from workings.trace.step import Step
 def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterator[None]:
     """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched.
 
-    `watch` also remembers the buffers, to see whether they change. `_call_impl` is what `Module.__call__` calls; replacing
-    `__call__` itself would make Python go through every subclass of `Module`, twice.
+    `watch` also remembers what the modules hold, to be put back for a plain run. `_call_impl` is what `Module.__call__`
+    calls; replacing `__call__` itself would make Python go through every subclass of `Module`, twice.
     """
     original = torch.nn.Module._call_impl
-    thread = threading.get_ident()
+    thread, names, stack = threading.get_ident(), recorder.names, recorder.stack
+    parts: dict[type, frozenset[str] | None] = {}
+    closed = set[type]()
     root = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
     if isinstance(root, torch.nn.Module):
         _get_to_know(recorder, root, "", watch)
 
     def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
-        if threading.get_ident() != thread or recorder.muted:
+        kind = type(module)
+        if kind in closed or recorder.muted or threading.get_ident() != thread:
             return original(module, *args, **kwargs)
-        if recorder.names and len(recorder.stack) > 1 and _has_nothing(module, recorder.names):
-            return original(module, *args, **kwargs)
+        if names and len(stack) > 1:
+            if kind not in parts:
+                parts[kind] = _parts(kind.forward, names)
+                closed.update((kind,) if _is_closed(kind) else ())
+            if (only := parts[kind]) is not None and "forward" not in module.__dict__ and only <= module._modules.keys():
+                return original(module, *args, **kwargs)
         text = recorder.called[1] if recorder.called[0] is module else ""
         recorder.called = None, ""
         if id(module) not in recorder.paths:
@@ -87,17 +95,22 @@ def _get_to_know(recorder: Recorder, module: Any, text: str, watch: bool) -> Non
     start = text.removeprefix("self.") or (type(module).__name__ if recorder.known else "")
     _find_paths(module, start, recorder.paths)
     recorder.known.append(module)
-    if watch:
-        recorder.buffers.update({id(b): (b, b._version) for b in module.buffers()})
+    if watch and recorder.world is not None:
+        recorder.world.add(module)
 
 
 def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:
     """As `named_modules`, without its generators inside generators: this runs at the start of every capture."""
     if id(module) not in paths:
         paths[id(module)] = path
+        before = f"{path}." if path else ""
         for name, part in module._modules.items():
-            if part is not None:
-                _find_paths(part, f"{path}.{name}" if path else name, paths)
+            if part is None:
+                continue
+            if part._modules:
+                _find_paths(part, before + name, paths)
+            else:
+                paths.setdefault(id(part), before + name)
 
 
 def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, name: str, args: Any, kwargs: Any) -> Any:
@@ -113,7 +126,12 @@ def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, 
 
 
 def _code(kind: Any) -> Any:
-    return getattr(inmost(kind.forward), "__code__", None)
+    return _code_of(kind.forward)
+
+
+@functools.lru_cache(1024)
+def _code_of(forward: Any) -> Any:
+    return getattr(inmost(forward), "__code__", None)
 
 
 def _is_closed(kind: Any) -> bool:
@@ -122,14 +140,18 @@ def _is_closed(kind: Any) -> bool:
     return code is None or is_library(code)
 
 
-def _has_nothing(module: Any, names: frozenset[str]) -> bool:
-    """Whether the forward assigns none of these names, and calls only modules, which report by themselves."""
-    if _is_closed(type(module)):
-        return True
-    found = rewritten(_code(type(module)), names)
-    if not isinstance(found, Rewritten) or found.statements or "forward" in module.__dict__:
-        return False
-    return all(text.startswith("self.") and text.removeprefix("self.") in module._modules for text in found.called)
+@functools.lru_cache(1024)
+def _parts(forward: Any, names: frozenset[str]) -> frozenset[str] | None:
+    """The attributes that a forward calls, where it does no more than that: it assigns none of these names and changes
+    nothing, and what it calls reports by itself if it is a module. A library's forward does nothing of interest."""
+    code = _code_of(forward)
+    if code is None or is_library(code):
+        return frozenset()
+    found = rewritten(code, names)
+    if not isinstance(found, Rewritten) or found.statements or found.writes:
+        return None
+    own = all(text.startswith("self.") for text in found.called)
+    return frozenset(text.removeprefix("self.") for text in found.called) if own else None
 
 
 def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
@@ -156,6 +178,8 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, ti
 
 def _run(recorder: Recorder, module: Any, forward: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
     try:
+        if _code(type(module)) is getattr(forward, "__code__", None):  # no decorators
+            return recorder.run(forward, args, kwargs, "module", name, title)
         return _followed(recorder, forward, name, title)(*args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)

@@ -21,6 +21,8 @@ def look_up(wanted: Read, here: Mapping[str, Any], outside: Mapping[str, Any]) -
         value = outside.get(wanted.name, MISSING)
     for attribute in wanted.attributes:
         value = _plain_attribute(value, attribute)
+    if type(value) is torch.Tensor:
+        return value
     if wanted.entry and isinstance(value, (torch.Size, tuple)):
         try:
             return value[int(wanted.entry)]

@@ -94,7 +94,7 @@ class Loops:
 
     # ---- turns
     def is_open(self, step: Step) -> bool:
-        return any(open_ is step for open_ in reversed(self.stack))
+        return self.stack[-1] is step or any(open_ is step for open_ in reversed(self.stack))
 
     def _open(self, number: int) -> Step:
         return self.open(self.statements[-1][number])

@@ -6,6 +6,7 @@ the names of the statement that failed.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
@@ -14,17 +15,21 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from workings.errors import WorkingsError
 from workings.trace.formula import Apply, Formula, Leaf, walk
+from workings.trace.mismatch_entries import cross_entropy, cross_entropy_layer, einsum, gathered, indexed
 from workings.trace.mismatch_tensors import (
     Explanation,
     Shape,
     cat,
     elementwise,
+    in_place,
     matmul,
     product_of,
     reshape,
     shape,
     stack,
+    view,
     word,
 )
 from workings.trace.sizes import axes_of, each, places, product
@@ -35,8 +40,10 @@ __all__ = ["FUNCTIONS", "Explanation", "explain", "in_names"]
 AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
-def in_names(formula: Formula | None, operands: Mapping[str, Any]) -> Explanation | None:
+def in_names(formula: Formula | None, operands: Mapping[str, Any], source: str = "") -> Explanation | None:
     """Why a statement failed, in its author's names: the first operation, inside out, whose operands do not fit.
+
+    An operand that is more than a name is computed again and written as in the source of the statement.
 
     >>> from workings.trace.formula import Apply, Leaf
     >>> import torch
@@ -44,18 +51,47 @@ def in_names(formula: Formula | None, operands: Mapping[str, Any]) -> Explanatio
     [2, 3] @ [4, 3] needs 3 = 4: the columns of the left, the rows of the right; use Q @ K.mT
     """
     for part in reversed([] if formula is None else [*walk(formula)]):
-        if not isinstance(part, Apply) or part.op not in NAMED or not all(isinstance(a, Leaf) for a in part.args):
+        if not isinstance(part, Apply) or part.op not in NAMED:
             continue
-        names = tuple(a.text for a in part.args if isinstance(a, Leaf))
-        given = [operands.get(name) for name in names]
+        given = [value_of(a, operands) for a in part.args]
         if all(isinstance(x, Tensor) for x in given):
             found = explain(RuntimeError(), named(part.op), given)
             if found is not None:
-                return replace(found, names=names)
+                return replace(found, names=written(part, source) or found.names)
     return None
 
 
-NAMED = frozenset("matmul add sub mul div pow mse_loss".split())
+def value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
+    """The value of an operand; None where it cannot be computed again."""
+    from workings.trace.evaluate import evaluate
+
+    if isinstance(part, Leaf):
+        return operands.get(part.text)
+    try:
+        return evaluate(part, operands)
+    except WorkingsError:
+        return None
+
+
+def written(part: Apply, source: str) -> tuple[str, ...]:
+    """How the operands of an operation are written: their names, else the text in the source."""
+    from workings.trace.build import formula_of
+
+    texts = [a.text if isinstance(a, Leaf) else "" for a in part.args]
+    if all(texts):
+        return tuple(texts)
+    nodes = [n for n in ast.walk(ast.parse(source)) if isinstance(n, (ast.BinOp, ast.Call))] if source else []
+    node = next((n for n in nodes if formula_of(n) == part), None)
+    match node:
+        case ast.BinOp(left=left, right=right):
+            return tuple(ast.unparse(n) if isinstance(n, PLAIN) else f"({ast.unparse(n)})" for n in (left, right))
+    return ()
+
+
+PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+
+
+NAMED = frozenset("matmul add sub mul div pow mse_loss cross_entropy".split())
 """Operations of a formula whose operands are two tensors, called as their functions are."""
 
 
@@ -236,6 +272,7 @@ MODULES: dict[type[nn.Module], Callable[..., Explanation | None]] = {
     nn.Linear: linear_layer,
     nn.Embedding: embedding_layer,
     nn.LayerNorm: layer_norm_layer,
+    nn.CrossEntropyLoss: cross_entropy_layer,
     **dict.fromkeys([nn.BatchNorm1d, nn.BatchNorm2d, nn.BatchNorm3d], batch_norm_layer),
     **dict.fromkeys([nn.Conv1d, nn.Conv2d, nn.Conv3d], convolution_layer),
     **dict.fromkeys([nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d], pool_layer),
@@ -252,7 +289,13 @@ FUNCTIONS: dict[str, Callable[..., Explanation | None]] = {
     "stack": stack,
     **dict.fromkeys("add sub mul div true_divide pow maximum minimum eq ne lt le gt ge mse_loss".split(), elementwise),
     **dict.fromkeys("__add__ __sub__ __mul__ __truediv__ __pow__ __eq__ __lt__ __gt__ __le__ __ge__".split(), elementwise),
-    **dict.fromkeys("__radd__ __rsub__ __rmul__ __rtruediv__ add_ sub_ mul_ div_ __iadd__".split(), elementwise),
-    **dict.fromkeys("view reshape".split(), reshape),
+    **dict.fromkeys("__radd__ __rsub__ __rmul__ __rtruediv__".split(), elementwise),
+    **dict.fromkeys("add_ sub_ mul_ div_ __iadd__ __isub__ __imul__ __itruediv__".split(), in_place),
+    "reshape": reshape,
+    "view": view,
+    "__getitem__": indexed,
+    **dict.fromkeys("gather index_select".split(), gathered),
+    "cross_entropy": cross_entropy,
+    "einsum": einsum,
 }
 """Functions by their names: `torch.add`, `Tensor.add` and `Tensor.__add__` are one operation with several objects."""

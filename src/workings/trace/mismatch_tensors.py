@@ -70,13 +70,13 @@ def turned(a: Tensor, b: Tensor) -> str:
         "use {left}.mT @ {right}": lambda a, b: a.mT @ b,
         "use {right} @ {left}": lambda a, b: b @ a,
     }
-    return next((fix for fix, product in fixes.items() if works(product, a, b)), "")
+    return next((fix for fix, product in fixes.items() if works_for(product, a, b)), "")
 
 
-def works(product: Callable[[Tensor, Tensor], Tensor], a: Tensor, b: Tensor) -> bool:
+def works_for(call: Callable[..., Any], *given: Tensor) -> bool:
     """Whether shapes fit, found out on tensors without numbers."""
     try:
-        product(torch.empty(a.shape, device="meta"), torch.empty(b.shape, device="meta"))
+        call(*(torch.empty(x.shape, device="meta") for x in given))
     except (RuntimeError, IndexError):
         return False
     return True
@@ -128,6 +128,19 @@ def elementwise(input: Any, other: Any, before: Shape = (), **options: Any) -> E
     return broadcast_of(input.shape, other.shape, f"{shape(input)} and {shape(other)}")
 
 
+def in_place(input: Tensor, other: Any, before: Shape = (), **options: Any) -> Explanation | None:
+    """x += y: the result has the shape of x, so only y may be repeated."""
+    if not isinstance(other, Tensor):
+        return None
+    if (found := elementwise(input, other)) is not None:
+        return found
+    whole = [*torch.broadcast_shapes(input.shape, other.shape)]
+    if whole == [*input.shape]:
+        return None
+    problem = f"{shape(input)} is changed in place and cannot become {whole}, the shape of the result with {shape(other)}"
+    return Explanation(problem, "make a new tensor, without changing this one in place")
+
+
 def broadcast_of(a: Sequence[int], b: Sequence[int], what: str) -> Explanation | None:
     """Two shapes side by side from the right: each pair of sizes is equal, or one of them is 1."""
     for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), start=1):
@@ -161,6 +174,17 @@ def reshape(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> E
         return None
     problem = f"{shape(input)} holds {product(input.shape)} = {input.numel()} numbers, which do not fill {wanted}"
     return Explanation(problem, refilled(input, wanted))
+
+
+def view(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> Explanation | None:
+    """As reshape, but without copying: the entries must lie in memory in the order they are read."""
+    if sizes and isinstance(sizes[0], torch.dtype):
+        return None
+    found = reshape(input, *sizes, **options)
+    if found is not None or input.is_contiguous():
+        return found
+    problem = f"view needs entries that lie in memory in the order they are read, and {shape(input)} was transposed or cut"
+    return Explanation(problem, "use reshape in place of view: it copies where it must")
 
 
 def refilled(x: Tensor, wanted: list[int]) -> str:

@@ -52,7 +52,7 @@ SIGNATURES = {
     "binary_cross_entropy": "input target weight size_average reduce reduction",
     "binary_cross_entropy_with_logits": "input target weight size_average reduce reduction pos_weight",
     **dict.fromkeys(("cumsum", "cumprod", "unbind"), "input dim"),
-    **dict.fromkeys(("sum", "mean", "prod", "max", "min", "logsumexp"), "input dim keepdim"),
+    **dict.fromkeys(("sum", "mean", "prod", "max", "min", "amax", "amin", "logsumexp"), "input dim keepdim"),
     **dict.fromkeys(("var", "std"), "input dim unbiased keepdim"),
     **dict.fromkeys(("softmax", "log_softmax"), "input dim"),
     "sort": "input dim descending stable",

@@ -191,6 +191,14 @@ def _trace(node: Node) -> tuple[Formula | None, ...]:
     return (times(node.G, Apply("identity", (), (("size", node.shape(node.args[0])[0]),))),)
 
 
+def _diagonal(node: Node) -> tuple[Formula | None, ...]:
+    """y = diag(a): the gradient stands on the diagonal."""
+    (a, *more), n = node.args, node.shape()[0]
+    if more or node.options or node.shape(a) != (n, n):
+        raise RuleError("there is no rule for diagonal of anything but a square matrix")
+    return (times(Apply("identity", (), (("size", n),)), linear("unsqueeze", node.G, dim=(1,))),)
+
+
 def _reshape(node: Node) -> tuple[Formula | None, ...]:
     shape, text = node.shape(node.args[0]), node.options["text"]
     method = method_name(text)
@@ -235,5 +243,6 @@ RULES: dict[str, Rule] = {
     "repeat": _repeat,
     "pad": _pad,
     "trace": _trace,
+    "diagonal": _diagonal,
     "reshape": _reshape,
 }

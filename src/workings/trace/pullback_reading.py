@@ -33,8 +33,6 @@ ALIASES = {
     "log_sigmoid": "logsigmoid",
     "swish": "silu",
     "take_along_dim": "gather",
-    "amax": "max",
-    "amin": "min",
 }
 PAIRS = frozenset("max min sort topk cummax cummin median mode kthvalue".split())
 """Operations that return values and where they stood; the formula means the values."""

@@ -67,14 +67,23 @@ def _extreme(relation: str) -> Rule:
         if len(node.args) == 2:
             return larger(node, relation)
         (a,), dim = node.args, node.options.get("dim")
-        best = along(node.formula.op, a, dim, len(node.shape(a)))
-        hit = indicator(a, "=", best)
-        hits = node.context.value(hit).sum(dim=axes(dim, len(node.shape(a))), keepdim=True) if node.shape(a) else None
-        shared = hits is not None and bool((hits > 1).any())
-        share = over(hit, along("sum", hit, dim, len(node.shape(a)))) if shared else hit
-        return (node.scaled(share, a, _spread(node)),)
+        op, rank = node.formula.op, len(node.shape(a))
+        hit = indicator(a, "=", along(op.removeprefix("a"), a, dim, rank))
+        hits = node.context.value(hit).sum(dim=axes(dim, rank), keepdim=True) if rank else None
+        if hits is None or not bool((hits > 1).any()):
+            return (node.scaled(hit, a, _spread(node)),)
+        if op in ("max", "min") and dim is not None:
+            return (_to_the_chosen(node, a, axes(dim, rank)[0]),)
+        return (node.scaled(over(hit, along("sum", hit, dim, rank)), a, _spread(node)),)
 
     return rule
+
+
+def _to_the_chosen(node: Node, a: Formula, axis: int) -> Formula:
+    """Of several largest entries along an axis `max` chooses one, and the gradient goes there."""
+    G = node.G if node.plain("keepdim", False) else linear("unsqueeze", node.G, dim=(axis,))
+    where = Apply(f"arg{node.formula.op}", (a,), (("dim", axis),))
+    return Apply("scatter_add", (G, where), (("dim", axis), ("shape", node.shape(a))))
 
 
 def _softmax(node: Node) -> tuple[Formula | None, ...]:
@@ -136,6 +145,8 @@ RULES: dict[str, Rule] = {
     "var": _var,
     "max": _extreme(">"),
     "min": _extreme("<"),
+    "amax": _extreme(">"),
+    "amin": _extreme("<"),
     "softmax": _softmax,
     "log_softmax": _log_softmax,
     "logsumexp": _logsumexp,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workings.trace.step import Step
 
@@ -13,13 +13,10 @@ from workings.trace.step import Step
 class Trace:
     """What `capture` returns.
 
-    `result` is the caller's own return value. `agreement` says how the capture compares with a plain run («agrees
-    with the plain
-    run (largest difference 0)»); `difference` is that largest difference, None where the plain run could not be
-    repeated. `error` is
-    the exception that stopped the code, if one did; its step is the last one, of kind `error`. `first_bad` is the
-    first step whose
-    result has a NaN or an infinity that its operands had not.
+    `result` is the caller's own return value. `agreement` says how the capture compares with a plain run («agrees with the
+    plain run (largest difference 0)»); `difference` is that largest difference, None where the plain run could not be
+    repeated. `error` is the exception that stopped the code, if one did; its step is the last one, of kind `error`.
+    `first_bad` is the first step whose result has a NaN or an infinity that its operands had not.
     """
 
     root: Step
@@ -27,10 +24,25 @@ class Trace:
     agreement: str = ""
     difference: float | None = None
     error: BaseException | None = None
-    first_bad: Step | None = None
+    first_bad: Step | None = field(default_factory=lambda: None)
     notes: list[str] = field(default_factory=list)
     modules: dict[str, Any] = field(default_factory=dict, repr=False)
     """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
+
+    def later(self, **found: Callable[[], Any]) -> None:
+        """Fields that are found out when somebody asks for them."""
+        self.__dict__["_later"] = found
+        for name in found:
+            self.__dict__.pop(name, None)
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            found = self.__dict__.get("_later", {})
+            if name not in found:
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self.__dict__[name] = found[name]()
+            return self.__dict__[name]
 
     def steps(self) -> Iterator[Step]:
         """Every step in the order it happened, without the root."""

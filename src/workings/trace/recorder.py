@@ -6,6 +6,7 @@ into fused operations. What lies deeper runs as it is.
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import itertools
@@ -17,7 +18,7 @@ from typing import Any
 
 import torch
 
-from workings.trace.generators import MOST_VALUES, Paused
+from workings.trace.generators import MOST_VALUES, PIECES, Paused
 from workings.trace.look_up import MISSING, computed, property_of
 from workings.trace.loops import STATEMENTS
 from workings.trace.report import RECORDER
@@ -72,11 +73,11 @@ class Recorder(Statements):
         self.depth = depth
         self.names = names
         self.codes: set[int] = set()
+        self.bound: dict[types.FunctionType, types.FunctionType] = {}
         self.expand: Callable[[Recorder, Any], Any] | None = None
         self.paths: dict[int, str] = {}
         self.known: list[torch.nn.Module] = []
         self.called: tuple[Any, str] = (None, "")
-        self.buffers: dict[int, tuple[torch.Tensor, int]] = {}
 
     # ---- calls
     def get(self, owner: Any, name: str, text: str) -> Any:
@@ -96,11 +97,54 @@ class Recorder(Statements):
 
     def call(self, function: Any, text: str = "") -> Any:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
+        if type(function) is types.BuiltinFunctionType and self.expand is None and self.world is None:
+            self.pending = ""
+            return function
         pending, self.pending = self.pending, ""
         found = self._instead(function, text)
         if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
+            return self._alone(function, found, pending)
+        if self.world is None or self.quiet:
+            return found
+        if isinstance(found, type) and not issubclass(found, _VALUES):
+            return lambda *args, **kwargs: self.made(found(*args, **kwargs))
+        if _changes_its_owner(function):
+            self.changes(function.__self__, f"{text}(…)")
+        return found
+
+    def _alone(self, function: Any, found: Any, pending: str) -> Any:
+        """A call whose value nobody wants: what it changes may be put back, or is an effect."""
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, torch.Tensor) and function.__name__.endswith("_"):
+            return found
+        if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CONTAINERS):
+            self.changes(owner, pending)
+        elif self.world is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
+            return self._watched(function, pending)
+        else:
             self.effects.append(pending)
         return found
+
+    def _watched(self, function: Any, pending: str) -> Any:
+        """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
+        plain = _underlying(function)
+        found = rewritten(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
+        if not isinstance(found, Rewritten) or found.code.co_flags & PIECES:
+            self.effects.append(pending)
+            return function
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.push(self._frame(function, found))
+            self.muted += 1
+            self.watching += 1
+            try:
+                return _bound(function, found, self)(*args, **kwargs)
+            finally:
+                self.muted -= 1
+                self.watching -= 1
+                self.pop()
+
+        return run
 
     def _instead(self, function: Any, text: str) -> Any:
         if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
@@ -171,6 +215,8 @@ class Recorder(Statements):
         return value
 
     def _frame(self, function: Any, found: Rewritten, path: str | None = None) -> Frame:
+        if self.world is not None:
+            self.world.add(function)
         if found.outer:
             self.effects.append(f"{found.outer} in {call_name(function)}")
         owner = getattr(function, "__self__", None)
@@ -265,6 +311,24 @@ class Recorder(Statements):
         return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
 
 
+NOBODY = frozenset(("",))
+"""The name of no statement: code that is rewritten for it tells its effects only."""
+CONTAINERS = (dict, list, set, collections.deque)
+_VALUES = (int, float, complex, str, bytes, tuple, torch.Tensor, BaseException)
+_CHANGING = frozenset(
+    """
+    append appendleft extend extendleft insert pop popleft popitem remove clear update setdefault add discard sort reverse
+    rotate intersection_update difference_update symmetric_difference_update
+    """.split()
+)
+
+
+def _changes_its_owner(function: Any) -> bool:
+    """`memo.pop`, `H.append`"""
+    method = isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, CONTAINERS)
+    return method and function.__name__ in _CHANGING
+
+
 REPORTS = "__reports__"
 """Marks a function whose statements report, and with them its effects."""
 PYTORCH = "it is a function of PyTorch"
@@ -293,12 +357,19 @@ def _underlying(function: Any) -> Any:
 
 
 def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
-    """The rewritten code as a function with the original's globals, defaults and closure."""
+    """The rewritten code as a function with the original's globals, defaults and closure; one for each capture."""
     plain = _underlying(function)
+    new = recorder.bound.get(plain)
+    if new is None or new.__code__ is not found.code:
+        new = recorder.bound[plain] = _with_code(plain, found.code, recorder)
+        recorder.codes.add(id(found.code))
+    return types.MethodType(new, function.__self__) if isinstance(function, types.MethodType) else new
+
+
+def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Recorder) -> types.FunctionType:
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     cells[RECORDER] = types.CellType(recorder)
-    closure = tuple(cells[name] for name in found.code.co_freevars)
-    new = types.FunctionType(found.code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    new = types.FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
     new.__kwdefaults__ = plain.__kwdefaults__
-    recorder.codes.add(id(found.code))
-    return types.MethodType(new, function.__self__) if isinstance(function, types.MethodType) else new
+    return new

@@ -1,6 +1,9 @@
 """The plain run beside the captured one: from the same state, and how the two compare.
 
-Code that changes something outside what is put back here is not run a second time: its effect would happen twice.
+The code runs twice, and what it changes is changed once: before the plain run everything the code can reach (its module, its
+arguments, its closure, the globals it names) is put back to where the captured run began, and afterwards to where that left
+it. Results are compared, and so is what was changed. Code that changes something else, such as a file or the gradients of
+parameters, is not run a second time.
 """
 
 from __future__ import annotations
@@ -8,96 +11,84 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import random
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
 from workings.trace.agree import is_rounding
 from workings.trace.generators import finished
-from workings.trace.mismatch import explain
 from workings.trace.record import Trace
 from workings.trace.recorder import Recorder
 from workings.trace.watch import Calls
+from workings.trace.world import World
 
 
 class State:
     """What a plain run needs to start from where the captured run started."""
 
     def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
-        self.function = function
-        self.args, self.kwargs = tree_map(_own_copy, (args, kwargs))
-        self.random = torch.get_rng_state()
-        self.others = random.getstate(), np.random.get_state()
-        given = tree_flatten((args, kwargs))[0]
-        self.generators = [(g, g.get_state()) for g in given if isinstance(g, torch.Generator)]
-        owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
-        self.module = owner if isinstance(owner, torch.nn.Module) else None
-        self.buffers = {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {}
-        self.versions = {n: p._version for n, p in self.module.named_parameters()} if self.module is not None else {}
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.random = _draws()
+        self.world = World(function, args, kwargs)
 
     def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
-        effect = self._effect(recorder)
-        if effect:
+        if effect := self._effect(recorder):
             return f"not compared with a plain run, which would repeat an effect: {effect}", None
-        if self.module is not None and any(p._version != self.versions[n] for n, p in self.module.named_parameters()):
-            return "not compared with a plain run: the code changes its parameters", None
-        after = (
-            torch.get_rng_state(),
-            {n: b.clone() for n, b in self.module.named_buffers()} if self.module is not None else {},
-        )
-        self._restore(self.random, self.buffers)
-        now = random.getstate(), np.random.get_state()
-        drawn = [(generator, generator.get_state()) for generator, _ in self.generators]
-        _set_back(self.generators)
-        random.setstate(self.others[0])
-        np.random.set_state(self.others[1])
-        calls = Calls()
+        args = tuple(self.world.given(a) for a in self.args)
+        kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
+        if reason := self.world.lost():
+            return f"not compared with a plain run: {reason}", None
+        ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
         try:
-            with calls if trace.error is not None else contextlib.nullcontext():
-                plain = finished(self.function(*self.args, **self.kwargs))
+            with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
+                plain = finished(self.function(*args, **kwargs))
+                theirs = [self.world.copy(part) for part in _comparable([plain, *self.world.news()])]
         except Exception as error:
             _explain_failure(trace, recorder, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
             return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
-        finally:
-            self._restore(*after)
-            _set_back(drawn)
-            random.setstate(now[0])
-            np.random.set_state(now[1])
         if trace.error is not None:
             return "the plain run does not fail", None
-        return _agreement(trace.result, plain)
+        return _agreement(ours, theirs)
 
     def _effect(self, recorder: Recorder) -> str:
         """What a second run would do again, outside what is put back here."""
         if recorder.effects:
             return recorder.effects[0]
-        if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
-            return "an argument is an iterator, which is used up"
-        mine = {id(b) for b in self.module.buffers()} if self.module is not None else set()
-        for buffer, version in recorder.buffers.values():
-            if buffer._version != version and id(buffer) not in mine:
-                return "a module it calls changes its buffers"
-        return ""
+        used_up = any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0])
+        return "an argument is an iterator, which is used up" if used_up else ""
 
-    def _restore(self, state: torch.Tensor, buffers: dict[str, torch.Tensor]) -> None:
-        torch.set_rng_state(state)
-        with torch.no_grad():
-            for name, buffer in self.module.named_buffers() if self.module is not None else ():
-                buffer.copy_(buffers[name])
+    @contextlib.contextmanager
+    def _as_before(self) -> Iterator[None]:
+        """Everything as it was before the captured run; afterwards as that left it."""
+        drawn = _draws()
+        _set_draws(self.random)
+        try:
+            with self.world.as_before():
+                yield
+        finally:
+            _set_draws(drawn)
 
 
-def _set_back(generators: list[tuple[torch.Generator, torch.Tensor]]) -> None:
-    for generator, state in generators:
-        generator.set_state(state)
+def _draws() -> Any:
+    return torch.get_rng_state(), random.getstate(), np.random.get_state()
+
+
+def _set_draws(state: Any) -> None:
+    torch.set_rng_state(state[0])
+    random.setstate(state[1])
+    np.random.set_state(state[2])
 
 
 def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
     """What the failing operation needed, what came and the fix to try, where shapes are at fault."""
     if trace.error is None:
         return
+    from workings.trace.mismatch import explain
+
     found = None
     if recorder.failed is not None:
         module, args, kwargs = recorder.failed
@@ -114,15 +105,7 @@ def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
         step.note = f"{found}\n{step.note}" if step.note else str(found)
 
 
-def _own_copy(value: Any) -> Any:
-    if not isinstance(value, torch.Tensor) or isinstance(value, torch.nn.Parameter):
-        return value
-    copy = value.detach().clone().requires_grad_(value.requires_grad)
-    return copy if value.is_leaf else copy.clone()
-
-
-def _agreement(found: Any, plain: Any) -> tuple[str, float | None]:
-    ours, theirs = _comparable(found), _comparable(plain)
+def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
     if [_form(a) for a in ours] != [_form(b) for b in theirs]:
         return "differs from the plain run: other shapes or kinds of results", None
     if not ours:

@@ -2,8 +2,12 @@
 
 The rewritten code knows the recorder as `__w`:
 
+    a.h = e             →   __w.written(a, "a.h = e (line 3)", True).h = __w.leave(__w.enter(6, locals()), e)
     A = f(B) + C        →   A = __w.leave(__w.enter(7, locals()), __w.call(f, "f")(B) + C)
-    x += e              →   x += __w.leave(__w.enter(8, locals()), e);  __w.after(x)
+    x += e              →   x += __w.begun(__w.enter(8, locals()), e);  __w.changed(x)
+    y[0] = e            →   y[0] = __w.begun(__w.enter(8, locals()), e);  __w.changed(y)
+    a, b = e            →   a, b = __w.begun(__w.enter(8, locals()), e);  __w.unpacked()
+    raise e             →   __w.enter(16, locals());  raise e
     for t in steps:     →   for t in __w.loop(9, steps):
     if test:            →   if __w.leave(__w.enter(10, locals()), test):
     [f(t) for t in s]   →   [__w.leave(__w.enter(12, locals()), f(t)) for t in __w.loop(11, s)]
@@ -15,13 +19,15 @@ The rewritten code knows the recorder as `__w`:
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import Any
 
-from workings.trace.effects import PLAIN_CALLS, effect_of, made_here
+from workings.trace.effects import PLAIN_CALLS, effect_of, is_new, is_write, made_here
 from workings.trace.statement import Statement, number, statement
 from workings.trace.step import Where
 
 RECORDER = "__w"
+_OURS = str(Path(__file__).parents[1])
 _EAGER = frozenset("sum list tuple set frozenset dict max min any all sorted".split())
 """Functions that use up a generator expression before they return."""
 _SIMPLE = (
@@ -51,6 +57,7 @@ class Reporting(ast.NodeTransformer):
         self.statements: list[Statement] = []
         self.called: set[str] = set()
         self.outer = ""
+        self.writes = False
         self.tries = 0
         self.fresh: frozenset[str] = frozenset()
 
@@ -85,20 +92,27 @@ class Reporting(ast.NodeTransformer):
         return len(self.statements) - 1
 
     def recorded(self, kind: str, node: Any, name: str, value: ast.expr, source: str = "", shown: Any = None) -> ast.expr:
-        """leave(enter(n, locals()), value), or the value as it is where the name was not asked for."""
+        """leave(enter(n, locals()), value), or the value as it is where the name was not asked for.
+
+        `x += e`, `y[0] = e` and `a, b = e` are not over when e is known: begun(enter(n, locals()), value)."""
         if self.names and name not in self.names:
             return self.silent(kind, node, name, value)
         n = self.number(kind, node, name, shown or value, source)
+        value = self.made(value)
         suffix = "_named" if isinstance(node, ast.NamedExpr) else ""
-        entered = recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
-        return ast.copy_location(recorder(f"leave{suffix}", entered, self.visit(value)), value)
+        ends = "begun" if _can_fail_after(node) else f"leave{suffix}"
+        return ast.copy_location(recorder(ends, entering(n, suffix), self.visit(value)), value)
 
     def silent(self, kind: str, node: Any, name: str, value: ast.expr) -> ast.expr:
         """A statement that does not report; that it has an effect is noted before it runs."""
+        value = self.made(value)
         if not effect_of(node, self.fresh):
             return self.visited(value)
         n = self.number(kind, node, name, None)
         return ast.copy_location(recorder("leave", recorder("effect", ast.Constant(n)), self.visit(value)), value)
+
+    def made(self, value: ast.expr) -> ast.expr:
+        return ast.copy_location(recorder("made", value), value) if is_new(value) else value
 
     def visited(self, value: ast.expr) -> ast.expr:
         new = self.visit(value)
@@ -108,28 +122,57 @@ class Reporting(ast.NodeTransformer):
     # ---- statements
     def visit_Assign(self, node: ast.Assign) -> Any:
         name = _target(node.targets[0]) if len(node.targets) == 1 else " = ".join(map(ast.unparse, node.targets))
+        text, settled = ast.unparse(node), self.settled(name, node.targets[0])
         node.value = self.recorded("assign", node, name, node.value)
-        return [node, *self.settled(name, node.targets[0])]
+        node.targets = [self.target(target, text) for target in node.targets]
+        return [node, *settled]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
             return node
         name = ast.unparse(node.target)
+        text, settled = ast.unparse(node), self.settled(name, node.target)
         value = self.recorded("assign", node, name, node.value)
-        return [ast.copy_location(ast.Assign([node.target], value), node), *self.settled(name, node.target)]
+        return [ast.copy_location(ast.Assign([self.target(node.target, text)], value), node), *settled]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.unparse(node.target)
-        read = _parsed(name)
+        read, text = _parsed(name), ast.unparse(node)
         node.value = self.recorded("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
-        return [node, *self.afterwards(name, read, node)]
+        node.target = self.target(node.target, text)
+        return [node, *self.afterwards(name, node, self.visit(_parsed(name)))]
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        """Its step is never over; a check of ours fails where it is called."""
+        if self.names or self.file.startswith(_OURS):
+            return self.generic_visit(node)
+        n = self.number("expression", node, "", None)
+        return [_expression(entering(n), node), self.generic_visit(node)]
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        text = ast.unparse(node)
+        node.targets = [self.target(target, text) for target in node.targets]
+        return node
+
+    def target(self, node: Any, text: str) -> Any:
+        """What is assigned to; an object whose attribute or entry that is is handed to the recorder."""
+        node = self.visit(node)
+        parts: list[Any] = [n for n in ast.walk(node) if is_write(n, self.fresh)]
+        for part in parts:
+            where, attribute = f"{text} (line {node.lineno})", isinstance(part, ast.Attribute)
+            told = recorder("written", part.value, ast.Constant(where), ast.Constant(attribute))
+            part.value, self.writes = ast.copy_location(told, part.value), True
+        return node
 
     def settled(self, name: str, target: ast.expr) -> list[ast.stmt]:
         """After `y[0] = e` the interesting result is y."""
-        return self.afterwards(name, _parsed(ast.unparse(target.value)), target) if isinstance(target, ast.Subscript) else []
+        if isinstance(target, ast.Subscript):
+            return self.afterwards(name, target, self.visit(_parsed(ast.unparse(target.value))))
+        return self.afterwards(name, target) if isinstance(target, _UNPACKED) else []
 
-    def afterwards(self, name: str, read: ast.expr, like: Any) -> list[ast.stmt]:
-        return [] if self.names and name not in self.names else [_expression(recorder("after", read), like)]
+    def afterwards(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
+        told = recorder("changed" if read else "unpacked", *read)
+        return [] if self.names and name not in self.names else [_expression(told, like)]
 
     def visit_Return(self, node: ast.Return) -> Any:
         if node.value is not None:
@@ -206,8 +249,6 @@ class Reporting(ast.NodeTransformer):
         self.outer = ast.unparse(node)
         return node
 
-    visit_Nonlocal = visit_Global
-
     def visit_FunctionDef(self, node: Any) -> Any:
         return node  # rewritten on its own when it is called
 
@@ -239,7 +280,7 @@ class Reporting(ast.NodeTransformer):
             self.turns(node.args[0])
         text = _path(node.func)
         self.generic_visit(node)
-        if called not in PLAIN_CALLS:
+        if called not in PLAIN_CALLS and text.partition(".")[0] not in self.fresh:
             self.called.add(text)
             node.func = ast.copy_location(recorder("call", node.func, ast.Constant(text)), node.func)
         return node
@@ -279,8 +320,7 @@ class Reporting(ast.NodeTransformer):
             n = self.number("loop", element, _target(generator.target), None, header)
             generator.iter = recorder("loop", ast.Constant(n), generator.iter)
         n = self.number("expression", element, "", element, ast.unparse(element))
-        entered = recorder("enter", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
-        setattr(node, part, ast.copy_location(recorder("leave", entered, element), element))
+        setattr(node, part, ast.copy_location(recorder("leave", entering(n), element), element))
         return node
 
     def visit(self, node: ast.AST) -> Any:
@@ -294,6 +334,19 @@ class Reporting(ast.NodeTransformer):
 def recorder(method: str, *args: ast.expr) -> ast.Call:
     """A call of the recorder."""
     return ast.Call(ast.Attribute(ast.Name(RECORDER, ast.Load()), method, ast.Load()), list(args), [])
+
+
+_UNPACKED = (ast.Tuple, ast.List)
+
+
+def _can_fail_after(node: Any) -> bool:
+    """Whether the statement can fail when its value is there already."""
+    target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+    return isinstance(node, ast.AugAssign) or isinstance(target, (ast.Subscript, *_UNPACKED))
+
+
+def entering(n: int, suffix: str = "") -> ast.Call:
+    return recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
 
 
 def is_recorder(node: ast.expr) -> bool:

@@ -29,6 +29,8 @@ class Rewritten:
     """The declaration by which it changes names outside itself (`global n`), if it has one."""
     called: frozenset[str] = frozenset()
     """What it calls, as it is written; empty where that has no name."""
+    writes: bool = False
+    """Whether it changes attributes or entries of objects."""
 
 
 _Key = tuple[int, frozenset[str], frozenset[str]]
@@ -73,7 +75,8 @@ def _rewrite(code: types.CodeType, names: frozenset[str], properties: frozenset[
     node = definition(code)
     reporting = Reporting(code.co_filename, owner(code), names, properties)
     new = reporting.function(node)
-    return Rewritten(_compiled(new, code), tuple(reporting.statements), reporting.outer, frozenset(reporting.called))
+    called = frozenset(reporting.called)
+    return Rewritten(_compiled(new, code), tuple(reporting.statements), reporting.outer, called, reporting.writes)
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:

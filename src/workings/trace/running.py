@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -14,6 +14,9 @@ from workings.trace.places import FormulaError, read_index
 from workings.trace.snapshot import Snapshots
 from workings.trace.statement import CALLED, Statement, read
 from workings.trace.step import Step
+
+if TYPE_CHECKING:
+    from workings.trace.world import World
 
 
 @dataclass
@@ -37,7 +40,10 @@ class Statements(Loops):
         self.snapshot = self.snapshots.take
         self.failed: tuple[Any, Any, Any] | None = None
         self.failing: Step | None = None
+        self.at: tuple[Any, Any] | None = None  # the statement of a followed frame that failed, with its names
         self.effects: list[str] = []
+        self.world: World | None = None  # what is put back for the plain run, if there is one
+        self.watching = 0  # in a function that is run only to see whether it changes something outside
         self.pending = ""  # the effect a call alone would be, until it is known which function is called
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
         self.terse = 0  # inside a written-out definition: its equations only
@@ -71,10 +77,21 @@ class Statements(Loops):
                 self._decided(step)
         return value
 
-    def after(self, value: Any) -> None:
-        """The value of a name after the statement that changed it."""
-        if not self.muted and self.stack[-1].children:
-            self.keep(self.stack[-1].children[-1], value)
+    def begun(self, step: Step | None, value: Any) -> Any:
+        """The right side of `x += e`, `y[0] = e` or `a, b = e` is there; the statement may still fail."""
+        if step is not None:
+            step.live = value
+        return value
+
+    def changed(self, value: Any) -> None:
+        """`x += e` or `y[0] = e` is over, and x or y is this."""
+        if not self.muted and self.stack[-1].kind in STATEMENTS:
+            self.leave(self.stack[-1], value)
+
+    def unpacked(self) -> None:
+        """`a, b = e` is over."""
+        if not self.muted and self.stack[-1].kind in STATEMENTS:
+            self.leave(self.stack[-1], self.stack[-1].live)
 
     def keep(self, step: Step, value: Any) -> None:
         """The value of a step, as it is now."""
@@ -86,9 +103,31 @@ class Statements(Loops):
         known = self.statements[-1][number]
         text = f"{known.source} (line {known.where.line})"
         if known.effect == CALLED:
-            self.pending = "" if self.muted else text
-        elif not self.muted:
+            self.pending = "" if self.quiet else text
+        elif not self.quiet:
             self.effects.append(text)
+
+    @property
+    def quiet(self) -> bool:
+        return bool(self.muted and not self.watching)
+
+    def written(self, owner: Any, text: str, attribute: bool) -> Any:
+        """A statement is about to change an attribute or an entry of this object."""
+        if self.world is not None and not self.quiet and not self.terse:
+            self.changes(owner, text, attribute)
+        return owner
+
+    def changes(self, owner: Any, text: str, attribute: bool = False) -> None:
+        """It is an effect unless the object is put back for the plain run, or was made in this one."""
+        assert self.world is not None
+        if attribute if isinstance(owner, torch.Tensor) else self.world.is_outside(owner):
+            self.effects.append(text)
+
+    def made(self, value: Any) -> Any:
+        """A list, dictionary or set that is written out here, or an object of a class that is called here."""
+        if self.world is not None:
+            self.world.made(value)
+        return value
 
     def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
         """`(n := e)` begins: a step of its own, before the statement it stands in."""
@@ -141,8 +180,8 @@ class Statements(Loops):
         level += self.frames[-1].base
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
-            step.note = "raised an exception, which was caught"
-        self.failed = self.failing = self.interrupted = None
+            step.note, step.live = "raised an exception, which was caught", None
+        self.failed = self.failing = self.interrupted = self.at = None
         while len(self.stack) > level:
             self.muted -= self.stack.pop().kind == "folded"
 

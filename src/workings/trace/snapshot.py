@@ -12,6 +12,7 @@ COPIED = 1 << 16
 """Tensors of up to this many elements are copied; larger ones are kept by reference."""
 MADE_BY: WeakIdKeyDictionary = WeakIdKeyDictionary()
 """A copy → where the tensor then stood in autograd's graph: the node and which of its outputs."""
+_UNCHANGING = frozenset((int, float, bool, str, type(None)))
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 Copy = tuple[int, "weakref.ref[torch.Tensor]", torch.Tensor]
 """The version of a tensor that was copied, the tensor if it still lives, the copy."""
@@ -29,6 +30,8 @@ class Snapshots:
 
     def take(self, value: Any) -> Any:
         """The value now: later in-place changes do not reach it (unless it is very large)."""
+        if type(value) in _UNCHANGING:
+            return value
         if isinstance(value, torch.Tensor):
             version = _version(value)
             found = self.known.get(id(value))
@@ -43,9 +46,9 @@ class Snapshots:
 
     def live(self, value: Any, now: Any) -> Any:
         """What stands for the value itself: its copy where no gradients are recorded, so that its memory is free again."""
-        if torch.is_grad_enabled() or not isinstance(value, (torch.Tensor, tuple, list)):
-            return value
-        return value if isinstance(value, torch.Tensor) and value.requires_grad else now
+        if isinstance(value, torch.Tensor):
+            return value if value.requires_grad or torch.is_grad_enabled() else now
+        return value if not isinstance(value, (tuple, list)) or torch.is_grad_enabled() else now
 
     def _new(self, value: torch.Tensor, version: int) -> torch.Tensor:
         base = None if value.is_inference() else value._base

@@ -19,10 +19,11 @@ from torch.optim import Optimizer
 from workings.errors import WorkingsError
 from workings.exact.tensor import ExactTensor
 from workings.trace.agree import doubles, is_rounding, largest_difference
-from workings.trace.equations import LETTERS, Equations, adam, sgd
+from workings.trace.equations import Equations, adam, sgd
 from workings.trace.evaluate import evaluate
 from workings.trace.formula import Leaf, leaves
 from workings.trace.step import Step
+from workings.trace.updates_names import better, names_around
 
 EQUATIONS: dict[type[Optimizer], Callable[[Leaf, Mapping[str, Any], Mapping[str, Any]], Equations]] = {
     torch.optim.SGD: sgd,
@@ -44,16 +45,22 @@ class Snapshot:
 
 
 def snapshots(optimizer: Optimizer, names: Mapping[str, Tensor] | None = None) -> dict[str, Snapshot]:
-    """Every parameter of the optimizer now, by its name; `names` as in `dict(model.named_parameters())`, else θ₁, θ₂ …"""
+    """Every parameter of the optimizer now, by its name; `names` as in `dict(model.named_parameters())`, else θ₁, θ₂ …
+
+    A name that only counts (`parameter 1`) gives way to the one the parameter has in the code that calls the optimizer.
+    """
     found: dict[str, Snapshot] = {}
-    known = {id(tensor): name for name, tensor in (names or {}).items()}
+    around = names_around(names.values()) if names else {}
+    known = {id(tensor): better(name, around.get(id(tensor), "")) for name, tensor in (names or {}).items()}
     for group in optimizer.param_groups:
         options = {key: value for key, value in group.items() if key != "params"}
         for number, parameter in enumerate(group["params"]):
             own = options["param_names"][number] if "param_names" in options else f"θ{_below(len(found) + 1)}"
+            name = known.get(id(parameter), own)
+            name = own if name in found or (name.startswith("parameter ") and "param_names" in options) else name
             state = {key: _copy(value) for key, value in optimizer.state.get(parameter, {}).items()}
             gradient = None if parameter.grad is None else _copy(parameter.grad)
-            found[known.get(id(parameter), own)] = Snapshot(_copy(parameter), gradient, state, options)
+            found[name] = Snapshot(_copy(parameter), gradient, state, options)
     return found
 
 
@@ -77,7 +84,8 @@ def watch(optimizer: Optimizer, names: Mapping[str, Tensor] | None = None) -> It
 
 def update_steps(optimizer: Optimizer, before: Mapping[str, Snapshot], after: Mapping[str, Snapshot]) -> list[Step]:
     """One step of kind `update` for each parameter; its lines are the steps inside."""
-    return [_update(type(optimizer), name, before[name], after[name]) for name in before]
+    pairs = zip(before.items(), after.values(), strict=True)
+    return [_update(type(optimizer), name, was, now) for (name, was), now in pairs]
 
 
 def _update(kind: type[Optimizer], name: str, before: Snapshot, after: Snapshot) -> Step:
@@ -93,8 +101,8 @@ def _update(kind: type[Optimizer], name: str, before: Snapshot, after: Snapshot)
 
 def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapshot) -> None:
     """The lines of the update as steps inside, and how the last of them compares with the parameter."""
-    θ = Leaf("θ" if step.name in LETTERS else step.name)
     given = {**before.options, **({"decoupled_weight_decay": True} if kind is torch.optim.AdamW else {})}
+    θ = Leaf("θ" if step.name in _letters(EQUATIONS[kind](Leaf("θ"), given, before.state)) else step.name)
     known = _known(θ, before, given)
     try:
         with torch.no_grad():
@@ -108,6 +116,11 @@ def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapsh
         return
     step.note = _compared(known[θ.text], before, after)
     step.children[-1].result = after.value
+
+
+def _letters(equations: Equations) -> set[str]:
+    """The letters of the equations: a parameter of one of these names is θ in them."""
+    return {text for name, formula in equations for text in (name, *leaves(formula))}
 
 
 def _compared(ours: Tensor, before: Snapshot, after: Snapshot) -> str:

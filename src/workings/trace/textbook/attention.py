@@ -19,6 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
+Tokens = Float[Tensor, "..."]
+Weights = Float[Tensor, "..."]
 Mask = Bool[Tensor, "..."] | Float[Tensor, "..."]
 Head = tuple[Float[Tensor, "e w"], Float[Tensor, " e"] | None]
 """A projection: its weight and bias."""
@@ -75,7 +77,7 @@ def multi_head_attention(
     mask: Mask | None = None,
     weights: str = "none",
     batch_first: bool = True,
-) -> tuple[Float[Tensor, "*b q e"], Float[Tensor, ...] | None]:
+) -> tuple[Float[Tensor, "*b q e"], Weights | None]:
     r"""Attention in several heads of width d = e / h, each with its own projections.
 
     $$Y = \operatorname{concat}(O_1, \dots, O_h) W_o^\top + b_o$$
@@ -107,8 +109,8 @@ def multi_head_attention(
 
 
 def transformer_encoder_layer(
-    X: Float[Tensor, ...], layer: nn.TransformerEncoderLayer, mask: Mask | None = None, padding: Mask | None = None
-) -> Float[Tensor, ...]:
+    X: Tokens, layer: nn.TransformerEncoderLayer, mask: Mask | None = None, padding: Mask | None = None
+) -> Tokens:
     r"""Attention, then two linear layers on each token; each added to what came in and normalised.
 
     $$X_1 = \operatorname{norm}_1(X + \operatorname{attention}(X))$$

@@ -13,15 +13,17 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float
+from jaxtyping import Float, Integer
 from torch import Tensor
 
 Losses = Float[Tensor, "..."]
+Values = Float[Tensor, "..."]
+Classes = Integer[Tensor, "..."]
 
 
 def cross_entropy(
-    z: Float[Tensor, ...],
-    y: Tensor,
+    z: Values,
+    y: Classes | Values,
     w: Float[Tensor, " c"] | None = None,
     ignore: int = -100,
     reduction: str = "mean",
@@ -71,11 +73,11 @@ def entropy_of(q: Tensor, p: Tensor, w: Tensor | None, smoothing: float, axis: i
 
 
 def binary_cross_entropy_with_logits(
-    z: Float[Tensor, ...],
-    y: Float[Tensor, ...],
-    w: Float[Tensor, ...] | None = None,
+    z: Values,
+    y: Values,
+    w: Values | None = None,
     reduction: str = "mean",
-    positive: Float[Tensor, ...] | None = None,
+    positive: Values | None = None,
 ) -> Losses:
     r"""How surprising the answer `y` is when σ(z) is the probability of yes.
 

@@ -34,7 +34,10 @@ def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, nonlinearity:
 
 
 def lstm_cell(x: Float[Tensor, "*b i"], h: State, c: State, weights: Weights) -> tuple[State, State]:
-    r"""$$c' = f \odot c + i \odot g \qquad h' = o \odot \tanh(c')$$"""
+    r"""One step of an LSTM: the gates i, f and o say what enters the cell, what stays in it and what leaves it.
+
+    $$c' = f \odot c + i \odot g \qquad h' = o \odot \tanh(c')$$
+    """
     W_x, W_h, b_x, b_h = weights
     a = F.linear(x, W_x, b_x) + F.linear(h, W_h, b_h)
     a_i, a_f, a_g, a_o = a.chunk(4, dim=-1)
@@ -48,7 +51,10 @@ def lstm_cell(x: Float[Tensor, "*b i"], h: State, c: State, weights: Weights) ->
 
 
 def gru_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights) -> State:
-    r"""$$h' = (1 - z) \odot n + z \odot h$$"""
+    r"""One step of a GRU: the gate z mixes the old state with a new one, of which the gate r lets the old one be a part.
+
+    $$h' = (1 - z) \odot n + z \odot h$$
+    """
     W_x, W_h, b_x, b_h = weights
     x_r, x_z, x_n = F.linear(x, W_x, b_x).chunk(3, dim=-1)
     h_r, h_z, h_n = F.linear(h, W_h, b_h).chunk(3, dim=-1)
