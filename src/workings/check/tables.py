@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from flint import arb
 
-from workings.check.chains import side_at
 from workings.check.compare import value_of
 from workings.check.lines import Line
 from workings.check.names import is_closed
@@ -12,6 +11,7 @@ from workings.check.rounding import units
 from workings.check.scope import Scope
 from workings.check.study import Study
 from workings.check.syntax import Dots, Matrix, Node, Nothing, Words
+from workings.check.telling import side_at
 from workings.check.value import Table
 from workings.check.words import decimal
 

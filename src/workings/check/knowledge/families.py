@@ -17,7 +17,6 @@ from operator import itemgetter
 
 from flint import arb
 
-from workings.check.chains import entry_node
 from workings.check.knowledge.nearby import (
     agrees,
     closed_sides,
@@ -34,6 +33,7 @@ from workings.check.rounding import one_shape, units
 from workings.check.scope import Scope
 from workings.check.study import Study
 from workings.check.syntax import Big, Function, Group, Node, Number, Script, Symbol
+from workings.check.telling import entry_node
 from workings.check.value import Mismatch, Table, Undecided, Value, each, entries, entrywise
 from workings.check.words import decimal, where
 

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from flint import arb
 
-from workings.check.chains import side_at
 from workings.check.compare import value_of
 from workings.check.finding import Finding
 from workings.check.lines import EQUAL, Line
@@ -16,6 +15,7 @@ from workings.check.rounding import units
 from workings.check.scope import Decimals, Definition, Scope
 from workings.check.study import Study
 from workings.check.syntax import Node
+from workings.check.telling import side_at
 from workings.check.value import Value, entries
 
 MOST_NAMES = 3000

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from workings.check.chains import entry_node
 from workings.check.knowledge.families import printed_side, square
 from workings.check.knowledge.nearby import (
     agrees,
@@ -26,6 +25,7 @@ from workings.check.rounding import one_shape
 from workings.check.scope import Scope, plain
 from workings.check.study import Study
 from workings.check.syntax import Node, Number, Script, Symbol
+from workings.check.telling import entry_node
 from workings.check.value import Value, each, entries, entrywise
 from workings.check.words import decimal, where
 
