@@ -98,3 +98,9 @@ def test_superscripts_are_indices_where_the_document_uses_them_so():
     text = r"$W^1 = \begin{bmatrix}2\end{bmatrix}$, $W^2 = \begin{bmatrix}3\end{bmatrix}$. $W^2 W^1 = 6$ and $W^2 + 1 = 5$."
     assert said(text, "likely") == ["1 likely number: 4"]
     assert said(r"$x = 3$. So $x^2 + 1 = 10$ and $x^2 = 9$.") == []
+
+
+def test_bold_and_plain_are_two_names_where_the_document_defines_both():
+    text = r"$\mathbf{x} = (1, 2)$ and $x = 3$. So $x + 1 = 4$ and $\mathbf{x} \cdot (1, 1) = 3$."
+    assert said(text, "likely") == []
+    assert said(r"$\mathbf{x} = (1, 2)$. So $x \cdot (1, 1) = 4$.", "likely") == ["1 likely number: 3"]

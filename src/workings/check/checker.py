@@ -8,11 +8,14 @@ from workings.check.finding import LEVELS, Finding, Report
 from workings.check.identities import Identities
 from workings.check.knowledge import AFTER, PER_LINE
 from workings.check.knowledge.running import run_listings
+from workings.check.lines import EQUAL
+from workings.check.names import is_name
 from workings.check.options import Options
 from workings.check.prose import claims_in_prose
-from workings.check.scope import Scope
+from workings.check.scope import Scope, plain
 from workings.check.shapes import DeclaredShapes
 from workings.check.study import Study
+from workings.check.syntax import Script, Symbol
 from workings.check.tables import check_tables
 from workings.check.value import certified
 
@@ -26,7 +29,7 @@ def examined(document: Document, options: Options) -> Study:
     """A document with all its lines read and checked."""
     with certified():
         study = Study(document)
-        scope = Scope()
+        scope = Scope(one_weight=not tells_weights_apart(study))
         chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study, scope)
         for line in study.lines:
             try:
@@ -55,3 +58,12 @@ def without_repeats(findings: list[Finding]) -> list[Finding]:
         if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
             best[place] = finding
     return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
+
+
+def tells_weights_apart(study: Study) -> bool:
+    """Whether a document defines a bold letter and the same letter in plain type, so that they are two names."""
+    defined = {
+        line.sides[0] for line in study.lines if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])
+    }
+    names = [name for name in defined if isinstance(name, Symbol | Script)]
+    return len({plain(name) for name in names}) < len(names)
