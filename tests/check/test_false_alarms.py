@@ -32,6 +32,27 @@ ALARMS = [
     r"$\underbrace{H(p,q)}_{1.1090} - \underbrace{H(p)}_{1.0549} = 0.0541$",
     r"$\sigma = 0.1$. For the other variable $\sigma^2 = 4.67$.",
     r"$h_t = \tanh(h_{t-1} + x_t)$ with $h_0 = 0$.",
+    r"$-0.35\ln 0.35 - 0.65\ln 0.65 = 0.367 + 0.280 = 0.647$",  # the coarse decimals are exact, the fine ones rounded
+    r"$\frac{0.12}{\sqrt{0.05}} = \frac{0.12}{0.224} = 0.536$",
+    r"$128\cdot 18816 = 2408448 \approx 2.4$ MB",
+    r"$38{,}597{,}376 \approx 38.6$M",
+    r"$7.44\times10^{18} / 1.092\times10^{14} \approx 68132$",
+    r"$3:1 = 3$",
+    r"$5\% \text{ of } 200 = 10$",
+    r"$7\cdot 8 \overset{?}{=} 54$",
+    r"$[1,2,3] * [0,1,0.5] = [0,1,2.5,4,1.5]$",
+    r"False: $2+2=5$.",
+    r"$w = 0$. Then $w \leftarrow 3$. Now $w+1=4$.",
+    r"$\theta=2$. $\theta\gets\theta-0.1\cdot4=1.6$; $\theta\gets\theta-0.1\cdot3.2=1.28$",
+    r"Let $A=\begin{bmatrix}1&2\\2&4\end{bmatrix}$, $r=(2,-1)^T$. Then $Ar=0$.",
+    r"$\mathbf h=(2,-1)$. $\operatorname{Var}[h_1]=1$",
+    r"$K = \log 2a^2 = \log 2 + 2\log a$",
+    r"$H=1.75$. Then $\ln 2 - H = 0.6931-0.6109 = 0.0822$.",
+    r"$F_n=F_{n-1}+F_{n-2}$, $F_1=F_2=1$, $F_3 = F_2 + F_1 = 2$.",
+    r"A student claims that $\log(a+b) = \log a + \log b$.",
+    "- [ ] (B) $\\sigma(-x) = -\\sigma(x)$",
+    r"Set $f(x) = x^2 - x$ and $f'(x) = 0$.",
+    r"$f(x,y)=x^2 y$, $\nabla f=(2xy, x^2)$",
 ]
 
 

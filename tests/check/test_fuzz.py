@@ -20,6 +20,7 @@ def look(text: str, kind: str) -> None:
         found = check(read_text(text, "page", kind))
     except WorkingsError:
         return
+    assert [part.why for part in found.unread if "could not be computed" in part.why and "recursion" not in part.why] == []
     assert found.counts.decided <= found.counts.claims
     assert all(0 <= finding.start < finding.end <= len(text) for finding in found.findings)
 

@@ -175,3 +175,8 @@ def test_no_real_value():
     assert said(r"$\sqrt{3^2 - 4^2} = 5$") == ["1 likely number: no real value"]
     assert said(r"$\frac{1}{2 - 2} = 3$") == ["1 likely number: no real value"]
     assert said(r"$1/0 = \infty$") == []
+
+
+def test_both_signs():
+    assert report(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 1}{2}$").counts.right == 1
+    assert said(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 2}{2}$") == ["1 error number: 3"]

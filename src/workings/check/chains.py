@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import pairwise
 
+from flint import arb
+
 from workings.check.compare import Side, Verdict, compare, in_order, value_of
 from workings.check.definitions import Definitions
-from workings.check.lines import ORDER, Line
+from workings.check.lines import EQUAL, ORDER, Line
 from workings.check.names import is_closed, is_name, is_number, unpacked
-from workings.check.rounding import Grade, max_unit, units
+from workings.check.rounding import Grade, Judgement, max_unit, units
 from workings.check.scope import Scope
 from workings.check.study import Study
-from workings.check.syntax import Derivative, Function, Group, Labelled, Node, Number, Product, Script, Symbol, Words
+from workings.check.syntax import Derivative, Function, Group, Labelled, Node, Number, Product, Root, Script, Symbol, Words
 from workings.check.telling import Claim, Known, Telling, count, side_at
 from workings.check.value import Table, entries
 from workings.check.words import decimal, shown
@@ -31,6 +33,8 @@ class Chains:
 
     def line(self, line: Line) -> None:
         """Check one line, then carry what it defines."""
+        if ":" in line.relations:
+            return  # a ratio, or a function from here to there
         for index, relation in enumerate(line.relations):
             if relation in ORDER:
                 self.order(line, index, relation)
@@ -43,6 +47,10 @@ class Chains:
         for run, _ in line.runs():
             if len(run) > 1:
                 self.run(line, run)
+        if line.relations[:1] == ["←"]:
+            self.definitions.update(
+                line, [k for i in range(1, len(line.sides)) if (k := self.known(i, side_at(line, i), False))]
+            )
 
     def label(self, line: Line, index: int, node: Labelled) -> None:
         """A number below a brace is the value of what stands above it."""
@@ -131,6 +139,8 @@ class Chains:
         match node:
             case Function(arguments=arguments):
                 return bool(arguments)
+            case Root():
+                return True
             case Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
                 return True
             case Product(factors=((_, name), ("", Group(items=items)))):
@@ -142,12 +152,17 @@ class Chains:
         one, other = claim.one, claim.other
         closed = not any(known.used or known.called or not is_closed(known.side.node) for known in (one, other))
         verdict = self.verdict(claim, closed, about)
+        if verdict is not None and verdict.judgement is not None and verdict.judgement.shapes and slides(claim):
+            verdict = None  # a kernel may slide beyond the edge
         if verdict is None:
             if closed:
                 self.telling.no_value(claim)
             return False
         if closed and verdict.grade is Grade.WRONG and sizes_agree(one.side.node, other.side.node):
             count(self.study, claim.line, claim.indices, True)
+            return False
+        if verdict.grade is Grade.WRONG and claim.line.units & {one.index, other.index}:
+            self.with_units(claim, verdict)
             return False
         level = self.level(claim, closed, verdict)
         if closed or level != "possible" or verdict.grade <= Grade.ROUNDED:
@@ -159,6 +174,15 @@ class Chains:
             return False
         self.telling.tell(claim, verdict, level, confirmed)
         return verdict.grade is Grade.WRONG and level in ("error", "likely")
+
+    def with_units(self, claim: Claim, verdict: Verdict) -> None:
+        """A number with a unit or a word behind it: right if it is the same number in another scale, otherwise undecided."""
+        judgement = verdict.judgement
+        right = judgement is not None and not judgement.shapes and is_rescaled(judgement)
+        if right:
+            count(self.study, claim.line, claim.indices, True)
+        else:
+            self.study.report.counts.claims += 1
 
     def verdict(self, claim: Claim, closed: bool, about: bool) -> Verdict | None:
         """What comes out when the sides are compared; e and π may be the constants even where they were given a value."""
@@ -175,7 +199,7 @@ class Chains:
         line, used = claim.line, claim.used
         if verdict.grade is Grade.ROUNDED:
             return "note" if closed and verdict.judgement is not None and verdict.judgement.coarse else "possible"
-        if self.study.denied(line):
+        if self.study.denied(line) or self.asks(claim):
             return "possible"
         if verdict.grade in (Grade.LAST_DIGIT, Grade.IMPRECISE):
             return "possible" if used and not self.definitions.trusted(line, used) else "note"
@@ -184,13 +208,54 @@ class Chains:
         likely = self.definitions.trusted(line, used) and not self.study.supposed(line) and not self.doubtful(claim, verdict)
         return "likely" if likely else "possible"
 
+    def asks(self, claim: Claim) -> bool:
+        """Whether the relation carries a question mark."""
+        line, last = claim.line, claim.other.index
+        if line.formulas[last - 1] is not line.formulas[last]:
+            return False
+        return "?" in line.formulas[last].text[line.sides[last - 1].span[1] : line.sides[last].span[0]]
+
     def doubtful(self, claim: Claim, verdict: Verdict) -> bool:
         """Whether no side is closed, a function of another part is used, or a square may have a value of its own (σ²)."""
         one, other = claim.one, claim.other
         part = self.study.part(claim.line)
         elsewhere = any(self.scope.functions[name].part != part for name in one.called | other.called)
         square = isinstance(one.side.node, Script) and one.index == 0 and not is_table(verdict)
-        return elsewhere or square or not (is_closed(one.side.node) or is_closed(other.side.node))
+        open_ended = not (is_closed(one.side.node) or is_closed(other.side.node))
+        return elsewhere or square or open_ended or self.means_others(claim)
+
+    def means_others(self, claim: Claim) -> bool:
+        """Whether a calculation puts other numbers in for single letters and goes on with these."""
+        line, other = claim.line, claim.other
+        if units(other.side.node) is not None or not all(isinstance(name, Symbol) for name in claim.used):
+            return False
+        if any(isinstance(self.scope.definitions[name][-1].value, Table) for name in claim.used):
+            return False
+        later = other.index + 1
+        if later >= len(line.sides) or line.relations[later - 1] not in EQUAL or not is_closed(line.sides[later]):
+            return False
+        return self.agree(other, Known(later, side_at(line, later)))
+
+
+SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
+"""How many of a smaller unit make a larger one."""
+
+
+def is_rescaled(judgement: Judgement) -> bool:
+    """Whether two numbers differ by the step from one unit to another: 2408448 ≈ 2.4 million."""
+    pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
+    return any(
+        all(abs(a - s * b) <= abs(a) / 20 or abs(s * a - b) <= abs(b) / 20 for a, b in pairs) for s in map(arb, SCALES)
+    )
+
+
+def slides(claim: Claim) -> bool:
+    """Whether a kernel is slid over a table: X * K."""
+    return any(
+        isinstance(part, Product) and any(sign in ("*", "⋆") for sign, _ in part.factors)
+        for known in (claim.one, claim.other)
+        for part in known.side.node.walk()
+    )
 
 
 def is_table(verdict: Verdict) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from workings.check.evaluate import Sight, evaluate, looks_rounded
 from workings.check.parse import ParseError, parse
 from workings.check.reading import USUAL, Reading, readings
 from workings.check.rounding import Grade, Judgement, judge, units
 from workings.check.scope import Decimals, Scope
-from workings.check.syntax import Node, Number
+from workings.check.syntax import Node, Number, Product, Quotient, Script, Sum
 from workings.check.value import Mismatch, NoValue, Table, Undecided, Value
 
 
@@ -26,9 +27,20 @@ class Side:
         if not reading.wide_slash and not reading.long_reach:
             return self.node
         try:
-            return parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
+            node = parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
+            return scientific(node) if reading.wide_slash else node
         except ParseError as error:
             raise Undecided("it cannot be read that way") from error
+
+
+def scientific(node: Node) -> Node:
+    """a / 2 · 10³ with the power of ten below the slash, as scientific notation is meant."""
+    match node:
+        case Product(factors=((_, Quotient(above=above, below=below, bar=False)), ("×" | "·" | "*" as sign, ten), *rest)):
+            if isinstance(ten, Script) and ten.base == Number("10"):
+                whole = Quotient(above, Product((("", below), (sign, ten))), span=node.span)
+                return Product((("", whole), *rest)) if rest else whole
+    return node
 
 
 @dataclass(frozen=True)
@@ -45,15 +57,52 @@ class Verdict:
 
 
 def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdict | None:
-    """The best verdict over all plausible readings; none if no reading gives both sides a value."""
+    """The best verdict over all plausible readings; none if no reading gives both sides a value.
+
+    Where ± is written, the sides must agree with the upper signs and with the lower ones.
+    """
+    if has_both_signs(left.node) or has_both_signs(right.node):
+        found = [
+            compare(Side(with_sign(left.node, upper), ""), Side(with_sign(right.node, upper), ""), scope, about)
+            for upper in (True, False)
+        ]
+        known = [verdict for verdict in found if verdict is not None]
+        return max(known, key=rank) if len(known) == 2 else None
     best: Verdict | None = None
     for reading in readings((left.node, right.node)):
         verdict = compare_as(left, right, scope, about, reading)
-        if verdict is not None and (best is None or verdict.grade < best.grade):
+        if verdict is not None and (best is None or rank(verdict) < rank(best)):
             best = verdict
         if best is not None and best.grade <= Grade.ROUNDED:
             break
     return best
+
+
+def has_both_signs(node: Node) -> bool:
+    """Whether ± or ∓ stands in it."""
+    return any(isinstance(part, Sum) and any(sign in "±∓" for sign, _ in part.terms) for part in node.walk())
+
+
+def with_sign(node: Node, upper: bool) -> Node:
+    """The formula with ± and ∓ read from above, or from below."""
+    signs = {"±": "+", "∓": "-"} if upper else {"±": "-", "∓": "+"}
+
+    def change(value: Any) -> Any:
+        if isinstance(value, Node):
+            return with_sign(value, upper)
+        return tuple(change(item) for item in value) if isinstance(value, tuple) else value
+
+    changed: dict[str, Any] = {part.name: change(getattr(node, part.name)) for part in fields(node) if part.name != "span"}
+    if isinstance(node, Sum):
+        changed["terms"] = tuple((signs.get(sign, sign), term) for sign, term in changed["terms"])
+    return replace(node, **changed)
+
+
+def rank(verdict: Verdict) -> tuple[int, bool, int]:
+    """How bad a verdict is: its grade, whether shapes differ, how many entries do."""
+    judgement = verdict.judgement
+    shapes = judgement is None or judgement.shapes
+    return verdict.grade, shapes, 0 if judgement is None else judgement.off
 
 
 def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Reading) -> Verdict | None:

@@ -13,14 +13,14 @@ from flint import arb
 from workings.check.compare import Side, Verdict, compare, value_of
 from workings.check.lines import Line
 from workings.check.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked
-from workings.check.recurrences import is_turn, recurrence
+from workings.check.recurrences import Recurrence, is_turn, recurrence, turn
 from workings.check.rounding import Grade, one_shape, units
 from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
 from workings.check.study import Study
 from workings.check.syntax import Function, Group, Matrix, Node, Number, Product, Script, Symbol, Words
 from workings.check.telling import Claim, Known, Telling, count, entry_node, side_at
 from workings.check.value import Table, Value, entries, size
-from workings.check.words import shown
+from workings.check.words import decimal, shown
 
 Values = tuple[Value, Value, Value]
 """A value in each sense of its decimals: printed, rounded, behind."""
@@ -45,6 +45,19 @@ class Definitions:
     telling: Telling
     forms: dict[Node, Form] = field(default_factory=dict)
     """For each name the last formula that it was set equal to."""
+    recurrences: dict[Node, Recurrence] = field(default_factory=dict)
+
+    def update(self, line: Line, known: list[Known]) -> None:
+        """w ← w − η g: the name has a new value, or none that is known."""
+        name = line.sides[0]
+        value = self.first_value(known)
+        if not is_name(name):
+            return
+        if value is None:
+            self.scope.definitions.pop(self.scope.name(name), None)
+        else:
+            start = line.formulas[0].position(name.span[0])
+            self.define(name, value, start, self.study.part(line))
 
     def carry(self, line: Line, run: list[int], known: list[Known]) -> None:
         """Remember what the names on the left stand for."""
@@ -106,6 +119,7 @@ class Definitions:
         """A recurrence that is stated makes the turns of an earlier one old."""
         found = recurrence(one, other)
         if found is not None:
+            self.recurrences[found[0]] = found[1]
             old = [name for name in self.scope.definitions if is_turn(name, found[0])]
             for name in old:
                 del self.scope.definitions[name]
@@ -168,6 +182,7 @@ class Definitions:
         form = self.forms.get(name)
         if form is not None and form.part == part and form.start != start:
             self.against_form(line, index, form)
+        self.against_turn(line, index)
         before = self.scope.definitions.get(name)
         if before is None or before[-1].part != part or same(before[-1].value, value):
             return
@@ -194,6 +209,25 @@ class Definitions:
         truth = shown(known.value.T) if one_shape(known.value.T, value) is not None else size(known.value.T)
         self.study.add(line, index, printed, "likely", "matrix", truth, why)
 
+    def against_turn(self, line: Line, index: int) -> None:
+        """a_3 = 16 against a_n = 2 a_{n−1} + 1 with a_2 known."""
+        step = turn(self.scope.name(line.sides[index]), {}, self.recurrences)
+        printed = next_closed(line, index)
+        if step is None or printed is None or step[1] == 0 or units(line.sides[printed]) is None:
+            return  # a calculation shows itself by which rule it goes
+        used: set[Node] = set()
+        scope = replace(self.scope, used=used).bound({step[0].letter: arb(step[1])})
+        verdict = compare(Side(step[0].body, ""), side_at(line, printed), scope, "≈" in line.relations)
+        part = self.study.part(line)
+        if verdict is None or verdict.mismatch or not used or any(self.scope.definitions[n][-1].part != part for n in used):
+            return
+        wrong = verdict.grade is Grade.WRONG and verdict.judgement is not None and not verdict.judgement.shapes
+        count(self.study, line, (index, printed), not wrong)
+        if wrong and verdict.judgement is not None:
+            truth = decimal(entries(verdict.judgement.left)[verdict.judgement.entry], unit_of(line.sides[printed]))
+            level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
+            self.study.add(line, index, printed, level, "recurrence", truth, f"The recurrence gives {truth}.")
+
     def against_form(self, line: Line, index: int, form: Form) -> None:
         """A printed value against the formula that the name was set equal to before."""
         used: set[Node] = set()
@@ -205,9 +239,21 @@ class Definitions:
             return
         if verdict.grade is not Grade.WRONG or self.study.supposed(line):
             count(self.study, line, (index, printed), True)
-        elif not verdict.mismatch:
+        elif not verdict.mismatch and not is_number_for_table(verdict):
             count(self.study, line, (index, printed), False)
             self.telling.tell_form(line, (index, printed), form.start, verdict, frozenset(used))
+
+
+def is_number_for_table(verdict: Verdict) -> bool:
+    """Whether a number is printed where the formula gives a table: then its letters mean something else."""
+    judgement = verdict.judgement
+    return judgement is not None and judgement.shapes and not isinstance(judgement.right, Table)
+
+
+def unit_of(node: Node) -> arb:
+    """The unit of the last place of a printed number."""
+    found = units(node)
+    return found[0] if found else arb(0)
 
 
 def is_named_product(node: Node, value: Value) -> bool:

@@ -240,6 +240,8 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
         return position(name, together(values), reading.first)
     if name in ("mean", "avg", "var", "std", "sum"):
         numbers = together(values)
+        if len(values) == 1 and not isinstance(values[0], Table):
+            raise Undecided(f"{name} of one number")
         if name == "sum":
             return sum(numbers, ZERO)
         if name in ("mean", "avg"):

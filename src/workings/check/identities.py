@@ -8,6 +8,7 @@ conditions are not.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import pairwise
 
 from workings.check.brackets import other_signs, with_brackets
@@ -15,14 +16,16 @@ from workings.check.evaluate import Sight, evaluate
 from workings.check.latex import latex
 from workings.check.lines import EQUAL, Line
 from workings.check.names import CONSTANTS, is_closed, is_name, letters_of
+from workings.check.parse import ParseError, parse
 from workings.check.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.sample import Sample, differ, ends
-from workings.check.scope import Scope, plain
+from workings.check.scope import Scope, is_transpose, plain
 from workings.check.study import Study
 from workings.check.syntax import (
     Cases,
     Derivative,
     Dots,
+    Function,
     Given,
     Group,
     Labelled,
@@ -33,6 +36,7 @@ from workings.check.syntax import (
     Postfix,
     Product,
     Script,
+    Sum,
     Symbol,
     Words,
 )
@@ -40,6 +44,8 @@ from workings.check.value import Mismatch, Table, Undecided
 from workings.check.words import decimal
 
 SEEDS = range(4)
+MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
+"""Letters that are mostly signs: of a transpose, of the sigmoid."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
@@ -59,6 +65,7 @@ class Identities:
     def line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
         supposed = self.study.supposed(line) or self.study.denied(line)
+        line = self.without_primes(line)
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
             if (
@@ -69,17 +76,35 @@ class Identities:
                 continue
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
                 self.step(line, index, "recurrence", "possible" if supposed else "likely")
-            elif is_derivative(one):
+            elif is_derivative(one) and not is_closed(other):
                 self.step(line, index, "derivative", "possible" if supposed else "likely")
             elif index > 1 and line.relations[index - 2] in EQUAL and len(line.sides) > 2:
                 kind = "recurrence" if self.has_turns(one) else "identity"
                 self.step(line, index, kind, "possible" if supposed else "likely")
             elif index == 1 and len(line.sides) == 2 and not supposed:
-                if is_letter(one) or not STATED.search(line.formulas[0].before[-60:]):
+                stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
+                if is_letter(one) or not stated:
                     self.near_miss(line)
                 else:
-                    self.step(line, index, "identity", "likely")
+                    self.step(line, index, "identity", "likely", stated=True)
         self.remember(line)
+
+    def without_primes(self, line: Line) -> Line:
+        """f'(x) on the left, with f declared, is the derivative of its formula."""
+        primed = self.derivative_of(line.sides[0])
+        return line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
+
+    def derivative_of(self, node: Node) -> Node | None:
+        """The derivative that f'(x) or σ'(x) stands for, if f is known."""
+        match node:
+            case Product(factors=((_, Postfix(body=name, sign="'")), ("", Group(items=(Symbol() as letter,))))):
+                rule = self.scope.function(name)
+                if rule is not None and rule.names == (letter,):
+                    return Derivative(rule.body, (letter,), "d", span=node.span)
+                if name == Symbol("sigma"):
+                    body = Product((("", name), ("", Group("(", (letter,), ")"))))
+                    return Derivative(body, (letter,), "d", span=node.span)
+        return None
 
     def has_turns(self, node: Node) -> bool:
         """Whether a turn of a recurrence stands in a formula."""
@@ -105,10 +130,10 @@ class Identities:
                 self.study.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
                 return
 
-    def step(self, line: Line, index: int, kind: str, level: str) -> None:
-        """One step of a derivation."""
+    def step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
+        """One step of a derivation; a stated identity holds whatever conditions there are on its letters."""
         one, other = line.sides[index - 1], line.sides[index]
-        if not self.testable(one, other, kind):
+        if not self.testable(one, other, "near miss" if stated else kind):
             return
         one = self.of_function(one)
         answers = [self.differs(one, other, seed) for seed in SEEDS]
@@ -117,7 +142,7 @@ class Identities:
         counts = self.study.report.counts
         counts.claims += 1
         counts.decided += 1
-        wrong = all(answers)
+        wrong = all(answers) and not self.reads_otherwise(line, index)
         counts.wrong += wrong
         counts.right += not wrong
         if wrong:
@@ -128,20 +153,36 @@ class Identities:
             }[kind]
             self.study.add(line, index - 1, index, level, kind, self.truth(one, other), why)
 
+    def reads_otherwise(self, line: Line, index: int) -> bool:
+        """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
+        for wide, long in ((False, True), (True, False), (True, True)):
+            try:
+                one, other = (
+                    parse(line.formulas[i].text[slice(*line.sides[i].span)], wide_slash=wide, long_reach=long)
+                    for i in (index - 1, index)
+                )
+            except ParseError:
+                continue
+            if all(self.differs(self.of_function(one), other, seed) is False for seed in SEEDS):
+                return True
+        return False
+
     def of_function(self, node: Node) -> Node:
         """df/dx with f(x) declared is the derivative of its formula."""
         if isinstance(node, Derivative) and node.body is not None:
             rule = self.scope.function(node.body)
-            if rule is not None and (node.by[0] in rule.names or node.by[0] in rule.body.walk()):
+            if rule is not None and node.by and (node.by[0] in rule.names or node.by[0] in rule.body.walk()):
                 return Derivative(rule.body, node.by, node.sign, span=node.span)
         return node
 
     def truth(self, one: Node, other: Node) -> str:
         """The two values at one place, so that a reader can try it."""
         sample = self.sample((one, other), 0)
-        letters = sorted(letters_of(one) | letters_of(other), key=repr)
+        marks = {Symbol("top"), Symbol("T")} if any(map(has_transpose, (one, other))) else set()
+        letters = sorted((letters_of(one) | letters_of(other)) - marks, key=repr)
         free = [(name, sample.drawn(plain(name))) for name in letters if plain(name) not in self.forms][:4]
-        at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in free if isinstance(name, Symbol))
+        numbers = [(name, value) for name, value in free if isinstance(name, Symbol) and not isinstance(value, Table)]
+        at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in numbers)
         x, y = (evaluate(side, Sight(sample)) for side in (one, other))
         if isinstance(x, Table) or isinstance(y, Table):
             return "another formula"
@@ -154,7 +195,7 @@ class Identities:
             for part in side.walk():
                 if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
                     return False
-                if isinstance(part, Product) and self.calls_unknown(part, factors):
+                if isinstance(part, Product) and self.calls_unknown(part, factors | {Symbol("sigma")}):
                     return False
                 if isinstance(part, Postfix) and part.sign == "'":
                     return False
@@ -162,7 +203,7 @@ class Identities:
             return False
         if kind == "recurrence":
             return self.free(other) <= self.unrolled(one)
-        left, right = self.free(self.of_function(one)), self.free(other)
+        left, right = self.free(self.of_function(one)) - MARKS, self.free(other) - MARKS
         if kind == "derivative":
             return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
         return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
@@ -197,7 +238,7 @@ class Identities:
 
     def depends(self, node: Node) -> bool:
         """Whether the formula under a derivative holds what it is derived by."""
-        if not isinstance(node, Derivative) or node.body is None:
+        if not isinstance(node, Derivative) or node.body is None or not node.by:
             return False
         by = plain(node.by[0])
         waiting: list[Node] = [node.body]
@@ -225,7 +266,12 @@ class Identities:
         """A sample for these formulas."""
         every = nodes + tuple(self.forms.values())
         return Sample(
-            functions=self.scope.functions, seed=seed, forms=self.forms, whole=ends(every), recurrences=self.recurrences
+            functions=self.scope.functions,
+            seed=seed,
+            forms=self.forms,
+            whole=ends(every),
+            recurrences=self.recurrences,
+            matrices=is_of_matrices(*nodes),
         )
 
     def differs(self, one: Node, other: Node, seed: int) -> bool | None:
@@ -234,6 +280,10 @@ class Identities:
             return differ(one, other, self.sample((one, other), seed))
         except (Undecided, Mismatch, RecursionError):
             return None
+
+    def is_identity(self, one: Node, other: Node) -> bool:
+        """Whether an equation holds for all letters, or is meant to: then it is no condition on them."""
+        return both_call(one, other) or all(self.differs(one, other, seed) is False for seed in SEEDS)
 
     def begins(self, name: Node) -> bool:
         """Whether a value of this name can be where a recurrence begins."""
@@ -256,13 +306,45 @@ class Identities:
                 else:
                     self.forms.pop(plain(one), None)
                     self.bound_names |= {plain(one)} if not is_closed(other) else set()
-            elif index == 1 and len(line.sides) == 2 and not is_name(one):
+            elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.bound_names |= self.free(one) | self.free(other)
+
+
+def both_call(one: Node, other: Node) -> bool:
+    """Whether both sides apply a function such as σ, exp or tanh: such equations are identities, not to be solved."""
+    return all(
+        any(
+            isinstance(part, Function)
+            or (isinstance(part, Script) and part.base == Symbol("e") and part.above is not None)
+            or (isinstance(part, Product) and Symbol("sigma") in called(part))
+            for part in side.walk()
+        )
+        for side in (one, other)
+    )
+
+
+def is_of_matrices(one: Node, other: Node) -> bool:
+    """(AB)ᵀ, (AB)⁻¹: a product of capitals, transposed or inverted, set equal to another one."""
+    turned = [
+        part for part in one.walk() if isinstance(part, Script) and isinstance(part.base, Group) and part.above is not None
+    ]
+    marks = {Symbol("T"), Symbol("top")}
+    letters = (letters_of(one) | letters_of(other)) - marks
+    capitals = all(isinstance(letter, Symbol) and len(letter.name) == 1 and letter.name.isupper() for letter in letters)
+    return capitals and any(is_transpose(part.above) or part.above == MINUS_ONE for part in turned if part.above is not None)
+
+
+MINUS_ONE = Sum((("-", Number("1")),))
 
 
 def is_letter(node: Node) -> bool:
     """A name alone, which the line defines."""
     return isinstance(node, Symbol | Script | Postfix) and is_name(node)
+
+
+def has_transpose(node: Node) -> bool:
+    """Whether something in it is transposed."""
+    return any(isinstance(part, Script) and part.above is not None and is_transpose(part.above) for part in node.walk())
 
 
 def is_derivative(node: Node) -> bool:

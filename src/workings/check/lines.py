@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from workings.check.document import Formula
 from workings.check.syntax import Chain, Items, Node, Nothing, Words
 
-EQUAL = {"=", "≈", ":=", "≡"}
+EQUAL = {"=", "≈", ":="}
 ORDER = {"<", ">", "≤", "≥", "≠"}
 
 
@@ -54,7 +54,9 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     """The lines of a formula. `before` is the line that a leading `= …` continues."""
     found: list[Line] = []
     last = before
+    after_words = False
     for part in parts(node):
+        behind_words, after_words = after_words, isinstance(part, Words)
         if isinstance(part, Words):
             if last is not None and len(part.text.strip()) < 12:
                 last.units.add(len(last.sides) - 1)
@@ -75,5 +77,7 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             if not sides:
                 continue
         last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
+        if behind_words and found:
+            last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
         found.append(last)
     return found

@@ -14,6 +14,7 @@ from workings.check.syntax import (
     Number,
     Postfix,
     Product,
+    Root,
     Script,
     Sum,
     Symbol,
@@ -36,6 +37,8 @@ def is_name(node: Node) -> bool:
             return is_name(name)
         case Function():
             return True
+        case Root(body=Symbol() | Script() as body, degree=None):
+            return is_name(body)
     return False
 
 

@@ -30,6 +30,7 @@ from workings.check.syntax import (
     Postfix,
     Quotient,
     Sum,
+    Symbol,
     Words,
 )
 from workings.check.tokens import Token, tokens
@@ -224,6 +225,8 @@ class Parser:
         start = self.tokens[self.at][2]
         terms: list[tuple[str, Node]] = []
         signed = self.kind == "sign"
+        if signed and self.is_lone():
+            return Symbol(self.sign(False), span=self.span(start))
         while True:
             sign = self.sign(rows) if self.kind == "sign" else ""
             term = self.signed_term(rows) if sign and self.kind == "sign" else self.term(rows)
@@ -243,6 +246,18 @@ class Parser:
             if self.kind != "sign":
                 break
         return Sum(tuple(terms), span=self.span(start)) if signed or len(terms) > 1 else terms[0][1]
+
+    def is_lone(self) -> bool:
+        """Whether a sign stands for itself, as in P(+ | ill): nothing follows that it could belong to."""
+        kind = self.tokens[self.at + 1][0]
+        if kind != "bar":
+            return kind in ("close", "mid", "separator")
+        bars = 0
+        for kind, *_ in self.tokens[self.at + 1 :]:
+            if kind in ("open", "close", "end"):
+                break
+            bars += kind == "bar"
+        return bars == 1 and kind == "close"
 
     def joined(self, kinds: Container[str]) -> bool:
         """Skip alignment marks and the end of a row if one of these kinds comes next."""

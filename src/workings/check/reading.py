@@ -88,7 +88,7 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["spread"] = None
                 case Quotient(bar=False):
                     found["wide_slash"] = None
-                case Postfix(sign="%"):
+                case Postfix(sign="%") if any(part == Number("100") for other in nodes for part in other.walk()):
                     found["percent"] = None
                 case Group(open="[", items=items) if len(items) > 1:
                     found["beside"] = None

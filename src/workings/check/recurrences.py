@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workings.check.scope import indexed, plain
-from workings.check.syntax import Group, Node, Number, Script, Symbol
+from workings.check.syntax import Group, Node, Number, Script, Sum, Symbol
 from workings.check.value import Value
 
 MOST_TURNS = 60
@@ -42,12 +42,16 @@ def recurrence(name: Node, body: Node) -> tuple[Node, Recurrence] | None:
     if found is None or not isinstance(found[1], Symbol):
         return None
     base, letter, raised = found
+    one_before = Sum((("+", letter), ("-", Number("1"))))
+    holds = False
     for part in body.walk():
         earlier = index_of(plain(part))
         same_name = earlier is not None and earlier[0] == base and earlier[2] == raised
-        if same_name and earlier is not None and earlier[1] != letter and letter in earlier[1].walk():
-            return base, Recurrence(letter, body, raised)
-    return None
+        if same_name and earlier is not None and letter in earlier[1].walk():
+            if earlier[1] != one_before:
+                return None  # it reaches further back
+            holds = True
+    return (base, Recurrence(letter, body, raised)) if holds else None
 
 
 def turn(name: Node, letters: Mapping[Node, Value], known: Mapping[Node, Recurrence]) -> tuple[Recurrence, int] | None:

@@ -124,6 +124,15 @@ def one_shape(left: Value, right: Value) -> tuple[Value, Value] | None:
     return None
 
 
+def with_zero(left: Value, right: Value) -> tuple[Value, Value] | None:
+    """A table beside a plain 0, which stands for a table full of it."""
+    if isinstance(left, Table) and not isinstance(right, Table) and right.is_zero():
+        return left, Table(tuple(tuple(right for _ in row) for row in left.rows))
+    if isinstance(right, Table) and not isinstance(left, Table) and left.is_zero():
+        return Table(tuple(tuple(left for _ in row) for row in right.rows)), right
+    return None
+
+
 Again = Callable[[Decimals, int | None], tuple[Value, Value]]
 
 
@@ -135,11 +144,12 @@ def judge(
     `again` gives both values with another sense of their decimals, `about` is for ≈, and `settled` says that the document
     shows what every decimal was rounded from.
     """
-    pair = one_shape(*values)
+    pair = one_shape(*values) or with_zero(*values)
     if pair is None:
         return Judgement(Grade.WRONG, *values, shapes=True)
     left, right = entries(pair[0]), entries(pair[1])
     shown = [units(side) for side in sides]
+    shown = [part if part is None or len(part) == len(left) else None for part in shown]
     steps = [max_unit(shown, i) for i in range(len(left))]
     grades = [_grade(x, y, u, about, sides) for x, y, u in zip(left, right, steps, strict=True)]
     if max(grades) > Grade.RIGHT and any(units(side) is None for side in sides):
@@ -158,7 +168,8 @@ def _explained(
     if behind is not None:
         exact = [_grade(x, y, u, about, sides) for (x, y), u in zip(behind, steps, strict=True)]
         grades = [min(g, e) if e is Grade.RIGHT else g for g, e in zip(grades, exact, strict=True)]
-    for places, better in ((_places(steps), Grade.LAST_DIGIT if settled else Grade.ROUNDED), (None, Grade.IMPRECISE)):
+    fine = Grade.LAST_DIGIT if settled else Grade.ROUNDED
+    for places, better in ((_finest(sides), fine), (_places(steps), fine), (None, Grade.IMPRECISE)):
         balls = _pairs(again, Decimals.ROUNDED, places, len(grades)) if max(grades) > better else None
         if balls is not None:
             grades = [
@@ -171,13 +182,20 @@ def _explained(
 def _pairs(again: Again, decimals: Decimals, places: int | None, count: int) -> list[tuple[arb, arb]] | None:
     """Both sides entry by entry in another sense of their decimals."""
     try:
-        pair = one_shape(*again(decimals, places))
+        seen = again(decimals, places)
+        pair = one_shape(*seen) or with_zero(*seen)
     except (Undecided, Mismatch):
         return None
     if pair is None:
         return None
     found = list(zip(entries(pair[0]), entries(pair[1]), strict=True))
     return found if len(found) == count else None
+
+
+def _finest(sides: tuple[Node, Node]) -> int | None:
+    """The most places that a decimal has: coarser ones beside it are taken at their word."""
+    found = [part.places for side in sides for part in side.walk() if isinstance(part, Number) and part.places is not None]
+    return max(found, default=None)
 
 
 def _places(steps: list[arb]) -> int | None:

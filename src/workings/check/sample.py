@@ -32,6 +32,8 @@ class Sample(Scope):
     whole: frozenset[Node] = frozenset()
     """Names that stand at the end of a sum."""
     depth: int = 0
+    matrices: bool = False
+    """Whether capitals stand for matrices."""
     recurrences: Mapping[Node, Recurrence] = field(default_factory=dict)
     drawn_before: dict[Node, arb] = field(default_factory=dict)
 
@@ -63,8 +65,11 @@ class Sample(Scope):
             return None
         return self.drawn(name)
 
-    def drawn(self, name: Node) -> arb:
+    def drawn(self, name: Node) -> Value:
         """A number between a half and two, the same whenever this name is asked for."""
+        if self.matrices and isinstance(name, Symbol) and name.name.isupper():
+            rng = random.Random(f"{self.seed} {name.name}")
+            return Table(tuple(tuple(arb(rng.randrange(-4, 5)) + (9 if i == j else 0) for j in range(3)) for i in range(3)))
         if name not in self.drawn_before:
             rng = random.Random(1000 * self.seed + len(self.drawn_before))
             whole = name in self.whole
@@ -94,6 +99,8 @@ def differ(one: Node, other: Node, sample: Sample) -> bool | None:
     """Whether two formulas certainly differ at this sample; none if one has no value there."""
     sight = Sight(sample)
     x, y = evaluate(one, sight), evaluate(other, sight)
+    if isinstance(x, Table) and isinstance(y, Table) and x.shape == y.shape:
+        return any(bool(abs(a - b) > arb("1e-9")) for a, b in zip(x.entries, y.entries, strict=True))
     if isinstance(x, Table) or isinstance(y, Table):
         return None
     if not x.is_finite() or not y.is_finite():

@@ -12,10 +12,10 @@ from enum import Enum
 
 from flint import arb
 
-from workings.check.syntax import Function, Group, Items, Node, Number, Postfix, Product, Script, Sum, Symbol
+from workings.check.syntax import Function, Group, Items, Node, Number, Postfix, Product, Root, Script, Sum, Symbol
 from workings.check.value import Table, Value
 
-NAMES = (Symbol, Script, Postfix, Product, Function)
+NAMES = (Symbol, Script, Postfix, Product, Function, Root)
 """The kinds of notation that can be a name."""
 WEIGHTS = {
     "bold",

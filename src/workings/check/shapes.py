@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 
+from flint import arb
+
 from workings.check.lines import EQUAL, Line
 from workings.check.names import is_closed, is_name
 from workings.check.parse import ParseError, parse
 from workings.check.scope import Scope, plain
-from workings.check.sizes import Shapes, Sizes, Unfit, written
+from workings.check.sizes import Shapes, Size, Sizes, Unfit, written
 from workings.check.study import Study
-from workings.check.syntax import Node, Number, Product, Symbol
+from workings.check.syntax import Dots, Items, Matrix, Node, Number, Product, Symbol
 from workings.check.value import Table
 
 SPOKEN = re.compile(
@@ -82,6 +84,7 @@ class DeclaredShapes:
             return
         sizes.tables = self.tables(self.study.part(line))
         stated = self.stated(line, sizes)
+        self.printed(line, sizes)
         for index, side in enumerate(line.sides):
             if (index and line.relations[index - 1] not in EQUAL) or is_closed(side) or isinstance(side, Symbol | Number):
                 continue
@@ -90,6 +93,8 @@ class DeclaredShapes:
             except Unfit as unfit:
                 self.tell(line, index, "shapes that fit", f"{unfit}.")
                 continue
+            if shapes and stated is None and index == 1 and line.relations[0] in EQUAL and is_name(line.sides[0]):
+                self.derive(sizes, line.sides[0], shapes)
             if not shapes or stated is None or not self.is_compound(side):
                 continue
             self.count(any(shape in stated for shape in shapes))
@@ -105,6 +110,28 @@ class DeclaredShapes:
             for name, given in self.scope.definitions.items()
             if given[-1].part == part and isinstance(given[-1].value, Table) and not given[-1].value.free
         }
+
+    def derive(self, sizes: Sizes, node: Node, shapes: Shapes) -> None:
+        """Q = X W: the name has the shape of its formula, unless it was declared."""
+        name = plain(node)
+        if name not in sizes.declared and name not in sizes.scalars and len(shapes) == 1:
+            sizes.declared[name] = shapes
+
+    def printed(self, line: Line, sizes: Sizes) -> None:
+        """A ∈ ℝ^{3×2} with a printed matrix of another shape."""
+        declared = sizes.declared.get(plain(line.sides[0])) if is_name(line.sides[0]) else None
+        for index, side in enumerate(line.sides[1:], 1):
+            if not declared or line.relations[index - 1] not in EQUAL or not isinstance(side, Matrix):
+                continue
+            if len({len(row) for row in side.rows}) != 1 or any(
+                isinstance(part, Dots | Matrix) for row in side.rows for part in row
+            ):
+                continue
+            n, m = len(side.rows), len(side.rows[0])
+            shape = (Size(arb(n), str(n)), Size(arb(m), str(m)))
+            numbers = all(size.is_number for pair in declared for size in pair)
+            if numbers and shape not in declared and shape[::-1] not in declared and not any(map(is_list, side.rows)):
+                self.tell(line, index, written(declared), f"The matrix is {n} × {m}, and {written(declared)} is declared.")
 
     def is_compound(self, side: Node) -> bool:
         """More than a name."""
@@ -131,3 +158,8 @@ class DeclaredShapes:
         """Report a shape that does not fit."""
         level = "possible" if self.study.denied(line) else "likely"
         self.study.add(line, index, index, level, "shape", truth, why)
+
+
+def is_list(row: tuple[Node, ...]) -> bool:
+    """Whether the entries of a row are set apart by commas instead."""
+    return any(isinstance(part, Items) for part in row)

@@ -21,12 +21,12 @@ DEEPEST_PART = 5
 """Headings down to this depth begin a new part: definitions of another part count for less."""
 SUPPOSED = re.compile(
     r"\b(?:let|suppose|assum\w*|if|given|when(?:ever)?|solve|such that|for which|want|where|set(?:ting)?|choos\w*|pick|find"
-    r"|needs?|would|should|imagine|consider|otherwise|unless|must)\b[^.;!?]*$",
+    r"|needs?|would|should|imagine|consider|otherwise|unless|must|whether|true or false|is it true)\b[^.;!?]*$",
     re.I,
 )
 DENIED = re.compile(
-    r"\b(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false(?: that|:)|instead of|rather than"
-    r"|typo|naive(?:ly)?)(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}$",
+    r"\b(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false that|instead of|rather than"
+    r"|claims? that|says that|typo|naive(?:ly)?)(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}$",
     re.I,
 )
 
@@ -36,6 +36,17 @@ DENIED_AFTER = re.compile(
     r"(?:false|wrong|incorrect|not|a mistake|an error))",
     re.I,
 )
+
+
+QUOTED = re.compile(r"(?:``|“|«)(?:(?!''|”|»)[^\n])*$")
+"""Somebody else's words that are not over yet."""
+OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
+"""The box of an answer that is not chosen."""
+UNIT = re.compile(
+    r"[\s$~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min|minutes?"
+    r"|percent|\\?%)(?![A-Za-z])"
+)
+"""What stands right behind a formula as the unit of its last number."""
 
 
 @dataclass
@@ -67,6 +78,8 @@ class Study:
             found = lines(as_indices(tree, bases), formula, continued)
             self.lines += [line for line in found if line is not continued]
             last = found[-1] if found else None
+            if last is not None and UNIT.match(formula.after):
+                last.units.add(len(last.sides) - 1)
             before = (formula, last) if last is not None and formula.display else None
 
     def _read(self, formula: Formula) -> Node | None:
@@ -114,6 +127,12 @@ class Study:
     def denied(self, line: Line) -> bool:
         """Whether the words before a line say that it is wrong."""
         before, after = line.formulas[0].before[-80:], line.formulas[-1].after[:60]
+        if (
+            before.rstrip(" *_").lower().endswith(("false:", "wrong:", "incorrect:"))
+            or OPTION.search(before)
+            or QUOTED.search(before)
+        ):
+            return True
         return DENIED.search(before) is not None or DENIED_AFTER.match(after) is not None
 
     def add(

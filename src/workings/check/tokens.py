@@ -26,7 +26,7 @@ _WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|ma
 _MASTER = re.compile(
     rf"""
       (?P<skip>(?:\s|[~\u200b\u2060-\u2064\ufeff])+|\\[,;:!>/ \n]|\\-
-         |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace){_ARGUMENT}
+         |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace|pmod){_ARGUMENT}|\\pmod\s*\w
          |\\textcolor\s*(?:\[\w*\]\s*)?{_ARGUMENT}|\\[hv]skip\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu)
          |\\(?:left|right|middle)(?=\s*\\?[Vv]ert|\s*\\[lr][Vv]ert|\s*[()\[\]]|\s*\\[{{}}]|\s*\\[lr](?:angle|floor|ceil|brack|brace))
          |\\[bB]igg?[lrm]?(?![a-zA-Z]))
