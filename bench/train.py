@@ -116,7 +116,7 @@ def bench_throughput(text: str) -> None:
     torch.manual_seed(0)
     models: dict[str, nn.Module] = {
         "nanoGPT's, in plain PyTorch": PlainGPT(65),
-        "workings LanguageModel": LanguageModel(65, 128, 4, 4, positions="learned", context=BLOCK),
+        "workings LanguageModel": LanguageModel(65, 128, 4, 4, positions="learned", context=BLOCK, bias=False),
     }
     losses: dict[str, Callable[[], Tensor]] = {name: lambda m=m: m.loss(tokens) for name, m in models.items()}  # type: ignore[misc]
     if (gpt2 := hugging_face(BLOCK)) is not None:

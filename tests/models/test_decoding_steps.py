@@ -36,6 +36,8 @@ MODELS = {
     "rms, swiglu, untied": lambda: language(kind="rms", activation="swiglu", tied=False, positions="rope"),
     "relu": lambda: language(activation="relu"),
     "gelu_tanh": lambda: language(activation="gelu_tanh"),
+    "no biases": lambda: language(bias=False, positions="learned", context=64),
+    "no biases, post-norm, relu": lambda: language(bias=False, norm="post", activation="relu", positions="rope"),
     "normed queries": lambda: language(qk_norm=True, positions="rope"),
     "normed queries, alibi": lambda: language(qk_norm=True, positions="alibi"),
     "characters": lambda: CharacterTransformer(11, 8, 2, 2, window=7, rows=2000),

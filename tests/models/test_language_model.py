@@ -42,6 +42,25 @@ def test_an_output_layer_of_its_own():
     assert sum(p.numel() for p in model.parameters()) == tied + 9 * 8
 
 
+@pytest.mark.parametrize("options", [{}, {"norm": "post"}, MODERN])
+def test_without_biases_it_is_the_one_with_biases_of_0(options):
+    bare, full = loud(bias=False, **options), loud(**options)
+    with torch.no_grad():
+        for p in full.parameters():
+            p.zero_()
+    left = full.load_state_dict(bare.state_dict(), strict=False)
+    assert not left.unexpected_keys and left.missing_keys
+    assert {name.rpartition(".")[2] for name in left.missing_keys} <= {"b_QKV", "b_O", "b_1", "b_2", "beta"}
+    assert_close(bare(TOKENS), full(TOKENS))
+    assert list(greedy(bare, [1], 12)) == list(greedy(full, [1], 12)) == list(greedy(bare, [1], 12, cache=False))
+
+
+def test_without_biases_it_has_as_many_parameters_as_nanogpts():
+    # 65·128 and 64·128 for tokens and positions; 4 blocks of 12·128² with two norms of 128, and a last norm
+    model = LanguageModel(65, 128, 4, 4, context=64, bias=False)
+    assert sum(p.numel() for p in model.parameters()) == 129 * 128 + 4 * (12 * 128**2 + 2 * 128) + 128 == 804_096
+
+
 def test_a_tied_zero_row_always_has_logit_zero():
     model = loud()
     model.embedding.E.data[4] = 0

@@ -70,11 +70,13 @@ def same(ours, theirs):
 # PyTorch's layers
 
 
+@pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("norm_first", [True, False])
 @pytest.mark.parametrize("activation", ["relu", "gelu"])
 @pytest.mark.parametrize("make", [nn.TransformerEncoderLayer, nn.TransformerDecoderLayer])
-def test_a_block_and_torchs_layer_both_ways(make, activation, norm_first):
-    layer = loud(make(8, 2, 12, activation=activation, batch_first=True, norm_first=norm_first, layer_norm_eps=1e-3))
+def test_a_block_and_torchs_layer_both_ways(make, activation, norm_first, bias):
+    options = {"activation": activation, "norm_first": norm_first, "layer_norm_eps": 1e-3, "bias": bias}
+    layer = loud(make(8, 2, 12, batch_first=True, **options))
     given = (torch.randn(2, 5, 8), torch.randn(2, 3, 8))[: 2 if make is nn.TransformerDecoderLayer else 1]
     ours = block_from_torch(layer)
     assert_close(ours(*given), layer(*given), **CLOSE)
@@ -244,6 +246,16 @@ def without(state, name):
             lambda: to_gpt2(LanguageModel(9, 8, 2, 1, positions="rope")),
             WorkingsError,
             "GPT-2 has learned positions, pre-norm layer norms, gelu_tanh and a tied output layer.",
+        ),
+        (
+            lambda: to_gpt2(LanguageModel(9, 8, 2, 1, context=4, activation="gelu_tanh", bias=False)),
+            WorkingsError,
+            "Theirs has norm.beta and 6 more; this model was made without.",
+        ),
+        (
+            lambda: load(Block(8, 2, bias=False), save(Block(8, 2), ENCODER_LAYER), ENCODER_LAYER),
+            WorkingsError,
+            "Theirs has attention.b_QKV and 5 more; this model was made without.",
         ),
         (
             lambda: to_vit(ViT(6, 2, 8, 1, 2, 5, pool="mean")),

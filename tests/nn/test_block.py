@@ -14,7 +14,7 @@ from workings.nn.attention import attention_weights
 from workings.nn.block import Block, NormedAttention
 from workings.nn.cache import KeyValueCache
 from workings.nn.masks import causal_mask, padding_mask
-from workings.nn.norms import rms_norm
+from workings.nn.norms import layer_norm, rms_norm
 from workings.nn.positions import RelativeBias, Rotary
 
 KINDS = [{}, {"norm": "post"}, {"kind": "rms", "activation": "swiglu"}, {"qk_norm": True}, {"positions": Rotary()}]
@@ -207,6 +207,52 @@ def depth_gradient(residual, layers=30):
 
 def test_residuals_carry_the_gradient_through_a_deep_stack():
     assert depth_gradient(residual=False) < 1e-6 < 1e-2 < depth_gradient(residual=True)
+
+
+def gain_through(residual, norm, size, layers=40, width=16):
+    """‖∂output/∂input‖ for each input of a deep stack of layers F(x) = max(0, W x) with weights of this size."""
+    weights = [size * seeded(width, width, seed=i) / width**0.5 for i in range(layers)]
+
+    def run(x):
+        for W in weights:
+            F = torch.relu(W @ (layer_norm(x) if norm else x))
+            x = x + F if residual else F
+        return x
+
+    return jacobian(run, seeded(width, seed=layers)).norm().item() / width**0.5
+
+
+def test_residuals_and_norms_together_keep_the_gradient_in_range():
+    for size in (0.1, 1, 10):  # measured: 1.1, 11 and 149
+        assert 1 / 2 < gain_through(residual=True, norm=True, size=size) < 500
+    assert gain_through(residual=False, norm=False, size=0.1) < 1e-40  # neither: it vanishes or explodes with the weights
+    assert gain_through(residual=False, norm=False, size=10) > 1e30
+    assert gain_through(residual=True, norm=False, size=1) > 1e5  # residuals alone: (I + W) many times over explodes
+    assert gain_through(residual=False, norm=True, size=1) < 100  # norms alone keep the scale
+
+
+# without biases
+
+
+@pytest.mark.parametrize("options", [*KINDS, {"cross": True}, {"cross": True, "norm": "post", "qk_norm": True}])
+def test_without_biases_it_is_the_one_with_biases_of_0(options):
+    bare, full = block(bias=False, **options), block(**options)
+    names = {name.rpartition(".")[2] for name, _ in bare.named_parameters()}
+    assert names <= {"W_QKV", "W_O", "W_1", "W_2", "W_3", "gamma", "g"}
+    with torch.no_grad():
+        for p in full.parameters():
+            p.zero_()
+    full.load_state_dict(bare.state_dict(), strict=False)
+    X, memory = seeded(2, 5, 8), seeded(2, 3, 8, seed=1) if options.get("cross") else None
+    assert_close(bare(X, memory, causal=True), full(X, memory, causal=True))
+    assert bare(X, memory).shape == X.shape
+
+
+def test_without_biases_it_is_shown_without_them():
+    text = show(block(width=2, heads=1, bias=False), seeded(1, 2, 2)).text()
+    assert "+ b" not in text and "β" not in text and "return ((x − μ) / √(σ² + ε)) ⊙ γ =" in text
+    assert "O = side_by_side(Z) W_Oᵀ =" in text and "H = φ(X W_1) =" in text
+    assert "agrees with the plain run" in text
 
 
 # messages

@@ -103,6 +103,32 @@ def test_it_is_shown_as_the_textbook_writes_it():
     assert "agrees with the plain run" in text
 
 
+def test_without_biases_by_hand():
+    # X W₁ = (1·2 + 3·1, 1·3 − 3·1) = (5, 0), so Y = 5 · (1, 2)
+    Y = feed_forward(exact("1 3"), exact("2 3; 1 -1"), None, exact("1 2; 5 5"), None)
+    assert exact.equal(Y, exact("5 10"))
+
+
+def test_without_biases_it_is_the_one_with_biases_of_0():
+    X, (W_1, b_1, W_2, b_2) = seeded(2, 4, 3), network()
+    assert_close(feed_forward(X, W_1, None, W_2, None), feed_forward(X, W_1, 0 * b_1, W_2, 0 * b_2))
+    assert_close(feed_forward(X, W_1, None, W_2, b_2), feed_forward(X, W_1, 0 * b_1, W_2, b_2))
+    assert_close(feed_forward(X, W_1, b_1, W_2, None), feed_forward(X, W_1, b_1, W_2, 0 * b_2))
+    assert_close(feed_forward(X, W_1, None, W_2, None), feed_forward.__definition__(X, W_1, None, W_2, None))
+    assert {name for name, _ in FeedForward(3, bias=False).named_parameters()} == {"W_1", "W_2"}
+
+
+def test_without_biases_the_gradient():
+    X, W_1, _, W_2, _ = [x.requires_grad_() for x in (seeded(2, 3), *network())]
+    assert torch.autograd.gradcheck(lambda X, W_1, W_2: feed_forward(X, W_1, None, W_2, None, "gelu"), (X, W_1, W_2))
+
+
+def test_without_biases_it_is_shown_without_them():
+    text = show(feed_forward, exact("1 3"), exact("2 3; 1 -1"), None, exact("1 0; 0 1"), None).text()
+    assert "H = φ(X W_1) =" in text and "Y = H W_2 =" in text and "b_" not in text and "None" not in text
+    assert "agrees with the plain run" in text
+
+
 def test_weights_that_do_not_fit():
     W_1, b_1, W_2, b_2 = network()
     with pytest.raises(ShapeError) as error:

@@ -249,6 +249,15 @@ def test_modules_begin_as_the_plain_norms_and_learn_scale_and_shift():
 # messages
 
 
+def test_layer_norm_without_a_shift():
+    norm = LayerNorm(3, bias=False).double()
+    assert [name for name, _ in norm.named_parameters()] == ["gamma"]
+    x, γ = seeded(2, 3), seeded(3, seed=1)
+    with torch.no_grad():
+        norm.gamma.copy_(γ)
+    assert_close(norm(x), γ * F.layer_norm(x, (3,)))
+
+
 def test_a_scale_of_the_wrong_width():
     with pytest.raises(ShapeError) as error:
         layer_norm(seeded(2, 4), None, seeded(3))

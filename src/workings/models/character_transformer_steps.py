@@ -59,8 +59,8 @@ def character_block_step(block: Any, cache: KeyValueCache) -> Layer:
         turn = turns(cache.length + 1, d, x.dtype, x.device)[-1]
         qk = torch.view_as_complex(torch.layer_norm(qkv[:2], [d]).view(2, -1, h, 1, d // 2, 2))
         qkv[:2] = torch.view_as_real(qk * turn).flatten(-2)
-        Z = F.scaled_dot_product_attention(qkv[0], *memory.remembered(qkv))
-        x = added(x, Z.reshape(x.shape), W_O, None)
+        Z = F.scaled_dot_product_attention(qkv[0], *memory.remembered(qkv[1:]))
+        x = added(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, None)
         H = affine(torch.layer_norm(x, shape), W_1, None).relu_().square_()
         return added(x, H, W_2, None)
 

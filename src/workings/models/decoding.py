@@ -92,9 +92,9 @@ def drawn(p: Float[Tensor, " v"], generator: torch.Generator | None = None) -> i
     """
     if type(p) is Tensor:
         e = torch.empty_like(p).exponential_(1, generator=generator)
-        value, y = (p / e).max(dim=-1)
-        if value > 0:  # else p is no distribution
-            return int(y)
+        y = int((p / e).argmax().item())
+        if p[y].item() > 0:  # else p is no distribution
+            return y
     return int(torch.multinomial(p, 1, generator=generator))
 
 

@@ -9,6 +9,7 @@ a capture or by a mode of PyTorch. In every other case each token is an ordinary
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import torch
@@ -18,6 +19,7 @@ from torch.nn.modules import module as modules
 
 Step = Callable[[list[int]], Float[Tensor, "b v"]]
 """The scores after one more token of each text."""
+TRAINING = attrgetter("training")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")
 GLOBAL = (modules._global_forward_hooks, modules._global_forward_pre_hooks)
 
@@ -39,7 +41,7 @@ class Stepper:
             self.step is not None
             and new == 1
             and self.cache.length > 0
-            and not any(part.training for part in self.parts)
+            and not any(map(TRAINING, self.parts))
             and not any(self.hooks)
             and not watched()
         )

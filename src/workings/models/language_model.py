@@ -22,7 +22,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.models.decoding_steps import Step
-from workings.models.transformer import Cache, Embedding, answers, norm_of, stack
+from workings.models.transformer import Cache, Embedding, answers, drop_of, norm_of, stack
 
 Tokens = Int[Tensor, "b n"]
 
@@ -31,7 +31,7 @@ class LanguageModel(nn.Module):
     """Logits for the token after each token. `context` is the longest input, None for any; learned positions need one.
 
     With `tied`, the output layer is the embedding again; else it has weights of its own. `options` go to `Block`: `hidden`,
-    `norm`, `kind`, `dropout`, `qk_norm`, `eps`.
+    `norm`, `kind`, `dropout`, `qk_norm`, `eps`, `bias` (False leaves all biases out).
 
     >>> model = LanguageModel(65, width=32, heads=4, depth=2, positions="rope")
     >>> model(torch.tensor([[1, 2, 3]])).shape
@@ -54,7 +54,7 @@ class LanguageModel(nn.Module):
         super().__init__()
         self.embedding = Embedding(vocabulary, width, positions, context)
         self.blocks = stack(depth, width, heads, positions, context, activation=activation, **options)
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
+        self.drop = drop_of(options)
         self.norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
         self.W = None if tied else nn.Parameter(torch.empty(vocabulary, width))
         self.context = context

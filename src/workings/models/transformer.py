@@ -178,7 +178,7 @@ class Encoder(nn.Module):
         self.embedding = Embedding(vocabulary, width, positions, context, segments)
         self.first_norm = norm_of(options, width) if embedding_norm else nn.Identity()
         self.blocks = stack(depth, width, heads, positions, context, **options)
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
+        self.drop = drop_of(options)
         self.last_norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
 
     def forward(
@@ -210,7 +210,7 @@ class Decoder(nn.Module):
         super().__init__()
         self.embedding = Embedding(vocabulary, width, positions, context)
         self.blocks = stack(depth, width, heads, positions, context, cross=True, **options)
-        self.drop = nn.Dropout(options.get("dropout", 0.0))
+        self.drop = drop_of(options)
         self.last_norm = norm_of(options, width) if options.get("norm", "pre") == "pre" else nn.Identity()
 
     def forward(
@@ -306,4 +306,9 @@ def mask_of(tokens: Tensor, lengths: Tensor | None) -> Tensor | None:
 
 
 def norm_of(options: dict[str, Any], width: int) -> nn.Module:
-    return NORMS[options.get("kind", "layer")](width, options.get("eps", 1e-5))
+    return NORMS[options.get("kind", "layer")](width, options.get("eps", 1e-5), options.get("bias", True))
+
+
+def drop_of(options: dict[str, Any]) -> nn.Module:
+    p = options.get("dropout", 0.0)
+    return nn.Dropout(p) if p else nn.Identity()

@@ -57,7 +57,7 @@ class Memory:
             self.KV = torch.stack(self.cache.rows)  # 2 b h room d
         self.rows = self.cache.rows = (self.KV[0], self.KV[1])
 
-    def remembered(self, qkv: Heads) -> tuple[Tensor, Tensor]:
+    def remembered(self, kv: Float[Tensor, "2 b h 1 d"]) -> tuple[Tensor, Tensor]:
         """Put k and v of a token behind those of the others; those within reach."""
         cache, n = self.cache, self.cache.length
         if self.rows is not cache.rows:
@@ -66,7 +66,7 @@ class Memory:
             with torch.inference_mode(False), torch.no_grad():
                 cache.make_room(n + 1)
             self.join()
-        self.KV.narrow(3, n, 1).copy_(qkv.narrow(0, 1, 2))
+        self.KV.narrow(3, n, 1).copy_(kv)
         cache.length = n + 1
         first = max(0, n + 1 - self.window) if self.window else 0
         K, V = self.KV.narrow(3, first, n + 1 - first).unbind(0)
@@ -96,9 +96,10 @@ def by_head(qkv: Rows, h: int) -> Heads:
 
 def affine(x: Rows, W: Float[Tensor, "o e"], b: Float[Tensor, " o"] | None, α: float = 1.0) -> Float[Tensor, "*b o"]:
     """α (W x + b)"""
-    if x.dim() == 1:
-        return torch.mv(W, x) if b is None else torch.addmv(b, W, x, beta=α, alpha=α)
-    return x @ W.t() if b is None else torch.addmm(b, x, W.t(), beta=α, alpha=α)
+    if b is None:
+        y = torch.mv(W, x) if x.dim() == 1 else x @ W.t()
+        return y if α == 1 else y.mul_(α)
+    return torch.addmv(b, W, x, beta=α, alpha=α) if x.dim() == 1 else torch.addmm(b, x, W.t(), beta=α, alpha=α)
 
 
 def added(x: Rows, H: Float[Tensor, "*b i"], W: Float[Tensor, "e i"], b: Tensor | None, α: float = 1.0) -> Rows:
@@ -145,23 +146,40 @@ def block_step(block: Any, cache: KeyValueCache) -> Layer:
 def attention_step(layer: Any, memory: Memory) -> Part:
     """x and what a token found in itself and those before it."""
     W, b, W_O, b_O = weights(layer, "W_QKV", "b_QKV", "W_O", "b_O")
-    h, where, cache = layer.heads, layer.positions, memory.cache
+    projected, where, cache = projection(W, b, layer.heads), layer.positions, memory.cache
     turned = turning(where) if type(where) is Rotary else None
     biased = type(where) in (Alibi, RelativeBias)
     g = layer.g.detach() if type(layer) is NormedAttention else None
 
     def attention(n: Rows, x: Rows) -> Rows:
-        qkv = by_head(affine(n, W, b), h)
+        qkv, Q, kv = projected(n)
         if turned is not None:
-            qkv = torch.cat((turned(qkv[:2], cache.length), qkv[2:]))
-        Q, (K, V) = qkv[0], memory.remembered(qkv)
+            Q, k = turned(qkv[:2], cache.length).unbind(0)
+            kv = torch.stack((k, qkv[2]))
+        K, V = memory.remembered(kv)
         if g is not None:  # the cache has keys as they came: they get their length when they are read
             Q, K = g * rms_norm_kernel(Q), rms_norm_kernel(K)
         B = where(1, cache.length).unsqueeze(0) if biased else None
         Z = F.scaled_dot_product_attention(Q, K, V, B)
-        return added(x, Z.reshape(x.shape), W_O, b_O)
+        return added(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, b_O)
 
     return attention
+
+
+def projection(W: Tensor, b: Tensor | None, h: int) -> Callable[[Rows], tuple[Heads, Tensor, Tensor]]:
+    """q, k and v of a token, q alone, and k with v; those of one text are always written to the same place."""
+    place = W.new_empty(len(W))
+    qkv = by_head(place, h)
+    there = (qkv, qkv[0], qkv[1:])
+
+    def projected(n: Rows) -> tuple[Heads, Tensor, Tensor]:
+        if n.dim() > 1:
+            qkv = by_head(affine(n, W, b), h)
+            return qkv, qkv[0], qkv[1:]
+        torch.mv(W, n, out=place) if b is None else torch.addmv(b, W, n, out=place)
+        return there
+
+    return projected
 
 
 def turning(rotary: Rotary) -> Callable[[Tensor, int], Tensor]:
@@ -211,5 +229,5 @@ def normed(norm: nn.Module) -> Layer:
     shape = [len(γ)]
     if isinstance(norm, RMSNorm):
         return lambda x: F.rms_norm(x, shape, γ, eps)
-    β = norm.beta.detach()
+    β = None if norm.beta is None else norm.beta.detach()
     return lambda x: layer_norm(x, shape, γ, β, eps)

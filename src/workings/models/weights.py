@@ -67,7 +67,7 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
     left = [name for name in state if name not in used and not name.endswith(tuple(ignored))]
     if left:
         raise WorkingsError(f"The weights have {left[0]!r}{and_more(left)}, which this model has no place for.")
-    parameters = dict(model.named_parameters())
+    parameters = named(model, layout)
     with torch.no_grad():
         for pair in layout:
             stacked_fit(pair, state)
@@ -81,8 +81,17 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
 
 def save(model: nn.Module, layout: list[Pair]) -> dict[str, Tensor]:
     """The model's parameters under their names and in their shapes, as copies."""
-    parameters = dict(model.named_parameters())
+    parameters = named(model, layout)
     return {name: part for pair in layout for name, part in pair.written(parameters[pair.ours]).items()}
+
+
+def named(model: nn.Module, layout: list[Pair]) -> dict[str, nn.Parameter]:
+    """A model's parameters by name, among them all of the layout."""
+    parameters = dict(model.named_parameters())
+    absent = [pair.ours for pair in layout if pair.ours not in parameters]
+    if absent:
+        raise WorkingsError(f"Theirs has {absent[0]}{and_more(absent)}; this model was made without.")
+    return parameters
 
 
 def stacked_fit(pair: Pair, state: State) -> None:
@@ -177,9 +186,16 @@ def block_from_torch(layer: TorchLayer) -> Block:
         dropout=layer.dropout1.p,
         cross=cross,
         eps=layer.norm1.eps,
+        bias=layer.linear1.bias is not None,
     ).to(layer.linear1.weight)
-    load(block, layer.state_dict(), DECODER_LAYER if cross else ENCODER_LAYER)
+    load(block, layer.state_dict(), layer_layout(block))
     return block.train(layer.training)
+
+
+def layer_layout(block: Block) -> list[Pair]:
+    """Which parameter is which for the layer that this block corresponds to; without biases where it has none."""
+    whole = DECODER_LAYER if block.cross else ENCODER_LAYER
+    return whole if block.ffn.b_1 is not None else [pair for pair in whole if not pair.theirs[0].endswith("bias")]
 
 
 def block_to_torch(block: Block) -> TorchLayer:
@@ -203,6 +219,7 @@ def block_to_torch(block: Block) -> TorchLayer:
         layer_norm_eps=eps,
         batch_first=True,
         norm_first=block.norm == "pre",
+        bias=block.ffn.b_1 is not None,
     ).to(block.ffn.W_1)
-    layer.load_state_dict(save(block, DECODER_LAYER if block.cross else ENCODER_LAYER))
+    layer.load_state_dict(save(block, layer_layout(block)))
     return layer.train(block.training)

@@ -28,8 +28,12 @@ from workings.nn.norms import LayerNorm, RMSNorm, rms_norm
 
 Tokens = Float[Tensor, "*b n e"]
 Memory = Float[Tensor, "*b m e"]
+Mask = Bool[Tensor, "..."]
 Positions = Callable[..., Tensor]
-NORMS: dict[str, Callable[[int, float], nn.Module]] = {"layer": LayerNorm, "rms": RMSNorm}
+NORMS: dict[str, Callable[[int, float, bool], nn.Module]] = {
+    "layer": LayerNorm,
+    "rms": lambda width, eps, bias: RMSNorm(width, eps),  # it has no shift
+}
 
 
 class NormedAttention(MultiHeadAttention):
@@ -40,8 +44,10 @@ class NormedAttention(MultiHeadAttention):
     One number g is learned for each head.
     """
 
-    def __init__(self, width: int, heads: int, *, positions: Positions | None = None, dropout: float = 0.0) -> None:
-        super().__init__(width, heads, positions=positions, dropout=dropout)
+    def __init__(
+        self, width: int, heads: int, *, bias: bool = True, positions: Positions | None = None, dropout: float = 0.0
+    ) -> None:
+        super().__init__(width, heads, bias=bias, positions=positions, dropout=dropout)
         self.g = nn.Parameter(torch.ones(heads, 1, 1))
 
     def attended(self, X: Tensor, Y: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
@@ -55,7 +61,8 @@ class Block(nn.Module):
     """A block of an encoder, of a decoder (`causal` calls) or, with `cross`, of a decoder that also looks at a memory.
 
     `norm` says where to normalise, "pre" or "post", and `kind` how, "layer" or "rms". `positions` goes to the attention (see
-    `MultiHeadAttention`). `dropout` drops weights of the attention and parts of what each layer adds.
+    `MultiHeadAttention`). `dropout` drops weights of the attention and parts of what each layer adds. With `bias=False` the
+    linear maps have no biases and the norms no shift.
 
     >>> Block(8, heads=2)(torch.zeros(1, 3, 8)).shape
     torch.Size([1, 3, 8])
@@ -75,26 +82,27 @@ class Block(nn.Module):
         cross: bool = False,
         qk_norm: bool = False,
         eps: float = 1e-5,
+        bias: bool = True,
     ) -> None:
         super().__init__()
         check_settings(norm, kind, dropout)
         attention = NormedAttention if qk_norm else MultiHeadAttention
         self.norm, self.kind, self.cross = norm, kind, cross
-        self.attention = attention(width, heads, positions=positions, dropout=dropout)
-        self.norm_1 = NORMS[kind](width, eps)
+        self.attention = attention(width, heads, bias=bias, positions=positions, dropout=dropout)
+        self.norm_1 = NORMS[kind](width, eps, bias)
         if cross:
-            self.to_memory = attention(width, heads, dropout=dropout)
-            self.norm_2 = NORMS[kind](width, eps)
-        self.ffn = FeedForward(width, hidden, activation)
-        self.norm_3 = NORMS[kind](width, eps)
+            self.to_memory = attention(width, heads, bias=bias, dropout=dropout)
+            self.norm_2 = NORMS[kind](width, eps, bias)
+        self.ffn = FeedForward(width, hidden, activation, bias)
+        self.norm_3 = NORMS[kind](width, eps, bias)
         self.drop = nn.Dropout(dropout) if dropout else nn.Identity()
 
     def forward(
         self,
         X: Tokens,
         memory: Memory | None = None,
-        mask: Bool[Tensor, ...] | None = None,
-        memory_mask: Bool[Tensor, ...] | None = None,
+        mask: Mask | None = None,
+        memory_mask: Mask | None = None,
         causal: bool = False,
         cache: KeyValueCache | None = None,
     ) -> Tokens:
@@ -112,7 +120,7 @@ class Block(nn.Module):
             X = self.norm_3(X + self.drop(self.ffn(X)))
         return X
 
-    def weights(self, X: Tokens, mask: Bool[Tensor, ...] | None = None, causal: bool = False) -> Float[Tensor, "*b h n n"]:
+    def weights(self, X: Tokens, mask: Mask | None = None, causal: bool = False) -> Float[Tensor, "*b h n n"]:
         """The weights of this block's self-attention, to look at."""
         X = self.norm_1(X) if self.norm == "pre" else X
         return self.attention.weights(X, None, mask, causal)

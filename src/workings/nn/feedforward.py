@@ -64,22 +64,24 @@ def activation_named(name: str) -> Callable[[Tensor], Tensor]:
     return ACTIVATIONS[name]
 
 
-def feed_forward_kernel(X: Tensor, W_1: Tensor, b_1: Tensor, W_2: Tensor, b_2: Tensor, activation: str = "relu") -> Tensor:
+def feed_forward_kernel(
+    X: Tensor, W_1: Tensor, b_1: Tensor | None, W_2: Tensor, b_2: Tensor | None, activation: str = "relu"
+) -> Tensor:
     fits(X, W_1, W_2, b_1, b_2)
-    H = activation_named(activation)(F.linear(X, W_1.mT, b_1))
-    return F.linear(H, W_2.mT, b_2)
+    H = activation_named(activation)(X @ W_1 if b_1 is None else F.linear(X, W_1.mT, b_1))
+    return H @ W_2 if b_2 is None else F.linear(H, W_2.mT, b_2)
 
 
 @fused(feed_forward_kernel)
 def feed_forward(
     X: Float[Tensor, "*b d"],
     W_1: Float[Tensor, "d h"],
-    b_1: Float[Tensor, " h"],
+    b_1: Float[Tensor, " h"] | None,
     W_2: Float[Tensor, "h d"],
-    b_2: Float[Tensor, " d"],
+    b_2: Float[Tensor, " d"] | None,
     activation: str = "relu",
 ) -> Float[Tensor, "*b d"]:
-    r"""Two linear maps with a nonlinearity between them, the same for every token.
+    r"""Two linear maps with a nonlinearity between them, the same for every token; b₁ and b₂ may be left out (None).
 
     $$Y = \varphi(X W_1 + b_1) W_2 + b_2$$
 
@@ -89,8 +91,14 @@ def feed_forward(
     """
     fits(X, W_1, W_2, b_1, b_2)
     phi = activation_named(activation)
-    H = phi(X @ W_1 + b_1)
-    Y = H @ W_2 + b_2
+    if b_1 is None:
+        H = phi(X @ W_1)
+    else:
+        H = phi(X @ W_1 + b_1)
+    if b_2 is None:
+        Y = H @ W_2
+    else:
+        Y = H @ W_2 + b_2
     return Y
 
 
@@ -119,13 +127,15 @@ def swiglu(
 
 
 class FeedForward(nn.Module):
-    """A feed-forward network with its weights; `activation="swiglu"` makes it gated, with a third matrix and no biases.
+    """A feed-forward network with its weights, and biases unless `bias` is false.
+
+    `activation="swiglu"` makes it gated, with a third matrix and no biases.
 
     >>> sum(p.numel() for p in FeedForward(512, 2048).parameters())  # 2 · 512 · 2048 + 2048 + 512
     2099712
     """
 
-    def __init__(self, width: int, hidden: int | None = None, activation: str = "relu") -> None:
+    def __init__(self, width: int, hidden: int | None = None, activation: str = "relu", bias: bool = True) -> None:
         super().__init__()
         hidden = 4 * width if hidden is None else hidden
         if min(width, hidden) < 1:
@@ -137,8 +147,8 @@ class FeedForward(nn.Module):
             self.W_3 = weights(width, hidden)
         else:
             activation_named(activation)
-            self.b_1 = weights(hidden, fan_in=width)
-            self.b_2 = weights(width, fan_in=hidden)
+            self.b_1 = weights(hidden, fan_in=width) if bias else None
+            self.b_2 = weights(width, fan_in=hidden) if bias else None
 
     def forward(self, X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
         if self.gated:

@@ -32,7 +32,7 @@ Bias = Float[Tensor, " w"] | None
 def one_product(X: Tensor, Y: Tensor, W: Tensor, b: Tensor | None, sizes: list[int]) -> tuple[Tensor, ...]:
     """What `projections` computes, with as few products as there are inputs."""
     if X is Y:
-        return F.linear(X, W, b).split(sizes, -1)
+        return torch.split_with_sizes(F.linear(X, W, b), sizes, -1)
     q, rest = sizes[0], sizes[1] + sizes[2]
     W_Q, W_KV = W.split([q, rest])
     b_Q, b_KV = (None, None) if b is None else b.split([q, rest])
@@ -169,7 +169,10 @@ class MultiHeadAttention(nn.Module):
             Z = dropped_attention(Q, K, V, M, causal, bias=B, dropout=self.dropout)
         else:
             Z = attention(Q, K, V, M, causal, bias=B)
-        O = F.linear(side_by_side(Z), self.W_O, self.b_O)
+        if self.b_O is None:
+            O = side_by_side(Z) @ self.W_O.mT
+        else:
+            O = F.linear(side_by_side(Z), self.W_O, self.b_O)
         return O
 
     def attended(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:

@@ -56,8 +56,9 @@ def nonzero(x: Tensor, eps: float) -> None:
 
 def layer_norm_kernel(x: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     norm_fits(x, gamma, beta, eps)
-    varied(x, eps)
-    return F.layer_norm(x, x.shape[-1:], gamma, beta, eps)
+    if eps == 0:
+        varied(x, eps)
+    return torch.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
 @fused(layer_norm_kernel)
@@ -113,15 +114,17 @@ def rms_norm(x: Float[Tensor, "*b d"], gamma: Float[Tensor, " d"] | None = None,
 
 
 class LayerNorm(nn.Module):
-    """Layer norm with a learned scale γ and shift β."""
+    """Layer norm with a learned scale γ and, unless `bias` is false, a shift β."""
 
-    def __init__(self, width: int, eps: float = 1e-5) -> None:
+    def __init__(self, width: int, eps: float = 1e-5, bias: bool = True) -> None:
         super().__init__()
         self.eps = eps
         self.gamma = nn.Parameter(torch.ones(width))
-        self.beta = nn.Parameter(torch.zeros(width))
+        self.beta = nn.Parameter(torch.zeros(width)) if bias else None
 
     def forward(self, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
+        if self.beta is None:
+            return layer_norm(x, self.gamma, eps=self.eps)
         return layer_norm(x, self.gamma, self.beta, self.eps)
 
 

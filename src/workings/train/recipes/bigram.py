@@ -3,9 +3,15 @@ r"""Words: the next one from the vector of this one, for a vocabulary of a few t
     x = E[v],   h = σ(x W₁ + b₁),   ŷ = softmax(h W₂ + b₂)
     L = −1/N Σ_vw c(v,w) log ŷ_vw               c(v,w): how often word w follows word v, N pairs in all
 
-The loss of all pairs of the text at once takes a softmax for each distinct word, not for each place: a step with all
-contexts has the exact gradient. b₂ begins as the logarithm of how often a word occurs, so what is learned is how contexts
-differ. It is the network alone that predicts; interpolated Kneser–Ney counts (`kneser_ney_perplexity`) stand beside it.
+The loss of all pairs of the text takes a softmax for each distinct word, not for each place: four steps of 500 contexts see
+every pair of a vocabulary of 2,000. b₂ begins as the logarithm of how often a word occurs, so what is learned is how
+contexts differ. It is the network alone that predicts; interpolated Kneser–Ney counts (`kneser_ney_perplexity`) stand
+beside it.
+
+A network that learns counts of 0 and 1 as they are soon knows a short text by heart. So the counts it learns are smoothed as
+Kneser and Ney do it (after Xie et al. 2017, who let this noise into the text):
+
+    c(v,w) − D + D N_v• P₁(w)                   each pair gives up D; v hands it out by P₁, see `workings.models.kneser_ney`
 
 A line is a sentence and ends in `</s>`; the numbers in it are `<number>`, the words that are not among the most frequent
 `<unk>`. A text with `<unk>` in it, as the Penn Treebank has, is taken to be cut already: its words stand between spaces.
@@ -52,10 +58,11 @@ class BigramSettings(Training):
     vocabulary: int = setting(2000, "words, the most frequent ones", least=4)
     width: int = setting(100, "width of a learned vector", least=1)
     hidden: int = setting(200, "hidden units", least=1)
-    steps: int = setting(150, "updates of the parameters", least=1)
-    batch: int = setting(2000, "contexts of one update, over all processes", least=1)
-    rate: float = setting(4e-2, "learning rate at its highest", least=0)
-    decay: float = setting(0.5, "weight decay", least=0)
+    smooth: bool = setting(True, "learn from counts smoothed as Kneser and Ney do, not from those of the text")
+    steps: int = setting(600, "updates of the parameters", least=1)
+    batch: int = setting(500, "contexts of one update, over all processes", least=1)
+    rate: float = setting(2e-2, "learning rate at its highest", least=0)
+    decay: float = setting(0.4, "weight decay", least=0)
 
 
 class Bigram(Recipe):
@@ -72,9 +79,11 @@ class Bigram(Recipe):
         tokens, judges = encoded(train, words), encoded(dev, words)
         model = self.model(settings, files)
         begin(model, tokens, vectors)
-        pairs, judging = Pairs(tokens, len(words)), Pairs(judges, len(words))
+        counts = KneserNey(tokens, len(words))
+        smooth = (counts.D, counts.continuation.float()) if settings.smooth else ()
+        pairs, judging = Pairs(tokens, len(words), *smooth), Pairs(judges, len(words))
         beside = {
-            "kneser_ney_perplexity": KneserNey(tokens, len(words)).perplexity(judges),
+            "kneser_ney_perplexity": counts.perplexity(judges),
             "unknown_share": (judges == 0).double().mean().item(),
         }
         return Task(
@@ -188,21 +197,27 @@ def begin(model: NeuralBigram, tokens: Int[Tensor, " m"], vectors: Float[Tensor,
 
 
 class Pairs:
-    """How often words follow each other, by rows."""
+    """How often words follow each other, by rows; smoothed by a discount D that is handed out by P₁, if there is one."""
 
-    def __init__(self, tokens: Int[Tensor, " m"], words: int) -> None:
+    def __init__(
+        self, tokens: Int[Tensor, " m"], words: int, D: float = 0.0, P_1: Float[Tensor, " w"] | None = None
+    ) -> None:
         pairs, self.counts = torch.unique(tokens[:-1] * words + tokens[1:], return_counts=True)
         self.v, self.w, self.words = pairs // words, pairs % words, words
         self.contexts = self.v.unique()
+        self.D, self.P_1 = D, torch.zeros(words) if P_1 is None else P_1
 
     def rows(self, v: Int[Tensor, " b"]) -> Float[Tensor, "b w"]:
-        """The row of counts of each of these words."""
+        r"""The row of counts of each of these words.
+
+        $$c(v, w) - D + D \, N_{v\bullet} P_1(w)$$
+        """
         first, last = torch.searchsorted(self.v, v), torch.searchsorted(self.v, v, right=True)
         n = last - first
         row = torch.repeat_interleave(torch.arange(len(v)), n)
         place = torch.arange(len(row)) - (n.cumsum(0) - n)[row] + first[row]
-        C = torch.zeros(len(v), self.words)
-        C[row, self.w[place]] = self.counts[place].float()
+        C = torch.outer(self.D * n, self.P_1)
+        C[row, self.w[place]] += self.counts[place] - self.D
         return C
 
 
