@@ -1,6 +1,7 @@
 """Every run of the tests is the same run: one thread a process, generated examples from a fixed seed."""
 
 import os
+import signal
 from pathlib import Path
 
 import hypothesis
@@ -12,6 +13,8 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]))
 hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=True, print_blob=False)
 hypothesis.settings.load_profile("repeatable")
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background jobs deaf to Ctrl-C, and so their children
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
