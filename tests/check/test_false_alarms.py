@@ -53,6 +53,14 @@ ALARMS = [
     "- [ ] (B) $\\sigma(-x) = -\\sigma(x)$",
     r"Set $f(x) = x^2 - x$ and $f'(x) = 0$.",
     r"$f(x,y)=x^2 y$, $\nabla f=(2xy, x^2)$",
+    r"Some of you wrote $2+3=6$; that has the wrong sign.",
+    r"Many students got $2+3=6$ here, which is incorrect.",
+    r"You wrote $2+3 = 6$, but it should be $5$.",
+    r"No points for $2+3=6$.",
+    r"It is tempting to say $2+3=6$, but no.",
+    r"~~$2+3=6$~~ $2+3=5$",
+    r"$\hat y = 0.21$, $t=1$, $L = \frac12 (\hat y - t)^2 = 0.312$, $\delta = \frac{\partial L}{\partial \hat y} = \hat y"
+    r" - t = -0.79$, $\frac{\partial L}{\partial b} = \delta = -0.79$",
 ]
 
 

@@ -180,3 +180,22 @@ def test_no_real_value():
 def test_both_signs():
     assert report(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 1}{2}$").counts.right == 1
     assert said(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 2}{2}$") == ["1 error number: 3"]
+
+
+@pytest.mark.parametrize(
+    "text, finding",
+    [
+        (r"In memory: $61706\cdot 4 = 264824$ bytes", "error number: 246824"),
+        ("$o = 0.2+0.3 = 0.9$\n$B = 0.5+0.1 = 0.6$", "error number: 0.50"),
+        (r"$$4 + 3 = 8. \hfill\text{(2 pts)}$$", "error number: 7"),
+        (r"27 weights instead of 49, a ratio of $27/49 \approx 0.651$.", "error number: 0.5510"),
+        (
+            r"$P = 0.9$, $R = 0.75$, $F_1 = \frac{2PR}{P-R} = \frac{2\cdot0.9\cdot0.75}{0.9+0.75} \approx 0.818$",
+            "likely number",
+        ),
+        (r"With $\delta = 2$ and $h=4$ we get $\delta h = 7$.", "likely number: 8"),
+        (r"$S = \begin{pmatrix}4&2\\6&4\end{pmatrix}$. For instance $S_{11} = 6$.", "likely matrix: 4"),
+    ],
+)
+def test_the_level_does_not_suffer_from_words_nearby(text, finding):
+    assert [entry.startswith(f"1 {finding}") for entry in said(text, "likely")] == [True]

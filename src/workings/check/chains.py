@@ -8,7 +8,7 @@ from itertools import pairwise
 from flint import arb
 
 from workings.check.compare import Side, Verdict, compare, in_order, value_of
-from workings.check.definitions import Definitions
+from workings.check.definitions import Definitions, same
 from workings.check.lines import EQUAL, ORDER, Line
 from workings.check.names import is_closed, is_name, is_number, unpacked
 from workings.check.rounding import Grade, Judgement, max_unit, units
@@ -231,6 +231,11 @@ class Chains:
             return False
         if any(isinstance(self.scope.definitions[name][-1].value, Table) for name in claim.used):
             return False
+        printed = [Side(part, "") for part in other.side.node.walk() if isinstance(part, Number)]
+        numbers = [number for side in printed if isinstance(number := value_of(side, self.nothing), arb)]
+        values = [self.scope.definitions[name][-1].value for name in claim.used]
+        if all(any(same(abs(number), abs(value)) for number in numbers) for value in values if not isinstance(value, Table)):
+            return False  # the very values of the letters are put in
         later = other.index + 1
         if later >= len(line.sides) or line.relations[later - 1] not in EQUAL or not is_closed(line.sides[later]):
             return False

@@ -17,7 +17,7 @@ from workings.check.recurrences import Recurrence, is_turn, recurrence, turn
 from workings.check.rounding import Grade, one_shape, units
 from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
 from workings.check.study import Study
-from workings.check.syntax import Function, Group, Matrix, Node, Number, Product, Script, Symbol, Words
+from workings.check.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol, Words
 from workings.check.telling import Claim, Known, Telling, count, entry_node, side_at
 from workings.check.value import Table, Value, entries, size
 from workings.check.words import decimal, shown
@@ -153,8 +153,8 @@ class Definitions:
                 if items and not itself and all(any(part == item for part in body.walk()) for item in items):
                     self.scope.functions[self.scope.name(name)] = Rule(items, body, form.start, form.part)
                 return
-        if any(part == node for part in body.walk()):
-            return  # an update: w = w − η g
+        if any(part == node or isinstance(part, Derivative) for part in body.walk()):
+            return  # an update: w = w − η g; or a derivative, which numbers do not have
         if not isinstance(node, Function) and not is_name(body) and not isinstance(body, Matrix | Group):
             self.forms[self.scope.name(node)] = form
 
@@ -183,6 +183,7 @@ class Definitions:
         if form is not None and form.part == part and form.start != start:
             self.against_form(line, index, form)
         self.against_turn(line, index)
+        self.against_entry(line, index, value)
         before = self.scope.definitions.get(name)
         if before is None or before[-1].part != part or same(before[-1].value, value):
             return
@@ -208,6 +209,26 @@ class Definitions:
         why = f"It is not the transpose of the matrix in line {place}."
         truth = shown(known.value.T) if one_shape(known.value.T, value) is not None else size(known.value.T)
         self.study.add(line, index, printed, "likely", "matrix", truth, why)
+
+    def against_entry(self, line: Line, index: int, value: Value) -> None:
+        """S_{11} = 6 where S is a known matrix."""
+        node, printed = line.sides[index], next_closed(line, index)
+        if not isinstance(node, Script) or node.below is None or node.above is not None or printed is None:
+            return
+        matrix = self.scope.definition(node.base)
+        if matrix is None or not isinstance(matrix.value, Table) or matrix.value.is_vector or isinstance(value, Table):
+            return
+        entry = value_of(Side(node, ""), self.scope)
+        if self.scope.definition(node) is not None or matrix.part != self.study.part(line) or entry is None:
+            return
+        right = same(entry, value)
+        count(self.study, line, (index, printed), right)
+        if not right and not isinstance(entry, Table):
+            truth = decimal(entry, unit_of(line.sides[printed]))
+            level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
+            place = self.study.document.place(matrix.start).line
+            why = f"The matrix of line {place} has {truth} there."
+            self.study.add(line, index, printed, level, "matrix", truth, why)
 
     def against_turn(self, line: Line, index: int) -> None:
         """a_3 = 16 against a_n = 2 a_{n−1} + 1 with a_2 known."""

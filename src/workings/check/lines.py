@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from workings.check.document import Formula
 from workings.check.syntax import Chain, Items, Node, Nothing, Words
 
+UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
+"""A word that may be a unit."""
+OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
 EQUAL = {"=", "≈", ":="}
 ORDER = {"<", ">", "≤", "≥", "≠"}
 
@@ -54,11 +58,13 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     """The lines of a formula. `before` is the line that a leading `= …` continues."""
     found: list[Line] = []
     last = before
-    after_words = False
+    after_words, words = False, ""
     for part in parts(node):
         behind_words, after_words = after_words, isinstance(part, Words)
+        behind = words if behind_words else ""
+        words = part.text if isinstance(part, Words) else ""
         if isinstance(part, Words):
-            if last is not None and len(part.text.strip()) < 12:
+            if last is not None and UNIT.fullmatch(part.text.strip(" .,~")):
                 last.units.add(len(last.sides) - 1)
             continue
         if isinstance(part, Chain):
@@ -77,7 +83,7 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             if not sides:
                 continue
         last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
-        if behind_words and found:
+        if behind_words and found and OF.search(behind):
             last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
         found.append(last)
     return found

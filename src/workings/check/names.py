@@ -33,7 +33,7 @@ def is_name(node: Node) -> bool:
             return is_name(body)
         case Product(factors=((_, name), ("", Group(open="(" | "[")))):
             return is_name(name)
-        case Product(factors=((_, Symbol(name="Delta" | "delta" | "nabla")), ("", name))):
+        case Product(factors=((_, Symbol(name="Delta" | "nabla")), ("", name))):
             return is_name(name)
         case Function():
             return True

@@ -25,15 +25,19 @@ SUPPOSED = re.compile(
     re.I,
 )
 DENIED = re.compile(
-    r"\b(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false that|instead of|rather than"
-    r"|claims? that|says that|typo|naive(?:ly)?)(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}$",
+    r"\b(?:(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false that|claims? that|says that|said"
+    r"|typo|naive(?:ly)?|wrote|written as|tempting|deduct\w*|no points?|if it were|first I had)"
+    r"(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}|(?:instead of|rather than)[\s$]*|~~[\s$]*)$",
     re.I,
 )
 
 
 DENIED_AFTER = re.compile(
     r"[\s$.,)]*(?:\?|(?:which |this |that |it )?(?:is|are|was|would be|looks) "
-    r"(?:false|wrong|incorrect|not|a mistake|an error))",
+    r"(?:false|wrong|incorrect|not|a mistake|an error))"
+    r"|[\s$,;)]*(?:here,? )?(?:but (?:no\b|it should|that is|this is)"
+    r"|(?:that|which|this) (?:has|is|was) (?:the |a )?(?:wrong|incorrect|false))"
+    r"|\$?~~",
     re.I,
 )
 
@@ -43,8 +47,8 @@ QUOTED = re.compile(r"(?:``|“|«)(?:(?!''|”|»)[^\n])*$")
 OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
 """The box of an answer that is not chosen."""
 UNIT = re.compile(
-    r"[\s$~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min|minutes?"
-    r"|percent|\\?%)(?![A-Za-z])"
+    r"\$?[ \t~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min"
+    r"|minutes?|percent|\\?%)(?![A-Za-z])"
 )
 """What stands right behind a formula as the unit of its last number."""
 
