@@ -78,3 +78,7 @@ def test_unrolled_rightly(text):
 )
 def test_unrolled_wrongly(text):
     assert [entry.partition(":")[0] for entry in said(text)] == ["1 likely recurrence"]
+
+
+def test_the_first_step_of_a_derivation():
+    assert [entry.partition(":")[0] for entry in said("$$(a+b)^2 = a^2+ab+b^2 = a(a+b)+b^2$$")] == ["1 likely identity"]

@@ -199,3 +199,14 @@ def test_both_signs():
 )
 def test_the_level_does_not_suffer_from_words_nearby(text, finding):
     assert [entry.startswith(f"1 {finding}") for entry in said(text, "likely")] == [True]
+
+
+@pytest.mark.parametrize("words", ["Assume", "Suppose that", "Given", "Let us assume", "Modulo 7,"])
+def test_what_is_assumed_is_no_claim(words):
+    found = report(f"{words} $5+5=3$.")
+    assert [f.level for f in found.findings] == ["possible"] and found.counts.wrong == 0
+
+
+def test_the_reading_stands_with_the_finding():
+    assert [f.reading for f in report(r"$\log 1000 = 4$").findings] == ["log is the natural logarithm"]
+    assert [f.reading for f in report(r"$\mathrm{Var}(1, 2, 6) = 5$").findings] == ["a variance divides by n"]

@@ -256,3 +256,14 @@ except WorkingsError as error:
     go(folder, **wide)
     assert same(tmp_path / "whole", folder)
     assert rows(tmp_path / "whole") == rows(folder)
+
+
+def test_a_damaged_checkpoint_is_named_when_the_run_is_used(tmp_path, capsys):
+    settings = Settings(steps=20)
+    torch.manual_seed(0)
+    train(Tiny().task(settings), settings, Run(tmp_path), name="tiny")
+    newest = Run(tmp_path).last()[0]
+    weights = newest / "weights.safetensors"
+    weights.write_bytes(weights.read_bytes()[:50])
+    assert Run(tmp_path).best() != newest
+    assert capsys.readouterr().err.startswith(f"{weights} is damaged (its checksum differs). Using step-")

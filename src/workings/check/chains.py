@@ -165,9 +165,8 @@ class Chains:
             self.with_units(claim, verdict)
             return False
         level = self.level(claim, closed, verdict)
-        if closed or level != "possible" or verdict.grade <= Grade.ROUNDED:
-            right = verdict.grade <= Grade.ROUNDED or level in ("note", "possible")
-            count(self.study, claim.line, claim.indices, right)
+        if level != "possible" or verdict.grade <= (Grade.IMPRECISE if closed else Grade.ROUNDED):
+            count(self.study, claim.line, claim.indices, verdict.grade <= Grade.ROUNDED or level == "note")
         if verdict.grade <= Grade.ROUNDED:
             self.definitions.look_behind(claim, verdict)
         if verdict.grade is Grade.RIGHT:

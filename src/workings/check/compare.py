@@ -34,12 +34,13 @@ class Side:
 
 
 def scientific(node: Node) -> Node:
-    """a / 2 · 10³ with the power of ten below the slash, as scientific notation is meant."""
+    """a / 2 · 10³ with the power of ten below the slash, as scientific notation is meant; a / b · c with all of it below."""
     match node:
-        case Product(factors=((_, Quotient(above=above, below=below, bar=False)), ("×" | "·" | "*" as sign, ten), *rest)):
-            if isinstance(ten, Script) and ten.base == Number("10"):
-                whole = Quotient(above, Product((("", below), (sign, ten))), span=node.span)
+        case Product(factors=((_, Quotient(above=above, below=below, bar=False)), ("×" | "·" | "*" as sign, factor), *rest)):
+            if isinstance(factor, Script) and factor.base == Number("10"):
+                whole = Quotient(above, Product((("", below), (sign, factor))), span=node.span)
                 return Product((("", whole), *rest)) if rest else whole
+            return Quotient(above, Product((("", below), (sign, factor), *rest)), span=node.span)
     return node
 
 

@@ -78,7 +78,7 @@ class Identities:
                 self.step(line, index, "recurrence", "possible" if supposed else "likely")
             elif is_derivative(one) and not is_closed(other):
                 self.step(line, index, "derivative", "possible" if supposed else "likely")
-            elif index > 1 and line.relations[index - 2] in EQUAL and len(line.sides) > 2:
+            elif len(line.sides) > 2 and (self.goes_on(line, index) or self.is_derivation(line, index)):
                 kind = "recurrence" if self.has_turns(one) else "identity"
                 self.step(line, index, kind, "possible" if supposed else "likely")
             elif index == 1 and len(line.sides) == 2 and not supposed:
@@ -88,6 +88,15 @@ class Identities:
                 else:
                     self.step(line, index, "identity", "likely", stated=True)
         self.remember(line)
+
+    def goes_on(self, line: Line, index: int) -> bool:
+        """Whether a side stands in the middle of a chain."""
+        return index > 1 and line.relations[index - 2] in EQUAL
+
+    def is_derivation(self, line: Line, index: int) -> bool:
+        """Whether a chain begins with a formula and holds nothing but formulas, as a derivation does."""
+        plain_chain = all(relation in EQUAL for relation in line.relations)
+        return index == 1 and plain_chain and not any(is_letter(side) or is_closed(side) for side in line.sides)
 
     def without_primes(self, line: Line) -> Line:
         """f'(x) on the left, with f declared, is the derivative of its formula."""

@@ -104,6 +104,18 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     return found
 
 
+NAMED = ("log", "softmax", "spread", "mixed", "percent", "wide_slash", "beside", "turned")
+
+
+def named(reading: Reading, nodes: tuple[Node, ...]) -> str:
+    """The choices that were made in reading these formulas, in words."""
+    found = open_choices(nodes)
+    chosen = [
+        name for name in names() if getattr(reading, name) != getattr(USUAL, name) or (name in found and name in NAMED)
+    ]
+    return ", ".join(CHOICES[name][getattr(reading, name)] for name in chosen)
+
+
 def readings(nodes: tuple[Node, ...]) -> Iterator[Reading]:
     """The usual reading first, then every other choice alone, then the two choices of reach together."""
     yield USUAL

@@ -44,6 +44,12 @@ DENIED_AFTER = re.compile(
 
 QUOTED = re.compile(r"(?:``|“|«)(?:(?!''|”|»)[^\n])*$")
 """Somebody else's words that are not over yet."""
+ASSUMED = re.compile(
+    r"\b(?:assume|suppose|given|let|imagine|pretend|if)(?: that| us (?:assume|suppose)(?: that)?| we (?:had|have))?[\s$]*$"
+    r"|\b(?:modulo|mod|boolean)\b[^.;!?]{0,20}$|\\mathbb\s*\{?Z\}?_[^.;!?]{0,20}$",
+    re.I,
+)
+"""What is assumed, or counted in another arithmetic, is no claim."""
 OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
 """The box of an answer that is not chosen."""
 UNIT = re.compile(
@@ -129,15 +135,13 @@ class Study:
         return SUPPOSED.search(line.formulas[0].before[-120:]) is not None
 
     def denied(self, line: Line) -> bool:
-        """Whether the words before a line say that it is wrong."""
+        """Whether the words around a line say that it is wrong, assumed, or somebody else's."""
         before, after = line.formulas[0].before[-80:], line.formulas[-1].after[:60]
-        if (
-            before.rstrip(" *_").lower().endswith(("false:", "wrong:", "incorrect:"))
-            or OPTION.search(before)
-            or QUOTED.search(before)
-        ):
+        if before.rstrip(" *_").lower().endswith(("false:", "wrong:", "incorrect:")):
             return True
-        return DENIED.search(before) is not None or DENIED_AFTER.match(after) is not None
+        return (
+            any(words.search(before) for words in (DENIED, OPTION, QUOTED, ASSUMED)) or DENIED_AFTER.match(after) is not None
+        )
 
     def add(
         self,

@@ -12,6 +12,7 @@ from workings.check.compare import Side, Verdict, certainly_none, compare_as, va
 from workings.check.latex import latex
 from workings.check.lines import Line
 from workings.check.names import is_number
+from workings.check.reading import named
 from workings.check.rounding import Grade, Judgement, max_unit, units
 from workings.check.scope import Scope
 from workings.check.study import Study
@@ -116,13 +117,30 @@ class Telling:
         """Within one side the shapes do not fit together."""
         wrong = (claim.one, claim.other)[verdict.side].side.node
         why = f"The shapes do not fit: {verdict.mismatch}.{self.names(claim.used)}"
-        self.study.add(claim.line, *claim.indices, level, "shape", "no value", why, str(verdict.reading), wrong)
+        self.study.add(
+            claim.line,
+            *claim.indices,
+            level,
+            "shape",
+            "no value",
+            why,
+            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+            wrong,
+        )
 
     def tell_shapes(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str) -> None:
         """The sides have two shapes."""
         truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
         why = f"Both sides must have one shape.{self.names(claim.used)}"
-        self.study.add(claim.line, *claim.indices, level, "shape", truth, why, str(verdict.reading))
+        self.study.add(
+            claim.line,
+            *claim.indices,
+            level,
+            "shape",
+            truth,
+            why,
+            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+        )
 
     def tell_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
         """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
@@ -144,14 +162,23 @@ class Telling:
         if kind == "number" and (bracketed := self.bracketed(claim, verdict)):
             kind, why = "brackets", f"{why} {bracketed}"
         truth = f"{truth} in {place}" if place else truth
-        self.study.add(claim.line, *claim.indices, level, kind, truth, why, str(verdict.reading), target)
+        self.study.add(
+            claim.line,
+            *claim.indices,
+            level,
+            kind,
+            truth,
+            why,
+            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+            target,
+        )
 
     def forgiven(self, claim: Claim, judgement: Judgement) -> bool:
-        """Whether a plain difference may be meant: rounded down to a whole number, a unit left out, a rough ≈."""
+        """Whether a plain difference may be meant: rounded to a whole number, a unit left out, a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
         if claim.line.units & {*claim.indices}:
             return True
-        if not isinstance(judgement.left, Table) and y.is_integer() and x - y > 0 and x - y < 1:
+        if not isinstance(judgement.left, Table) and y.is_integer() and abs(x - y) < 1:
             return any(isinstance(part, Quotient) for part in claim.one.side.node.walk())
         about = claim.line.relations[claim.other.index - 1] == "≈"
         return bool(about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
@@ -195,7 +222,16 @@ class Telling:
         truth = decimal(x, unit) + (f" in {at}" if at else "")
         why = f"The formula of line {place} gives {truth}{names}."
         target = entry_node(printed, judgement.entry)
-        self.study.add(line, *sides, "likely", "matrix" if at else "number", truth, why, str(verdict.reading), target)
+        self.study.add(
+            line,
+            *sides,
+            "likely",
+            "matrix" if at else "number",
+            truth,
+            why,
+            named(verdict.reading, (line.sides[sides[1]],)),
+            target,
+        )
 
     def names(self, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""

@@ -13,6 +13,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -108,9 +109,14 @@ class Run:
         """The checkpoint with the best figure; the last where none was judged."""
         from workings.train import checkpoint
 
-        whole = [p for p in checkpoint.checkpoints(self.checkpoints) if not checkpoint.problem(p)]
+        found = checkpoint.checkpoints(self.checkpoints)
+        problems = {path: wrong for path in found if (wrong := checkpoint.problem(path))}
+        whole = [path for path in found if path not in problems]
         if not whole:
-            raise WorkingsError(f"{self.folder} has no whole checkpoint: train it first.")
+            damaged = "".join(f" {wrong}." for wrong in problems.values())
+            raise WorkingsError(f"{self.folder} has no whole checkpoint: train it first.{damaged}")
+        for wrong in problems.values():
+            print(f"{wrong}. Using {whole[-1].name} or a better one before it.", file=sys.stderr)
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
 
     def model(self) -> nn.Module:

@@ -85,7 +85,9 @@ def matrix(node: Matrix, sight: Sight) -> Value:
     if len(widths) != 1:
         raise Mismatch(f"rows of {' and '.join(map(str, sorted(widths)))} entries")
     values = [[value(entry, sight) for entry in row] for row in node.rows]
-    if node.kind in ("vmatrix", "Vmatrix"):
+    if node.kind == "Vmatrix":
+        return norm(numbers(values), "2" if 1 in (len(values), len(values[0])) else "")
+    if node.kind == "vmatrix":
         return determinant(numbers(values))
     if any(isinstance(x, Table) for row in values for x in row):
         return joined_rows([joined(row, below=False) for row in values])
