@@ -82,3 +82,11 @@ def test_unrolled_wrongly(text):
 
 def test_the_first_step_of_a_derivation():
     assert [entry.partition(":")[0] for entry in said("$$(a+b)^2 = a^2+ab+b^2 = a(a+b)+b^2$$")] == ["1 likely identity"]
+
+
+def test_gradients():
+    assert said(r"Let $g(x,y)=x^2y$. Then $\nabla g(x,y)=(2xy, x^2)$.") == []
+    [found] = [entry for entry in report(r"Let $g(x,y)=x^2y$. Then $\nabla g(x,y)=(2xy, x)$.").findings]
+    assert (found.level, found.kind) == ("likely", "derivative")
+    assert found.why == "The derivative by y differs for almost all values of the letters."
+    assert said(r"$f(x,y)=x^2 y$, $\nabla f=\begin{pmatrix}2xy\\x^2\end{pmatrix}$") == []

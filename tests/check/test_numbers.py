@@ -210,3 +210,17 @@ def test_what_is_assumed_is_no_claim(words):
 def test_the_reading_stands_with_the_finding():
     assert [f.reading for f in report(r"$\log 1000 = 4$").findings] == ["log is the natural logarithm"]
     assert [f.reading for f in report(r"$\mathrm{Var}(1, 2, 6) = 5$").findings] == ["a variance divides by n"]
+
+
+def test_integrals():
+    right = [
+        r"\int_0^1 x^2\,dx = \frac13",
+        r"\int_0^{\pi} \sin x \, dx = 2",
+        r"\int_1^e \frac{1}{x} dx = 1",
+        r"\int_0^2 3 \, dt = 6",
+    ]
+    for text in right:
+        found = report(f"${text}$")
+        assert found.findings == [] and found.counts.right == 1, text
+    assert said(r"$$\int_0^1 x^2\,dx = \frac12$$") == ["1 error number: 1/3 ≈ 0.333333"]
+    assert report(r"$\int_0^1 \frac{1}{x} dx = 5$").counts.decided == 0

@@ -65,6 +65,7 @@ class Identities:
     def line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
         supposed = self.study.supposed(line) or self.study.denied(line)
+        self.gradient(line, "possible" if supposed else "likely")
         line = self.without_primes(line)
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
@@ -97,6 +98,24 @@ class Identities:
         """Whether a chain begins with a formula and holds nothing but formulas, as a derivation does."""
         plain_chain = all(relation in EQUAL for relation in line.relations)
         return index == 1 and plain_chain and not any(is_letter(side) or is_closed(side) for side in line.sides)
+
+    def gradient(self, line: Line, level: str) -> None:
+        """∇f = (…, …) with f(x, y) declared: one derivative for each entry."""
+        one = line.sides[0]
+        if len(line.sides) < 2 or line.relations[0] != "=" or not isinstance(one, Derivative) or one.by or one.body is None:
+            return
+        name = one.body.factors[0][1] if isinstance(one.body, Product) else one.body
+        rule, parts = self.scope.function(name), listed(line.sides[1])
+        if rule is None or len(parts) != len(rule.names) or len(parts) < 2:
+            return
+        if isinstance(one.body, Product) and listed(one.body.factors[-1][1]) != rule.names:
+            return  # at a place, not everywhere
+        for letter, part in zip(rule.names, parts, strict=True):
+            derivative = Derivative(rule.body, (letter,))
+            answers = [self.differs(derivative, part, seed) for seed in SEEDS]
+            if all(answers) and self.free(part) <= self.free(rule.body):
+                why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
+                self.study.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
 
     def without_primes(self, line: Line) -> Line:
         """f'(x) on the left, with f declared, is the derivative of its formula."""
@@ -317,6 +336,18 @@ class Identities:
                     self.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.bound_names |= self.free(one) | self.free(other)
+
+
+def listed(node: Node) -> tuple[Node, ...]:
+    """The entries of a vector, written as a list, a row or a column."""
+    match node:
+        case Group(items=items):
+            return items
+        case Matrix(rows=rows):
+            return tuple(cell for row in rows for cell in row)
+        case Script(base=Group() | Matrix() as base):
+            return listed(base)
+    return ()
 
 
 def both_call(one: Node, other: Node) -> bool:

@@ -90,12 +90,25 @@ def letters_of(node: Node) -> set[Node]:
     if isinstance(node, Big):
         running = running_letter(node)
         outside = [part for part in (node.below, node.above) if part is not None]
-        return set().union(*(letters_of(part) for part in (*outside, node.body))) - ({running} if running else set())
+        bound = {running} if running else set()
+        if running and node.operator == "∫":
+            bound.add(Symbol("d"))
+        return set().union(*(letters_of(part) for part in (*outside, node.body))) - bound
     return set().union(*(letters_of(part) for part in node.children()))
 
 
+def variable(big: Big) -> Node | None:
+    """The x of ∫ … dx."""
+    match big.body:
+        case Product(factors=(*_, (_, Symbol(name="d")), (_, Symbol() as letter))) if big.operator == "∫":
+            return letter
+    return None
+
+
 def running_letter(big: Big) -> Node | None:
-    """The letter that a sum runs over: i in Σ_{i=1}."""
+    """The letter that a sum runs over: i in Σ_{i=1}; x in ∫ … dx."""
+    if big.operator == "∫":
+        return variable(big)
     match big.below:
         case Symbol():
             return big.below
@@ -118,8 +131,8 @@ def is_closed(node: Node) -> bool:
                     letters.add(part)
             case Script(above=above) if above is not None and is_transpose(above):
                 marks.add(id(above))
-            case Big() if (letter := running_letter(part)) is not None:
-                running.add(letter)
+            case Big(operator=operator) if (letter := running_letter(part)) is not None:
+                running |= {letter, Symbol("d")} if operator == "∫" else {letter}
             case Dots() | Words():
                 return False
     letters -= running

@@ -104,7 +104,7 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     return found
 
 
-NAMED = ("log", "softmax", "spread", "mixed", "percent", "wide_slash", "beside", "turned")
+NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned")
 
 
 def named(reading: Reading, nodes: tuple[Node, ...]) -> str:

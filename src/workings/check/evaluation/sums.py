@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 from flint import arb, fmpq
 
 from workings.check.evaluation.sight import Sight, rule, value
 from workings.check.functions import ZERO
 from workings.check.latex import latex
+from workings.check.names import variable
 from workings.check.scope import Decimals
-from workings.check.syntax import Big, Chain, Derivative, Node, Script, Sum, Symbol, Words
-from workings.check.value import Table, Undecided, Value, added, each, entries, entrywise, product, scalar
+from workings.check.syntax import Big, Chain, Derivative, Node, Number, Product, Script, Sum, Symbol, Words
+from workings.check.value import Table, Undecided, Value, added, certified, each, entries, entrywise, product, scalar
 
 MOST_TERMS = 20_000
 """A sum with more terms than this is left undecided."""
@@ -42,6 +44,8 @@ def big(node: Big, sight: Sight) -> Value:
     """Σ and Π over whole numbers, and limits."""
     if node.operator == "lim":
         return limit(node, sight)
+    if node.operator == "∫":
+        return integral(node, sight)
     if node.operator not in ("∑", "∏"):
         raise Undecided(f"{node.operator} is not computed")
     letter, numbers = bounds(node, sight)
@@ -55,6 +59,43 @@ def big(node: Big, sight: Sight) -> Value:
     if total is None:
         return ZERO if node.operator == "∑" else arb(1)
     return total
+
+
+POINTS = 20
+"""The points of the rule of Gauss in each panel of an integral."""
+PANELS = (4, 8, 64, 128)
+
+
+@cache
+def gauss() -> list[tuple[arb, arb]]:
+    """The places and weights of the rule of Gauss on [−1, 1]."""
+    with certified():
+        return [arb.legendre_p_root(POINTS, k, weight=True) for k in range(POINTS)]
+
+
+def integral(node: Big, sight: Sight) -> Value:
+    """∫ f(x) dx between numbers: more and more panels, until the value no longer changes."""
+    letter = variable(node)
+    if letter is None or node.below is None or node.above is None or sight.decimals is Decimals.ROUNDED:
+        raise Undecided("an integral that is not computed")
+    a, b = scalar(value(node.below, sight)), scalar(value(node.above, sight))
+    if not a.is_finite() or not b.is_finite() or not isinstance(node.body, Product):
+        raise Undecided("an integral without an end")
+    factors = node.body.factors[:-2]
+    body: Node = Product(factors) if factors else Number("1")
+    before: arb | None = None
+    for panels in PANELS:
+        width = (b - a) / panels
+        total = ZERO
+        for i in range(panels):
+            middle = a + (2 * i + 1) * width / 2
+            for place, weight in gauss():
+                total += weight * scalar(value(body, sight.bound({letter: (middle + width / 2 * place).mid()})))
+        total *= width / 2
+        if before is not None and abs(total - before) < (abs(total) + 1) * arb("1e-15"):
+            return snapped(total.mid())
+        before = total
+    raise Undecided("an integral that does not settle")
 
 
 def bounds(node: Big, sight: Sight) -> tuple[Node, range]:
