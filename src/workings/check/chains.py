@@ -44,7 +44,7 @@ class Chains:
             for part in side.walk():
                 if isinstance(part, Labelled) and is_number(part.label) and is_closed(part.body):
                     self.label(line, index, part)
-        for run, _ in line.runs():
+        for run in line.runs():
             if len(run) > 1:
                 self.run(line, run)
         if line.relations[:1] == ["←"]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from workings.check.evaluate import Sight, evaluate, looks_rounded
 from workings.check.parse import ParseError, parse
@@ -88,15 +87,10 @@ def with_sign(node: Node, upper: bool) -> Node:
     """The formula with ± and ∓ read from above, or from below."""
     signs = {"±": "+", "∓": "-"} if upper else {"±": "-", "∓": "+"}
 
-    def change(value: Any) -> Any:
-        if isinstance(value, Node):
-            return with_sign(value, upper)
-        return tuple(change(item) for item in value) if isinstance(value, tuple) else value
-
-    changed: dict[str, Any] = {part.name: change(getattr(node, part.name)) for part in fields(node) if part.name != "span"}
+    node = node.rebuilt(lambda part: with_sign(part, upper))
     if isinstance(node, Sum):
-        changed["terms"] = tuple((signs.get(sign, sign), term) for sign, term in changed["terms"])
-    return replace(node, **changed)
+        return replace(node, terms=tuple((signs.get(sign, sign), term) for sign, term in node.terms))
+    return node
 
 
 def rank(verdict: Verdict) -> tuple[int, bool, int]:

@@ -14,7 +14,7 @@ from workings.check.compare import Side, Verdict, compare, value_of
 from workings.check.lines import Line
 from workings.check.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked
 from workings.check.recurrences import Recurrence, is_turn, recurrence, turn
-from workings.check.rounding import Grade, one_shape, units
+from workings.check.rounding import Grade, max_unit, one_shape, units
 from workings.check.scope import Decimals, Definition, Rule, Scope, is_transpose
 from workings.check.study import Study
 from workings.check.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol, Words
@@ -224,7 +224,7 @@ class Definitions:
         right = same(entry, value)
         count(self.study, line, (index, printed), right)
         if not right and not isinstance(entry, Table):
-            truth = decimal(entry, unit_of(line.sides[printed]))
+            truth = decimal(entry, max_unit([units(line.sides[printed])], 0))
             level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
             place = self.study.document.place(matrix.start).line
             why = f"The matrix of line {place} has {truth} there."
@@ -245,7 +245,9 @@ class Definitions:
         wrong = verdict.grade is Grade.WRONG and verdict.judgement is not None and not verdict.judgement.shapes
         count(self.study, line, (index, printed), not wrong)
         if wrong and verdict.judgement is not None:
-            truth = decimal(entries(verdict.judgement.left)[verdict.judgement.entry], unit_of(line.sides[printed]))
+            truth = decimal(
+                entries(verdict.judgement.left)[verdict.judgement.entry], max_unit([units(line.sides[printed])], 0)
+            )
             level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
             self.study.add(line, index, printed, level, "recurrence", truth, f"The recurrence gives {truth}.")
 
@@ -269,12 +271,6 @@ def is_number_for_table(verdict: Verdict) -> bool:
     """Whether a number is printed where the formula gives a table: then its letters mean something else."""
     judgement = verdict.judgement
     return judgement is not None and judgement.shapes and not isinstance(judgement.right, Table)
-
-
-def unit_of(node: Node) -> arb:
-    """The unit of the last place of a printed number."""
-    found = units(node)
-    return found[0] if found else arb(0)
 
 
 def is_named_product(node: Node, value: Value) -> bool:

@@ -9,8 +9,19 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
 
+from workings.check.appearance import (
+    OPAQUE,
+    alone,
+    both_call,
+    called,
+    has_transpose,
+    is_derivative,
+    is_formula,
+    is_letter,
+    is_of_matrices,
+    listed,
+)
 from workings.check.brackets import other_signs, with_brackets
 from workings.check.evaluate import Sight, evaluate
 from workings.check.latex import latex
@@ -19,26 +30,18 @@ from workings.check.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.parse import ParseError, parse
 from workings.check.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.sample import Sample, differ, ends
-from workings.check.scope import Scope, is_transpose, plain
+from workings.check.scope import Scope, plain
 from workings.check.study import Study
 from workings.check.syntax import (
-    Cases,
     Derivative,
-    Dots,
-    Function,
-    Given,
     Group,
     Labelled,
-    Matrix,
     Node,
-    Nothing,
     Number,
     Postfix,
     Product,
     Script,
-    Sum,
     Symbol,
-    Words,
 )
 from workings.check.value import Mismatch, Table, Undecided
 from workings.check.words import decimal
@@ -48,8 +51,6 @@ MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
 """Letters that are mostly signs: of a transpose, of the sigmoid."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
-OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
-"""Notation that has no value at random letters."""
 
 
 class Identities:
@@ -167,12 +168,8 @@ class Identities:
         answers = [self.differs(one, other, seed) for seed in SEEDS]
         if any(answer is None for answer in answers):
             return
-        counts = self.study.report.counts
-        counts.claims += 1
-        counts.decided += 1
         wrong = all(answers) and not self.reads_otherwise(line, index)
-        counts.wrong += wrong
-        counts.right += not wrong
+        self.study.count(not wrong)
         if wrong:
             why = {
                 "identity": "The two sides differ for almost all values of the letters.",
@@ -230,7 +227,7 @@ class Identities:
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
         if kind == "recurrence":
-            return self.free(other) <= self.unrolled(one)
+            return self.free(other) <= self.unrolled()
         left, right = self.free(self.of_function(one)) - MARKS, self.free(other) - MARKS
         if kind == "derivative":
             return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
@@ -256,7 +253,7 @@ class Identities:
                 waiting += [plain(letter) for letter in letters_of(form)]
         return found
 
-    def unrolled(self, name: Node) -> set[Node]:
+    def unrolled(self) -> set[Node]:
         """The letters that a recurrence and its beginning bring in."""
         found: set[Node] = set()
         for base, rule in self.recurrences.items():
@@ -336,77 +333,3 @@ class Identities:
                     self.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.bound_names |= self.free(one) | self.free(other)
-
-
-def listed(node: Node) -> tuple[Node, ...]:
-    """The entries of a vector, written as a list, a row or a column."""
-    match node:
-        case Group(items=items):
-            return items
-        case Matrix(rows=rows):
-            return tuple(cell for row in rows for cell in row)
-        case Script(base=Group() | Matrix() as base):
-            return listed(base)
-    return ()
-
-
-def both_call(one: Node, other: Node) -> bool:
-    """Whether both sides apply a function such as σ, exp or tanh: such equations are identities, not to be solved."""
-    return all(
-        any(
-            isinstance(part, Function)
-            or (isinstance(part, Script) and part.base == Symbol("e") and part.above is not None)
-            or (isinstance(part, Product) and Symbol("sigma") in called(part))
-            for part in side.walk()
-        )
-        for side in (one, other)
-    )
-
-
-def is_of_matrices(one: Node, other: Node) -> bool:
-    """(AB)ᵀ, (AB)⁻¹: a product of capitals, transposed or inverted, set equal to another one."""
-    turned = [
-        part for part in one.walk() if isinstance(part, Script) and isinstance(part.base, Group) and part.above is not None
-    ]
-    marks = {Symbol("T"), Symbol("top")}
-    letters = (letters_of(one) | letters_of(other)) - marks
-    capitals = all(isinstance(letter, Symbol) and len(letter.name) == 1 and letter.name.isupper() for letter in letters)
-    return capitals and any(is_transpose(part.above) or part.above == MINUS_ONE for part in turned if part.above is not None)
-
-
-MINUS_ONE = Sum((("-", Number("1")),))
-
-
-def is_letter(node: Node) -> bool:
-    """A name alone, which the line defines."""
-    return isinstance(node, Symbol | Script | Postfix) and is_name(node)
-
-
-def has_transpose(node: Node) -> bool:
-    """Whether something in it is transposed."""
-    return any(isinstance(part, Script) and part.above is not None and is_transpose(part.above) for part in node.walk())
-
-
-def is_derivative(node: Node) -> bool:
-    """∂f/∂x alone, with what it is taken of."""
-    return isinstance(node, Derivative) and node.body is not None and len(node.by) == 1
-
-
-def is_formula(node: Node) -> bool:
-    """Something that can be computed from its letters."""
-    return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
-
-
-def called(product: Product) -> list[Node]:
-    """The letters of a product that stand right before brackets."""
-    return [
-        factor
-        for (_, factor), (sign, group) in pairwise(product.factors)
-        if sign == "" and isinstance(group, Group) and group.open in ("(", "[") and isinstance(factor, Symbol | Script)
-    ]
-
-
-def alone(node: Node) -> set[Node]:
-    """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
-    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called(part)]
-    return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}

@@ -27,17 +27,15 @@ class Line:
     units: set[int] = field(default_factory=set)
     """The sides with words behind a number, as units are."""
 
-    def runs(self) -> Iterator[tuple[list[int], list[str]]]:
-        """The parts of the chain that only hold equalities, as indices of sides with the signs before them."""
+    def runs(self) -> Iterator[list[int]]:
+        """The parts of the chain that only hold equalities, as indices of sides."""
         run: list[int] = [0]
-        signs: list[str] = [""]
         for index, relation in enumerate(self.relations, 1):
             if relation not in EQUAL:
-                yield run, signs
-                run, signs = [], []
+                yield run
+                run = []
             run.append(index)
-            signs.append(relation if run[:-1] else "")
-        yield run, signs
+        yield run
 
 
 def has_unit(side: Node) -> bool:
@@ -58,11 +56,9 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     """The lines of a formula. `before` is the line that a leading `= …` continues."""
     found: list[Line] = []
     last = before
-    after_words, words = False, ""
+    words = ""
     for part in parts(node):
-        behind_words, after_words = after_words, isinstance(part, Words)
-        behind = words if behind_words else ""
-        words = part.text if isinstance(part, Words) else ""
+        behind, words = words, part.text if isinstance(part, Words) else ""
         if isinstance(part, Words):
             if last is not None and UNIT.fullmatch(part.text.strip(" .,~")):
                 last.units.add(len(last.sides) - 1)
@@ -83,7 +79,7 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             if not sides:
                 continue
         last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
-        if behind_words and found and OF.search(behind):
+        if found and OF.search(behind):
             last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
         found.append(last)
     return found

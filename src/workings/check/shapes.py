@@ -95,9 +95,9 @@ class DeclaredShapes:
                 continue
             if shapes and stated is None and index == 1 and line.relations[0] in EQUAL and is_name(line.sides[0]):
                 self.derive(sizes, line.sides[0], shapes)
-            if not shapes or stated is None or not self.is_compound(side):
+            if not shapes or stated is None or is_name(side):
                 continue
-            self.count(any(shape in stated for shape in shapes))
+            self.study.count(any(shape in stated for shape in shapes))
             if not any(shape in stated for shape in shapes):
                 self.tell(
                     line, index, written(shapes), f"The formula is {written(shapes)}, and {written(stated)} is stated."
@@ -133,10 +133,6 @@ class DeclaredShapes:
             if numbers and shape not in declared and shape[::-1] not in declared and not any(map(is_list, side.rows)):
                 self.tell(line, index, written(declared), f"The matrix is {n} × {m}, and {written(declared)} is declared.")
 
-    def is_compound(self, side: Node) -> bool:
-        """More than a name."""
-        return not is_name(side)
-
     def stated(self, line: Line, sizes: Sizes) -> Shapes | None:
         """The size that a line states for its result, or that its left name was declared with."""
         for index, relation in enumerate(line.relations):
@@ -145,14 +141,6 @@ class DeclaredShapes:
         if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0]):
             return sizes.declared.get(plain(line.sides[0]))
         return None
-
-    def count(self, right: bool) -> None:
-        """One more claim."""
-        counts = self.study.report.counts
-        counts.claims += 1
-        counts.decided += 1
-        counts.right += right
-        counts.wrong += not right
 
     def tell(self, line: Line, index: int, truth: str, why: str) -> None:
         """Report a shape that does not fit."""

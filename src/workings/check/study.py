@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from workings.check.around import has_scale, is_denied, is_supposed
 from workings.check.document import Document, Formula
 from workings.check.finding import Finding, Report, Unread
 from workings.check.lines import Line, lines
@@ -19,44 +20,6 @@ STEP = re.compile(r"(?:step|part|solution|answer|proof|hint|remark)\b|\(?[a-z]\)
 """Headings that go on with the part they stand in."""
 DEEPEST_PART = 5
 """Headings down to this depth begin a new part: definitions of another part count for less."""
-SUPPOSED = re.compile(
-    r"\b(?:let|suppose|assum\w*|if|given|when(?:ever)?|solve|such that|for which|want|where|set(?:ting)?|choos\w*|pick|find"
-    r"|needs?|would|should|imagine|consider|otherwise|unless|must|whether|true or false|is it true)\b[^.;!?]*$",
-    re.I,
-)
-DENIED = re.compile(
-    r"\b(?:(?:not|n't|never|wrong(?:ly)?|incorrect(?:ly)?|mistak\w*|erroneous(?:ly)?|false that|claims? that|says that|said"
-    r"|typo|naive(?:ly)?|wrote|written as|tempting|deduct\w*|no points?|if it were|first I had)"
-    r"(?! (?:only|classified|labell?ed|predicted))\b[^.;!?]{0,30}|(?:instead of|rather than)[\s$]*|~~[\s$]*)$",
-    re.I,
-)
-
-
-DENIED_AFTER = re.compile(
-    r"[\s$.,)]*(?:\?|(?:which |this |that |it )?(?:is|are|was|would be|looks) "
-    r"(?:false|wrong|incorrect|not|a mistake|an error))"
-    r"|[\s$,;)]*(?:here,? )?(?:but (?:no\b|it should|that is|this is)"
-    r"|(?:that|which|this) (?:has|is|was) (?:the |a )?(?:wrong|incorrect|false))"
-    r"|\$?~~",
-    re.I,
-)
-
-
-QUOTED = re.compile(r"(?:``|“|«)(?:(?!''|”|»)[^\n])*$")
-"""Somebody else's words that are not over yet."""
-ASSUMED = re.compile(
-    r"\b(?:assume|suppose|given|let|imagine|pretend|if)(?: that| us (?:assume|suppose)(?: that)?| we (?:had|have))?[\s$]*$"
-    r"|\b(?:modulo|mod|boolean)\b[^.;!?]{0,20}$|\\mathbb\s*\{?Z\}?_[^.;!?]{0,20}$",
-    re.I,
-)
-"""What is assumed, or counted in another arithmetic, is no claim."""
-OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
-"""The box of an answer that is not chosen."""
-UNIT = re.compile(
-    r"\$?[ \t~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min"
-    r"|minutes?|percent|\\?%)(?![A-Za-z])"
-)
-"""What stands right behind a formula as the unit of its last number."""
 
 
 @dataclass
@@ -88,7 +51,7 @@ class Study:
             found = lines(as_indices(tree, bases), formula, continued)
             self.lines += [line for line in found if line is not continued]
             last = found[-1] if found else None
-            if last is not None and UNIT.match(formula.after):
+            if last is not None and has_scale(formula.after):
                 last.units.add(len(last.sides) - 1)
             before = (formula, last) if last is not None and formula.display else None
 
@@ -113,6 +76,14 @@ class Study:
             other.display and len(between) < 60 and not re.sub(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}", "", between)
         )
 
+    def count(self, right: bool) -> None:
+        """One more claim is decided."""
+        counts = self.report.counts
+        counts.claims += 1
+        counts.decided += 1
+        counts.right += right
+        counts.wrong += not right
+
     def give_up(self, line: Line, error: Exception) -> None:
         """A line that cannot be computed is unread."""
         formula = line.formulas[0]
@@ -132,16 +103,11 @@ class Study:
 
     def supposed(self, line: Line) -> bool:
         """Whether the words before a line make it an assumption, or an equation to be solved."""
-        return SUPPOSED.search(line.formulas[0].before[-120:]) is not None
+        return is_supposed(line.formulas[0].before)
 
     def denied(self, line: Line) -> bool:
         """Whether the words around a line say that it is wrong, assumed, or somebody else's."""
-        before, after = line.formulas[0].before[-80:], line.formulas[-1].after[:60]
-        if before.rstrip(" *_").lower().endswith(("false:", "wrong:", "incorrect:")):
-            return True
-        return (
-            any(words.search(before) for words in (DENIED, OPTION, QUOTED, ASSUMED)) or DENIED_AFTER.match(after) is not None
-        )
+        return is_denied(line.formulas[0].before, line.formulas[-1].after)
 
     def add(
         self,

@@ -5,8 +5,7 @@ A document does, if it gives `W^1` or `W^0` a value of its own: a first power wo
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+from dataclasses import replace
 
 from workings.check.scope import plain
 from workings.check.syntax import Chain, Group, Items, Node, Number, Script, Symbol
@@ -31,24 +30,7 @@ def as_indices(node: Node, bases: set[Node]) -> Node:
     """The tree with the superscripts of these bases in brackets, as indices are written."""
     if not bases:
         return node
-    changed: dict[str, Any] = {}
-    for part in fields(node):
-        value = getattr(node, part.name)
-        if part.name != "span" and isinstance(value, Node | tuple):
-            new = _through(value, bases)
-            if new is not value:
-                changed[part.name] = new
-    if changed:
-        node = replace(node, **changed)
+    node = node.rebuilt(lambda part: as_indices(part, bases))
     if isinstance(node, Script) and isinstance(node.above, Number) and plain(node.base) in bases:
         return replace(node, above=Group("(", (node.above,), ")", span=node.above.span))
     return node
-
-
-def _through(value: Any, bases: set[Node]) -> Any:
-    if isinstance(value, Node):
-        return as_indices(value, bases)
-    if isinstance(value, tuple):
-        new = tuple(_through(item, bases) for item in value)
-        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
-    return value

@@ -7,9 +7,10 @@ lists what it may mean.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
+from typing import Any
 
 Span = tuple[int, int]
 
@@ -47,6 +48,16 @@ class Node:
                         found += [part for part in item if isinstance(part, Node)]
         return found
 
+    def rebuilt(self, change: Callable[[Node], Node]) -> Node:
+        """This node with `change` made to each of its parts; itself where nothing changes."""
+        changed: dict[str, Any] = {}
+        for name in _parts(type(self)):
+            value = getattr(self, name)
+            new = _changed(value, change)
+            if new is not value:
+                changed[name] = new
+        return replace(self, **changed) if changed else self
+
     def walk(self) -> Iterator[Node]:
         """This node and everything below it, without recursion."""
         waiting: list[Node] = [self]
@@ -55,6 +66,15 @@ class Node:
             yield node
             if _parts(type(node)):
                 waiting.extend(reversed(node.children()))
+
+
+def _changed(value: Any, change: Callable[[Node], Node]) -> Any:
+    if isinstance(value, Node):
+        return change(value)
+    if isinstance(value, tuple):
+        new = tuple(_changed(item, change) for item in value)
+        return new if any(a is not b for a, b in zip(new, value, strict=True)) else value
+    return value
 
 
 @dataclass(frozen=True, slots=True)

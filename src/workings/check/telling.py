@@ -58,6 +58,10 @@ class Claim:
         """Which sides of the line they are."""
         return self.one.index, self.other.index
 
+    def read_as(self, verdict: Verdict) -> str:
+        """The reading under which the sides were compared, in words."""
+        return named(verdict.reading, (self.one.side.node, self.other.side.node))
+
 
 def side_at(line: Line, index: int) -> Side:
     """One side of a line with its source."""
@@ -84,11 +88,7 @@ def digits(node: Node) -> int:
 def count(study: Study, line: Line, sides: tuple[int, int], right: bool) -> None:
     """One more claim is decided."""
     study.decided += [(line, index) for index in sides]
-    counts = study.report.counts
-    counts.claims += 1
-    counts.decided += 1
-    counts.right += right
-    counts.wrong += not right
+    study.count(right)
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ class Telling:
             "shape",
             "no value",
             why,
-            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+            claim.read_as(verdict),
             wrong,
         )
 
@@ -139,7 +139,7 @@ class Telling:
             "shape",
             truth,
             why,
-            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+            claim.read_as(verdict),
         )
 
     def tell_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
@@ -169,15 +169,13 @@ class Telling:
             kind,
             truth,
             why,
-            named(verdict.reading, (claim.one.side.node, claim.other.side.node)),
+            claim.read_as(verdict),
             target,
         )
 
     def forgiven(self, claim: Claim, judgement: Judgement) -> bool:
-        """Whether a plain difference may be meant: rounded to a whole number, a unit left out, a rough ≈."""
+        """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
-        if claim.line.units & {*claim.indices}:
-            return True
         if not isinstance(judgement.left, Table) and y.is_integer() and abs(x - y) < 1:
             return any(isinstance(part, Quotient) for part in claim.one.side.node.walk())
         about = claim.line.relations[claim.other.index - 1] == "≈"

@@ -54,7 +54,7 @@ def check_shares(line: Line, study: Study, scope: Scope) -> None:
 
 def others(line: Line, index: int) -> list[Node]:
     """The sides that are set equal to a side."""
-    run = next((run for run, _ in line.runs() if index in run), [index])
+    run = next((run for run in line.runs() if index in run), [index])
     return [line.sides[i] for i in run if i != index]
 
 
