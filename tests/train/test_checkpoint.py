@@ -2,16 +2,20 @@
 
 import json
 import os
+import platform
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from tests.train.test_resume import go, rows, same
+from tests.train import tiny as tiny_command
+from tests.train.test_resume import broken_off, environment, go, rows, same
 from workings.errors import WorkingsError
 from workings.train import Run, Training, checkpoint, fit
 from workings.train.run import new_folder
@@ -77,8 +81,19 @@ def test_only_tensors_are_kept(tmp_path):
 def test_the_last_two_and_the_best_stay(tmp_path):
     saved(tmp_path, 1, 2, 3, 4, 5, 6, best=3)
     (tmp_path / ".step-00000007.partial").mkdir()  # left by a killed process
-    checkpoint.prune(tmp_path)
+    checkpoint.prune(tmp_path, 6)
     assert sorted(os.listdir(tmp_path)) == ["step-00000003", "step-00000005", "step-00000006"]
+
+
+def test_damaged_ones_of_later_steps_crowd_out_no_whole_one(tmp_path):
+    # 7 and 8 are damaged, and 8 even says it is the best: the run went on from 3 and reached 6
+    saved(tmp_path, 2, 3, 5, 6, best=2)
+    later = saved(tmp_path, 7, 8, best=8)
+    for path in later:
+        flip(path / "weights.safetensors")
+    checkpoint.prune(tmp_path, 6)
+    kept = [2, 5, 6, 7, 8]
+    assert sorted(os.listdir(tmp_path)) == [f"step-{s:08d}" for s in kept]
 
 
 def flip(path: Path) -> None:
@@ -124,15 +139,60 @@ def checkpoint_problem(path: Path, damage: object) -> str:
     return missing if damage is Path.unlink else f"{path / file} is damaged (its checksum differs)"
 
 
-def test_all_damaged_starts_over(tmp_path):
-    go(tmp_path / "whole")
-    go(tmp_path / "hurt")
-    for path in checkpoint.checkpoints(tmp_path / "hurt" / "checkpoints"):
+def contents(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
+
+
+def test_where_all_are_damaged_every_file_is_named_and_nothing_touched(tmp_path):
+    go(tmp_path / "whole", steps=16)
+    hurt = tmp_path / "hurt"
+    broken_off(hurt, 15, steps=16)
+    *older, last = checkpoint.checkpoints(hurt / "checkpoints")
+    for path in older:
         halve(path / "weights.safetensors")
-    with pytest.warns(UserWarning, match="is damaged .*; starting over"):
-        go(tmp_path / "hurt")
-    assert same(tmp_path / "whole", tmp_path / "hurt")
-    assert rows(tmp_path / "whole") == rows(tmp_path / "hurt")
+    flip(last / "weights.safetensors")
+    flip(last / "state.json")
+    before = contents(hurt)
+    with pytest.raises(WorkingsError) as error:
+        go(hurt, steps=16)
+    damaged = [last / "weights.safetensors", last / "state.json", *(p / "weights.safetensors" for p in reversed(older))]
+    assert str(error.value) == (
+        f"{hurt} cannot go on, for none of its checkpoints is whole: "
+        + ", ".join(f"{file} is damaged (its checksum differs)" for file in damaged)
+        + ". Nothing was changed. Put copies of the files back, or train again in another folder by --out; to start over "
+        f"in this one, delete {hurt}/checkpoints first."
+    )
+    assert contents(hurt) == before
+    with pytest.raises(WorkingsError, match=r"no whole checkpoint: .* Put copies of the files back, or train again in anot"):
+        Run(hurt).best()
+    shutil.rmtree(hurt / "checkpoints")
+    go(hurt, steps=16)
+    assert same(tmp_path / "whole", hurt)
+    assert rows(tmp_path / "whole") == rows(hurt)
+
+
+def test_the_command_refuses_a_run_without_a_whole_checkpoint(tmp_path):
+    tiny = [sys.executable, tiny_command.__file__, "train"]
+    run = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True, "timeout": 60}
+    assert subprocess.run([*tiny, "tiny", "--steps", "4", "--out", "r"], **run).returncode == 0
+    for path in checkpoint.checkpoints(tmp_path / "r" / "checkpoints"):
+        halve(path / "memory.safetensors")
+    before = contents(tmp_path)
+    for words in (["--resume", "r"], ["tiny", "--steps", "4", "--out", "r"]):
+        done = subprocess.run([*tiny, *words], **run)
+        assert done.returncode == 2 and "none of its checkpoints is whole" in done.stderr
+        assert "Traceback" not in done.stderr and "starting over" not in done.stderr
+    assert contents(tmp_path) == before
+
+
+def test_only_the_starting_weights_are_no_model(tmp_path):
+    broken_off(tmp_path, 2)
+    assert Run(tmp_path).last()[0].name == checkpoint.START
+    with pytest.raises(WorkingsError) as error:
+        Run(tmp_path).best()
+    assert str(error.value) == (
+        f"{tmp_path} has only the weights it started from: go on by `workings train --resume {tmp_path}`."
+    )
 
 
 def test_a_run_gives_its_best_model(tmp_path):
@@ -186,7 +246,12 @@ def test_a_run_of_fit_has_no_recipe(tmp_path):
     )
     data = json.loads((tmp_path / "settings.json").read_text())
     assert data["settings"]["seed"] == 0
-    assert {*data["versions"]} == {"workings", "torch", "python"}
+    assert {*data["versions"]} == {"workings", "torch", "numpy", "python"}
+    assert data["versions"]["numpy"] == np.__version__
+    machine = data["machine"]
+    assert machine["threads"] == torch.get_num_threads() and machine["processors"] == os.cpu_count()
+    assert (machine["system"], machine["machine"]) == (platform.platform(), platform.machine())
+    assert machine["processor"]
 
 
 def test_new_folders_are_numbered(tmp_path):

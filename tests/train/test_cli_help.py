@@ -52,6 +52,13 @@ def test_only_what_is_written_out_is_read():
         literal(ast.parse("print(1)", mode="eval").body, "workings.errors")
 
 
+@pytest.mark.parametrize("words", [["--help"], ["eval", "--help"], ["data", "--help"], ["eval"], ["nonsense"]])
+def test_the_program_has_one_name(words):
+    done = subprocess.run([sys.executable, "-m", "workings", *words], capture_output=True, text=True)
+    said = done.stdout + done.stderr
+    assert said.startswith("Usage: workings ") and "python -m" not in said
+
+
 def test_an_unknown_recipe_has_no_help():
     with pytest.raises(WorkingsError) as error:
         CliRunner().invoke(app, ["train", "digit", "--help"], catch_exceptions=False)

@@ -118,7 +118,7 @@ def test_a_file_instead_of_a_folder(exits, command):
         ("generate letters --prompt a --seed 99999999999999999999", "--seed is a whole number from 0 to 2⁶³ − 1; got 9999"),
         ("generate letters --prompt=", "Writing goes on from something: give a --prompt that is not empty."),
         ("generate letters --prompt Z", "The model does not know 'Z': it has 13 characters. Change the prompt."),
-        ("generate letters", "A run of letters goes on from a --prompt."),
+        ("generate sort", "A run of sort answers: give a --prompt, such as --prompt DAAC."),
         (
             "generate sort --prompt=",
             "A prompt of dedupe-and-sort has one letter or more of A, B, C, D; this one has nothing.",

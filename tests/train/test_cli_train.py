@@ -83,6 +83,7 @@ def test_help_fits_the_terminal(monkeypatch):
     [
         (["--stepz", "3"], "tiny has no option --stepz; did you mean --steps?"),
         (["--save-evry=3"], "tiny has no option --save-evry; did you mean --save-every?"),
+        (["--bogus"], "tiny has no option --bogus; `workings train tiny --help` lists them."),
         (["--qqq", "3"], "tiny has no option --qqq; `workings train tiny --help` lists them."),
         (["foo"], "'foo' stands alone: settings of tiny are given as --name value."),
         (["--steps", "many"], "--steps is a whole number; got 'many'."),

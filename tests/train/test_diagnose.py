@@ -8,8 +8,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from workings.train import Run, Training, fit
-from workings.train.diagnose import by_modules, cause, described, finite
-from workings.train.loop import NotFinite
+from workings.train.diagnose import NotFinite, by_modules, cause, described, finite
 
 
 class Root(nn.Module):
@@ -80,6 +79,8 @@ def test_a_bad_batch_and_a_bad_weight():
     )
     nn.init.constant_(model.inner.weight, math.nan)
     assert cause(loss, model, batches(0)) == "The weight inner.weight has one already: the update before was too large."
+    first = cause(loss, model, batches(0), before=["inner.weight"])
+    assert first == "The weight inner.weight had one before the first update."
 
 
 def test_a_gradient_that_is_no_number_is_caught_before_the_update():
@@ -107,6 +108,51 @@ def test_spoilt_weights_are_not_saved(tmp_path):
             folder=tmp_path,
         )
     assert Run(tmp_path).last()[0].name == "step-00000001"
+
+
+def test_before_the_first_evaluation_the_starting_weights_are_there(tmp_path):
+    model = Net()
+    start = {name: t.clone() for name, t in model.state_dict().items()}
+    with pytest.raises(NotFinite) as error:
+        fit(model, batches, loss, settings=Training(steps=100), folder=tmp_path)
+    assert str(error.value).startswith("The loss is nan at step 6.")
+    assert str(error.value).endswith(
+        " The last checkpoint is of step 0, the weights it started from. "
+        "Try a lower rate, a longer warmup or clip, or mend the data."
+    )
+    found = load_file(Run(tmp_path).last()[0] / "weights.safetensors")
+    assert all(torch.equal(t, start[name]) for name, t in found.items()) and found.keys() == start.keys()
+
+
+def test_where_no_checkpoint_could_be_saved_it_says_so(tmp_path):
+    model = Net()
+    nn.init.constant_(model.inner.weight, math.nan)
+    with pytest.raises(NotFinite) as error:
+        fit(model, batches, loss, settings=Training(steps=10), folder=tmp_path)
+    assert str(error.value) == (
+        f"The loss is nan at step 0. Its batch: float32 [3, 2] from 1 to 1, kept in {tmp_path}/bad-batch.safetensors. "
+        "The weight inner.weight had one before the first update. No checkpoint has been saved. "
+        "Mend the weights that the model starts with."
+    )
+    with pytest.raises(NotFinite) as error:  # without a folder nobody expects one
+        fit(model, batches, loss, settings=Training(steps=10))
+    assert "heckpoint" not in str(error.value)
+
+
+def test_a_weight_that_was_spoilt_from_the_start_is_not_blamed_on_an_update(tmp_path):
+    model = nn.ModuleDict({"used": nn.Linear(2, 1), "other": nn.Linear(1, 1)})
+    nn.init.constant_(model["other"].bias, math.inf)
+    with pytest.raises(NotFinite) as error:  # the loss never meets it; the first checkpoint does
+        fit(
+            model, [torch.ones(1, 2)], lambda m, x: m["used"](x).square().mean(), folder=tmp_path, settings=Training(steps=3)
+        )
+    assert "The weight other.bias had one before the first update." in str(error.value)
+    assert "too large" not in str(error.value)
+
+
+def test_complex_numbers_are_looked_at_too():
+    assert finite(torch.tensor([1 + 2j]))
+    assert not finite(torch.tensor([complex(0, math.nan)]))
 
 
 def test_a_batch_in_words():

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from workings.cli.train import start
 from workings.errors import WorkingsError
 from workings.train import Run, Training
 from workings.train.distributed import World, require_matching
+from workings.train.lock import locked
 
 TINY = [str(Path(tiny.__file__))]
 SAME = ["--steps", "12", "--evaluate-every", "1", "--drop", "0", "--batch", "7", "--clip", "1"]
@@ -92,6 +94,33 @@ def test_a_killed_worker_comes_back_and_the_result_is_the_same(tmp_path, extra):
     assert "going on in" in said
     ours, theirs = final(folder), final(tmp_path / "undisturbed")
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
+
+
+def test_a_sharded_run_goes_on_in_one_process_and_the_other_way_round(tmp_path):
+    words, resume = ["--steps", "12", "--drop", "0", "--clip", "1", "--average", "0.5", "--save-every", "4"], ["--resume"]
+    alone, sharded = tmp_path / "alone", tmp_path / "sharded"
+    start("tiny", [*words, "--out", str(alone)])
+    run(*words, "--shard", "--out", str(sharded), processes=2)
+    assert_close(final(sharded), final(alone), rtol=1e-4, atol=1e-5)
+    for folder in (alone, sharded):
+        shutil.rmtree(folder / "checkpoints" / "step-00000012")
+    start("", [*resume, str(sharded)])
+    run(*resume, str(alone), "--shard", processes=2)
+    assert [Run(folder).last()[0].name for folder in (alone, sharded)] == ["step-00000012"] * 2
+    assert_close(final(sharded), final(alone), rtol=1e-4, atol=1e-5)
+    shutil.rmtree(sharded / "checkpoints" / "step-00000012")
+    start("", [*resume, str(sharded), "--no-shard"])
+    assert_close(final(sharded), final(alone), rtol=1e-4, atol=1e-5)
+
+
+def test_a_folder_in_use_is_refused_to_many_processes(tmp_path):
+    start("tiny", ["--steps", "2", "--out", str(tmp_path / "r")])
+    with locked(tmp_path / "r", World()):
+        done = subprocess.run(
+            command("--steps", "2", "--out", "r", processes=2), capture_output=True, text=True, cwd=tmp_path
+        )
+    assert done.returncode != 0
+    assert f"r is in use: process {os.getpid()} on " in done.stderr
 
 
 @pytest.mark.parametrize(

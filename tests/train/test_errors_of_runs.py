@@ -1,6 +1,9 @@
 """`workings eval RUN --errors`: the mistakes against the models themselves, edits, the page, and the messages."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 import torch
@@ -8,6 +11,7 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import trained
 from workings.cli import app
+from workings.cli.evaluate_errors import ASK
 from workings.errors import WorkingsError
 from workings.train.data.images import images
 from workings.train.data.reviews import reviews
@@ -129,6 +133,41 @@ def test_edits_one_after_the_other(films):
     done = CliRunner().invoke(app, ["eval", str(films), "--errors", "2", "--edit", "-"], input="zzz => a\nfine day\n\nnever")
     assert done.exit_code == 0 and done.stdout.count("Edit: ") == 1
     assert done.stderr == "None of these 2 texts has 'zzz'.\n"
+
+
+def test_an_edit_that_stands_alone_asks(films):
+    for words in (["--errors", "2", "--edit"], ["--edit", "--errors", "2"], ["--errors", "2", "--edit", "-"]):
+        done = CliRunner().invoke(app, ["eval", str(films), *words], input="fine day\n=> b\n")
+        assert done.exit_code == 0 and done.stdout.count("Edit: fine day") == 1
+        assert done.stderr == "An edit names the words that it changes, as in 'good => bad'; got '=> b'.\n"
+    help = " ".join(said("--help").split())
+    assert "--edit [TEXT]" in help and "alone, or with -, it asks for them" in help
+
+
+def test_on_a_terminal_it_asks_until_nothing_is_said(films):
+    import pty
+
+    there, here = pty.openpty()
+    words = [sys.executable, "-m", "workings", "eval", str(films), "--errors", "1", "--edit"]
+    process = subprocess.Popen(words, stdin=here, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    os.close(here)
+    os.write(there, b"zzz qqq\n\n")
+    out, err = process.communicate(timeout=60)
+    os.close(there)
+    assert (process.returncode, err) == (0, "")
+    assert out.count(ASK) == 2 and out.count("Edit: zzz qqq") == 1
+    assert "The model knows none of the new text's words" in out
+
+
+def test_of_a_whole_new_text_the_words_that_count_are_enough():
+    parts = tuple(Part(f"w{i:02}", 1, i / 100, 0.0) for i in range(30))
+    old, new = Read("x", (0.5, 0.5), 0.0, parts), Read("y", (0.5, 0.5), 0.0, (Part("new", 1, 0.5, 0.5),))
+    lines = beside(old, new, ["no", "yes"]).splitlines()
+    assert [line.split()[0] for line in lines[6:]] == ["new", *(f"w{i}" for i in range(29, 10, -1)), "…"]
+    assert lines[-1] == "… and 11 more words that came or went"
+    assert beside(old, Read("z", (0.5, 0.5), 0.0, ()), ["no", "yes"]).endswith(
+        "\nThe model knows none of the new text's words: what it says is what it says of nothing."
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`workings eval`: figures against independent computations on small real runs, and the messages."""
 
 import json
+from dataclasses import replace
 from math import exp, isnan, log
 
 import pytest
@@ -16,9 +17,10 @@ from workings.errors import WorkingsError
 from workings.models.averaging import DeepAveraging
 from workings.models.character import CharacterModel
 from workings.models.language_model import LanguageModel
+from workings.train.evaluation.comparison import BOUND, STAR, comparison, legend
 from workings.train.evaluation.contributions import contributions, margin, of_text
 from workings.train.evaluation.figures import confusion, matrix, rates
-from workings.train.evaluation.language import Language, log_probabilities, measured
+from workings.train.evaluation.language import Language, Measured, log_probabilities, measured
 from workings.train.evaluation.preprocess import STEPS
 from workings.train.recipe import RECIPES
 from workings.train.run import Run
@@ -189,11 +191,38 @@ def test_models_by_passages(tmp_path):
     assert words[str(b)]["unknown_share"] == 1 / 4
     assert data["warnings"] == [
         "The models read different units (character, word): compare bits per character, not perplexity per token.",
-        f"{tmp_path / 'words'} does not know 25.00% of {b}: these tokens are counted as the one token for unknown ones, "
-        "which is easy.",
+        f"{tmp_path / 'gru'} does not know 8.33% of the characters of {b}. They are left out: they cost nothing, and their "
+        "characters are not counted.",
+        f"{tmp_path / 'words'} does not know 25.00% of the words of {b}. Each costs no more than the one token for unknown "
+        "ones, though all its characters are counted.",
     ]
     table = said(*runs, tmp_path / "transformer", "--text", a)
     assert table.count(" *") == 1 and "bits/character" in table
+    assert table.endswith(f"\n\n{STAR}\n") and "≥" not in table  # no sign without its meaning, no meaning without its sign
+    alone = said(tmp_path / "words", "--text", b)
+    assert " ≥ " in alone and alone.endswith(f"\n\n{BOUND}\n") and "*" not in alone
+    assert "≥" not in said(tmp_path / "words", "--text", a)
+    steps = said(tmp_path / "words", "--text", b, "--preprocess", "lower")
+    assert "25.00%\nlower     3       " in steps and f"0.00%\n{BOUND}\n" in steps
+
+
+def test_who_does_not_know_the_words_does_not_win():
+    # 10 characters: 20 bits by the one that knows all of them, 10 by the one that calls most of them unknown
+    knows = Measured("character", 10, 10, 2, -20 * log(2), 0.0, False)
+    shrugs = Measured("word", 2, 10, 2, -10 * log(2), 0.9, False)
+    also = Measured("word", 2, 10, 2, -11 * log(2), 0.9, False)
+    assert comparison({"a": {"x": knows}, "b": {"x": shrugs}}) == (
+        "bits/character  x\n"
+        "a               2.0000 *\n"
+        "b               ≥ 1.0000"
+    )  # fmt: skip
+    assert legend({"a": {"x": knows}, "b": {"x": shrugs}}) == f"{STAR}\n{BOUND}"
+    assert comparison({"a": {"x": also}, "b": {"x": shrugs}}).splitlines()[1:] == ["a               ≥ 1.1000",
+                                                                                 "b               ≥ 1.0000 *"]  # fmt: skip
+    # 90% of the characters and 90% of the words are not the same: then nobody wins, and the legend has no star
+    other = {"a": {"x": replace(knows, unknown=0.9)}, "b": {"x": shrugs}}
+    assert "*" not in comparison(other) and legend(other) == BOUND
+    assert legend({"a": {"x": knows}}) == ""
 
 
 @pytest.mark.parametrize("model", ["transformer", "lstm"])

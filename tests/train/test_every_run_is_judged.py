@@ -10,6 +10,7 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import online, trained
 from workings.cli import app
+from workings.train import checkpoint
 from workings.train.evaluation.vectors import vectors
 from workings.train.recipe import RECIPES
 from workings.train.run import Run
@@ -70,19 +71,38 @@ def test_the_figures_are_those_of_training(name):
     if name in ("clip", "siglip"):
         for style in ("noto", "twemoji", "fluent", "openmoji"):
             online(f"emoji-{style}")
-    task, _ = trained(name, Path(name), steps=2, **GIVEN[name])
+    _, history = trained(name, Path(name), steps=2, **GIVEN[name])
     (row,) = json.loads(said("eval", name, "--json"))["runs"]
     assert row["recipe"] == name and row["figures"].keys() == FIGURES[name]
-    model = Run(Path(name)).model()
-    with torch.no_grad(), torch.random.fork_rng():
-        torch.manual_seed(0)
-        found = task.evaluate(model)
-    assert row["figures"] == pytest.approx(found, rel=1e-6)
+    assert row["step"] == history.best["step"]
+    assert row["figures"] == {key: history.best[key] for key in FIGURES[name]}  # to the last bit
     assert all(math.isfinite(x) for x in row["figures"].values())
     lines = said("eval", name).splitlines()
-    assert lines[0] == f"{name} ({name})"
-    ends = {len(line) - len(line.split()[-1]) for line in lines[1 : 1 + len(found)]}
+    assert lines[0] == f"{name} ({name}), best at step {history.best['step']}"
+    ends = {len(line) - len(line.split()[-1]) for line in lines[1 : 1 + len(row["figures"])]}
     assert len(ends) == 1  # the figures stand below each other
+
+
+def test_in_another_number_format_and_with_the_best_before_the_last():
+    rough = {"precision": "bfloat16", "evaluate_every": 1, "seed": 3, "rate": 0.5, "warmup": 0, "schedule": "constant"}
+    _, history = trained("vae", Path("rough"), steps=4, **GIVEN["vae"], **rough)
+    assert history.best["step"] < 4
+    (row,) = json.loads(said("eval", "rough", "--json"))["runs"]
+    assert row["step"] == history.best["step"]
+    assert row["figures"] == {key: history.best[key] for key in FIGURES["vae"]}
+
+
+def test_a_figure_that_is_not_what_training_recorded_is_told():
+    trained("sort", Path("other"), steps=2, **GIVEN["sort"])
+    state = Run(Path("other")).best() / "state.json"
+    data = json.loads(state.read_text())
+    data["figures"]["loss"] = 0.125
+    state.write_text(json.dumps(data, indent=1))
+    sums = state.with_name("SHA256SUMS")
+    kept = [line for line in sums.read_text().splitlines() if not line.endswith("state.json")]
+    sums.write_text("\n".join([*kept, f"{checkpoint.checksum(state)}  state.json"]) + "\n")
+    lines = said("eval", "other").splitlines()
+    assert lines[1].endswith("  (training recorded 0.125)") and not any("recorded" in line for line in lines[2:])
 
 
 def test_neighbours_among_the_words_of_a_bigram_run_and_of_a_classifier():

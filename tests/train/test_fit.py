@@ -1,21 +1,22 @@
 """The loop: what it computes, against a loop written out; splitting, averaging, stopping."""
 
 import math
+import random
 import time
 import warnings
 
+import numpy as np
 import pytest
 import torch
 from torch import nn
 from torch.testing import assert_close
 
 from tests.train.tiny import Net, examples, loss
-from workings.errors import ShapeError, WorkingsError
-from workings.train import Training, fit
-from workings.train.batches import Repeated, bounds, part, pieces
+from workings.errors import WorkingsError
+from workings.train import Run, Training, fit
+from workings.train.batches import Repeated
 from workings.train.memory import Average
 from workings.train.optimizers import optimizer, share
-from workings.train.recipe import Task
 
 
 def net(drop: float = 0.0) -> Net:
@@ -98,61 +99,6 @@ def test_schedules_by_hand():
     assert share(Training(schedule="constant"), 999) == 1.0
 
 
-@pytest.mark.parametrize("parts", [2, 3, 4, 7])  # 6 examples: equal parts, unequal ones, more parts than examples
-def test_the_gradient_of_a_split_batch_is_that_of_the_whole(parts):
-    whole, split = net().double(), net().double()
-    settings = {"steps": 5, "rate": 0.1, "optimizer": "sgd"}
-    data = [tuple(t.double() for t in batches(step)) for step in range(5)]
-    fit(whole, data, loss, settings=Training(**settings))
-    fit(split, data, loss, settings=Training(**settings, accumulate=parts))
-    assert_close(weights(split), weights(whole), rtol=1e-12, atol=1e-12)
-
-
-def test_parts_weigh_as_much_as_they_count():
-    # The mean over 3 tokens that are not padding (0): 1 in the first part, 2 in the second. Shares 1/3 and 2/3, not 1/2.
-    batch = torch.tensor([[5, 0], [7, 9]])
-    task = Task(net(), batches, loss, count=lambda tokens: int((tokens != 0).sum()))
-    assert [(s, p.tolist()) for s, p in pieces(batch, 2, 0, 1, task)] == [(1 / 3, [[5, 0]]), (2 / 3, [[7, 9]])]
-
-
-def test_processes_take_different_slices():
-    task = Task(net(), batches, loss)
-    taken = [pieces(torch.arange(5), 1, rank, 2, task) for rank in (0, 1)]
-    assert [[(s, p.tolist()) for s, p in mine] for mine in taken] == [[(0.6, [0, 1, 2])], [(0.4, [3, 4])]]
-    assert pieces(torch.arange(1), 1, 1, 2, task) == [(0.0, torch.tensor([0]))]
-
-
-def test_a_ragged_batch_is_not_split():
-    with pytest.raises(ShapeError) as error:
-        part((torch.zeros(4, 2), torch.zeros(3)), 0, 2)
-    assert str(error.value) == (
-        "Splitting a batch cuts the first axis of its tensors, which must be of one length: 4 in the first, but a tensor of "
-        "shape [3] came. Give `part`, or do not split."
-    )
-
-
-def test_bounds_cover_everything_once():
-    for n in range(12):
-        for parts in range(1, 8):
-            cut = bounds(n, parts)
-            assert [i for a, b in cut for i in range(a, b)] == list(range(n))
-            assert max(b - a for a, b in cut) - min(b - a for a, b in cut) <= 1
-
-
-def test_a_loss_over_the_whole_batch_is_not_split():
-    task = Task(net(), batches, loss, whole=True)
-    from workings.train.engine import train
-
-    with pytest.raises(WorkingsError, match="compares the examples of a batch with each other, so a batch cannot be split"):
-        train(task, Training(accumulate=2))
-
-
-def test_batch_normalisation_is_warned_of_when_split():
-    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
-    with pytest.warns(UserWarning, match="batch normalisation sees each part"):
-        fit(model, batches, loss, settings=Training(steps=1, accumulate=2))
-
-
 def test_the_average_by_hand():
     # μ = min(0.9, (1+t)/(10+t)): 2/11 after the first update, 3/12 after the second
     model = nn.Linear(1, 1, bias=False)
@@ -226,6 +172,21 @@ def test_the_time_limit_stops_and_evaluates():
     assert 1 < history.rows[-1]["step"] < 100
 
 
+def test_the_speed_is_that_of_training_alone():
+    def batches(step):
+        time.sleep(0.01)
+        return examples(step, 8)
+
+    def evaluate(model):
+        time.sleep(0.2)
+        return {"loss": 0.0}
+
+    # 8 examples in a little over 0.01 s are less than 800 a second; with evaluations of 0.2 s it would be less than 40
+    history = fit(nn.Linear(2, 1), batches, loss, settings=Training(steps=6, evaluate_every=1), evaluate=evaluate)
+    assert all(80 < row["examples_per_second"] < 800 for row in history.rows[1:])
+    assert history.rows[-1]["seconds"] > 1.2
+
+
 def test_evaluation_is_without_dropout_and_gradients():
     seen = []
 
@@ -238,6 +199,73 @@ def test_evaluation_is_without_dropout_and_gradients():
     fit(model, batches, loss, settings=Training(steps=2, evaluate_every=1), evaluate=evaluate)
     assert seen == [(False, False)] * 2
     assert not model.training  # as it was before
+
+
+def test_gradients_from_before_are_not_learnt_from():
+    fresh, used = net(), net()
+    (100 * used(torch.ones(1, 2))).sum().backward()
+    settings = Training(steps=1, rate=0.1, optimizer="sgd")
+    for model in (fresh, used):
+        fit(model, batches, loss, settings=settings)
+    assert torch.equal(weights(fresh), weights(used))
+
+
+@pytest.mark.parametrize("average", [0.0, 0.9])
+def test_a_module_in_eval_stays_so_and_the_rest_trains(average):
+    seen = []
+
+    def looked(model, batch):
+        seen.append([module.training for module in model])
+        return loss(model, batch)
+
+    model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Dropout(0.5), nn.Linear(3, 1))
+    model[1].eval()
+    before = model[1].running_mean.clone()
+    settings = Training(steps=4, evaluate_every=2, average=average)
+    fit(model, batches, looked, settings=settings, evaluate=lambda m: {"loss": float(any(k.training for k in m.modules()))},
+        sample=lambda m: str(m.training))  # fmt: skip
+    assert torch.equal(model[1].running_mean, before)
+    assert seen == [[True, False, True, True]] * 4
+    assert [module.training for module in model] == [True, False, True, True]
+    model.eval()
+    model[3].train()  # modes of one's own
+    seen.clear()
+    history = fit(model, batches, looked, settings=settings, evaluate=lambda m: {"loss": float(m[3].training)})
+    assert seen == [[False, False, False, True]] * 4 and history.best["loss"] == 0.0
+
+
+def test_a_model_that_was_not_in_use_is_trained_as_a_whole():
+    seen = []
+    model = net(drop=0.5).eval()
+    fit(model, batches, lambda m, b: seen.append(m.blocks[0][2].training) or loss(m, b), settings=Training(steps=2))
+    assert seen == [True, True] and not any(module.training for module in model.modules())
+
+
+def test_a_figure_that_is_no_number_is_never_the_best(tmp_path):
+    def judged(*figures, **given):
+        values = iter(figures)
+        return fit(net(), batches, loss, settings=Training(steps=len(figures), evaluate_every=1, **given),
+                   evaluate=lambda model: {"loss": next(values)}, folder=tmp_path / str(len(figures)))  # fmt: skip
+
+    history = judged(math.nan, 3.0, math.inf, 2.0, 2.5, patience=3)
+    assert (history.ended, history.best["step"], history.best["loss"]) == ("finished", 4, 2.0)
+    assert Run(tmp_path / "5").best().name == "step-00000004"
+    history = judged(math.nan, math.nan, 1.0, patience=2)
+    assert (history.ended, history.best) == ("stopped after 2 evaluations without improvement", {})
+    assert Run(tmp_path / "3").best().name == "step-00000002"
+
+
+def test_random_numbers_are_afterwards_as_if_nothing_had_been_drawn():
+    def drawn():
+        return random.random(), float(np.random.rand()), torch.rand(1).item()
+
+    found, model = [], net(drop=0.5)
+    for steps in (0, 2, 5):
+        random.seed(1), np.random.seed(2), torch.manual_seed(3)
+        if steps:
+            fit(model, batches, loss, settings=Training(steps=steps))
+        found.append(drawn())
+    assert found[0] == found[1] == found[2]
 
 
 def test_dropout_follows_from_seed_and_step_whatever_evaluation_draws():
@@ -256,6 +284,7 @@ def test_an_iterable_goes_round_and_a_model_may_give_its_own_loss():
         def forward(self, x, y):
             return (super().forward(x) - y).square().mean()
 
+    torch.manual_seed(0)
     model = Own(2, 1)
     history = fit(model, [examples(0, 6), examples(1, 3)], settings=Training(steps=60, rate=0.1, evaluate_every=20))
     assert history.rows[-1]["train"] < history.rows[0]["train"]
@@ -296,6 +325,88 @@ def test_what_is_not_a_loss_is_refused(model, bad, message):
     with pytest.raises(WorkingsError) as error:
         fit(model, batches, bad, settings=Training(steps=2))
     assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (
+            {"settings": {"steps": 3}},
+            "settings is a Training, such as Training(steps=1000, rate=0.001); got a dict.",
+        ),
+        ({"model": torch.ones(1)}, "The model is a torch.nn.Module; got a Tensor."),
+        (
+            {"data": 3},
+            "The data is an iterable of batches, or a function from the step's number to its batch; got an int.",
+        ),
+        (
+            {"evaluate": lambda model: 3.0},
+            'evaluate gives figures by name, such as {"loss": 0.5}; got a float.',
+        ),
+        (
+            {"evaluate": lambda model: {"loss": 1, "words": "many"}},
+            "evaluate gives a number for each name; got loss: int, words: str.",
+        ),
+        (
+            {"evaluate": lambda model: {"loss": torch.ones(2)}},
+            "evaluate gives a number for each name; got loss: Tensor.",
+        ),
+        ({"sample": lambda model: 3}, "sample gives text to read; got an int."),
+        (
+            {"model": nn.LazyLinear(1)},
+            "weight has no shape before the model is first used: call it on a batch before training.",
+        ),
+        (
+            {"model": nn.Embedding(5, 1, sparse=True), "data": [torch.tensor([1])], "loss": lambda m, x: m(x).mean()},
+            "The gradient of weight is sparse, which the rules of update do not take: use sparse=False.",
+        ),
+        (
+            {"loss": lambda m, b: loss(m, b) * (1 + 1j)},
+            "A loss is a real number; got a complex one. Take the square of its size.",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_is_said_in_words(given, message):
+    with pytest.raises(WorkingsError) as error:
+        fit(**{"model": net(), "data": batches, "loss": loss, "settings": Training(steps=2), **given})
+    assert str(error.value) == message
+
+
+def test_complex_weights_learn(tmp_path):
+    # |w − (1 + 2i)|² is smallest at w = 1 + 2i
+    def go(folder, steps):
+        model = nn.Linear(1, 1, bias=False, dtype=torch.complex64)
+        nn.init.zeros_(model.weight)
+        data = [torch.ones(1, 1, dtype=torch.complex64)]
+        settings = Training(steps=200, rate=0.1, average=0.5, save_every=steps)
+        fit(model, data, lambda m, x: (m(x) - (1 + 2j)).abs().square().mean(), settings=settings, folder=folder)
+        return model.weight.item()
+
+    assert_close(go(tmp_path / "run", 200), 1 + 2j, rtol=1e-2, atol=1e-2)
+
+
+def test_a_parameter_with_gaps_is_updated_in_its_own_places():
+    # every second column of a matrix: the fused kernel would go through the memory between them
+    table = torch.zeros(4, 6)
+    ours, theirs = nn.Module(), torch.zeros(4, 3, requires_grad=True)
+    ours.w = nn.Parameter(table[:, ::2])
+    target = torch.arange(12.0).view(4, 3)
+    fit(ours, [target], lambda m, y: (m.w - y).square().mean(), settings=Training(steps=5, rate=0.1, schedule="constant"))
+    rule = torch.optim.AdamW([theirs], lr=0.1, betas=(0.9, 0.99), weight_decay=0.0)
+    for _ in range(5):
+        rule.zero_grad()
+        (theirs - target).square().mean().backward()
+        rule.step()
+    assert_close(ours.w.detach(), theirs.detach())
+    assert torch.equal(table[:, 1::2], torch.zeros(4, 3))
+
+
+def test_a_model_may_give_its_loss_by_name():
+    class Named(nn.Linear):
+        def forward(self, x, y):
+            return {"loss": (super().forward(x) - y).square().mean()}
+
+    assert fit(Named(2, 1), [examples(0, 6)], settings=Training(steps=2)).ended == "finished"
 
 
 def test_compiling_is_not_tried_for_a_short_run_and_says_so():

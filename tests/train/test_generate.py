@@ -14,7 +14,7 @@ from workings.models.decoding import beam
 from workings.train.evaluation.drawings import samples
 from workings.train.evaluation.opened import opened
 from workings.train.evaluation.vectors import vectors
-from workings.train.evaluation.writing import Recurrent
+from workings.train.evaluation.writing import RecurrentDecoder
 from workings.train.recipe import RECIPES
 from workings.train.run import Run
 
@@ -68,14 +68,39 @@ def test_the_likeliest_characters_are_those_of_the_model(tmp_path):
     own = "".join(alphabet[i] for i in model.generate(prompt, 20, T=0.0).tolist())
     assert said(tmp_path / "run", "--prompt", "to be", "--length", 20, "--temperature", 0) == f"to be{own}\n"
     assert said(tmp_path / "run", "--prompt", "to be", "--length", 20, "--top-k", 1) == f"to be{own}\n"
-    best = beam(Recurrent(model), prompt.tolist(), 6, beams=3, cache=False)[0].tokens  # without the carried state
+    best = beam(RecurrentDecoder(model), prompt.tolist(), 6, beams=3, cache=False)[0].tokens  # without the carried state
     text = "to be" + "".join(alphabet[i] for i in best)
     assert said(tmp_path / "run", "--prompt", "to be", "--length", 6, "--beam", 3) == f"{text}\n"
+
+
+@pytest.mark.usefixtures("letters")
+@pytest.mark.parametrize(("kind", "named"), [("gru", "a space"), ("transformer", "a space"), ("words", "'be'")])
+def test_without_a_prompt_a_text_begins_somewhere(tmp_path, kind, named):
+    run = tmp_path / "run"
+    trained("letters", run, kind=kind, steps=5)
+    done = CliRunner().invoke(app, ["generate", str(run), "--length", "12", "--seed", "3"], catch_exceptions=False)
+    assert done.exit_code == 0 and done.stderr == f"No --prompt: the text goes on after {named}.\n"
+    if kind != "words":
+        assert said(run, "--length", 12, "--seed", 3, "--prompt", " ") == " " + done.stdout
+    else:
+        assert len(done.stdout.split()) == 12
+
+
+def test_without_a_prompt_a_text_of_lines_begins_after_one(tmp_path):
+    (tmp_path / "t.txt").write_text("to be , or not to be .\nthat is the question .\n" * 40)
+    text = {"text": str(tmp_path / "t.txt"), "steps": 2, "width": 8, "hidden": 8}
+    trained("shakespeare", tmp_path / "characters", **text, depth=1, window=8, rows=50)
+    trained("bigram", tmp_path / "words", **text, dev=text["text"])
+    for kind in ("characters", "words"):
+        done = CliRunner().invoke(app, ["generate", str(tmp_path / kind), "--length", "9"], catch_exceptions=False)
+        assert (done.exit_code, done.stderr) == (0, "No --prompt: the text goes on after the end of a line.\n")
+    assert said(tmp_path / "characters", "--length", 9) == said(tmp_path / "characters", "--length", 9, "--prompt", "\n")[1:]
 
 
 def test_sort_answers(tmp_path):
     trained("sort", tmp_path / "sort", steps=100, test=20, longest=4, batch=32)
     assert said(tmp_path / "sort", "--prompt", "dab") == "A B D <STOP>\n"
+    assert refused(tmp_path / "sort") == "A run of sort answers: give a --prompt, such as --prompt DAAC."
 
 
 def test_pairs_are_answered(tmp_path):
@@ -89,6 +114,9 @@ def test_pairs_are_answered(tmp_path):
         for line in said(tmp_path / "run", "--prompt", "xyz", "--beam", 3).splitlines()
     ]
     assert len(found) == 3 and all(value < 0 for value in found)
+    assert refused(tmp_path / "run", "--prompt", "xyz", "--beam", 3, "--top-k", 3) == (
+        "--top-k does nothing here: a run of seq2seq gives the likeliest answer. Leave it out."
+    )
     assert refused(tmp_path / "run", "--prompt", "xxyyzz") == "The prompt has 6 tokens; this model reads 1 to 5."
 
 
@@ -153,9 +181,28 @@ def test_messages_for_the_wrong_kind_of_run(vae, tmp_path):
 
 
 @pytest.mark.usefixtures("letters")
+def test_options_that_would_be_passed_over_are_refused(vae, tmp_path):
+    trained("letters", tmp_path / "text", steps=1)
+    trained("sort", tmp_path / "sort", steps=1, test=5)
+    text, sort = tmp_path / "text", tmp_path / "sort"
+    beam = "--beam searches for the likeliest text and draws nothing: leave out"
+    assert refused(text, "--beam", 3, "--temperature", 0.5, "--top-k", 3) == f"{beam} --temperature and --top-k."
+    assert refused(text, "--beam", 3, "--top-p", 0.5) == f"{beam} --top-p."
+    assert refused(text, "--count", 3) == "--count does nothing here: a run of letters writes one text. Leave it out."
+    for words in (["--top-k", 3], ["--temperature", 1.0], ["--top-p", 1], ["--length", 5], ["--beam", 2], ["--count", 1]):
+        assert refused(sort, "--prompt", "DAB", *words) == (
+            f"{words[0]} does nothing here: a run of sort gives one answer. Leave it out."
+        )
+    for words in (["--prompt", "x"], ["--temperature", 0.5], ["--beam", 2], ["--length", 9]):
+        assert refused(vae, "--out", tmp_path / "s.png", *words) == (
+            f"{words[0]} does nothing here: a run of vae draws pictures. Leave it out."
+        )
+    assert said(text, "--prompt", "to", "--beam", 2, "--length", 2, "--seed", 1).startswith("to")
+
+
+@pytest.mark.usefixtures("letters")
 def test_messages_about_the_prompt(tmp_path):
     trained("letters", tmp_path / "run", steps=1)
-    assert refused(tmp_path / "run") == "A run of letters goes on from a --prompt."
     assert refused(tmp_path / "run", "--prompt", "to Be") == (
         f"The model does not know 'B': it has {len(set(TEXT))} characters. Change the prompt."
     )

@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_said(own, tmp_path, monkeypatch):
     (only / "dogs").mkdir()
     for name, size in (("cats", (3, 2)), ("dogs", (3, 2))):
         for i in range(2):
-            Image.new("L", size).save(only / name / f"{i}.png")
+            Image.new("L", size, i).save(only / name / f"{i}.png")
     refused("The cnn takes square pictures; these are 2 high and 3 wide.", data=str(only))
     refused("Without --patch the vit takes square pictures; these are 2 high and 3 wide.", data=str(only), model="vit")
     Image.new("L", (5, 2)).save(only / "dogs" / "2.png")

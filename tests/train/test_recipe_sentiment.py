@@ -41,7 +41,7 @@ def test_a_file_of_ones_own_repeats_and_is_restored(tmp_path, own):
 
 
 def test_a_negation_is_learned(own):
-    _, history = trained("sentiment", data=own, **{**SHORT, "steps": 200, "evaluate_every": 200, "rate": 0.05})
+    _, history = trained("sentiment", data=own, **{**SHORT, "steps": 200, "evaluate_every": 200, "rate": 0.05, "hidden": 16})
     assert history.rows[-1]["accuracy"] == 1
 
 

@@ -16,7 +16,7 @@ from workings.errors import WorkingsError
 from workings.train import Run, Training, fit, metrics
 from workings.train.engine import train
 from workings.train.progress import Lines
-from workings.train.report import chosen, figures, report, samples
+from workings.train.report import STYLE, chosen, figures, report, samples
 
 
 class Terminal(io.StringIO):
@@ -57,11 +57,10 @@ def test_the_live_line_is_cut_to_the_terminal(monkeypatch):
 def test_the_line_by_hand():
     lines = Lines(io.StringIO())
     lines.begin(100, 1100, "tokens")
-    lines.amount = 24_600.0
     # 200 of 1,000 steps in 2 s: 800 more take 8 s
-    assert lines.line(300, 1.7321, lines.began + 2.0) == "step 300/1,100  loss 1.732  12.3k tokens/s  0:08 left"
+    assert lines.line(300, 1.7321, 12_300.0, lines.began + 2.0) == "step 300/1,100  loss 1.732  12.3k tokens/s  0:08 left"
     lines.begin(0, 1000, "tokens", limit=5.0)
-    assert lines.line(100, 1.0, lines.began + 2.0).endswith("  0:03 left")  # the time limit comes first
+    assert lines.line(100, 1.0, 1.0, lines.began + 2.0).endswith("  0:03 left")  # the time limit comes first
 
 
 class Checking(HTMLParser):
@@ -121,6 +120,29 @@ def test_many_figures_are_thinned_out_but_the_best_stays():
     assert samples([]) == ""
     shown = samples([{"step": step, "sample": "a"} for step in range(11)])
     assert re.findall(r"step (\d+)", shown) == ["0", "2", "4", "6", "8", "10"]
+
+
+def test_what_is_no_number_is_not_the_best():
+    nan, inf = float("nan"), float("inf")
+    for losses in ([nan, 3.0, 2.0, nan], [3.0, nan, 2.0, inf], [2.0, nan], [nan, nan]):
+        judged = [{"step": i, "train": 1.0, "loss": loss, "seconds": 1.0} for i, loss in enumerate(losses)]
+        top = chosen(judged, "loss", False)
+        assert top["loss"] == 2.0 or losses == [nan, nan]
+        assert figures(judged, "loss", False).count("<tr class=best>") == 1
+    judged = [{"step": i, "loss": loss} for i, loss in enumerate([nan, -inf, 1.0, inf, 0.5])]
+    assert chosen(judged, "loss", True)["step"] == 2
+
+
+def test_figures_that_are_no_numbers_are_drawn_around(tmp_path):
+    losses = iter([float("nan"), 2.0, float("inf"), 1.0])
+    data, settings = [examples(0, 4)], Training(steps=4, evaluate_every=1)
+    fit(nn.Linear(2, 1), data, loss, settings=settings, folder=tmp_path, evaluate=lambda model: {"loss": next(losses)})
+    assert "; best loss 1 at step 4; " in report(Run(tmp_path), "finished").read_text()
+
+
+def test_long_words_do_not_leave_the_page():
+    body = re.search(r"body \{.*?\}", STYLE, re.DOTALL)
+    assert body and "overflow-wrap: anywhere" in body[0]  # inherited by samples, settings and the rest
 
 
 def test_rows_after_a_step_are_dropped(tmp_path):

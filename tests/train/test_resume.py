@@ -2,12 +2,15 @@
 
 import json
 import os
+import random
 import signal
 import subprocess
 import sys
 import time
+from itertools import product
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -89,6 +92,113 @@ def test_broken_off_and_resumed_is_the_same(tmp_path, given):
     assert rows(tmp_path / "whole") == rows(tmp_path / "broken")
     assert [row["loss"] for row in resumed.rows] == [row["loss"] for row in whole.rows]
     assert resumed.best["step"] == whole.best["step"]
+
+
+def channels_last():
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.Flatten(), nn.Linear(16, 1))
+    return model.to(memory_format=torch.channels_last)
+
+
+def turned():
+    model = nn.Sequential(nn.Flatten(), nn.Linear(48, 4), nn.Linear(4, 1))
+    model[1].weight = nn.Parameter(torch.randn(48, 4).T)
+    return model
+
+
+def with_gaps():
+    model = nn.Sequential(nn.Flatten(), nn.Linear(48, 4), nn.Linear(4, 1))
+    model[1].weight = nn.Parameter(torch.randn(4, 96)[:, ::2])
+    return model
+
+
+def complex_numbers():
+    class Complex(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.w = nn.Parameter(torch.randn(48, 1, dtype=torch.complex64).T)
+
+        def forward(self, x):
+            return (x.flatten(1) + 0j).matmul(self.w.T).abs()
+
+    return Complex()
+
+
+RULES = [{}, {"optimizer": "muon"}, {"optimizer": "sgd", "average": 0.9, "clip": 0.1}]
+
+
+@pytest.mark.parametrize(
+    ("make", "given"),
+    [*product([channels_last, turned, with_gaps], RULES), (complex_numbers, {}), (complex_numbers, RULES[2])],
+)
+def test_weights_in_any_order_of_memory_resume(tmp_path, make, given):
+    x = torch.randn(8, 3, 4, 4, generator=torch.Generator().manual_seed(0))
+    settings = Training(steps=12, rate=0.05, save_every=5, **given)
+
+    def go(folder, stop=-1):
+        torch.manual_seed(1)
+        model = make()
+
+        def data(step):
+            if step == stop:
+                raise Stop
+            return x.roll(step, 0)
+
+        def squared(model, x):
+            return (model(x) - x.mean((1, 2, 3)).unsqueeze(1)).square().mean()
+
+        fit(model, data, squared, settings=settings, folder=folder)
+        return model.state_dict()
+
+    whole = go(tmp_path / "whole")
+    with pytest.raises(Stop):
+        go(tmp_path / "cut", stop=8)
+    resumed = go(tmp_path / "cut")
+    assert all(torch.equal(whole[name], resumed[name]) for name in whole)
+
+
+class Drawn:
+    """An iterable that draws with Python, NumPy and PyTorch."""
+
+    def __iter__(self):
+        for i in range(4):
+            x, y = examples(i, 6)
+            yield x + random.random() + np.random.rand() + torch.rand(1), y
+
+
+@pytest.mark.parametrize("place", ["loss", "function", "iterable", "compiled"])
+def test_whatever_draws_random_numbers_resumes(tmp_path, place, monkeypatch):
+    """NumPy's and Python's numbers follow from the step too: in the loss, in the data, where a batch is looked at twice."""
+    monkeypatch.setattr("workings.train.loop.compiled", lambda *given: False)
+
+    def noise():
+        return random.gauss(0, 0.1) + 0.1 * np.random.randn() + 0.1 * torch.randn(1).item()
+
+    def noisy(model, batch):
+        return loss(model, (batch[0] + noise(), batch[1]))
+
+    def data(step):
+        x, y = examples(step, 6)
+        return x + noise(), y
+
+    def go(folder, stop=-1):
+        random.seed(len(folder.name)), np.random.seed(len(folder.name))
+        torch.manual_seed(1)
+        model, calls = tiny.Net(4, "tanh", 0.3), iter(range(100))
+
+        def counted(model, batch):
+            if next(calls) == stop:
+                raise Stop
+            return noisy(model, batch) if place == "loss" else loss(model, batch)
+
+        settings = Training(steps=12, rate=0.05, save_every=5, compile="yes" if place == "compiled" else "no")
+        fit(model, Drawn() if place in ("iterable", "compiled") else data, counted, settings=settings, folder=folder)
+        return torch.cat([p.detach().flatten() for p in model.parameters()])
+
+    whole = go(tmp_path / "whole")
+    with pytest.raises(Stop):
+        go(tmp_path / "cut", stop=8)
+    random.seed(99), np.random.seed(99)
+    assert torch.equal(go(tmp_path / "cut"), whole)
 
 
 def test_killed_at_twenty_random_moments(tmp_path):
@@ -175,7 +285,7 @@ class Interrupting(Progress):
     def __init__(self, at: int, number: signal.Signals) -> None:
         self.at, self.number = at, number
 
-    def step(self, step, loss, amount):
+    def step(self, step, loss, speed):
         if step == self.at:
             signal.raise_signal(self.number)
 

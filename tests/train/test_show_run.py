@@ -8,13 +8,16 @@ import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-from tests.train.smoke import trained
+from tests.train.smoke import online, trained
 from workings.cli import app
 from workings.cli.show_run import picture, visible
+from workings.cli.show_towers import picture as drawing
 from workings.errors import WorkingsError
+from workings.train.data.emoji import emoji
 from workings.train.data.images import images
 from workings.train.evaluation.opened import opened
 from workings.train.evaluation.words import Reader
+from workings.train.recipes.clip import numbered
 from workings.train.run import Run
 
 TEXT = "to be or not to be that is the question\n" * 40
@@ -102,6 +105,7 @@ def test_the_class_of_a_picture(runs, tmp_path):
         p = Run(runs / "digits").model()(data.x_test[[7]])[0].softmax(dim=0)
     text = said(runs / "digits", "--input", "7", "--depth", 1)
     assert f"test picture 7, which is {int(data.y_test[7])}:" in text
+    assert "\nthrough 1 Standardised, 2 Flatten, 3 Linear\n" in text and "for layer in layers: turn 3 of 3" in text
     assert shares(text)[str(int(p.argmax()))] == pytest.approx(100 * p.max().item(), abs=0.06)
     pixels = (data.x_test[7, 0] * 255).round().to(torch.uint8).numpy()
     Image.fromarray(pixels).save(tmp_path / "seven.png")
@@ -110,6 +114,73 @@ def test_the_class_of_a_picture(runs, tmp_path):
     torch.testing.assert_close(x, data.x_test[[7]], atol=0.003, rtol=0)
     Image.fromarray(np.zeros((30, 20, 3), dtype=np.uint8)).save(tmp_path / "large.png")
     assert picture(opened(runs / "digits"), str(tmp_path / "large.png"))[0].shape == (1, 1, 8, 8)
+
+
+@pytest.fixture(scope="module")
+def towers(tmp_path_factory):
+    for style in ("noto", "twemoji", "fluent", "openmoji"):
+        online(f"emoji-{style}")
+    folder = tmp_path_factory.mktemp("towers")
+    for name in ("clip", "siglip"):
+        trained(name, folder / name, steps=1, batch=8, channels=2, words=8, width=8)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["clip", "siglip"])
+def test_words_and_pictures_through_their_towers(towers, name, tmp_path):
+    model, data = Run(towers / name).model(), emoji()
+    words = opened(towers / name).files["words.txt"].splitlines()
+    x = data.styles["twemoji"]
+    with torch.no_grad():
+        F = torch.cat([model.image_embedding(part) for part in x.split(500)])
+        G = model.text_embedding(numbered(data.captions, words))
+        g = model.text_embedding(numbered(["red heart"], words))[0]
+    text = said(towers / name, "--input", "red heart")
+    assert text.startswith(f"{towers / name} ({name}), which reads 2 tokens: 0 red, 1 heart\n")
+    assert "G = normalised(X)" in text and "agrees with the plain run" in text
+    assert text.splitlines()[-1] == f"Nearest pictures of twemoji: {near(F @ g, data.captions)}"
+    i = data.captions.index("red heart")
+    text = said(towers / name, "--input", i)
+    assert f"picture {i} of twemoji, which is red heart:" in text and "F = normalised(X)" in text
+    assert text.splitlines()[-1] == f"Nearest names: {near(G @ F[i], data.captions)}"
+    pixels = (x[i].permute(1, 2, 0) * 255).round().to(torch.uint8).numpy()
+    Image.fromarray(pixels).save(tmp_path / "heart.png")
+    assert said(towers / name, "--input", tmp_path / "heart.png").splitlines()[-1].startswith("Nearest names: ")
+
+
+def near(cosines, names):
+    best = cosines.topk(5)
+    return ", ".join(f"{names[i]} {c:.3f}" for c, i in zip(best.values.tolist(), best.indices.tolist(), strict=True))
+
+
+def test_what_is_transparent_is_white_for_the_towers(towers, tmp_path):
+    Image.new("RGBA", (50, 50), (0, 0, 0, 0)).save(tmp_path / "clear.png")
+    x, _ = drawing(opened(towers / "clip"), str(tmp_path / "clear.png"))
+    assert x.shape == (1, 3, 32, 32) and x.min() > 0.999999
+
+
+def test_messages_about_the_towers(towers):
+    needs = 'Give words, a picture file, or the number of a test picture: --input "red heart".'
+    assert refused(towers / "clip") == f"A run is shown on one --input; there are 0. {needs}"
+    assert refused(towers / "clip", "--input", "no.png") == f"no.png does not exist. {needs}"
+    assert refused(towers / "clip", "--input", "9999") == "There are the test pictures 0 to 1560; got 9999."
+    assert refused(towers / "clip", "--input", "qqq").startswith("None of the words of 'qqq' is known to this model: ")
+
+
+@pytest.mark.parametrize("model", ["rnn", "lstm"])
+def test_the_other_cells(runs, tmp_path, model):
+    text = {"text": str(runs / "t.txt"), "steps": 1, "width": 8, "model": model, "depth": 1, "hidden": 8, "window": 8}
+    trained("shakespeare", tmp_path / model, **text)
+    assert "\nAfter 'to be': " in said(tmp_path / model, "--input", "to be")
+
+
+@pytest.mark.parametrize("model", ["cnn", "vit", "mlp", "street"])
+def test_the_other_readers_of_pictures(tmp_path, model):
+    trained("digits", tmp_path / model, steps=1, model=model, width=8, heads=2, depth=1)
+    text = said(tmp_path / model, "--input", "3")
+    if model == "cnn":  # the sequence within the sequence is opened
+        assert "\nthrough 1 Standardised, 2 Conv2d, 3 ReLU, " in text
+    assert "\nthrough 1 Standardised, 2 " in text and len(shares(text)) == 5 and "agrees with the plain run" in text
 
 
 @pytest.mark.parametrize("kind", ["autoencoder", "vae"])

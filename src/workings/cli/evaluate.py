@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from workings.errors import WorkingsError
 
@@ -24,7 +25,11 @@ def evaluate(
         int | None, typer.Option(min=1, metavar="N", help="sentiment, digits: N mistakes, with each word's part in them.")
     ] = None,
     edit: Annotated[
-        str | None, typer.Option(help="With --errors: 'good => bad', a whole new text, or - to be asked; before and after.")
+        str | None,
+        typer.Option(
+            metavar="[TEXT]",
+            help="With --errors: 'good => bad' or a whole new text, before and after; alone, or with -, it asks for them.",
+        ),
     ] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them as a page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
@@ -38,6 +43,7 @@ def evaluate(
         workings eval runs/shakespeare-1 --text a.txt --preprocess lower,digits
         workings eval runs/digits-1 --errors 5 --html mistakes.html
         workings eval runs/sentiment-1 --errors 5 --edit "great => awful"
+        workings eval runs/sentiment-1 --errors 5 --edit
     """
     from workings.cli.evaluate_errors import print_errors
     from workings.train.evaluation.opened import opened
@@ -57,25 +63,40 @@ def evaluate(
         print_figures(found, json)
 
 
+class Asking(TyperCommand):
+    """The command, which takes an `--edit` that stands alone for `--edit -`."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        alone = [word == "--edit" and (not after or after[0].startswith("--")) for word, after in followed(args)]
+        args = [part for word, bare in zip(args, alone, strict=True) for part in ([word, "-"] if bare else [word])]
+        return super().parse_args(ctx, args)
+
+
+def followed(words: list[str]) -> list[tuple[str, list[str]]]:
+    """
+    >>> followed(["a", "b"])
+    [('a', ['b']), ('b', [])]
+    """
+    return [(word, words[i + 1 : i + 2]) for i, word in enumerate(words)]
+
+
 def print_figures(found: list[Opened], as_json: bool) -> None:
     """Each run on its own test data."""
-    from workings.train.evaluation.figures import classified, figures, matrix
+    from workings.train.evaluation.figures import classified, figures, lines, matrix
 
     rows: list[dict[str, Any]] = []
     for one in found:
-        row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "figures": figures(one)}
+        row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "step": one.step, "figures": figures(one)}
         for name in one.changed():
             typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
-        column = max(15, *map(len, row["figures"]))
-        lines = [f"{one.name} ({one.recipe.name})"]
-        lines += [f"  {key:{column}} {value:.4g}" for key, value in row["figures"].items()]
+        told = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
         if one.recipe.name == "digits":
             C, classes = classified(one)
             row |= {"classes": classes, "confusion": C.tolist()}
-            lines += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
+            told += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
         rows.append(row)
         if not as_json:
-            typer.echo("\n".join(lines))
+            typer.echo("\n".join(told))
     if as_json:
         print_json({"runs": rows})
 
@@ -83,7 +104,7 @@ def print_figures(found: list[Opened], as_json: bool) -> None:
 def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
     """Language models by texts."""
     from workings.train.data.texts import text as read
-    from workings.train.evaluation.comparison import comparison, details, warnings
+    from workings.train.evaluation.comparison import comparison, details, legend, warnings
     from workings.train.evaluation.language import measured
     from workings.train.evaluation.languages import language_of
 
@@ -98,6 +119,8 @@ def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
     typer.echo(details(table))
     if len(table) > 1:
         typer.echo(f"\n{comparison(table)}")
+    if signs := legend(table):
+        typer.echo(f"\n{signs}")
     for warning in warnings(table):
         typer.echo(warning, err=True)
 

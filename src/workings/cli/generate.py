@@ -13,13 +13,30 @@ if TYPE_CHECKING:
     from workings.train.evaluation.opened import Opened
     from workings.train.evaluation.writing import Choice
 
-PAIRS, TOWERS = ("sort", "seq2seq"), ("clip", "siglip")
+PAIRS = {"sort": "--prompt DAAC", "seq2seq": "--prompt hello"}
+"""Runs that answer, with a question for each."""
+TOWERS = ("clip", "siglip")
 Out = Annotated[Path | None, typer.Option(help="PNG file for pictures.")]
 
 
+IDLE = {
+    "vae": ("draws pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
+    "clip": ("finds pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
+    "siglip": ("finds pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
+    "sort": ("gives one answer", ("length", "temperature", "top_k", "top_p", "beam", "count")),
+    "seq2seq": ("gives the likeliest answer", ("length", "temperature", "top_k", "top_p", "count")),
+}
+"""What a run does, and the options that change nothing about it."""
+TEXT = ("writes one text", ("count",))
+DRAWING = ("temperature", "top_k", "top_p")
+
+
 def generate(
+    context: typer.Context,
     run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that train wrote.")],
-    prompt: Annotated[str | None, typer.Option(help="The beginning of the text, or what is to be answered.")] = None,
+    prompt: Annotated[
+        str | None, typer.Option(help="The beginning of the text (default: a new line), or what is to be answered.")
+    ] = None,
     length: Annotated[int, typer.Option(min=0, help="Tokens to write.")] = 200,
     temperature: Annotated[
         float, typer.Option(min=0, help="Below 1 more likely tokens, above 1 bolder ones; 0 the likeliest.")
@@ -56,12 +73,36 @@ def generate(
         require(found, TOWERS, "--search")
     if out is not None:
         require(found, ("vae", *TOWERS), "--out")
+    require_effect(found, [name for name in context.params if named(context, name)])
     if found.recipe.name == "vae":
         draw(found, interpolate, count, seed, out)
     elif found.recipe.name in TOWERS:
         find(found, search, count or 5, out)
     else:
         write(found, prompt, Choice(temperature, top_k, top_p, beam, seed, length))
+
+
+def named(context: typer.Context, option: str) -> bool:
+    """Whether an option stands on the command line."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def require_effect(found: Opened, given: list[str]) -> None:
+    """Refuse options that would be passed over."""
+    from workings.train.evaluation.languages import is_language
+
+    kind = found.recipe.name
+    does, idle = IDLE.get(kind, TEXT if is_language(found) else ("", ()))
+    for name in given:
+        if name in idle:
+            raise WorkingsError(f"{flag(name)} does nothing here: a run of {kind} {does}. Leave it out.")
+    if "beam" in given and (drawing := [flag(name) for name in DRAWING if name in given]):
+        raise WorkingsError(f"--beam searches for the likeliest text and draws nothing: leave out {' and '.join(drawing)}.")
+
+
+def flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
 
 
 def draw(found: Opened, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
@@ -90,19 +131,25 @@ def find(found: Opened, words: str | None, count: int, out: Path | None) -> None
 def write(found: Opened, prompt: str | None, choice: Choice) -> None:
     """Text, printed as it comes."""
     from workings.train.evaluation.languages import is_language, language_of
-    from workings.train.evaluation.writing import answered, continued
+    from workings.train.evaluation.writing import after, answered, beginning, prompted
 
     if found.recipe.name not in PAIRS and not is_language(found):
         raise WorkingsError(f"{found.name} is a run of {found.recipe.name}, which neither writes nor draws.")
-    if prompt is None:
-        raise WorkingsError(f"A run of {found.recipe.name} goes on from a --prompt.")
     if found.recipe.name in PAIRS:
+        if prompt is None:
+            raise WorkingsError(
+                f"A run of {found.recipe.name} answers: give a --prompt, such as {PAIRS[found.recipe.name]}."
+            )
         for text in answered(found, prompt, choice.beams):
             typer.echo(text)
         return
-    pieces = continued(language_of(found, "generate"), prompt, choice)
+    language = language_of(found, "generate")
+    tokens, named = (prompted(language, prompt), "") if prompt is not None else beginning(language)
+    pieces = after(language, tokens, choice)
     first = next(pieces, "")
-    typer.echo(prompt + first, nl=False)
+    if prompt is None:
+        typer.echo(f"No --prompt: the text goes on after {named}.", err=True)
+    typer.echo((prompt or "") + first, nl=False)
     for piece in pieces:
         print(piece, end="", flush=True)
     typer.echo()

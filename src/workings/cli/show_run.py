@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -84,6 +84,8 @@ def needed(found: Opened) -> str:
 TEXT = 'Give a text: --input "to be".'
 PICTURE = "Give a picture file, or the number of a test picture: --input 7."
 
+TOWERS = 'Give words, a picture file, or the number of a test picture: --input "red heart".'
+
 
 # what is traced
 
@@ -113,6 +115,14 @@ def class_of(model: Any, x: Tensor) -> Tensor:
     """The probability of each class."""
     θ = model(x)
     p = θ[0].softmax(dim=-1)
+    return p
+
+
+def class_by_layers(layers: list[Any], x: Tensor) -> Tensor:
+    """The same by layers, one after the other."""
+    for layer in layers:
+        x = layer(x)
+    p = x[0].softmax(dim=-1)
     return p
 
 
@@ -206,9 +216,21 @@ def of_classifier(found: Opened, named: str) -> Shown:
 
     x, read = picture(found, named)
     classes = tuple(classes_in(found.files))
-    return Shown(
-        partial(class_of, found.model, x), (classes,), partial(likeliest, names=classes, before="Taken for: "), read
-    )
+    layers = [*layers_of(found.model)]
+    read += "\nthrough " + ", ".join(f"{i} {type(layer).__name__}" for i, layer in enumerate(layers, 1))
+    call = partial(class_by_layers, layers, x)
+    return Shown(call, (classes,), partial(likeliest, names=classes, before="Taken for: "), read)
+
+
+def layers_of(model: Any) -> Iterator[Any]:
+    """The layers of a sequence, those of sequences in it too: show opens what is the library's own, not PyTorch's boxes."""
+    from torch import nn
+
+    for layer in model:
+        if type(layer) is nn.Sequential:
+            yield from layers_of(layer)
+        else:
+            yield layer
 
 
 def of_coder(found: Opened, named: str) -> Shown:
@@ -220,6 +242,24 @@ def of_coder(found: Opened, named: str) -> Shown:
     return Shown(call, (), lambda x̂: f"What comes back:\n{shades(x̂.view_as(x))}", read)
 
 
+def of_towers(found: Opened, named: str) -> Shown:
+    from workings.cli.show_towers import of_text, picture_of
+
+    return picture_of(found, named) if is_picture(named) else of_text(found, named)
+
+
+def is_picture(named: str) -> bool:
+    """Whether an input is a picture, by its number or its file, and not words.
+
+    >>> is_picture("12"), is_picture("heart.png"), is_picture("red heart")
+    (True, True, False)
+    """
+    return named.lstrip("-").isdecimal() or Path(named).suffix.lower() in PICTURES or Path(named).is_file()
+
+
+PICTURES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"))
+
+
 READERS: dict[str, tuple[str, Callable[[Opened, str], Shown]]] = {
     "sort": ("Give letters: --input DAAC.", of_sort),
     "sentiment": ('Give a text: --input "a fine film".', of_sentiment),
@@ -227,6 +267,8 @@ READERS: dict[str, tuple[str, Callable[[Opened, str], Shown]]] = {
     "digits": (PICTURE, of_classifier),
     "autoencoder": (PICTURE, of_coder),
     "vae": (PICTURE, of_coder),
+    "clip": (TOWERS, of_towers),
+    "siglip": (TOWERS, of_towers),
 }
 
 
@@ -245,20 +287,22 @@ def picture(found: Opened, named: str) -> tuple[Tensor, str]:
     return x, f"{named}:\n{shades(x)}"
 
 
-def from_file(path: Path, shape: tuple[int, int, int]) -> Tensor:
-    import numpy as np
+def from_file(path: Path, shape: tuple[int, int, int], needed: str = PICTURE) -> Tensor:
+    """A picture file as training reads it, in the size and colours of the run's pictures."""
     import torch
-    from PIL import Image, UnidentifiedImageError
+    import torch.nn.functional as F
+
+    from workings.train.data.pixels import pixels
 
     c, n, m = shape
-    try:
-        with Image.open(path) as image:
-            pixels = np.asarray(image.convert("L" if c == 1 else "RGB").resize((m, n)), dtype=np.float32) / 255
-    except FileNotFoundError:
-        raise WorkingsError(f"{path} does not exist. {PICTURE}") from None
-    except (UnidentifiedImageError, OSError) as error:
-        raise WorkingsError(f"{path} is not a picture that can be read: {error}.") from None
-    return torch.from_numpy(pixels).reshape(1, n, m, c).permute(0, 3, 1, 2)
+    if not path.exists():
+        raise WorkingsError(f"{path} does not exist. {needed}")
+    x = pixels(path).float()[None] / 255
+    if c == 1:
+        x = (torch.tensor([0.299, 0.587, 0.114]).view(1, 3, 1, 1) * x).sum(1, keepdim=True)  # the grey of a colour
+    if x.shape[2:] != (n, m):
+        x = F.interpolate(x, (n, m), mode="bicubic", antialias=True).clamp(0, 1)
+    return x
 
 
 # words for results

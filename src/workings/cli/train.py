@@ -75,9 +75,10 @@ def go_on(name: str, given: dict[str, Any]) -> None:
     if "out" in given:
         raise WorkingsError("--resume goes on in the run's own folder: leave out --out.")
     named = {key: value for key, value in given.items() if key not in OPTIONS}
-    if differs := dataclasses.replace(settings, **named).different(settings.json()):
+    wanted = dataclasses.replace(settings, **named)
+    if differs := wanted.different(settings.json()):
         raise WorkingsError(f"{run.folder} goes on with its own settings: {differs}. Begin a new run for others.")
-    follow(found.name, settings, str(run.folder))
+    follow(found.name, wanted, str(run.folder))
 
 
 def follow(name: str, settings: Training, out: str | None) -> None:
@@ -86,6 +87,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
 
     from workings.train.distributed import join, leave
     from workings.train.engine import train as carry
+    from workings.train.lock import locked
     from workings.train.progress import Lines
     from workings.train.recipe import recipe
     from workings.train.report import report
@@ -95,8 +97,9 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     world = join()
-    if out is not None and Run(Path(out)).exists():
-        Run(Path(out)).require(name, settings, None)
+    if out is not None and world.agree(Run(Path(out)).exists()):
+        with locked(Path(out), world):  # said before the data is read
+            Run(Path(out)).require(name, settings, None)
     torch.manual_seed(settings.seed)
     task = recipe(name).task(settings)
     run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
@@ -190,7 +193,8 @@ def refuse(word: str, flags: list[str], name: str) -> NoReturn:
     if not word.startswith("-"):
         raise WorkingsError(f"{word!r} stands alone: settings of {name} are given as --name value.")
     flag = word.partition("=")[0]
-    hint = nearest(flag, flags) or f"; `workings train {name} --help` lists them."
+    near = nearest(flag.lstrip("-"), [known.lstrip("-") for known in flags])
+    hint = near.replace("mean ", "mean --") or f"; `workings train {name} --help` lists them."
     raise WorkingsError(f"{name} has no option {flag}{hint}")
 
 

@@ -160,7 +160,7 @@ def load_array(path: str | Path, words: Sequence[str] | str | Path) -> WordVecto
     """Vectors from a `.npy` file, a row for each of `words` (a list, or a text file with one a line)."""
     vectors = np.load(path, allow_pickle=False)
     if not isinstance(words, Sequence) or isinstance(words, str):
-        words = Path(words).read_text(encoding="utf-8").splitlines()
+        words = Path(words).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     return WordVectors(words, torch.from_numpy(vectors))
 
 

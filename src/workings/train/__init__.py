@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from workings.train.engine import fit as fit
-    from workings.train.loop import History as History
+    from workings.train.judging import History as History
     from workings.train.run import Run as Run
     from workings.train.settings import Training as Training
 
 __all__ = ["History", "Run", "Training", "fit"]
 
-_HOMES = {"History": "loop", "Run": "run", "Training": "settings", "fit": "engine"}
+_HOMES = {"History": "judging", "Run": "run", "Training": "settings", "fit": "engine"}
 
 
 def __getattr__(name: str) -> Any:

@@ -24,6 +24,8 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 
+START = "step-00000000"
+"""The checkpoint of the weights that a run starts from."""
 FILES = ("weights.safetensors", "memory.safetensors", "state.json")
 KEPT = 2
 """The newest checkpoints that stay beside the best: should one turn out damaged, the one before it is there."""
@@ -91,18 +93,19 @@ def checksum(path: Path) -> str:
 
 
 def problem(checkpoint: Path) -> str:
-    """What is wrong with a checkpoint, or nothing."""
+    """What is wrong with a checkpoint, every damaged file by its name; or nothing."""
+    wrong = []
     try:
         lines = (checkpoint / "SHA256SUMS").read_text(encoding="utf-8").splitlines()
         sums = {name: expected for expected, _, name in (line.partition("  ") for line in lines)}
         for file in FILES:
             if not (checkpoint / file).is_file():
-                return f"{checkpoint} is damaged ({file} is missing)"
-            if checksum(checkpoint / file) != sums.get(file):
-                return f"{checkpoint / file} is damaged (its checksum differs)"
+                wrong.append(f"{checkpoint} is damaged ({file} is missing)")
+            elif checksum(checkpoint / file) != sums.get(file):
+                wrong.append(f"{checkpoint / file} is damaged (its checksum differs)")
     except (OSError, ValueError) as error:
-        return f"{checkpoint} is damaged ({getattr(error, 'strerror', None) or error})"
-    return ""
+        wrong.append(f"{checkpoint} is damaged ({getattr(error, 'strerror', None) or error})")
+    return ", ".join(wrong)
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -110,9 +113,12 @@ def checkpoints(folder: Path) -> list[Path]:
     return sorted(path for path in folder.glob("step-*") if path.is_dir()) if folder.is_dir() else []
 
 
-def prune(folder: Path) -> None:
-    """Keep the newest two and the best; what a killed process left half-written or half-deleted goes too."""
-    found = checkpoints(folder)
+def prune(folder: Path, step: int) -> None:
+    """Of the checkpoints up to a step, keep the newest two and the best; what a killed process left half-done goes too.
+
+    Later ones are there only where a run goes on from before damaged ones: they crowd out none of the whole ones.
+    """
+    found = [path for path in checkpoints(folder) if path.name <= f"step-{step:08d}"]
     best = next((path for path in reversed(found) if best_by_its_word(path)), None)
     for path in found[:-KEPT]:
         if path != best:

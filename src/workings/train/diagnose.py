@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from workings.errors import WorkingsError
 from workings.train.batches import tensors
 from workings.train.recipe import Loss
+
+
+class NotFinite(WorkingsError):
+    """The loss or its gradient has a NaN or an infinity: the step, the batch and the place that made it."""
 
 
 def finite(t: Tensor) -> bool:
@@ -19,17 +24,34 @@ def finite(t: Tensor) -> bool:
     >>> finite(torch.tensor([1e38, 1e38, 3e38]))
     True
     """
-    return not t.is_floating_point() or bool(t.sum().isfinite()) or bool(t.isfinite().all())
+    whole = not (t.is_floating_point() or t.is_complex())
+    return whole or bool(t.sum().isfinite()) or bool(t.isfinite().all())
 
 
-def cause(loss: Loss, model: nn.Module, batch: Any) -> str:
-    """One sentence: where the first NaN or infinity is."""
+def failure(what: str, batch: Any, bad: Path | None, why: str, left: str, advice: str) -> NotFinite:
+    """The error that says where a NaN or an infinity came from, and what is kept; the batch goes into the file `bad`."""
+    kept = keep(batch, bad) if bad is not None else ""
+    return NotFinite(" ".join(filter(None, [what, f"Its batch: {described(batch)}{kept}.", why, left, advice])))
+
+
+def advice(before: Collection[str]) -> str:
+    """What may help; `before` names the weights that had a NaN or an infinity before the first update."""
+    if before:
+        return "Mend the weights that the model starts with."
+    return "Try a lower rate, a longer warmup or clip, or mend the data."
+
+
+def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()) -> str:
+    """One sentence: where the first NaN or infinity is. `before` names the weights that had one before the first update."""
     for i, t in enumerate(tensors(batch)):
         if not finite(t):
             return f"The batch itself has one, in its tensor number {i + 1}."
     for name, p in model.named_parameters():
         if not finite(p.detach()):
-            return f"The weight {name} has one already: the update before was too large."
+            when = (
+                "had one before the first update" if name in before else "has one already: the update before was too large"
+            )
+            return f"The weight {name} {when}."
     return (
         by_tracing(loss, model, batch)
         or by_modules(loss, model, batch)

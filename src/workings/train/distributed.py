@@ -126,11 +126,11 @@ def spread(objective: Objective, shard: bool) -> nn.Module:
     return objective
 
 
-def require_matching(settings: Any, world: World) -> None:
-    """Settings that need other processes, or cannot be had with them."""
-    if settings.shard and world.size == 1:
+def require_matching(settings: Any, world: World, goes_on: bool = False) -> None:
+    """Settings that need other processes, or cannot be had with them. A run that is sharded may go on in one process."""
+    if settings.shard and world.size == 1 and not goes_on:
         raise WorkingsError("shard needs several processes: torchrun --nproc-per-node 2 -m workings train …")
-    if settings.shard and settings.optimizer == "muon":
+    if settings.shard and settings.optimizer == "muon" and world.size > 1:
         raise WorkingsError("muon needs whole matrices, which shard cuts: use optimizer adamw, or leave out shard.")
     if settings.batch < world.size:
         raise WorkingsError(

@@ -31,6 +31,12 @@ class State:
     compiled: bool | None = None
     best: dict[str, float] = field(default_factory=dict)
 
+    def mean(self) -> float:
+        """The mean loss since the last row of figures, which this is the end of."""
+        mean = self.losses / max(1, self.counted)
+        self.losses, self.counted = 0.0, 0
+        return mean
+
 
 class Keeper:
     """Writes a run down, in the first process only; without a run, nothing."""
@@ -59,7 +65,7 @@ class Keeper:
             folder = self.run.checkpoints
             kept = {"figures": figures, "best": better, "state": asdict(state)}
             checkpoint.save(folder, state.step, whole, memory, kept)
-            checkpoint.prune(folder)
+            checkpoint.prune(folder, state.step)
         self.saved = state.step
 
     def restore(self, model: nn.Module, average: Average | None, rules: Rules) -> tuple[State, list[dict[str, Any]]]:
@@ -83,15 +89,32 @@ class Keeper:
         return state, [row for row in rows if "loss" in row]
 
     def newest(self) -> Path | None:
-        """The newest whole checkpoint, as the first process finds it; damaged ones are named."""
+        """The newest whole checkpoint, as the first process finds it; damaged ones are named.
+
+        Where all are damaged, nobody but their owner may give them up: the run is refused, and nothing in it is touched.
+        """
         if self.run is None:
             return None
         path, problems = self.run.last() if self.world.first else (None, [])
-        for problem in problems:
-            use = f"going on from {path}" if path else "starting over"
-            self.progress.warn(f"{problem}; {use}.")
-        found = self.world.agree(str(path) if path else "")
+        found, problems = self.world.agree([str(path or ""), problems])
+        if problems and not found:
+            raise WorkingsError(
+                f"{self.run.folder} cannot go on, for none of its checkpoints is whole: {', '.join(problems)}. Nothing was "
+                "changed. Put copies of the files back, or train again in another folder by --out; to start over in this "
+                f"one, delete {self.run.checkpoints} first."
+            )
+        for problem in problems if self.world.first else ():
+            self.progress.warn(f"{problem}; going on from {found}.")
         return Path(found) if found else None
+
+    def left(self) -> str:
+        """What a run that goes wrong leaves behind."""
+        if self.run is None:
+            return ""
+        if self.saved < 0:
+            return "No checkpoint has been saved."
+        start = ", the weights it started from" if self.saved == 0 else ""
+        return f"The last checkpoint is of step {self.saved}{start}."
 
     def close(self) -> None:
         if self.board is not None:

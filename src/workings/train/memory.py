@@ -35,15 +35,24 @@ def remind(rules: Rules, memory: dict[str, Tensor]) -> None:
             at, _, rest = key.partition(".")
             if at == str(i):
                 j, _, name = rest.partition(".")
-                slots.setdefault(int(j), {})[name] = like(parameters[int(j)], value.clone())
+                slots.setdefault(int(j), {})[name] = laid_out(parameters[int(j)], value)
         rule.load_state_dict({**state, "state": slots})
+
+
+def laid_out(p: Tensor, value: Tensor) -> Tensor:
+    """A copy of what was remembered of a parameter, in memory as that is: fused rules go through both in one order."""
+    if value.shape != p.shape:
+        return value.clone()
+    if hasattr(p, "full_tensor"):
+        return like(p, value.clone())
+    return torch.empty_like(p, dtype=value.dtype, requires_grad=False).copy_(value)
 
 
 class Average:
     """The running average of a model's weights."""
 
     def __init__(self, model: nn.Module, memory: float) -> None:
-        self.weights = [p for p in model.parameters() if p.is_floating_point()]
+        self.weights = [p for p in model.parameters() if p.is_floating_point() or p.is_complex()]
         self.means = [p.detach().clone() for p in self.weights]
         self.memory = memory
 

@@ -25,7 +25,7 @@ def optimizer(model: nn.Module, settings: Training) -> list[torch.optim.Optimize
     if settings.optimizer == "sgd":
         return [torch.optim.SGD(groups, lr=settings.rate, momentum=settings.beta1)]
     if settings.optimizer == "adamw":
-        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=True)]
+        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=fusible(matrices + others))]
     hidden = [p for name, p in model.named_parameters() if p.requires_grad and p.dim() == 2 and not outer(name)]
     rest = [p for p in (*matrices, *others) if all(p is not h for h in hidden)]
     rules: list[torch.optim.Optimizer] = []
@@ -33,8 +33,18 @@ def optimizer(model: nn.Module, settings: Training) -> list[torch.optim.Optimize
         muon = torch.optim.Muon(hidden, lr=settings.rate, momentum=settings.beta1, weight_decay=settings.decay)
         rules.append(muon)
     if rest:
-        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=True))
+        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=fusible(rest)))
     return rules
+
+
+def fusible(parameters: list[nn.Parameter]) -> bool:
+    """Whether the fused kernel may update them: it goes through memory from one end to the other, without gaps, and knows
+    real numbers only. A parameter that is every second column of a matrix, say, it would write past.
+
+    >>> fusible([nn.Parameter(torch.zeros(4, 6).T)]), fusible([nn.Parameter(torch.zeros(4, 6)[:, ::2])])
+    (True, False)
+    """
+    return all(p.is_floating_point() and torch.empty_like(p, device="meta").stride() == p.stride() for p in parameters)
 
 
 def outer(name: str) -> bool:

@@ -19,15 +19,11 @@ HIDDEN = frozenset(("step", "seconds", "rate", "train"))
 class Progress:
     """Says nothing, except what went wrong: the base of those that do."""
 
-    amount = 0.0
-    """Examples or tokens so far."""
-
     def begin(self, step: int, steps: int, unit: str, limit: float = 0.0) -> None:
         """The loop starts at `step`; `limit` seconds are left, or any number of them."""
 
-    def step(self, step: int, loss: float, amount: float) -> None:
-        """A step is done; it went through `amount` examples or tokens."""
-        self.amount += amount
+    def step(self, step: int, loss: float, speed: float) -> None:
+        """A step is done; so far training went through `speed` examples or tokens a second."""
 
     def row(self, row: dict[str, Any], better: bool) -> None:
         """The figures of an evaluation."""
@@ -53,29 +49,27 @@ class Lines(Progress):
         self.stream = stream or sys.stderr
         self.live = self.stream.isatty()
         self.unit, self.steps, self.limit = "examples", 0, 0.0
-        self.first, self.began, self.amount = 0, perf_counter(), 0.0
+        self.first, self.began = 0, perf_counter()
         self.shown = 0.0
 
     def begin(self, step: int, steps: int, unit: str, limit: float = 0.0) -> None:
         self.first, self.steps, self.unit, self.limit = step, steps, unit, limit
-        self.began, self.amount = perf_counter(), 0.0
+        self.began = perf_counter()
 
-    def step(self, step: int, loss: float, amount: float) -> None:
-        self.amount += amount
+    def step(self, step: int, loss: float, speed: float) -> None:
         now = perf_counter()
         if self.live and now - self.shown > REFRESH:
             self.shown = now
             width = shutil.get_terminal_size().columns
-            self.stream.write(f"\r\x1b[K{self.line(step, loss, now)[: width - 1]}")
+            self.stream.write(f"\r\x1b[K{self.line(step, loss, speed, now)[: width - 1]}")
             self.stream.flush()
 
-    def line(self, step: int, loss: float, now: float) -> str:
+    def line(self, step: int, loss: float, speed: float, now: float) -> str:
         took = max(now - self.began, 1e-9)
         left = took * (self.steps - step) / max(1, step - self.first)
         if self.limit:
             left = min(left, max(0.0, self.limit - took))
-        speed = f"{short(self.amount / took)} {self.unit}/s"
-        return f"step {step:,}/{self.steps:,}  loss {figure(loss)}  {speed}  {clock(left)} left"
+        return f"step {step:,}/{self.steps:,}  loss {figure(loss)}  {short(speed)} {self.unit}/s  {clock(left)} left"
 
     def row(self, row: dict[str, Any], better: bool) -> None:
         figures = "  ".join(

@@ -44,6 +44,8 @@ class Task:
     count: Callable[[Any], float] | None = None
     """How many terms the loss of a batch is the mean of (its tokens, say); without it, the examples. Parts of a batch weigh
     as much as they count."""
+    reduction: str = "mean"
+    """Whether the loss is the `mean` over these terms or their `sum`, whose parts are added."""
     part: Callable[[Any, int, int], Any] | None = None
     """Examples `start` to `stop` of a batch, where cutting the first axis of its tensors is not it."""
     whole: bool = False

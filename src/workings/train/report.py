@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ def plot(rows: list[dict[str, Any]], folder: Path) -> str:
         if judged:
             axes.plot(*zip(*judged, strict=True), color="#1f6fc4", linewidth=2, marker="o", markersize=4, label="held out")
             axes.legend(frameon=False)
-        values = [value for _, value in (*train, *judged)]
+        values = [value for _, value in (*train, *judged) if isfinite(value)]
         spread_out = bool(values) and min(values) > 0 and max(values) > WIDE * min(values)
         axes.set(xlabel="step", ylabel="loss", yscale="log" if spread_out else "linear")
         axes.set_xlim(left=0)
@@ -75,8 +76,8 @@ def page(run: Run, rows: list[dict[str, Any]], svg: str, ended: str, best: str, 
         samples([row for row in rows if "sample" in row]),
         "<h2>Settings</h2>",
         pairs(data["settings"]),
-        "<h2>Versions</h2>",
-        pairs(data["versions"]),
+        "<h2>Versions and machine</h2>",
+        pairs({**data["versions"], **data.get("machine", {})}),
         "<h2>Data</h2>" + pairs(data["data"]) if data["data"] else "",
     ]
     return PAGE.format(title=escape(name), style=STYLE, body="\n".join(filter(None, parts)))
@@ -93,8 +94,10 @@ def lead(judged: list[dict[str, Any]], ended: str, best: str, highest: bool) -> 
 
 
 def chosen(judged: list[dict[str, Any]], best: str, highest: bool) -> dict[str, Any]:
+    """The best row; one whose figure is no number is not, unless all are such."""
     pick = max if highest else min
-    return pick(judged, key=lambda row: row.get(best, 0.0))
+    numbers = [row for row in judged if isfinite(row.get(best, 0.0))]
+    return pick(numbers or judged[-1:], key=lambda row: row.get(best, 0.0))
 
 
 def figures(judged: list[dict[str, Any]], best: str, highest: bool) -> str:
@@ -159,7 +162,8 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e9ed; --faint: #9aa4b1; --line: #2e353d; --tint: #1c2127; --paper: #14171b; }
 }
-body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, "Segoe UI", sans-serif; }
+body { margin: 0; background: var(--paper); color: var(--ink); font: 1rem/1.5 system-ui, "Segoe UI", sans-serif;
+  overflow-wrap: anywhere; }
 main { max-width: 56rem; margin: 0 auto; padding: 1.5rem 1.2rem 4rem; }
 h1 { font-size: 1.6rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 .5rem; }
 h3 { font-size: .85rem; margin: .8rem 0 .2rem; color: var(--faint); font-weight: 600; }
@@ -173,6 +177,6 @@ th, td { padding: .25rem .9rem .25rem 0; text-align: left; border-bottom: 1px so
 th { font-weight: 600; color: var(--faint); } .best td { font-weight: 700; background: var(--tint); }
 dl { display: grid; grid-template-columns: repeat(auto-fill, minmax(15rem, 1fr)); gap: 0 1.5rem; margin: 0; }
 dl div { display: flex; font-size: .9rem; gap: .6rem; padding: .2rem 0; border-bottom: 1px solid var(--line); }
-dt { color: var(--faint); flex: 0 0 7.5rem; } dd { margin: 0; overflow-wrap: anywhere; min-width: 0; }
+dt { color: var(--faint); flex: 0 0 7.5rem; } dd { margin: 0; min-width: 0; }
 pre { margin: 0; padding: .6rem .8rem; background: var(--tint); white-space: pre-wrap; font-size: .85rem; }
 """

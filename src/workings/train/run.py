@@ -1,7 +1,7 @@
 """A run on disk: its settings, its figures, its checkpoints.
 
 runs/shakespeare-1/
-    settings.json       recipe, settings, versions, hashes of the data
+    settings.json       recipe, settings, versions, machine, hashes of the data
     files/              what the model needs beside its weights: the vocabulary …
     metrics.jsonl       one line for each report
     checkpoints/        the last two and the best, each whole or absent
@@ -41,7 +41,8 @@ class Run:
         """Write down what is about to happen. `name` is empty where no recipe was followed."""
         for file, text in task.files.items():
             write(self.folder / "files" / file, text)
-        data = {"recipe": name, "settings": settings.json(), "versions": versions(), "data": task.hashes}
+        data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}
+        data["data"] = task.hashes
         write(self.folder / "settings.json", json.dumps(data, indent=1))
 
     def require(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
@@ -106,36 +107,65 @@ class Run:
         return None, problems
 
     def best(self) -> Path:
-        """The checkpoint with the best figure; the last where none was judged."""
+        """The checkpoint with the best figure; the last where none was judged. Untrained weights are not one to use."""
         from workings.train import checkpoint
 
         found = checkpoint.checkpoints(self.checkpoints)
         problems = {path: wrong for path in found if (wrong := checkpoint.problem(path))}
         whole = [path for path in found if path not in problems]
         if not whole:
-            damaged = "".join(f" {wrong}." for wrong in problems.values())
-            raise WorkingsError(f"{self.folder} has no whole checkpoint: train it first.{damaged}")
+            damaged = f"{', '.join(problems.values())}. Put copies of the files back, or train again in another folder."
+            raise WorkingsError(f"{self.folder} has no whole checkpoint: {damaged if problems else 'train it first.'}")
         for wrong in problems.values():
             print(f"{wrong}. Using {whole[-1].name} or a better one before it.", file=sys.stderr)
+        if whole[-1].name == checkpoint.START:
+            raise WorkingsError(
+                f"{self.folder} has only the weights it started from: go on by `workings train --resume {self.folder}`."
+            )
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
 
-    def model(self) -> nn.Module:
-        """The trained model, ready to use."""
+    def model(self, best: Path | None = None) -> nn.Module:
+        """The trained model, ready to use, with its best weights or those of another checkpoint."""
         from workings.train import checkpoint
 
         found, settings = self.recipe()
         model = found.model(settings, self.files())
-        checkpoint.load_weights(model, self.best())
+        checkpoint.load_weights(model, best or self.best())
         return model.eval()
 
 
 def versions() -> dict[str, str]:
     """What a run depends on to be the same again."""
+    import numpy
     import torch
 
     import workings
 
-    return {"workings": workings.__version__, "torch": torch.__version__, "python": platform.python_version()}
+    found = {"workings": workings.__version__, "torch": torch.__version__, "numpy": numpy.__version__}
+    return {**found, "python": platform.python_version()}
+
+
+def machine() -> dict[str, Any]:
+    """Where a run began: another processor or another number of threads may add the same numbers in another order."""
+    import torch
+
+    return {
+        "system": platform.platform(),
+        "machine": platform.machine(),
+        "processor": processor(),
+        "processors": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+    }
+
+
+def processor() -> str:
+    """The name of the processor; where the system does not tell, its architecture."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(named, "") or platform.processor() or platform.machine()
 
 
 def new_folder(name: str, under: Path = Path("runs")) -> Path:

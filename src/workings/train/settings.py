@@ -66,11 +66,13 @@ class Training:
     def different(self, other: Mapping[str, Any]) -> str:
         """How these settings differ from plain data, such as those a run began with; nothing where they agree.
 
+        A run may go on with other ones of `HOW`.
+
         >>> Training(steps=10).different(Training(steps=20, rate=0.1).json())
         'steps is 10 here and 20 there, rate is 0.001 here and 0.1 there'
         """
         ours = self.json()
-        names = [name for name in {**ours, **other} if ours.get(name) != other.get(name)]
+        names = [name for name in {**ours, **other} if ours.get(name) != other.get(name) and name not in HOW]
         return ", ".join(f"{name} is {ours.get(name)!r} here and {other.get(name)!r} there" for name in names)
 
     @classmethod
@@ -87,6 +89,10 @@ class Training:
                 hint = nearest(name, names) or f". It has: {', '.join(names)}."
                 raise WorkingsError(f"{cls.__name__} has no setting {name!r}{hint}")
         return cls(**data)
+
+
+HOW = ("shard",)
+"""Settings that say how a run is computed, not what."""
 
 
 def nearest(name: str, names: list[str]) -> str:

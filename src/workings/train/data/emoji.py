@@ -17,6 +17,7 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.train.data.fetch import archive, folder
 from workings.train.data.members import members
+from workings.train.data.pixels import on_white
 
 STYLES = ("noto", "twemoji", "fluent", "openmoji")
 
@@ -76,5 +77,4 @@ def picture(svg: str, size: int) -> np.ndarray:
 
     content = bytes(resvg_py.svg_to_bytes(svg_string=svg, width=size, height=size))
     image = Image.open(io.BytesIO(content)).convert("RGBA").resize((size, size))
-    white = Image.new("RGBA", image.size, "white")
-    return np.asarray(Image.alpha_composite(white, image).convert("RGB"))
+    return np.asarray(on_white(image))

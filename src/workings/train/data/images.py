@@ -9,6 +9,7 @@ import gzip
 import io
 import json
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.train.data.fetch import archive
 from workings.train.data.members import members
+from workings.train.data.pixels import pixels
+from workings.train.data.split import require_two, split
 
 CLOTHES = "T-shirt trousers pullover dress coat sandal shirt sneaker bag boot".split()
 THINGS = "airplane automobile bird cat deer dog frog horse ship truck".split()
@@ -136,30 +139,38 @@ def svhn(path: Path) -> Images:
 
 
 def folder(path: Path, seed: int = 0) -> Images:
-    """A folder with a folder of pictures for each class; a tenth of each class is kept for the test."""
-    from PIL import Image, UnidentifiedImageError
-
+    """A folder with a folder of pictures for each class; a tenth of each class, at least one, is kept for the test."""
     classes = sorted(p.name for p in path.iterdir() if p.is_dir() and not p.name.startswith("."))
     if len(classes) < 2:
         raise WorkingsError(f"{path} needs a folder for each of at least two classes; it has {len(classes)}.")
-    rows: list[Tensor] = []
-    labels: list[int] = []
-    sizes: dict[tuple[int, int], Path] = {}
-    for label, name in enumerate(classes):
-        for file in sorted(p for p in (path / name).iterdir() if p.is_file() and not p.name.startswith(".")):
-            try:
-                picture = Image.open(file).convert("RGB")
-            except (UnidentifiedImageError, OSError) as error:
-                raise WorkingsError(f"{file} is not a picture that can be read: {error}.") from None
-            sizes.setdefault(picture.size, file)
-            rows.append(torch.from_numpy(np.asarray(picture).copy()).permute(2, 0, 1))
-            labels.append(label)
-    if len(sizes) > 1:
-        (a, first), (b, second) = list(sizes.items())[:2]
-        raise WorkingsError(f"Pictures must have one size: {first} is {a[0]}×{a[1]}, but {second} is {b[0]}×{b[1]}.")
+    files = [
+        (file, label)
+        for label, name in enumerate(classes)
+        for file in sorted(p for p in (path / name).iterdir() if p.is_file() and not p.name.startswith("."))
+    ]
+    labels = [label for _, label in files]
     if empty := [name for label, name in enumerate(classes) if label not in labels]:
         raise WorkingsError(f"{path / empty[0]} has no pictures.")
-    x, y = scaled(torch.stack(rows)), torch.tensor(labels)
+    x, y = of_one_size([file for file, _ in files]), torch.tensor(labels)
+    require_two(labels, classes, str(path), "picture")
+    if bool((x == x[0]).all()):
+        raise WorkingsError(
+            f"All {len(x)} pictures of {path} are alike: there is nothing to tell the classes by. What is transparent is "
+            "read as white, so white on transparent needs a ground of another colour."
+        )
     order = torch.randperm(len(y), generator=torch.Generator().manual_seed(seed))
-    test, train = order[: max(1, len(y) // 10)], order[max(1, len(y) // 10) :]
+    train, test = split(order.tolist(), labels, Fraction(1, 10))
     return Images(x[train], y[train], x[test], y[test], classes)
+
+
+def of_one_size(files: list[Path]) -> Float[Tensor, "n 3 h w"]:
+    """The pictures of these files, which must have one size."""
+    rows = [pixels(file) for file in files]
+    for file, row in zip(files, rows, strict=True):
+        if row.shape != rows[0].shape:
+            a, b = (f"{t.shape[2]}×{t.shape[1]}" for t in (rows[0], row))
+            raise WorkingsError(f"Pictures must have one size: {files[0]} is {a}, but {file} is {b}.")
+    x = torch.empty(len(rows), *rows[0].shape)
+    for i, row in enumerate(rows):
+        x[i] = row
+    return x.div_(255)

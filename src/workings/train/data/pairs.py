@@ -13,7 +13,7 @@ from pathlib import Path
 from workings.errors import WorkingsError
 from workings.train.data.fetch import archive
 from workings.train.data.members import member, members
-from workings.train.data.texts import read
+from workings.train.data.texts import lines, read
 
 Pair = tuple[str, str]
 
@@ -57,15 +57,19 @@ def sounds() -> list[Pair]:
 
 
 def table(path: Path) -> list[Pair]:
-    """Two columns with a tab between them, one pair a line."""
-    rows = []
-    for number, line in enumerate(read(path, what="a TSV file of pairs", among=("verses", "sounds")).splitlines(), 1):
+    """Two columns with a tab between them, one pair a line; a pair that stands there twice counts once."""
+    rows: list[Pair] = []
+    for number, line in enumerate(lines(read(path, what="a TSV file of pairs", among=("verses", "sounds"))), 1):
         if not line.strip():
             continue
-        parts = line.split("\t")
-        if len(parts) != 2 or not all(part.strip() for part in parts):
+        parts = [part.strip() for part in line.split("\t")]
+        if len(parts) != 2:
             raise WorkingsError(f"{path}, line {number}: two columns with a tab between them are needed; got {len(parts)}.")
-        rows.append((parts[0].strip(), parts[1].strip()))
-    if len(rows) < 20:
-        raise WorkingsError(f"{path} has {len(rows)} pairs; at least 20 are needed.")
-    return rows
+        if not all(parts):
+            empty = "second" if parts[0] else "first"
+            raise WorkingsError(f"{path}, line {number}: the {empty} column is empty. Fill it in, or leave the line out.")
+        rows.append((parts[0], parts[1]))
+    distinct = [*dict.fromkeys(rows)]
+    if len(distinct) < 20:
+        raise WorkingsError(f"{path} has {len(distinct)} {'different ' * (distinct != rows)}pairs; at least 20 are needed.")
+    return distinct

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 from collections.abc import Sequence
@@ -43,6 +44,15 @@ def read(path: Path, least: int = 1, what: str = "a text file", among: Sequence[
     if len(content) < least:
         raise WorkingsError(f"{path} has {len(content):,} characters; at least {least:,} are needed.")
     return content
+
+
+def lines(text: str) -> list[str]:
+    r"""The lines of a text with their ends. Only \n ends one; to `splitlines` U+2028, U+0085 or a form feed do so too.
+
+    >>> lines("one\x0c still one\ntwo")
+    ['one\x0c still one\n', 'two']
+    """
+    return [*io.StringIO(text, newline="\n")]
 
 
 def plays() -> str:

@@ -16,12 +16,17 @@ def details(found: Table) -> str:
     for run, texts in found.items():
         for text, m in texts.items():
             each = [f"{m.perplexity(n):.4g}" for n in m.units().values()]
-            rows.append([run, text, f"{m.tokens:,} {m.unit}s", *each, f"{m.bits_per_character:.4f}", f"{m.unknown:.2%}"])
+            rows.append([run, text, f"{m.tokens:,} {m.unit}s", *each, bits(m), f"{m.unknown:.2%}"])
     return aligned(rows)
 
 
+def bits(m: Measured) -> str:
+    """Bits per character; at least so many, where the model does not know all of the text."""
+    return f"{'≥ ' * bool(m.unknown)}{m.bits_per_character:.4f}"
+
+
 def comparison(found: Table) -> str:
-    """Models by texts in bits per character; the least of each text is marked.
+    """Models by texts in bits per character; the fewest of each text are marked, where they compare.
 
     >>> m = Measured("character", 8, 8, 2, -8 * 0.6931471805599453, 0.0, False)
     >>> print(comparison({"runs/a": {"x.txt": m}}))
@@ -29,13 +34,34 @@ def comparison(found: Table) -> str:
     runs/a          1.0000 *
     """
     texts = list(next(iter(found.values())))
-    least = {text: min(row[text].bits_per_character for row in found.values()) for text in texts}
+    fair = {text: comparable([row[text] for row in found.values()]) for text in texts}
 
     def cell(m: Measured, text: str) -> str:
-        return f"{m.bits_per_character:.4f}" + (" *" if m.bits_per_character == least[text] else "")
+        least = min((other.bits_per_character for other in fair[text]), default=None)
+        return bits(m) + " *" * (m in fair[text] and m.bits_per_character == least)
 
     rows = [[run, *(cell(row[text], text) for text in texts)] for run, row in found.items()]
     return aligned([["bits/character", *texts], *rows])
+
+
+def comparable(text: list[Measured]) -> list[Measured]:
+    """Who does not know a word pays little for it: those that know all of a text compare, or all that know as much."""
+    whole = [m for m in text if not m.unknown]
+    return whole or (text if len({(m.unit, m.unknown) for m in text}) == 1 else [])
+
+
+def legend(found: Table) -> str:
+    """What the signs of the tables mean, those that are there."""
+    texts = [[row[text] for row in found.values()] for text in next(iter(found.values()))]
+    star = len(found) > 1 and any(map(comparable, texts))
+    some = any(m.unknown for text in texts for m in text)
+    return "\n".join([STAR] * star + [BOUND] * some)
+
+
+STAR = "* needs the fewest bits per character of a text, among the models that know all of it (or all the same part)"
+BOUND = (
+    "≥ the model does not know part of the text and pays too little for it: the true figure, and each perplexity, is higher"
+)
 
 
 def warnings(found: Table) -> list[str]:
@@ -47,16 +73,13 @@ def warnings(found: Table) -> list[str]:
             f"The models read different units ({', '.join(units)}): compare bits per character, not perplexity per token."
         )
     for text in next(iter(found.values())):
-        shares = {run: row[text].unknown for run, row in found.items() if row[text].unknown}
-        if shares:
-            worst = max(shares, key=lambda run: shares[run])
-            dropped = found[worst][text].left_out
+        for run, m in ((run, row[text]) for run, row in found.items() if row[text].unknown):
             what = (
-                "left out: they cost nothing, and do not count"
-                if dropped
-                else "counted as the one token for unknown ones, which is easy"
+                "They are left out: they cost nothing, and their characters are not counted"
+                if m.left_out
+                else "Each costs no more than the one token for unknown ones, though all its characters are counted"
             )
-            notes.append(f"{worst} does not know {shares[worst]:.2%} of {text}: these tokens are {what}.")
+            notes.append(f"{run} does not know {m.unknown:.2%} of the {m.unit}s of {text}. {what}.")
     return notes
 
 

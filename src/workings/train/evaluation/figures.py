@@ -9,6 +9,7 @@ Axes: n examples, c classes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import nan
 from typing import NamedTuple
 
@@ -22,14 +23,29 @@ from workings.train.evaluation.opened import Opened
 Matrix = Int[Tensor, "c c"]
 
 
-@torch.no_grad()
 def figures(found: Opened) -> dict[str, float]:
-    """The figures that training reported, computed anew with the best weights. What is drawn at random follows the seed."""
+    """The figures that training recorded, computed anew with the best weights and with the random numbers of their step."""
+    from workings.train.modes import used
+
     if found.task.evaluate is None:
         raise WorkingsError(f"The recipe {found.recipe.name} has no figures to compute.")
     with torch.random.fork_rng():
-        torch.manual_seed(found.settings.seed)
-        return found.task.evaluate(found.model)
+        computed = used(found.model, found.task.evaluate, found.settings, found.step)
+    return {name: float(value) for name, value in computed.items()}
+
+
+def lines(computed: Mapping[str, float], recorded: Mapping[str, float]) -> list[str]:
+    """A line for each figure; where training recorded another one, that too.
+
+    >>> lines({"loss": 0.25, "accuracy": 0.9}, {"loss": 0.25001, "accuracy": 0.8})
+    ['  loss            0.25', '  accuracy        0.9  (training recorded 0.8)']
+    """
+    column = max(15, *map(len, computed))
+
+    def line(name: str, value: str, before: str) -> str:
+        return f"  {name:{column}} {value}" + (f"  (training recorded {before})" if before != value else "")
+
+    return [line(name, f"{x:.4g}", f"{recorded.get(name, x):.4g}") for name, x in computed.items()]
 
 
 def confusion(y: Int[Tensor, " n"], ŷ: Int[Tensor, " n"], classes: int) -> Matrix:

@@ -103,10 +103,29 @@ def measured(language: Language, text: str, name: str = "The text") -> Measured:
     if left_out:  # their characters cost nothing, so they do not count either
         pieces = [piece for piece in pieces if piece in language.number]
         text = language.join(pieces)
-    rest = text.lstrip()[len(pieces[0]) :] if pieces[0].strip() else text[len(pieces[0]) :]
+    rest = text[first_end(language.cut, text, pieces) :]
+    if not rest:
+        raise WorkingsError(f"{name} has no characters after its first {language.unit}, so there is nothing to judge by.")
     words = max(1, len(rest.split()))
     unknown = 1 - known / count
     return Measured(language.unit, len(log_p), len(rest), words, log_p.double().sum().item(), unknown, left_out)
+
+
+def first_end(cut: Callable[[str], list[str]], text: str, pieces: Sequence[str]) -> int:
+    """Where the first token ends in its text, which may spell it otherwise: `<number>` for 7.
+
+    >>> cut = lambda text: ["<number>" if word.isdigit() else word for word in text.split()]
+    >>> first_end(cut, " 12 steps", cut(" 12 steps"))
+    3
+    """
+    first = pieces[0]
+    start = len(text) - len(text.lstrip()) if first.strip() else 0
+    if text[start : start + len(first)].lower() == first.lower():  # mostly; it saves cutting the text again
+        return start + len(first)
+    word = text[start:].split(maxsplit=1)[0]
+    inside = pieces[1 : len(pieces) - len(cut(text[start + len(word) :]))]  # more tokens of this word, as in 7-fold
+    ends = (k for k in range(1, len(word)) if (after := cut(word[k:])) and after == [*inside[: len(after)]])
+    return start + (next(ends, len(word)) if inside else len(word))
 
 
 @torch.no_grad()

@@ -26,6 +26,10 @@ class Opened:
     settings: Any
     files: Mapping[str, str]
     model: nn.Module
+    step: int
+    """The step that the model's weights are of: the best one."""
+    recorded: Mapping[str, float]
+    """The figures that training wrote down then."""
 
     @property
     def name(self) -> str:
@@ -54,10 +58,14 @@ def opened(folder: str | Path) -> Opened:
         raise WorkingsError(f"{path} does not exist. Name the folder that train wrote.")
     if path.is_file():
         raise WorkingsError(f"{path} is a file. Name the folder that train wrote.")
+    from workings.train.checkpoint import read_state
+
     run = Run(path)
     recipe, settings = run.recipe()
     try:
-        return Opened(run, recipe, settings, run.files(), run.model())
+        best = run.best()
+        state = read_state(best)
+        return Opened(run, recipe, settings, run.files(), run.model(best), state["step"], state.get("figures") or {})
     except (KeyError, TypeError, ValueError) as error:
         told = f"{error.args[0]} is missing" if isinstance(error, KeyError) else str(error)
         raise WorkingsError(f"{run.folder / 'files'} is damaged: {told}.") from None

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from workings.errors import WorkingsError
-from workings.train.evaluation.comparison import aligned
+from workings.train.evaluation.comparison import BOUND, aligned, bits
 from workings.train.evaluation.language import Language, Measured, measured
 
 WARNING = (
@@ -89,7 +89,8 @@ def told(steps: Sequence[Step]) -> str:
     rows = [["step", "tokens", "per token", "bits/character", "unknown"]]
     for step in steps:
         m = step.figures
-        figures = [f"{m.tokens:,}", f"{m.perplexity(m.tokens):.4g}", f"{m.bits_per_character:.4f}", f"{m.unknown:.2%}"]
+        figures = [f"{m.tokens:,}", f"{m.perplexity(m.tokens):.4g}", bits(m), f"{m.unknown:.2%}"]
         rows.append([step.name, *figures])
     shown = [f"{s.name}: {s.before!r} → {s.after!r}" if s.before != s.after else f"{s.name}: no change" for s in steps[1:]]
-    return "\n".join([aligned(rows), *shown, WARNING])
+    signs = [BOUND] * any(step.figures.unknown for step in steps)
+    return "\n".join([aligned(rows), *signs, *shown, WARNING])

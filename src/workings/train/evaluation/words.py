@@ -144,14 +144,19 @@ def nearest(texts: Sequence[str], edit: str) -> int:
 
 
 def beside(before: Read, after: Read, classes: Sequence[str], most: int = 5) -> str:
-    """The probabilities of two texts, and the parts of words: those that came or went, and those that count most."""
+    """The probabilities of two texts, and the parts of words: those that came or went, and those that count most.
+
+    Of a whole new text almost every word came or went: the ones that count most are enough.
+    """
     rows = [["", "before", "after"]]
     rows += [[name, f"{p:.1%}", f"{q:.1%}"] for name, p, q in zip(classes, before.p, after.p, strict=True)]
     rows.append(["margin", signed(before.margin), signed(after.margin)])
     old, new = ({part.word: part for part in read.parts} for read in (before, after))
     both = {**old, **new}
-    moved = [word for word in both if old.get(word, NONE).times != new.get(word, NONE).times]
     by_size = sorted(both, key=lambda word: -abs(both[word].times * both[word].leave_one_out))
+    moved = [word for word in by_size if old.get(word, NONE).times != new.get(word, NONE).times]
+    hidden = moved[4 * most :]
+    moved = moved[: 4 * most]
     words = [["word", "leave one out before", "after", "gradient × input before", "after"]]
     for word in dict.fromkeys([*moved, *by_size[:most]]):
         a, b = old.get(word), new.get(word)
@@ -162,7 +167,9 @@ def beside(before: Read, after: Read, classes: Sequence[str], most: int = 5) -> 
                 *(signed(x.gradient_input) if x else "–" for x in (a, b)),
             ]
         )
-    return f"{aligned(rows)}\n\n{aligned(words)}"
+    more = f"\n… and {len(hidden)} more words that came or went" if hidden else ""
+    unknown = "" if new else "\nThe model knows none of the new text's words: what it says is what it says of nothing."
+    return f"{aligned(rows)}\n\n{aligned(words)}{more}{unknown}"
 
 
 NONE = Part("", 0, 0.0, 0.0)

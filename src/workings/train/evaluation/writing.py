@@ -41,8 +41,12 @@ class Choice:
 
 
 def continued(language: Language, prompt: str, choice: Choice) -> Iterator[str]:
-    """The text after the prompt, piece by piece: together they are what the tokens say."""
-    tokens = prompted(language, prompt)
+    """The text after the prompt, piece by piece."""
+    return after(language, prompted(language, prompt), choice)
+
+
+def after(language: Language, tokens: list[int], choice: Choice) -> Iterator[str]:
+    """The text after some tokens, piece by piece: together they are what the new tokens say."""
     last = tokens[-1]
     for token in choice.tokens(decoder_of(language.model), tokens):
         yield language.decode([last, token])[len(language.decode([last])) :]
@@ -59,6 +63,16 @@ def prompted(language: Language, prompt: str) -> list[int]:
     if not pieces:
         raise WorkingsError("Writing goes on from something: give a --prompt that is not empty.")
     return language.encode(pieces)
+
+
+def beginning(language: Language) -> tuple[list[int], str]:
+    """What a text follows that no prompt is given for, and its name: the end of a line, or a space, or some token."""
+    said = {language.join([token]): i for i, token in reversed([*enumerate(language.vocabulary)])}
+    for text, name in (("\n", "the end of a line"), (" ", "a space")):
+        if text in said:
+            return [said[text]], name
+    first = next(i for i, token in enumerate(language.vocabulary) if token != language.unknown)
+    return [first], repr(language.decode([first]))
 
 
 def answered(found: Opened, prompt: str, beams: int | None) -> list[str]:
@@ -91,7 +105,7 @@ def decoder_of(model: Any) -> Decoder:
     """A Transformer is one; recurrent models and bigrams are made into one."""
     if isinstance(model, Decoder):
         return model
-    return Recurrent(model) if hasattr(model, "cell") else Bigrams(model)
+    return RecurrentDecoder(model) if hasattr(model, "cell") else BigramDecoder(model)
 
 
 class State:
@@ -109,8 +123,8 @@ class State:
             self.state = self.state[:, rows]
 
 
-class Recurrent:
-    """A recurrent character model as a decoder."""
+class RecurrentDecoder:
+    """A recurrent character model as a decoder: its state is the cache."""
 
     context: int | None = None
 
@@ -127,7 +141,7 @@ class Recurrent:
         return State()
 
 
-class Bigrams:
+class BigramDecoder:
     """A bigram model as a decoder: only the last token counts."""
 
     context: int | None = None

@@ -35,7 +35,7 @@ from workings.errors import WorkingsError
 from workings.models.bigram import NeuralBigram
 from workings.models.decoding import sample
 from workings.models.kneser_ney import KneserNey
-from workings.train.data.texts import text
+from workings.train.data.texts import lines, text
 from workings.train.evaluation.language import Language
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.shuffled import Shuffled
@@ -117,14 +117,14 @@ def sentences(named: str, judges: str) -> tuple[str, str, dict[str, str]]:
     if judges:
         dev = text(judges)
         return whole, dev, {named: whole, judges: dev}
-    lines = whole.splitlines(keepends=True)
-    if len(lines) < 10:
+    found = lines(whole)
+    if len(found) < 10:
         raise WorkingsError(
-            f"{named} has {len(lines)} lines. A line is a sentence, and the last tenth of them is what the model is judged "
+            f"{named} has {len(found)} lines. A line is a sentence, and the last tenth of them is what the model is judged "
             "by: give at least 10, or a second file with --dev."
         )
-    kept = 9 * len(lines) // 10
-    return "".join(lines[:kept]), "".join(lines[kept:]), {named: whole}
+    kept = 9 * len(found) // 10
+    return "".join(found[:kept]), "".join(found[kept:]), {named: whole}
 
 
 def tokens_of(whole: str) -> list[str]:
@@ -137,7 +137,7 @@ def tokens_of(whole: str) -> list[str]:
     """
     words = str.split if UNKNOWN in whole else cut
     found: list[str] = []
-    for line in whole.splitlines(keepends=True):
+    for line in lines(whole):
         if pieces := words(line):
             found += [NUMBER if piece[0].isdecimal() else piece for piece in pieces]
             found += [END] * line.endswith("\n")

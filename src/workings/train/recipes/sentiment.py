@@ -51,7 +51,7 @@ class SentimentSettings(Training):
     width: int = setting(16, "width of a learned vector", least=1)
     hidden: int = setting(32, "hidden units", least=1)
     word_dropout: float = setting(0.5, "share of the words left out while training", least=0, below=1)
-    test: int = setting(5000, "texts to be judged by; of a file at most a fifth", least=1)
+    test: int = setting(5000, "texts to be judged by; of a file at most a fifth of each class, at least one", least=1)
     steps: int = setting(470, "updates of the parameters", least=1)
     batch: int = setting(256, "texts of one update, over all processes", least=1)
     rate: float = setting(6e-3, "learning rate at its highest", least=0)
@@ -86,7 +86,7 @@ class Sentiment(Recipe):
             highest=True,
             sample=lambda model: shown(model, data, test),
             files=files,
-            hashes={settings.data: sha256("\n".join(text for text, _ in data.train + data.test))},
+            hashes={settings.data: sha256(json.dumps([data.classes, data.train, data.test]))},
             unit="texts",
             part=part,
         )
