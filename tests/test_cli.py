@@ -139,3 +139,11 @@ def test_demo_works_attention_forward_and_backward():
     assert done.returncode == 0, done.stderr
     for piece in ("S = Q Kᵀ / √d", "A = softmax(S)", "Z = A V", "∂L/∂K = (∂L/∂S)ᵀ Q / √d", "0.6698", "1.340"):
         assert piece in done.stdout
+
+
+def test_a_command_collects_no_garbage_at_its_end():
+    """What PyTorch is made of would be gone through once more; what a cycle holds then is left to the system."""
+    cycle = "class C:\n def __del__(self): print('collected')\nc = C(); c.c = c; del c\n"
+    for hurried, printed in ("hurry()", "done\n"), ("", "done\ncollected\n"):
+        ended = [sys.executable, "-c", f"from workings.cli import hurry; {hurried}\n{cycle}print('done')"]
+        assert subprocess.run(ended, check=True, capture_output=True, text=True).stdout == printed

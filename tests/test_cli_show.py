@@ -54,6 +54,7 @@ def test_your_own_file(tmp_path):
             ["attention", "Q=1 0; 0 1"],
             "missing a required argument: 'K'. Give values as NAME=VALUE, or sizes as --input 2x3.",
         ),
+        (["softmax", "1 2", "--html", "."], "Could not write .: it is a folder. Name a file in it, such as work.html."),
         (["softmax", "1 2", "y=1"], "got an unexpected keyword argument 'y'"),
         (
             ["attention", "Q=1 0; 0 1", "K=1", "V=2 0; 0 1"],
@@ -66,6 +67,56 @@ def test_mistakes_are_messages(arguments, message):
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_a_class_of_one_example():
+    """−log softmax([1 2 3])₁ = log(e + e² + e³) − 2 ≈ 1.408; probabilities [0 1 0] say the same."""
+    from workings.cli.library import find
+    from workings.cli.values import read_values
+
+    loss = find("cross_entropy")
+    for y in ("1", "0 1 0"):
+        _, given = read_values(["z=1 2 3", f"y={y}"], loss)
+        assert loss(**given).float64().item() == pytest.approx(1.4076059644443806)
+    _, given = read_values(["z=1 2 3; 0 0 0", "y=[1, 0]"], loss)
+    assert loss(**given).float64().item() == pytest.approx((1.4076059644443806 + 1.0986122886681098) / 2)  # log 3
+
+
+@pytest.mark.parametrize(
+    ("z", "y", "message"),
+    [
+        (
+            "1 2 3",
+            "[1]",
+            "Cross-entropy needs one class, a whole number y, or a probability for each score, y [3]: "
+            "z is [3], and y is [1] of classes.",
+        ),
+        (
+            "1 2 3; 4 5 6",
+            "1/2 1/2",
+            "Cross-entropy needs a class for each example, y [2] of whole numbers, or a probability for each score, "
+            "y [2, 3]: z is [2, 3], and y is [2] of probabilities.",
+        ),
+    ],
+)
+def test_classes_and_probabilities_that_do_not_fit_the_scores(z, y, message):
+    from workings.cli.library import find
+    from workings.cli.values import read_values
+
+    _, given = read_values([f"z={z}", f"y={y}"], find("cross_entropy"))
+    with pytest.raises(WorkingsError) as told:
+        find("cross_entropy")(**given)
+    assert str(told.value) == message
+
+
+def test_a_page_is_not_written_over_a_folder(tmp_path):
+    from workings.cli.show import write
+
+    for folder in (tmp_path, tmp_path.parent / "."):
+        with pytest.raises(WorkingsError, match=r"it is a folder. Name a file in it, such as .*work.html.$"):
+            write(folder, "page")
+    write(tmp_path / "work.html", "page")
+    assert (tmp_path / "work.html").read_text() == "page"
 
 
 def test_the_list():

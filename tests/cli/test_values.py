@@ -1,6 +1,7 @@
 """Arguments of the command line become what the parameters ask for."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Literal
 
 import pytest
@@ -9,9 +10,10 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from workings.cli.kinds import kinds
-from workings.cli.values import random_input, read_values
+from workings.cli.values import random_input, read, read_values
 from workings.errors import WorkingsError
-from workings.exact import ExactTensor
+from workings.exact import ExactTensor, exact
+from workings.exact.equality import equal
 
 Scalar = Float[Tensor, ""]
 Matrices = Sequence[Float[Tensor, "e d"]]
@@ -178,3 +180,74 @@ def test_what_cannot_be_called_is_refused(tmp_path):
     with pytest.raises(WorkingsError) as refused:
         found(f"{file}:value")
     assert str(refused.value) == f"{file}:value is of type int; show takes a function, a module or a class of modules."
+
+
+WANTED = 'it has to be a number, or text such as "1/2" or "w".'
+DEEP = "Lists inside lists are the axes of a tensor, and these are more than 64 deep."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("K=[[1,null],[0,1]]", f"The entry in row 1, column 2 is null; {WANTED}"),
+        ("K=[1, null]", f"Entry 2 is null; {WANTED}"),
+        ("K=[[[0, 1], [2, null]]]", f"The entry at [1, 2, 2], counted from 1, is null; {WANTED}"),
+        ('K=[{"a": 1}]', f"Entry 1 is an object; {WANTED}"),
+        ("K=[[1, 2], [3]]", "Rows of one tensor need one length; these are [2, 1]."),
+        (f"K={'[' * 500}{']' * 500}", DEEP),
+        (f"K={'[' * 100_000}", DEEP),
+        (f"K=[{'9' * 5000}]", 'This JSON has a whole number of more than 4300 digits; write it as text, "123…".'),
+        ("K=1/0", "Division by zero.\n  1/0\n    ^"),
+        ("K=sqrt(-1)", "A root of a negative number is not real."),
+        ("mask=[[true, null]]", "The entry in row 1, column 2 is null; it has to be true, false or a number."),
+        ('mask=["yes"]', 'Entry 1 is "yes"; it has to be true, false or a number.'),
+        ("mask=[[true], [true, false]]", "mask takes rows of one length, not [[true], [true, false]]."),
+    ],
+)
+def test_entries_that_cannot_be_read_are_named_with_their_place(text, message):
+    def h(K: Float[Tensor, "q d"], mask: Bool[Tensor, "q d"] | None = None):
+        return K
+
+    with pytest.raises(WorkingsError) as error:
+        read_values([text], h)
+    assert str(error.value).startswith(message)
+
+
+def test_null_in_a_file_is_named_too(tmp_path):
+    (tmp_path / "K.json").write_text("[[1], [null]]")
+    with pytest.raises(WorkingsError) as error:
+        read_values([f"K={tmp_path / 'K.json'}"], f)
+    assert str(error.value) == f"The entry in row 2, column 1 is null; {WANTED}"
+
+
+@pytest.mark.parametrize("text", ["①", "²"])
+def test_what_only_looks_like_a_whole_number(text):
+    with pytest.raises(WorkingsError, match=f"found '{text}'"):
+        read_values([f"x={text}"], f)
+
+
+def test_two_signs():
+    assert equal(read_values(["x=--1"], f)[1]["x"], exact("1"))
+
+
+def test_numbers_too_large_for_a_float_stay_exact():
+    _, kwargs = read_values(["K=[[1e400]]", f"x={'9' * 5000}"], f)
+    assert equal(kwargs["K"], exact([["1e400"]]))
+    assert equal(kwargs["x"], exact("9" * 5000))
+
+
+NONSENSE = """
+null | [NaN] | [Infinity, -Infinity] | nan | [] | [[]] | [[], [1]] | ; | 1;;2 | 1 2; 3 | −1 | [−1] | 0/0 | log(0) | {} |
+9^9^9^9 | 2^99999999 | x y; z | 1_000 | 0x10 | "abc" | \\ | [1, 2 | [1 2] | .npy | no.npy | [none] | - | 1e | 0^-1 | [1][1] |
+[[1, "2; 3"]] | 😀 | ["😀"] | ½ | [true, 1] | ["1/0"] | exp(exp(10)) | 1e400 | [1.5] | [-1] | (((
+"""
+
+
+@pytest.mark.parametrize(
+    "kind", ["tensor", "int", "float", "ints", "indices", "classes", "mask", "tensors", "text", "anything"]
+)
+@pytest.mark.parametrize("exactly", [True, False])
+def test_nonsense_is_read_or_refused_in_words(kind, exactly):
+    for text in NONSENSE.split("|"):
+        with suppress(WorkingsError):
+            read(text.strip(), kind, "x", exactly)

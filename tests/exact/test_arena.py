@@ -1,6 +1,8 @@
 """Memory and threads: values live as long as their tensors, and no longer."""
 
 import gc
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -100,3 +102,23 @@ def test_assumptions_of_threads_stay_apart():
     for thread in threads:
         thread.join()
     assert notes == {True: {"rounded"}, False: set()}
+
+
+AT_THE_END = """
+import builtins
+from workings import exact
+from workings.exact import arena
+
+class Last:
+    def __del__(self, names=vars(arena)):
+        names.update(dict.fromkeys([name for name in names if not name.startswith("__")]))  # as Python may do when it ends
+        self.kept = None
+
+builtins.last = Last()
+builtins.last.kept = exact("1 2; 3 sqrt(2)") @ exact("1; 2")
+"""
+
+
+def test_nothing_is_said_when_python_ends():
+    done = subprocess.run([sys.executable, "-W", "error", "-c", AT_THE_END], capture_output=True, text=True, timeout=90)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

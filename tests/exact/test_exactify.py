@@ -1,12 +1,15 @@
 """`exactify`: modules, ties, optimizers."""
 
 import copy
+import weakref
 
 import pytest
 import torch
 from torch import nn
 
 from workings import exact
+from workings.errors import WorkingsError
+from workings.exact import ExactTensor
 
 
 def test_ties_stay_tied():
@@ -65,3 +68,48 @@ def test_exactify_twice_changes_nothing():
     layer = exact.exactify(exact.exactify(nn.Linear(2, 2)))
     assert isinstance(layer.weight, exact.ExactTensor)
     assert isinstance(layer.weight, nn.Parameter)
+
+
+FIX = "Drop that first, or take a copy: exactify(copy.deepcopy(module))."
+
+
+def test_a_parameter_that_something_else_holds_is_refused_before_anything_changes():
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    kept = weakref.ref(net[1].weight)
+    with pytest.raises(WorkingsError) as error:
+        exact.exactify(net)
+    text = "exactify turns parameters exact in place, which 1.weight does not allow: a weak reference leads to it. "
+    assert str(error.value) == text + FIX
+    assert not any(isinstance(p, ExactTensor) for p in net.parameters())
+    copied = exact.exactify(copy.deepcopy(net))
+    assert all(isinstance(p, ExactTensor) for p in copied.parameters())
+    assert kept() is net[1].weight
+
+
+def test_a_view_of_a_parameter_is_named():
+    layer = nn.Linear(2, 2)
+    view = layer.weight.view(-1)
+    with pytest.raises(WorkingsError, match=r"which weight does not allow: a view of it is in use, such as w.T or w.view"):
+        exact.exactify(layer)
+    del view
+    assert isinstance(exact.exactify(layer).weight, ExactTensor)
+
+
+def test_what_a_graph_or_a_hook_holds_turns_exact():
+    layer = nn.Linear(2, 2)
+    layer.weight.register_hook(lambda g: 2 * g)
+    y = layer(torch.ones(1, 2))
+    y.sum().backward()
+    again = layer(torch.ones(1, 2))
+    assert isinstance(exact.exactify(layer).weight.grad, ExactTensor)
+    assert again.shape == (1, 2)
+
+
+def test_a_recurrent_layer_which_refers_to_its_weights_itself():
+    layer = nn.GRU(2, 1)
+    assert isinstance(exact.exactify(layer).weight_ih_l0, ExactTensor)
+    other = nn.GRU(2, 1)
+    kept = weakref.ref(other.weight_ih_l0)  # Python has one such reference for all who ask
+    with pytest.raises(WorkingsError, match=r"which GRU.weight_ih_l0 does not allow: something else holds on to it\. Drop"):
+        exact.exactify(other)
+    assert kept() is not None

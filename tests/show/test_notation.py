@@ -56,7 +56,7 @@ def read(source):
         ("F.relu(x)", "max(0, x)", r"\max(0, x)"),
         ("F.silu(x)", "x ⊙ σ(x)", r"x \odot \sigma(x)"),
         ("torch.cat([a, b], dim=1)", "cat(a, b, axis 1)", r"\operatorname{cat}_{\text{axis }1}(a, b)"),
-        ("self.attn(x, mask=None)", "attn(x)", r"\mathrm{attn}(x)"),
+        ("self.attn(x, mask=None)", "attn(x, mask=None)", r"\mathrm{attn}_{\text{mask}=\texttt{None}}(x)"),
         ("x[0, -1]", "x[0, −1]", "x[0, -1]"),
         ("x[t]", "x[t]", "x[t]"),
         ("x[:, -1]", "x[:, −1]", r"x[\texttt{:, $-$1}]"),

@@ -27,7 +27,7 @@ def test_every_part_that_is_unpacked_has_its_name():
     work = workings.show(f, torch.tensor([1.0, 2.0]))
     lines = work.text().split("\n")
     assert lines[2] == "(c, *d), e = ((x, x·2, x·3), x·4) = (([1, 2], [1, 2]·2, [1, 2]·3), [1, 2]·4)"
-    assert lines[3] == "  = c = [1  2]    d[0] = [2  4]    d[1] = [3  6]    e = [4  8]"
+    assert lines[3] == "  ⇒ c = [1  2]    d[0] = [2  4]    d[1] = [3  6]    e = [4  8]"
     assert "(c, *d), e &= ((x, x \\cdot 2, x \\cdot 3), x \\cdot 4)" in work.latex()
 
 

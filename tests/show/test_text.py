@@ -115,8 +115,10 @@ def test_a_closed_module_shows_its_value_once():
     closed = Step("module", "fc", "Linear", result=live, live=live)
     step = Step("assign", "y", "y = self.fc(x)", Code("fc(x)"), result=live, live=live, children=[closed])
     assert shown(step, depth=2) == "y = fc(x) = [1  1]  (2)"
-    step.live = 2 * live
-    assert shown(step, depth=2) == "y = fc(x) = [1  1]  (2)\n  fc: Linear = [1  1]  (2)"
+    step.result = 2 * live  # of `y = twice(self.fc(x))`
+    assert shown(step, depth=2) == "y = fc(x) = [2  2]  (2)\n  fc: Linear = [1  1]  (2)"
+    step.formula, step.result = Apply("relu", (Code("fc(x)"),)), live
+    assert shown(step, depth=2) == "y = max(0, fc(x)) = [1  1]  (2)\n  fc: Linear = [1  1]  (2)"
 
 
 def test_a_loop_without_turns():

@@ -68,16 +68,18 @@ def test_why_goes_down_to_the_inputs_through_rows():
 
 
 def test_why_reads_the_cells_that_an_operation_needs():
-    """Softmax down the columns needs a column; a sum over an axis is not said cell by cell, so it needs all."""
+    """Softmax down the columns needs a column, a sum along the rows a row; of what is not known, all cells are shown."""
 
     def f(x):
         A = torch.softmax(x, 0)
         m = x.sum(1)
-        return A, m
+        r = torch.roll(x, 1)
+        return A, m, r
 
     work = workings.show(f, torch.tensor([[1.0, 2.0], [1.0, 2.0]]))
     assert work.why("A", (0, 1)) == "A[0, 1] = 0.5, since A = softmax(x, axis 0)\n  x[:, 1] = [2  2]"
-    assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[:, :] = ⎡1  2⎤\n            ⎣1  2⎦"
+    assert work.why("m", 1) == "m[1] = 3, since m = Σ(x, axis 1)\n  x[1, :] = [1  2]"
+    assert work.why("r", (0, 0)) == "r[0, 0] = 2, since r = roll(x, 1)\n  x[:, :] = ⎡1  2⎤\n            ⎣1  2⎦"
 
 
 def test_why_does_not_take_another_functions_name():

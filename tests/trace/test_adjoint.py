@@ -463,7 +463,7 @@ def test_a_missing_rule_says_so(formula, message):
         (Leaf("q"), "'q' cannot be computed again: its value was not recorded."),
         (op("index", a, text="q"), "'q' cannot be computed again: its value was not recorded."),
         (op("index", a, text="f(a)"), "'f(…)' cannot be computed again: its value was not recorded."),
-        (op("reshape", a, text="cpu()"), "'cpu()' cannot be computed again: cpu is not in the table of reshapes."),
+        (op("reshape", a, text="cuda()"), "'cuda()' cannot be computed again: cuda is not in the table of reshapes."),
         (op("fold", a), "fold cannot be computed again: it is not in the table of operations."),
     ],
 )

@@ -157,6 +157,40 @@ def given():
     return torch.tensor([1.0, 2.0]), torch.tensor([[1.0, 0.0], [2.0, 1.0]])
 
 
+COMPREHENSIONS = {
+    "a list": "z = [t * 2 for t in x]\nreturn z",
+    "a set": "z = {t + 1 for t in (1, 2)}\nw = {t * 2 for t in (1, 1)}\nreturn z",
+    "a dictionary": "z = {i: double(t) + 1 for i, t in enumerate(x)}\nw = {double(t): t + 1 for t in (1, 2)}\nreturn z",
+    "a key twice": "z = {0: t + 1 for t in x}\nreturn z",
+    "sum": "s = sum(double(t) * y for t in x)\nm = max(t * 2 for t in x)\nreturn s",
+    "stopped early": "s = any(t + 1 > 0 for t in x)\na = s\nr = all(t * 2 < 3 for t in x)\nreturn a",
+    "for in for": "z = [a + b for a in x for b in y[0]]\nreturn z",
+    "the same for again": "z = [a * b + c for a in (1, 2) for b in (3, 4) for c in range(a)]\nreturn z",
+    "in one another": "z = [[a * b for a in x] for b in [c + 1 for c in x]]\nreturn z",
+    "conditions": "z = [a + b for a in x if a > 1 for b in y[0] if b if a > b]\nreturn z",
+    "no turns in it": "z = [t * 2 for t in []]\nw = [t + s for t in x for s in []]\nreturn z",
+    "simple": "z = [t for t in x]\nw = [t[0] for t in y]\nreturn z",
+    "several lines in it": "z = [\n    double(\n        t\n    )\n    + 1\n    for t in x\n    if t\n]\nreturn z",
+    "two on one line": "z = [t * 2 for t in x] + [t * 3 for t in x]; w = [t + 1 for t in x]\nreturn z",
+    "walrus in it": "z = [(n := t * 2) + n for t in x]\nw = [m + 1 for t in x if (m := double(t)) > 2]\nreturn z",
+    "choice in it": "z = [t * 2 if t > 1 else t + 5 for t in x]\nreturn z",
+    "in a loop": "for k in range(2):\n    z = [t * k for t in x]\nreturn [t + 1 for t in z]",
+    "alone": "[double(t) for t in x]\n[t + 1 for t in x]\nreturn x",
+    "in a function": "def g(t):\n    return [s * t for s in x]\nz = g(3)\nreturn z",
+    "in a condition": "if sum(t * 2 for t in x) > 3:\n    z = x\nreturn z",
+    "a generator in it": "z = [v * 2 for v in pieces(x)]\nreturn z",
+    "calls in it": "z = [net(t * x) for t in x]\nw = torch.stack([F.relu(t) for t in z])\nreturn w",
+    "in place in it": "h = torch.zeros(2)\nz = [h.add_(t) for t in x]\nreturn z",
+    "an error that was caught": "try:\n    z = [fails(t) for t in x]\nexcept ValueError:\n    z = 0\nw = z + 1\nreturn w",
+    "exact in it": "B = [E @ E for E in (EXACT, EXACT)]\nreturn B",
+    "many": "z = [t * 2 for t in range(60) if t % 3 < 2]\nw = z[0] + 1\ns = sum(t + 1 for t in range(70))\nreturn w",
+    "many, stopped early": "s = any(t + 1 > 61 for t in range(70))\na = 1 if s else 2\nreturn a",
+    "many of no known length": "z = [t * 2 for t in iter(range(60)) if t % 3 < 2]\ns = sum(t + 1 for t in iter(range(70)))"
+    "\nd = {t: t * 2 for t in iter(range(60))}\nreturn z",
+    "many, the last without an element": "z = [t * 2 for t in range(60) if t % 3 < 2 or t < 50]\nreturn z",
+    "many in each": "z = [a + b for a in range(2) for b in range(60) if b % 7]\nw = z[0] + 1\nreturn w",
+    "many in a dictionary": "z = {t % 55: t * 2 for t in range(60)}\nw = {t: t * 2 for t in range(60)}\nreturn w",
+}
 SAME = {
     "assignments": "a = x + 1\nb = a * 2\nreturn b",
     "one line": "a = x + 1; b = a * 2; c = b - a\nreturn c",
@@ -206,6 +240,7 @@ SAME = {
     "called objects": "a = scaled(x)\nb = tripled(x)\nreturn a",
     "generator": "for v in pieces(x):\n    w = v * 2\nt = sum(together(x))\nreturn t",
     "exact": "E = EXACT\nB = E @ E\nreturn B",
+    **COMPREHENSIONS,
 }
 
 
@@ -239,9 +274,9 @@ def test_reads_like_a_worked_solution():
         "x = [1  2]  (2)",
         "a = x + 1 = [1, 2] + 1 = [2  3]  (2)",
         "y = a ⊙ a = [2, 3] ⊙ [2, 3] = [4  9]  (2)",
-        "for k in range(2): turn 1 of 2",
+        "for k in range(2): turn 1 of 2, k = 0",
         "  y = y + k = [4, 9] + 0 = [4  9]  (2)",
-        "for k in range(2): turn 2 of 2",
+        "for k in range(2): turn 2 of 2, k = 1",
         "  y = y + k = [4, 9] + 1 = [5  10]  (2)",
         "",
         ONCE,
@@ -254,15 +289,98 @@ def test_a_generator_that_is_unpacked_shows_its_values(tmp_path):
     assert [s.name for s in box.work.steps() if s.kind == "assign"] == ["u, v", "one", "yield", "two", "yield", "three"]
 
 
-def test_a_comprehension_is_one_statement_with_its_calls_inside(tmp_path):
-    box = blocked(tmp_path, "z = [double(t) for t in (x, x + 1)]\nw = sum(double(t) for t in z)\nreturn w", *given())
-    (z, w) = [s for s in box.work.root.children if s.kind == "assign"]
-    assert [(c.kind, c.name, listed(c.result)) for c in z.children] == [
-        ("call", "double", [2.0, 4.0]),
-        ("call", "double", [4.0, 6.0]),
+def test_a_change_inside_an_expression_is_made_once():
+    h = torch.zeros(2)
+    with workings.trace():
+        h.add_(1) + 0
+        torch.add(h.mul_(2), 1)
+    assert h.tolist() == [2.0, 2.0]  # (0 + 1) · 2
+
+
+def test_the_turns_of_a_comprehension():
+    x = torch.tensor([1.0, 2.0])
+    with workings.trace() as work:
+        z = [t * t + k for t in x if t > 1 for k in (3, 4)]
+    assert len(z) == 2
+    # Only t = 2 is more than 1: 2·2 + 3 = 7 and 2·2 + 4 = 8.
+    assert work.text().splitlines() == [
+        "x = [1  2]  (2)",
+        "z = [t * t + k for t in x if t > 1 for k in (3, 4)] = [7, 8]",
+        "  for t in x: turn 1 of 2",
+        "  for t in x: turn 2 of 2, t = 2",
+        "    for k in (3, 4): turn 1 of 2, k = 3",
+        "      t·t + k = 2·2 + 3 = 7",
+        "    for k in (3, 4): turn 2 of 2, k = 4",
+        "      t·t + k = 2·2 + 4 = 8",
+        "",
+        ONCE,
     ]
-    assert len(w.children) == 2
-    assert listed(w.result) == [12.0, 20.0]
+
+
+def test_an_element_that_a_later_turn_may_change_is_not_shown(tmp_path):
+    box = blocked(tmp_path, "h = torch.zeros(2)\nz = [h.add_(t)[:1] for t in x]\nreturn z", *given())
+    assert listed(box.work["z"]) == [[3.0], [3.0]]  # 0 + 1 + 2, which both are now
+    assert [(s.result, s.note) for s in box.work.steps() if s.kind == "expression"] == [(None, UNREAD)] * 2
+
+
+def test_an_assignment_in_a_comprehension_is_no_loop(tmp_path):
+    box = blocked(tmp_path, "z = [c + a for a in (1, 2) for c in [a * 3]]\nreturn z", *given())
+    assert [(s.kind, s.result) for s in box.work.step("z").walk()] == [
+        *[("assign", [4, 8]), ("loop", None)],
+        *[("turn", None), ("expression", 4), ("turn", None), ("expression", 8)],
+    ]
+
+
+@pytest.mark.parametrize("failing", ["1 / (60 - t)", "t * 2 if t < 60 else 'no'"])
+def test_an_error_among_turns_that_are_only_counted(tmp_path, failing):
+    body = f"try:\n    s = sum({failing} for t in range(90))\nexcept (ZeroDivisionError, TypeError):\n    s = 1\nw = s + 1"
+    box = blocked(tmp_path, body, *given())
+    first, second, w = [s for s in box.work.root.children if s.kind == "assign"]
+    assert (first.note, second.result, w.source, w.result) == (CAUGHT, 1, "w = s + 1", 2)
+    assert first.children[0].children[-1].note == "turns 51–61 ran and are not shown"  # t = 50, …, 60
+
+
+def test_the_gradients_of_a_comprehension():
+    w = torch.tensor(3.0, requires_grad=True)
+    with workings.trace() as work:
+        z = [w * k for k in (1.0, 2.0)]
+        L = z[0] * z[1]
+    work.backward()
+    L.backward()
+    # L = w · 2w, so ∂L/∂w = 4w = 12, of which 2w = 6 by each element.
+    assert w.grad == 12
+    assert work["∂L/∂w"] == 12
+
+
+def test_a_generator_expression_that_is_kept_runs_when_it_is_asked(tmp_path):
+    box = blocked(tmp_path, "g = (double(t) + 1 for t in x)\nz = next(g)\nw = list(g)\nreturn w", *given())
+    assert [(s.name, len(s.children)) for s in box.work.root.children[1:]] == [("g", 0), ("z", 1), ("w", 1), ("", 0)]
+
+
+def test_a_comprehension_is_followed_while_it_has_something_to_show():
+    count = 0
+
+    def told(frame, event, arg):
+        nonlocal count
+        count += 1
+        return told
+
+    from workings.trace.block_turns import Turns
+
+    original, Turns.come_to = (
+        Turns.come_to,
+        lambda self, frame, event: (told(frame, event, None), original(self, frame, event)),
+    )
+    try:
+        with workings.trace() as work:
+            z = [t * 2 + t for t in range(2000)]
+    finally:
+        Turns.come_to = original
+    assert len(z) == 2000
+    *_, folded, last = work.root.children[0].children[0].children
+    assert (folded.note, last.name) == ("turns 51–1999 ran and are not shown", "2000")
+    assert [(s.source, s.result) for s in last.children] == [("t * 2 + t", 5997)]  # 3 · 1999
+    assert count < 3000  # one for each turn, after the first 50
 
 
 def test_many_turns_are_counted(tmp_path):
@@ -270,8 +388,8 @@ def test_many_turns_are_counted(tmp_path):
     box, work = blocked(tmp_path, body, *given()), shown(tmp_path, body, *given())
     assert rows(box.work) == rows(work)
     loop = box.work.root.children[1]
-    assert len(loop.children) == MOST_TURNS + 1
-    assert loop.children[-1].note == "10 more turns ran and are not shown"
+    assert len(loop.children) == MOST_TURNS + 2
+    assert loop.children[-2].note == "turns 51–59 ran and are not shown"
     assert box.work.root.children[-1].name == "z"
 
 
@@ -408,6 +526,11 @@ def test_a_failure_is_explained(tmp_path):
     assert step.note.startswith("[2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right")
 
 
+def test_a_failure_is_explained_in_the_authors_names(tmp_path):
+    box = blocked(tmp_path, "K = torch.ones(3, 2)\nS = K @ K", *given())
+    assert "use K @ K.mT" in list(box.work.steps())[-1].note
+
+
 FAILING = {
     "inside an expression": "a = torch.relu(x + torch.ones(3)) * 2",
     "inside a function": "def g(t):\n    q = t @ torch.ones(3, 4)\n    return q\na = g(x) + 1",
@@ -420,6 +543,10 @@ FAILING = {
     "in a finally": "try:\n    a = x @ torch.ones(3)\nfinally:\n    b = 1",
     "in a with": "with torch.no_grad():\n    a = x @ torch.ones(3)",
     "again": "try:\n    a = fails(x)\nexcept ValueError:\n    b = x @ torch.ones(3)",
+    "in a comprehension": "z = [torch.relu(x + torch.ones(t)) for t in (1, 2, 3)]",
+    "in a condition of one": "z = [t + 1 for t in x if t @ y]",
+    "in what one goes through": "z = [a + b for a in x for b in a.nothing]",
+    "in a generator expression": "z = sum(fails(t) for t in x)",
     "a reshape": "a = y.reshape(3, 3)",
     "two of one name": "a = torch.cat([x, y])",
     "an entry": "a = x[5]",

@@ -21,7 +21,7 @@ def test_long_loops_and_deep_recursion_stay_bounded():
     trace = capture(long, torch.zeros(1))
     assert sum(1 for _ in trace.steps()) < 200
     (folded,) = [s for s in trace.steps() if s.kind == "folded"]
-    assert folded.note == "9950 more turns ran and are not shown"
+    assert folded.note == "turns 51–9999 ran and are not shown"
     assert trace.result.item() == 10_000
     deep = capture(recursive, torch.ones(1), 300)
     assert any("calls deep" in s.note for s in deep.steps())
@@ -39,8 +39,9 @@ def test_a_while_loop_inside_folded_turns_is_its_own():
     trace = capture(f, torch.zeros(1))
     assert trace.result.item() == 120
     outer = next(s for s in trace.steps() if s.kind == "loop")
-    assert [s.kind for s in outer.children] == ["turn"] * 50 + ["folded"]
-    assert outer.children[-1].note == "10 more turns ran and are not shown"
+    assert [s.kind for s in outer.children] == ["turn"] * 50 + ["folded", "turn"]
+    assert outer.children[-2].note == "turns 51–59 ran and are not shown"
+    assert [s.name for s in outer.children[-1].children] == ["n", "while", "x"]
 
 
 class Block(nn.Module):

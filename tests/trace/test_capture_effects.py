@@ -180,7 +180,24 @@ def test_a_check_that_is_called_alone_is_no_effect():
 
     assert capture(f, torch.ones(1)).agreement == AGREES
     assert capture(f, torch.ones(1), names="y").agreement == AGREES
-    assert "not opened at this depth" in capture(f, torch.ones(1), depth=1).agreement
+    assert capture(f, torch.ones(1), depth=1).agreement == AGREES
+
+
+def test_what_is_not_opened_is_watched_for_effects(capsys):
+    def say(x):
+        print("hello")
+        return x
+
+    def deeper(x):
+        return say(x) + 1
+
+    def f(x):
+        y = deeper(x)
+        return y
+
+    agreement = capture(f, torch.ones(1), depth=1).agreement
+    assert "not compared" in agreement and "print" in agreement
+    assert capsys.readouterr().out == "hello\n"
 
 
 def test_a_call_alone_changes_once_what_can_be_put_back():
@@ -223,11 +240,13 @@ def test_a_generator_that_is_given_draws_the_same_numbers():
     assert torch.equal(generator.get_state(), other.get_state())  # as after one run
 
 
-def test_a_generator_is_left_where_the_captured_run_left_it():
-    turns = iter(range(1, 3))
+def test_a_generator_is_left_where_the_captured_run_left_it(tmp_path):
+    runs = tmp_path / "runs"
+    runs.touch()
 
     def f(generator):
-        u = torch.rand(next(turns), generator=generator)  # the plain run draws more numbers
+        turn = runs.write_text(runs.read_text() + "x")  # 1, then 2: nobody sees that a file changes
+        u = torch.rand(turn, generator=generator)  # the plain run draws more numbers
         return u
 
     generator, other = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
@@ -241,11 +260,29 @@ def test_complex_results_are_compared_whole():
     assert trace.agreement == "agrees with the plain run (largest difference 0)"
 
 
-def test_numbers_are_compared_too():
-    draws = iter([1.0, 2.5])
-    trace = capture(lambda x: x.sum().item() + next(draws), torch.zeros(2))
+def test_numbers_are_compared_too(tmp_path):
+    runs = tmp_path / "runs"
+    runs.touch()
+    trace = capture(lambda x: x.sum().item() + 1.5 * runs.write_text(runs.read_text() + "x"), torch.zeros(2))
     assert trace.agreement == "differs from the plain run by 1.5"
 
 
 def test_nothing_to_compare_is_said():
     assert capture(lambda x: None, torch.zeros(2)).agreement == "ran like the plain run; there is no result to compare"
+
+
+def test_a_method_of_a_tensor_that_is_called_alone_is_no_effect():
+    def f(x):
+        x.sum()
+        y = x + 1
+        return y
+
+    assert capture(f, torch.ones(2)).agreement == AGREES
+
+
+def test_a_hook_that_stays_is_an_effect():
+    def f(x):
+        x.register_hook(lambda g: g)
+        return x + 1
+
+    assert "x.register_hook" in capture(f, torch.ones(2, requires_grad=True)).agreement

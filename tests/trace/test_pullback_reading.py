@@ -32,7 +32,7 @@ def read(source, name="y"):
         ("F.layer_norm(x, s, bias=b)", Apply("layer_norm", (x, Leaf("s"), Number(None), b))),
         ("x.add(b, alpha=2)", Apply("add", (x, Apply("mul", (Number(2), b))))),
         ("F.relu(x, inplace=True)", Apply("relu", (x,))),
-        ("(x + b).cumsum(dim=0)", Apply("cumsum", (Apply("add", (x, b)),), (("dim", "0"),))),
+        ("(x + b).cumsum(dim=0)", Apply("cumsum", (Apply("add", (x, b)),), (("dim", 0),))),
     ],
 )
 def test_calls(source, formula):

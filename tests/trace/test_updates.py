@@ -104,7 +104,31 @@ def test_adamw_decays_apart_from_the_gradient():
         optimizer.step()
     decay, gradient, *_ = steps[0].children
     assert (decay.name, float(decay.result)) == ("θ₁", pytest.approx(0.95))
-    assert gradient.formula == Leaf("∂L/∂θ₁")
+    assert gradient.formula == Leaf("θ₁.grad")
+
+
+def test_the_gradient_of_an_update_is_the_one_that_the_parameter_holds():
+    # L = (p₁² + p₂²)/2 at (3, 4): ∂L/∂p = (3, 4), of length 5; clipped to length 1, (3/5, 4/5); after two backwards, (6, 8).
+    def held(prepare):
+        p = torch.tensor([3.0, 4.0], requires_grad=True)
+        optimizer = torch.optim.SGD([p], lr=1)
+        prepare(p, lambda: (p * p).sum().div(2).backward())
+        with watch(optimizer, {"p": p}) as steps:
+            optimizer.step()
+        return steps[0].children[0]
+
+    def clipped(p, backward):
+        backward()
+        torch.nn.utils.clip_grad_norm_([p], 1.0)
+
+    def twice(p, backward):
+        backward()
+        backward()
+
+    for prepare, value in ((clipped, [0.6, 0.8]), (twice, [6.0, 8.0])):
+        g = held(prepare)
+        assert g.name == "g" and g.formula == Leaf("p.grad")
+        assert g.operands["p.grad"].tolist() == g.result.tolist() == pytest.approx(value)
 
 
 def test_a_parameter_named_like_a_letter_is_called_theta():

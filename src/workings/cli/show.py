@@ -172,6 +172,10 @@ def write(path: Path, text: str) -> None:
     """Write a file whole: to a temporary name first, then renamed."""
     import os
 
+    if path.is_dir():
+        from workings.errors import WorkingsError
+
+        raise WorkingsError(f"Could not write {path}: it is a folder. Name a file in it, such as {path / 'work.html'}.")
     partial = path.with_name(path.name + ".partial")
     try:
         partial.write_text(text, encoding="utf-8")

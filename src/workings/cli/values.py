@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from difflib import get_close_matches
-from math import prod
+from math import isinf, prod
 from pathlib import Path
 from typing import Any
 
@@ -50,9 +50,14 @@ def read(text: str, kind: str, name: str = "", exact: bool = True) -> Any:
 def _number(text: str, name: str, exact: bool) -> Any:
     """A Python number; a letter or a fraction stays exact."""
     try:
-        return int(text) if text.lstrip("-").isdigit() else float(text)
+        return int(text) if _is_whole(text) else float(text)
     except ValueError:
         return read_value(text, exact=exact)
+
+
+def _is_whole(text: str) -> bool:
+    """Whether Python reads this as a whole number; one of more digits than it takes is left to exact numbers."""
+    return re.fullmatch(r"-?[0-9]{1,4300}", text) is not None
 
 
 def _ints(text: str, name: str, exact: bool) -> list[int]:
@@ -75,8 +80,12 @@ def _indices(text: str, name: str, exact: bool) -> Any:
 
 
 def _classes(text: str, name: str, exact: bool) -> Any:
-    """Class numbers where they are a list of whole numbers in JSON; else a tensor, such as one of probabilities."""
-    if text.startswith("[") and re.fullmatch(r"[\[\]\s,\d-]+", text):
+    """Class numbers: one whole number, or a list of them in JSON; else a tensor, such as one of probabilities.
+
+    >>> _classes("1", "y", True), _classes("[1, 0]", "y", True)
+    (tensor(1), tensor([1, 0]))
+    """
+    if _is_whole(text) or (text.startswith("[") and re.fullmatch(r"[\[\]\s,\d-]+", text)):
         return _indices(text, name, exact)
     return read_value(text, exact=exact, tensor=True)
 
@@ -86,8 +95,16 @@ def _mask(text: str, name: str, exact: bool) -> Any:
     import torch
 
     if text.startswith("["):
-        return torch.tensor(_from_json(text)).bool()
+        found = _checked(_from_json(text), (bool, int, float), "true, false or a number")
+        try:
+            return torch.tensor(_truths(found))
+        except (TypeError, ValueError):
+            raise WorkingsError(f"{name or 'This'} takes rows of one length, not {text}.") from None
     return torch.as_tensor(read_value(text, exact=False, tensor=True)).bool()
+
+
+def _truths(data: Any) -> Any:
+    return [_truths(part) for part in data] if isinstance(data, list) else bool(data)
 
 
 def _tensors(text: str, name: str, exact: bool) -> Any:
@@ -119,7 +136,7 @@ def read_value(text: str, *, exact: bool = True, tensor: bool = False) -> Any:
         return _tensor(_from_file(Path(text)), exact)
     if text in ("true", "false", "none"):
         return {"true": True, "false": False, "none": None}[text]
-    if text.lstrip("-").isdigit() and not tensor:
+    if _is_whole(text) and not tensor:
         return int(text)
     if text.startswith("["):
         return _tensor(_from_json(text), exact)
@@ -136,17 +153,58 @@ def _tensor(data: Any, exact: bool) -> Any:
 
     if isinstance(data, torch.Tensor) and not (exact and data.is_floating_point() and data.numel() <= 4096):
         return data
+    if not isinstance(data, torch.Tensor):
+        data = _checked(data, (bool, int, float, str), 'a number, or text such as "1/2" or "w"')
     made = exact_tensor(data, recover=True)
     return made if exact else made.float64()
 
 
 def _from_json(text: str) -> Any:
     try:
-        return json.loads(text)
+        return json.loads(text, parse_float=_float)
     except json.JSONDecodeError as error:
         from workings.errors import ParseError
 
         raise ParseError(f"This JSON cannot be read: {error.msg}.", text, error.pos) from None
+    except RecursionError:
+        raise WorkingsError(TOO_DEEP) from None
+    except ValueError:
+        raise WorkingsError('This JSON has a whole number of more than 4300 digits; write it as text, "123…".') from None
+
+
+def _float(text: str) -> float | str:
+    """A decimal; one that is too large for a float stays as it is written, and is read as an exact number."""
+    return text if isinf(float(text)) else float(text)
+
+
+MOST_AXES = 64
+"""What PyTorch has at most."""
+TOO_DEEP = f"Lists inside lists are the axes of a tensor, and these are more than {MOST_AXES} deep."
+
+
+def _checked(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[int, ...] = ()) -> Any:
+    """Lists inside lists whose entries are of these kinds; another is named with its place.
+
+    >>> _checked([[1, None]], (int,), "a number")
+    Traceback (most recent call last):
+    workings.errors.WorkingsError: The entry in row 1, column 2 is null; it has to be a number.
+    """
+    if len(at) > MOST_AXES:
+        raise WorkingsError(TOO_DEEP)
+    if isinstance(data, list):
+        for i, part in enumerate(data):
+            _checked(part, kinds, wanted, (*at, i))
+    elif not isinstance(data, kinds):
+        came = "an object" if isinstance(data, dict) else json.dumps(data)
+        raise WorkingsError(f"{_place(at)} is {came}; it has to be {wanted}.")
+    return data
+
+
+def _place(at: tuple[int, ...]) -> str:
+    """Counted from 1, as people do."""
+    numbers = [i + 1 for i in at]
+    words = {0: "The value", 1: "Entry {}", 2: "The entry in row {}, column {}"}
+    return words.get(len(at), f"The entry at [{', '.join(map(str, numbers))}], counted from 1,").format(*numbers)
 
 
 def _from_file(path: Path) -> Any:

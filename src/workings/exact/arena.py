@@ -13,7 +13,7 @@ import functools
 import gc
 import sys
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 from torch.utils._python_dispatch import _disable_current_modes
@@ -72,7 +72,10 @@ class Arena:
         self.registered += 1
         self.payloads[number] = weakref.ref(payload, functools.partial(self._gone, number))
 
-    def _gone(self, number: int, _: object) -> None:
+    def _gone(self, number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+        """A payload is no more. While Python ends there is nothing to tidy, and this module's names may be gone already."""
+        if ending():
+            return
         self.payloads.pop(number, None)
         if not self.payloads and LOCK.acquire(blocking=False):
             try:

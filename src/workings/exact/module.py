@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from typing import Any, TypeVar
 
 import torch
 
+from workings.errors import WorkingsError
 from workings.exact import optimizer
 from workings.exact.make import exact
 from workings.exact.tensor import ExactTensor
@@ -35,10 +37,42 @@ def exactify(module: M, *, recover: bool = False) -> M:
             return t
         return exact(t, recover=recover)
 
+    _check_free(module)
     optimizer.watch()
     for part in module.modules():
         part.register_load_state_dict_pre_hook(functools.partial(_before_loading, convert))
-    return module._apply(convert)
+    try:
+        return module._apply(convert)
+    except RuntimeError as error:
+        if "Couldn't swap" not in str(error):
+            raise
+        name = str(error).rpartition(" ")[2]
+        raise WorkingsError(_held(name, "something else holds on to it")) from error
+
+
+def _check_free(module: torch.nn.Module) -> None:
+    """Refuse, before anything has changed, a parameter that cannot be exchanged in place."""
+    own = {
+        id(ref) for part in module.modules() for ref in getattr(part, "_flat_weight_refs", ())
+    }  # an RNN's, which it drops
+    for name, p in module.named_parameters():
+        if isinstance(p, ExactTensor) or not p.is_floating_point():
+            continue
+        if any(id(ref) not in own for ref in weakref.getweakrefs(p)):
+            raise WorkingsError(_held(name, "a weak reference leads to it"))
+        if p._use_count() > _HELD_BY_A_GRAPH:  # type: ignore[attr-defined]
+            raise WorkingsError(_held(name, "a view of it is in use, such as w.T or w.view(-1)"))
+
+
+def _held(name: str, why: str) -> str:
+    return (
+        f"exactify turns parameters exact in place, which {name} does not allow: {why}. "
+        "Drop that first, or take a copy: exactify(copy.deepcopy(module))."
+    )
+
+
+_HELD_BY_A_GRAPH = 2
+"""PyTorch's own count of uses: the tensor itself, and a graph that leads to it."""
 
 
 def _before_loading(convert: Any, module: torch.nn.Module, state: dict[str, Any], prefix: str, *rest: Any) -> None:

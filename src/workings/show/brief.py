@@ -27,6 +27,18 @@ class _Short(reprlib.Repr):
             return f"<{type(x).__name__}, its repr fails>"
 
 
+def name_of(x: Any) -> str:
+    """The name of a function or class, of any other object that of its type.
+
+    >>> name_of(len), name_of(object())
+    ('len', 'object')
+    """
+    try:
+        return str(getattr(x, "__name__", type(x).__name__))
+    except Exception:
+        return type(x).__name__
+
+
 def short_repr(x: Any) -> str:
     """At most one line of a `repr`; of a tensor inside, its shape."""
     try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
+from workings.show.assigned import assigned
 from workings.show.block import beside, plain, width
 from workings.show.names import latex_name, text_name
 from workings.show.notation import entry_key, latex_formula, text_formula
@@ -15,7 +17,8 @@ from workings.show.options import Options
 from workings.show.outline import Line
 from workings.show.sizes import with_sizes
 from workings.show.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
-from workings.trace.formula import Apply, Call, Code, Formula, Leaf, leaves, walk
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Sequence, leaves, walk
+from workings.trace.look_up import MISSING
 from workings.trace.pullback_targets import unpacked
 from workings.trace.step import Step
 
@@ -36,6 +39,11 @@ class Equation:
     below: bool = False
 
     @property
+    def sign(self) -> str:
+        """What stands before the value."""
+        return self.forms[0][0] if self.forms else "="
+
+    @property
     def head(self) -> str:
         """name = formula = formula with values"""
         first = [part for part in (self.left, *self.links[:1]) if part]
@@ -53,31 +61,56 @@ def text_equation(line: Line, options: Options) -> Equation:
     links = _links(step, options, latex=False)
     names, parts = _targets(step)
     forms = text_forms(parts, options, names) if _has_value(line) else []
-    found = _equation(plain(text_name(step.name)), links, forms, shape_of(step.result) if forms else "", line, latex=False)
+    place = assigned(step) if forms else None
+    if place is not None:
+        known = [] if place.entry is MISSING else text_forms(place.entry, options)
+        forms = [*known, (f"⇒ {plain(text_name(place.whole))} =", forms[0][1]), *forms[1:]]
+    found = _equation(
+        plain(_bracketed(step.name, text_name)), links, forms, shape_of(step.result) if forms else "", line, latex=False
+    )
     return replace(found, below=is_list(step.result) and "\n" in "".join(block for _, block in forms))
+
+
+def _bracketed(name: str, write: Callable[[str], str]) -> str:
+    """`(df,) = …` takes the one item of a tuple: its name needs the brackets."""
+    return f"({write(name[:-1])},)" if name.endswith(",") else write(name)
 
 
 def _targets(step: Step) -> tuple[list[str], Any]:
     """The names of the parts of a value that is unpacked, with these parts: a, b[0], b[1] of `a, *b = f(x)`."""
-    if "," not in step.name or not isinstance(step.result, tuple | list):
+    if not isinstance(step.result, tuple | list):
+        return [], step.result
+    if step.kind == "return" and isinstance(step.formula, Sequence) and _is_named(step.formula):
+        names = [plain(text_name(text)) for text in leaves(step.formula)]
+        return (names, step.result) if 1 < len(names) == len(step.result) else ([], step.result)
+    if "," not in step.name:
         return [], step.result
     pairs = unpacked(step.name, step.result, step.result)
     names = [plain(text_name(name)) for name, _, _ in pairs]
-    return (names, tuple(value for _, value, _ in pairs)) if len(pairs) > 1 and all(names) else ([], step.result)
+    return (names, tuple(value for _, value, _ in pairs)) if pairs and all(names) else ([], step.result)
 
 
 def latex_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in LaTeX."""
     step = line.step
     forms = latex_forms(step.result, options) if _has_value(line) else []
+    place = assigned(step) if forms else None
+    if place is not None:
+        known = [] if place.entry is MISSING else latex_forms(place.entry, options)
+        forms = [*known, (rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]
     return _equation(
-        latex_name(step.name) if step.name else "", _links(step, options, latex=True), forms, "", line, latex=True
+        _bracketed(step.name, latex_name) if step.name else "",
+        _links(step, options, latex=True),
+        forms,
+        "",
+        line,
+        latex=True,
     )
 
 
 def _equation(left: str, links: list[str], forms: list[tuple[str, str]], shape: str, line: Line, latex: bool) -> Equation:
     links = [link for i, link in enumerate(links) if link and link != left and link not in links[:i]]
-    if links and forms and links[-1] == forms[0][1]:
+    if links and forms and forms[0][0] == "=" and links[-1] == forms[0][1]:
         links.pop()
     if not links and forms and forms[0][1] == left:  # a letter that stands for itself
         forms = []
@@ -108,10 +141,13 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
     known = step.operands | entries_of(step, formula)
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
     shown = _plain(write(formula, None, scalars), latex)
-    drawn = _drawn(formula, _values(step, formula, options, latex=False), scalars)
-    if options.substitution != "long" and width(drawn) > SHORT:
-        return [shown]
-    return [shown, write(formula, _values(step, formula, options, latex=True), scalars) if latex else drawn]
+    for whole in (True, False):  # with everything put in, or with numbers only
+        drawn = _drawn(formula, _values(step, formula, options, False, whole), scalars)
+        if options.substitution == "long" or width(drawn) <= SHORT:
+            return [shown, write(formula, _values(step, formula, options, True, whole), scalars) if latex else drawn]
+        if not isinstance(formula, Call):
+            break
+    return [shown]
 
 
 def _plain(string: str, latex: bool) -> str:
@@ -136,14 +172,25 @@ _STANDS_FOR = re.compile("([\ue000-\uf8ff])")
 """Unicode's private characters: they mean nothing to anybody else."""
 
 
-def _values(step: Step, formula: Formula, options: Options, latex: bool) -> dict[str, str]:
-    if (isinstance(formula, Leaf) and step.kind == "return") or (isinstance(formula, Call) and is_opaque(step.result)):
+def _values(step: Step, formula: Formula, options: Options, latex: bool, whole: bool) -> dict[str, str]:
+    """The values to put in for the leaves. A call has no mathematics for a matrix to be put into, but its arguments may:
+    if `whole`, these are filled in where everything in them is known."""
+    if (step.kind == "return" and _is_named(formula)) or (isinstance(formula, Call) and is_opaque(step.result)):
         return {}
     seen = {text: step.operands[text] for text in leaves(formula) if text in step.operands} | entries_of(step, formula)
-    if isinstance(formula, Call):  # it has no mathematics for a matrix to be put into
-        seen = {text: value for text, value in seen.items() if is_scalar(value)}
     found = {text: inline_of(value, options, latex) for text, value in seen.items()}
-    return {text: value for text, value in found.items() if value is not None}
+    known = {text: value for text, value in found.items() if value is not None}
+    if isinstance(formula, Call):
+        inside = {text for part in formula.args if isinstance(part, Apply) for text in leaves(part)}
+        taken = any(isinstance(part, Apply) and part.op == "index" for part in walk(formula))
+        inside = inside if whole and not taken and inside <= known.keys() else set()
+        known = {text: value for text, value in known.items() if is_scalar(seen[text]) or text in inside}
+    return known
+
+
+def _is_named(formula: Formula) -> bool:
+    """Z, or (y, z): names alone."""
+    return isinstance(formula, Leaf) or (isinstance(formula, Sequence) and all(isinstance(f, Leaf) for f in formula.items))
 
 
 def entries_of(step: Step, formula: Formula) -> dict[str, Any]:

@@ -14,7 +14,8 @@ from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
-from workings.show import mathml
+from workings.show import mathml, turns
+from workings.show.assigned import assigned
 from workings.show.brief import short_repr
 from workings.show.equation import entries_of, entry_of
 from workings.show.html_value import Place, facts, pictures, shown, term
@@ -22,11 +23,12 @@ from workings.show.markup import element, escaped
 from workings.show.mathml import Term, operator, relation
 from workings.show.mathml_formula import formula
 from workings.show.options import Options
-from workings.show.plumbing import inside_of, is_check, is_plumbing
+from workings.show.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.sizes import replaced, with_sizes
 from workings.show.text import truth
 from workings.show.value import is_opaque
 from workings.trace.formula import Call, Code, Formula, Leaf, Number, leaves
+from workings.trace.look_up import MISSING
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -171,7 +173,7 @@ def _wanted(step: Step, options: Options) -> bool:
 def _row(step: Step, page: _Page, level: int) -> str:
     classes = f"step {step.kind}" + (" bad" if step is page.first_bad else "")
     gradients = [child for child in step.children if child.kind == "gradient"]
-    inside = [child for child in inside_of(step) if child.kind != "gradient" and not is_check(child)]
+    inside = [child for child in inside_of(step) if child.kind != "gradient" and not is_aside(child)]
     body = _line(step, page) + _below(step, page)
     if step.kind == "turn" and inside and level < NESTED:
         body = _turn(step, body, page, level)
@@ -184,7 +186,7 @@ def _row(step: Step, page: _Page, level: int) -> str:
 
 def _turn(step: Step, line: str, page: _Page, level: int) -> str:
     """A turn of a loop folds under its own line."""
-    inside = _list(step.children, page, level + 1)
+    inside = _list([*turns.tall(step, page.options), *step.children], page, level + 1)
     return f'<details class="inside"{_open(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
 
 
@@ -217,7 +219,7 @@ def _line(step: Step, page: _Page) -> str:
     badge = BADGES.get(step.kind, step.kind)
     parts = [element("span", badge, class_="badge")] if badge else []
     if step.kind in HEADED:
-        heading = _heading(step)
+        heading = _heading(step, page.options)
         parts.append(element("code", escaped(heading), class_="name") if heading else "")
     parts += _equation(step, page)
     if step.kind == "branch" and step.result is not None:
@@ -225,8 +227,10 @@ def _line(step: Step, page: _Page) -> str:
     return element("div", "".join(parts), class_="line")
 
 
-def _heading(step: Step) -> str:
-    """A loop by its header, anything else by its name."""
+def _heading(step: Step, options: Options) -> str:
+    """A loop by its header, a turn by its number and what it is about, anything else by its name."""
+    if step.kind == "turn" and (about := turns.heading(step, options)):
+        return f"{step.name}, {about}"
     return step.source.rstrip(":") or step.name if step.kind == "loop" else step.name
 
 
@@ -242,7 +246,11 @@ def _equation(step: Step, page: _Page) -> list[str]:
     elif name:
         parts.append(_piece(name))
     if _has_result(step) and not _says_itself(step):
-        parts.append(shown(step.result, page.place, step.name))
+        place = assigned(step)
+        if place is not None:
+            parts += [shown(place.entry, page.place, step.name)] if place.entry is not MISSING else []
+            parts.append(_piece([relation("⇒"), mathml.name(place.whole)]))
+        parts.append(shown(step.result, page.place, step.name if place is None else place.whole))
     return parts
 
 
@@ -306,7 +314,7 @@ def _where(step: Step) -> str:
 
 def _below(step: Step, page: _Page) -> str:
     """Shape, source and place; then the remark; for a failed statement its operands."""
-    source = "" if step.kind == "loop" else step.source
+    source = "" if step.kind in ("loop", "turn") else step.source
     parts = [facts(step.result), element("code", escaped(source), class_="source") if source else ""]
     parts += [element("span", _where(step), class_="where") if step.where and step.kind != "gradient" else ""]
     below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""

@@ -95,8 +95,8 @@ def _formula(f: Formula, writer: Writer) -> list[Any]:
             return ["leaf", text]
         case Number(value):
             return ["number", writer.value(value)]
-        case Sequence(items):
-            return ["sequence", [_formula(item, writer) for item in items]]
+        case Sequence(items, is_list):
+            return ["list" if is_list else "sequence", [_formula(item, writer) for item in items]]
         case Code(text):
             return ["code", text]
         case Apply(name, args, options) | Call(name, args, options):
@@ -191,8 +191,8 @@ def _read_formula(row: Any, reader: Reader) -> Formula:
             return Number(reader.value(value))
         case ["code", str(text)]:
             return Code(text)
-        case ["sequence", list(items)]:
-            return Sequence(tuple(_read_formula(item, reader) for item in items))
+        case [("sequence" | "list") as kind, list(items)]:
+            return Sequence(tuple(_read_formula(item, reader) for item in items), kind == "list")
         case [("apply" | "call") as kind, str(name), list(args), list(options)]:
             chosen = tuple((word(key), reader.value(value)) for key, value in options)
             return (Apply if kind == "apply" else Call)(name, tuple(_read_formula(a, reader) for a in args), chosen)

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor, from_json
-from workings.show.brief import short_repr
+from workings.show.brief import name_of, short_repr
 from workings.show.saved import from_row, saved_from, saved_of, to_row, without_values
 
 DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if isinstance(d, torch.dtype)}
@@ -31,9 +31,14 @@ EXACT_IN_A_DOUBLE = 2**53
 
 @dataclass(frozen=True)
 class Opaque:
-    """What is left of an object that JSON cannot hold: its `repr`."""
+    """What is left of an object that JSON cannot hold: its `repr`, and the name it is shown by."""
 
     text: str
+    name: str = "Opaque"
+
+    @property
+    def __name__(self) -> str:
+        return self.name
 
     def __repr__(self) -> str:
         return self.text
@@ -71,13 +76,13 @@ class Writer:
         if x is None or type(x) in (bool, str):
             return x
         if depth > DEEP:
-            return {"repr": short_repr(x)}
+            return _object(x)
         for kind, write in WRITERS:
             if isinstance(x, kind):
                 found = write(self, x, depth)
                 if found is not None:
                     return found
-        return {"repr": short_repr(x)}
+        return _object(x)
 
     def items(self, x: Any, depth: int) -> list[Any]:
         return [self.value(item, depth + 1) for item in x]
@@ -101,7 +106,13 @@ def _row_of(x: Tensor, most: int | None) -> dict[str, Any] | None:
     if isinstance(x, ExactTensor):
         written = x.to_json()
         return _head(x) | to_row(saved_from(x, written.encode())) if large else {"exact": json.loads(written)}
-    if type(x) not in (Tensor, torch.nn.Parameter) or x.layout != torch.strided or x.is_meta or x.is_quantized:
+    if (
+        type(x) not in (Tensor, torch.nn.Parameter)
+        or x.layout != torch.strided
+        or x.is_meta
+        or x.is_quantized
+        or x.is_nested
+    ):
         return None
     plain = x.detach().cpu().resolve_conj().resolve_neg().contiguous()
     row = _head(x)
@@ -144,6 +155,10 @@ def _error(writer: Writer, x: BaseException, depth: int) -> Any:
     return {"error": [x.kind if isinstance(x, RecordedError) else type(x).__name__, _message(x)]}
 
 
+def _object(x: Any) -> dict[str, Any]:
+    return {"repr": [name_of(x), short_repr(x)]}
+
+
 def _message(x: BaseException) -> str:
     try:
         return str(x)
@@ -167,7 +182,7 @@ WRITERS: list[tuple[type[Any], Callable[[Writer, Any, int], Any]]] = [
     (torch.device, lambda writer, x, depth: {"device": str(x)}),
     (type(Ellipsis), lambda writer, x, depth: {"ellipsis": True}),
     (BaseException, _error),
-    (Opaque, lambda writer, x, depth: {"repr": x.text}),
+    (Opaque, lambda writer, x, depth: {"repr": [x.name, x.text]}),
 ]
 
 
@@ -262,5 +277,5 @@ TAGS: dict[str, Callable[[Reader, Any], Any]] = {
     "device": lambda reader, x: torch.device(word(x)),
     "ellipsis": lambda reader, x: ...,
     "error": lambda reader, x: RecordedError(*map(word, reader.items(x, 2))),
-    "repr": lambda reader, x: Opaque(word(x)),
+    "repr": lambda reader, x: Opaque(*reversed([word(part) for part in reader.items(x, 2)])),
 }

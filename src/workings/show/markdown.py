@@ -8,6 +8,7 @@ from itertools import groupby
 
 import torch
 
+from workings.show.assigned import assigned
 from workings.show.escape import markdown_code, markdown_text
 from workings.show.latex import aligned, gathered
 from workings.show.names import without_self
@@ -70,7 +71,8 @@ def _table(line: Line, options: Options) -> str:
     step = line.step
     found = summary_of(step.result)
     facts = summary_facts(found, options.digits) if found else [("", "exact values with letters")]
-    name = markdown_code(without_self(step.name or step.source or step.kind))
+    place = assigned(step)
+    name = markdown_code(without_self(place.whole if place else step.name or step.source or step.kind))
     cells = [("value", name), ("shape", shape_of(step.result).strip("()")), *((n or "type", fact) for n, fact in facts)]
     rows = [[n for n, _ in cells], ["---"] * len(cells), [fact.replace("|", r"\|") for _, fact in cells]]
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)

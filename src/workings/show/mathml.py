@@ -22,7 +22,7 @@ from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_a
 from workings.exact.typeset.value_layout import lay_out
 from workings.show.escape import GREEK
 from workings.show.markup import element, escaped
-from workings.show.names import AGAIN, as_letter, spelled_out, without_self
+from workings.show.names import AGAIN, as_letter, spelled_out, without_library, without_self
 
 ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
 PRIMES = {"prime": "′"}
@@ -93,13 +93,15 @@ def name(word: str) -> str:
     if found:
         variable, origin, place = found[2].partition(" from ")
         fraction = f"<mfrac>{row(PARTIAL, name(found[1]))}{row(PARTIAL, name(variable))}</mfrac>"
-        return row(fraction, element("mtext", escaped(origin + place), class_="words")) if origin else fraction
+        return row(fraction, element("mtext", origin, class_="words"), name(place)) if origin else fraction
     again = AGAIN.match(word)
     if again:
         return f"<msup>{name(again[1])}{row('<mo>(</mo>', element('mn', again[2]), '<mo>)</mo>')}</msup>"
     if ", " in word:
         return row(*_between([name(part) for part in word.split(", ")]))
-    word = spelled_out(without_self(word))
+    word = spelled_out(without_library(without_self(word)))
+    if word.endswith(".grad"):
+        return row(name(word.removesuffix(".grad")), words(".grad"))
     return _identifier(word) if word.isidentifier() else words(word)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
 from workings.show.markup import element, escaped
 from workings.show.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
-from workings.show.script import MADE, axes_of, new_axes
+from workings.show.script import MADE, axes_of, new_axes, operands
 from workings.show.spelled import INFINITY, spelled, spelled_call
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence
 
@@ -33,7 +33,7 @@ def _apply(f: Apply, leaf: Callable[[str], Term]) -> Term:
     simpler = spelled(f)
     if simpler is not f:
         return formula(simpler, leaf)
-    parts = f.args[0].items if f.args and isinstance(f.args[0], Sequence) and f.op in ("cat", "stack") else f.args
+    parts = operands(f)
     whole = f.args[0] if f.op == "index" and f.args else None
     # x at t, never its values at t
     terms = [Term(name(whole.text))] if isinstance(whole, Leaf) else [formula(part, leaf) for part in parts]
@@ -58,12 +58,16 @@ def _number(f: Number, leaf: Callable[[str], Term]) -> Term:
     return number(repr(f.value)) if type(f.value) in (int, float) else Term(words(str(f.value)), ATOM, True)
 
 
+def _sequence(parts: list[str], is_list: bool) -> Term:
+    return Term(fenced(commas(parts), "[", "]") if is_list else fenced(commas(parts)))
+
+
 WRITERS: dict[type[Any], Callable[[Any, Callable[[str], Term]], Term]] = {
     Leaf: lambda f, leaf: number("inf") if f.text in INFINITY else leaf(f.text),
     Number: _number,
     Apply: _apply,
     Call: _call,
-    Sequence: lambda f, leaf: Term(fenced(commas([formula(part, leaf).markup for part in f.items]))),
+    Sequence: lambda f, leaf: _sequence([formula(part, leaf).markup for part in f.items], f.is_list),
     Code: lambda f, leaf: Term(element("mtext", escaped(f.text), class_="code")),
 }
 
@@ -133,6 +137,11 @@ def _scattered(x: list[Term], o: Mapping[str, Any]) -> Term:
     index = x[1].markup if by_rows else words(str(o.get("text", "")).replace("-", "−"))
     zeros = f"<msub><mn>0</mn>{words(size)}</msub>"
     return Term(row(zeros, fenced(index, "[", "]"), operator("←"), bracketed(x[0], SUM)), RELATION)
+
+
+def _einsum(x: list[Term], o: Mapping[str, Any]) -> Term:
+    pattern = [words(repr(str(o["text"])))] if "text" in o else []
+    return Term(row("<mi>einsum</mi>", fenced(commas([*pattern, *(part.markup for part in x)]))))
 
 
 def _onehot(x: list[Term], o: Mapping[str, Any]) -> Term:
@@ -347,6 +356,7 @@ RULES: dict[str, Rule] = {op: _function(word) for op, word in _CALLED.items()} |
     "scatter": _scattered,
     "scatter_rows": _scattered,
     "onehot": _onehot,
+    "einsum": _einsum,
     "scatter_add": _worded("scatter_add", "#1 added at #2, to zeros"),
     "put": _put,
     "entries": _entries,

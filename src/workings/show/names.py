@@ -14,7 +14,10 @@ from workings.show.escape import GREEK, LATEX_GREEK, latex_code, latex_text
 ACCENTS = {"hat": ("\u0302", r"\hat"), "bar": ("\u0304", r"\bar"), "tilde": ("\u0303", r"\tilde")}
 _PATH = re.compile(r"^[^\W\d]\w*(\.\w+)*$")
 _DERIVATIVE = re.compile(r"^∂(.+?)/∂(.+)$")
-AGAIN = re.compile(r"^([^\W\d]\w*)#(\d+)$")
+AGAIN = re.compile(r"^([^#∂]+)#(\d+)$")
+"""h#2: the second value that was called h."""
+_LIBRARY = re.compile(r"^(math|np|numpy|torch)\.(?=(pi|tau|inf)$)")
+"""π is the same number whoever has it."""
 _UNPACKED = re.compile(r"^(?=.*, )[\w.,*() ]+$")
 """`(c, *d), e`"""
 _BETWEEN = frozenset((", ", " = ", "(", ")", "*", ""))
@@ -24,6 +27,11 @@ _GREEK_WORD = re.compile(r"^([A-Za-z]+?)(\d*)$")
 def without_self(name: str) -> str:
     """self.W is W on paper."""
     return re.sub(r"\bself\.(?=\w)", "", name)
+
+
+def without_library(name: str) -> str:
+    """math.pi is π on paper."""
+    return _LIBRARY.sub("", name)
 
 
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
@@ -46,16 +54,24 @@ def text_name(name: str) -> str:
 
     >>> [text_name(n) for n in ("self.W_Q", "y_hat", "alpha_1", "beta2", "∂L/∂y_hat", "x.shape[-1]", "lambda_", "y.mul_")]
     ['W_Q', 'ŷ', 'α_1', 'β2', '∂L/∂ŷ', 'x.shape[-1]', 'λ', 'y.mul_']
+    >>> text_name("∂L/∂theta from theta#2"), text_name("math.pi"), text_name("theta.grad")
+    ('∂L/∂θ from θ#2', 'π', 'θ.grad')
     """
     found = _DERIVATIVE.match(name)
     if found:
-        return f"∂{text_name(found[1])}/∂{text_name(found[2])}"
-    parts = re.split(r"(, | = )", without_self(name))
+        variable, origin, place = found[2].partition(" from ")
+        return f"∂{text_name(found[1])}/∂{text_name(variable)}{origin}{text_name(place)}"
+    again = AGAIN.match(name)
+    if again:
+        return f"{text_name(again[1])}#{again[2]}"
+    parts = re.split(r"(, | = )", without_library(without_self(name)))
     return "".join(_text_path(part) if _PATH.match(part) else part for part in parts)
 
 
 def _text_path(path: str) -> str:
     *owners, last = path.split(".")
+    if owners and last == "grad":
+        return f"{_text_path('.'.join(owners))}.grad"
     bare = last.rstrip("_")
     if bare != last and bare not in GREEK:
         return path  # y.mul_ changes y, y.mul does not; lambda_ has its underscore only because Python takes the word
@@ -89,8 +105,8 @@ def latex_name(name: str) -> str:
     if found:
         variable, origin, place = found[2].partition(" from ")
         fraction = rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(variable)}}}"
-        return rf"{fraction}\text{{{latex_text(origin + place)}}}" if origin else fraction
-    spelled = spelled_out(without_self(name))
+        return rf"{fraction}\text{{{origin}}}{latex_name(place)}" if origin else fraction
+    spelled = spelled_out(without_library(without_self(name)))
     parts = re.split(r"(, | = )" if not _UNPACKED.match(spelled) else r"(, |[(*)])", spelled)
     return "".join(
         _latex_path(part) if _PATH.match(part) else part if part in _BETWEEN else latex_code(part) for part in parts
@@ -100,6 +116,8 @@ def latex_name(name: str) -> str:
 def _latex_path(path: str) -> str:
     *owners, last = path.split(".")
     words = [w for w in last.split("_") if w]
+    if owners and last == "grad":
+        return f"{_latex_path('.'.join(owners))}\\mathrm{{.grad}}"
     if owners or not words or last.startswith("_") or not as_letter(words):
         return _upright(path)
     first, below = words[0].rstrip("0123456789"), words[1:]

@@ -13,7 +13,7 @@ from typing import Any
 
 from workings.show.decimals import decimal, latex_decimal
 from workings.show.escape import latex_code, latex_text
-from workings.show.names import latex_name, text_name, without_self
+from workings.show.names import AGAIN, latex_name, text_name, without_self
 from workings.show.script import (
     ATOM,
     LOOSE,
@@ -30,14 +30,16 @@ from workings.show.script import (
     call,
     compare,
     constant,
+    einsum,
     function,
     indicator,
     infix,
-    items,
+    is_whole,
     letter,
     made,
     onehot,
     onwards,
+    operands,
     put,
     reshape,
     scattered,
@@ -94,18 +96,25 @@ class _Writer:
                 return self.write(simpler)
             case Call(name, args, options):
                 parts = [self.write(a).string for a in args]
-                return Piece(self.script.call(self.script.name(name), parts, self.script.details(options)), ATOM)
-            case Sequence(parts_):
-                return Piece(f"({', '.join(self.write(part).string for part in parts_)})", ATOM)
+                details = self.script.details(options, with_none=True)
+                return Piece(self.script.call(self.script.name(name), parts, details), ATOM)
+            case Sequence(parts_, is_list):
+                inside = ", ".join(self.write(part).string for part in parts_) + "," * (len(parts_) == 1 and not is_list)
+                return Piece(f"[{inside}]" if is_list else f"({inside})", ATOM)
             case Code(text):
-                return Piece(self.script.code(without_self(text)), RELATION)
+                return Piece(self.script.code(without_self(text)), ATOM if is_whole(text) else RELATION)
 
     def leaf(self, text: str) -> Piece:
         if text in self.values:
             return valued(self.values[text])
         if text in INFINITY:
             return Piece(self.script.number("∞"), ATOM)
-        return Piece(self.script.name(text), POWER if text.startswith("∂") else ATOM)
+        return self.named(text)
+
+    def named(self, text: str) -> Piece:
+        """A name; ∂L/∂h and, where that is raised, h#2 hold together less than a letter: (h⁽²⁾)²."""
+        raised = self.script.below and AGAIN.match(text)
+        return Piece(self.script.name(text), POWER if raised or text.startswith("∂") else ATOM)
 
     def number(self, value: Any) -> Piece:
         if isinstance(value, bool) or not isinstance(value, int | float | complex):
@@ -120,14 +129,14 @@ class _Writer:
             return self.index(formula)
         dotted = formula.op == "mul" and any(map(self.is_scalar, formula.args))
         rule = self.script.rules.get("scale" if dotted else formula.op, call)
-        return rule(self.script, formula, [self.write(a) for a in formula.args])
+        return rule(self.script, formula, [self.write(a) for a in operands(formula)])
 
     def index(self, formula: Apply) -> Piece:
         """x[t]: the value of the whole where it is known, never [2, 4][t]."""
         base, inside = formula.args[0], str(dict(formula.options).get("text", ""))
         if isinstance(base, Leaf) and entry_key(base.text, inside) in self.values:
             return valued(self.values[entry_key(base.text, inside)])
-        piece = Piece(self.script.name(base.text), ATOM) if isinstance(base, Leaf) else self.write(base)
+        piece = self.named(base.text) if isinstance(base, Leaf) else self.write(base)
         return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.inside(inside)}]", ATOM)
 
     def inside(self, index: str) -> str:
@@ -188,8 +197,8 @@ TEXT_RULES: dict[str, Rule] = {
     "abs": infix("|#1|", ATOM, RELATION),
     "norm": infix("‖#1‖", ATOM, RELATION),
     "not": infix("¬#1", POWER, ATOM),
-    "and": infix("#1 ∧ #2", RELATION, SUM, SUM),
-    "or": infix("#1 ∨ #2", RELATION, SUM, SUM),
+    "and": infix("#1 ∧ #2", RELATION, PRODUCT, PRODUCT),
+    "or": infix("#1 ∨ #2", RELATION, PRODUCT, PRODUCT),
     "where": infix("#2 where #1, else #3", RELATION, SUM, SUM, SUM),
     "masked_fill": infix("#3 where #2, else #1", RELATION, SUM, SUM, SUM),
     "sum": big("Σ"),
@@ -202,8 +211,7 @@ TEXT_RULES: dict[str, Rule] = {
     "sigmoid": function("σ"),
     "gelu": function("GELU"),
     "cross_entropy": function("CE"),
-    "cat": items("cat"),
-    "stack": items("stack"),
+    "einsum": einsum,
     "compare": compare,
     "reshape": reshape,
     "indicator": indicator,
@@ -265,8 +273,8 @@ LATEX_RULES: dict[str, Rule] = {
     "abs": infix(r"\left|#1\right|", ATOM, RELATION),
     "norm": infix(r"\left\|#1\right\|", ATOM, RELATION),
     "not": infix(r"\lnot #1", POWER, ATOM),
-    "and": infix(r"#1 \land #2", RELATION, SUM, SUM),
-    "or": infix(r"#1 \lor #2", RELATION, SUM, SUM),
+    "and": infix(r"#1 \land #2", RELATION, PRODUCT, PRODUCT),
+    "or": infix(r"#1 \lor #2", RELATION, PRODUCT, PRODUCT),
     "where": infix(_CASES % ("#2", "#1", "#3"), RELATION, RELATION, RELATION, RELATION),
     "masked_fill": infix(_CASES % ("#3", "#2", "#1"), RELATION, RELATION, RELATION, RELATION),
     "sum": big(r"\sum"),
@@ -279,8 +287,6 @@ LATEX_RULES: dict[str, Rule] = {
     "sigmoid": function(r"\sigma"),
     "gelu": function(r"\operatorname{GELU}"),
     "cross_entropy": function(r"\operatorname{CE}"),
-    "cat": items(r"\operatorname{cat}"),
-    "stack": items(r"\operatorname{stack}"),
     "normal_cdf": function(r"\Phi"),
     "normal_pdf": function(r"\varphi"),
     "ones": constant(r"\mathbf{1}_{%s}", "1"),
@@ -299,6 +305,7 @@ LATEX_RULES: dict[str, Rule] = {
     "diagonal": function(r"\operatorname{diag}"),
     **{name: function(rf"\{name}") for name in ("log", "sin", "cos", "tanh", "max", "min")},
 }
+_SUBSCRIPT = re.compile(r"(?<!\\)_")
 _TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
 
 
@@ -308,6 +315,7 @@ def _latex_brackets(string: str) -> str:
 
 def _latex_call(name: str, parts: list[str], options: list[str]) -> str:
     below = f"_{{{', '.join(options)}}}" if options else ""
+    name = f"{{{name}}}" if below and _SUBSCRIPT.search(name) else name  # f_1 has a subscript already
     return f"{name}{below}{_latex_brackets(', '.join(parts))}"
 
 

@@ -5,11 +5,13 @@ They are recorded like all others (`work.steps()`, JSON) and left out when a wor
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
 import torch
 
+from workings.trace.formula import Apply, Code, Formula, Leaf
 from workings.trace.step import Step
 
 _NO_MATHEMATICS = re.compile(r"\bis (not )?None\b|\bisinstance\(")
@@ -31,6 +33,11 @@ def is_plumbing(step: Step) -> bool:
     return step.kind == "branch" and bool(asks) and not step.children
 
 
+def is_aside(step: Step) -> bool:
+    """Whether a call of a function of this library is not worth opening: it checks, or gives a tensor another shape."""
+    return is_check(step) or is_arrangement(step)
+
+
 def is_check(step: Step) -> bool:
     """Whether this is a call by which a function of this library looks at its arguments: its value is no tensor, and it
     keeps nothing, as `self.mean = …` does."""
@@ -38,6 +45,25 @@ def is_check(step: Step) -> bool:
         return False
     places = [s.where.file for s in step.walk() if s.where is not None]
     return bool(places) and all(file.startswith(_OUR_OWN) for file in places)
+
+
+def is_arrangement(step: Step) -> bool:
+    """Whether this is a call by which a function of this library gives a tensor the shape that its equations have:
+    `in_places(Y)`, which returns Y.reshape(…). The statement that calls it says all there is."""
+    inside = [child for child in step.children if child.kind != "input" and not is_plumbing(child)]
+    if step.kind != "call" or [child.kind for child in inside] != ["return"] or has_error(step):
+        return False
+    (last,) = inside
+    ours = last.where is not None and last.where.file.startswith(_OUR_OWN)
+    return ours and _only_shapes(last.formula) and all(map(is_check, last.children))
+
+
+def _only_shapes(formula: Formula | None) -> bool:
+    """Y, or Y.reshape(…), also with a size that is unpacked: Y.reshape(*size)."""
+    if isinstance(formula, Code):
+        called = ast.parse(formula.text, mode="eval").body
+        return isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute) and called.func.attr == "reshape"
+    return isinstance(formula, Leaf) or (isinstance(formula, Apply) and formula.op == "reshape")
 
 
 def _keeps(step: Step) -> bool:

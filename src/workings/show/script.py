@@ -7,13 +7,15 @@ needs them.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workings.show.decimals import decimal
-from workings.trace.formula import Apply, Options
+from workings.trace.formula import Apply, Formula, Options, Sequence
+from workings.trace.pullback_targets import parsed
 
 RELATION, SUM, LOOSE, PRODUCT, MATMUL, POWER, ATOM = range(7)
 """How tightly a piece holds together: a < b, a + b, a / b and Σ a, a ⊙ b, A B, a² and √a, a and f(a)."""
@@ -53,12 +55,12 @@ class Script:
         """The piece, in brackets where it holds together less than the place needs."""
         return piece.string if piece.level >= least else self.brackets(piece.string)
 
-    def details(self, options: Options) -> list[str]:
+    def details(self, options: Options, with_none: bool = False) -> list[str]:
         """Options worth reading: dim=0 as «axis 0»; `keepdim` is left to the shape, a device to the code."""
-        return [self._detail(n, v) for n, v in options if v is not None and n not in UNREAD]
+        return [self._detail(n, v) for n, v in options if (with_none or v is not None) and n not in UNREAD]
 
     def _detail(self, name: str, value: object) -> str:
-        if name == "dim":
+        if name == "dim" and value is not None:
             axes = axes_of(value)
             return f"{self.words('axis ' if len(axes) == 1 else 'axes ')}{', '.join(map(self._option, axes))}"
         return f"{self.words(name)}={self._option(value)}"
@@ -144,14 +146,31 @@ def big(sign: str) -> Rule:
     return rule
 
 
-def items(word: str) -> Rule:
+def operands(formula: Apply) -> tuple[Formula, ...]:
     """cat(a, b, axis 1): the items of a sequence as arguments."""
+    first = formula.args[0] if formula.args else None
+    joins = formula.op in ("cat", "stack") and isinstance(first, Sequence)
+    return (*first.items, *formula.args[1:]) if joins and isinstance(first, Sequence) else formula.args
 
-    def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        inner = [re.sub(r"^\((.*)\)$", r"\1", piece.string, flags=re.DOTALL) for piece in parts]
-        return Piece(script.call(word, inner, script.details(formula.options)), ATOM)
 
-    return rule
+def is_whole(code: str) -> bool:
+    """Whether Python without a formula needs no brackets: a word in quotes, and what has brackets of its own.
+
+    >>> is_whole("'a'"), is_whole("(r for r in rows)"), is_whole("(a)(b)"), is_whole("a if b else c")
+    (True, True, False, False)
+    """
+    return isinstance(parsed(code), _WHOLE_CODE)
+
+
+_WHOLE_CODE = (ast.Constant, ast.GeneratorExp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
+
+
+def einsum(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """einsum('ij,jk->ik', a, b)"""
+    options = dict(formula.options)
+    pattern = [script.code(repr(str(options.pop("text"))))] if "text" in options else []
+    details = script.details(tuple(options.items()))
+    return Piece(script.call(script.operator("einsum"), [*pattern, *(piece.string for piece in parts)], details), ATOM)
 
 
 def sized(word: str, preposition: str = "") -> Rule:

@@ -1,6 +1,7 @@
-"""Sizes in a formula as the numbers they were: √Q.shape[-1] reads √2.
+"""What is known of a formula's parts beside its letters: sizes are the numbers they were, and what is None is not there.
 
-A size is no letter of a formula, and its number is known: `x.shape[-1]`, `x.size(0)` and `len(x)` are put in everywhere.
+A size is no letter of a formula, and its number is known: `x.shape[-1]`, `x.size(0)` and `len(x)` are put in everywhere,
+so √Q.shape[-1] reads √2. Where b is None, linear(x, W, b) is x Wᵀ.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 import torch
 
 from workings.trace.formula import Apply, Call, Formula, Leaf, Number, Sequence
+from workings.trace.look_up import MISSING
 
 
 def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
@@ -23,7 +25,38 @@ def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     Leaf(text='Q.shape[-1]')
     """
     whole = _size(formula, operands)
-    return formula if whole is not None else replaced(formula, lambda part: _size(part, operands))
+    if whole is not None:
+        return formula
+    return replaced(replaced(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
+
+
+OPTIONAL = {"linear": (2, ("bias",)), "conv2d": (2, ("bias",)), "layer_norm": (2, ("weight", "bias"))}
+"""The operands that may be None: after how many others they come, and their names."""
+
+
+def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
+    """An operation with the optional operands that were given, in their places.
+
+    >>> _given(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
+    Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W')), options=())
+    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", "b"),)), {"b": 1.0})
+    Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
+    """
+    if not isinstance(formula, Apply) or formula.op not in OPTIONAL:
+        return None
+    first, names = OPTIONAL[formula.op]
+    if len(formula.args) < first:
+        return None
+    args = [replaced(part, lambda p: _given(p, operands)) for part in formula.args]
+    options = dict(formula.options)
+    for name in names[len(args) - first :]:
+        text = options.pop(name, None)
+        args.append(Number(None) if text in (None, "None") else Leaf(str(text)))
+    absent = [isinstance(part, Leaf) and operands.get(part.text, MISSING) is None for part in args]
+    args = [Number(None) if none else part for none, part in zip(absent, args, strict=True)]
+    while args[-1] == Number(None):
+        args.pop()
+    return Apply(formula.op, tuple(args), tuple(options.items()))
 
 
 def replaced(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
@@ -34,8 +67,8 @@ def replaced(formula: Formula, rule: Callable[[Formula], Formula | None]) -> For
     match formula:
         case Apply(_, args) | Call(_, args):
             return replace(formula, args=tuple(replaced(part, rule) for part in args))
-        case Sequence(items):
-            return Sequence(tuple(replaced(part, rule) for part in items))
+        case Sequence(items, is_list):
+            return Sequence(tuple(replaced(part, rule) for part in items), is_list)
     return formula
 
 

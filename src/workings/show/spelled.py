@@ -16,7 +16,7 @@ ONE, TWO = Number(1), Number(2)
 def spelled(formula: Apply) -> Formula:
     """The operation by simpler ones, or itself."""
     rule = SPELLED.get(formula.op)
-    args = tuple(a for a in formula.args if a != Number(None))
+    args = formula.args if formula.op in PLACED else tuple(a for a in formula.args if a != Number(None))
     return formula if rule is None else rule(args, formula.options) or formula
 
 
@@ -69,13 +69,17 @@ def _layer_norm(args: Args, options: Options) -> Formula | None:
     x, *rest = args
     named = dict(options)
     is_shape = rest and (isinstance(rest[0], Sequence | Number) or "shape" in getattr(rest[0], "text", ""))
-    scales: list[Formula] = [*(rest[1:3] if is_shape else rest[:2])]
-    scales += [Leaf(str(named[k])) for k in ("weight", "bias") if named.get(k)]
+    given: dict[str, Formula] = {k: Leaf(str(named[k])) for k in ("weight", "bias") if named.get(k)}
+    given |= zip(("weight", "bias"), rest[1:3] if is_shape else rest[:2], strict=False)
     spread = _apply("sqrt", _apply("add", _apply("square", Leaf("sigma")), Leaf("epsilon")))
     out = _apply("div", _apply("sub", x, Leaf("mu")), spread)
-    for op, scale in zip(("mul", "add"), scales, strict=False):
-        out = _apply(op, out, scale)
+    for op, scale in (("mul", given.get("weight")), ("add", given.get("bias"))):
+        out = out if scale in (None, Number(None)) else _apply(op, out, scale)
     return out
+
+
+PLACED = frozenset(("layer_norm",))
+"""Operations of which an operand that is None keeps its place: a bias without a weight is no weight."""
 
 
 def _convolution(args: Args, options: Options) -> Formula | None:

@@ -111,7 +111,7 @@ def _laid_out(found: Equation, options: Options) -> str:
     if not found.forms:
         return _finished(_broken(found, options), found, options)
     if not found.below:
-        block = beside(*([found.head, " = "] if found.head else []), _side_by_side(found))
+        block = beside(*([found.head, f" {found.sign} "] if found.head else []), _side_by_side(found))
         if width(block) <= options.width:
             return _finished(block, found, options)
     return _finished(_below(found, options), found, options)
@@ -132,9 +132,9 @@ def _below(found: Equation, options: Options) -> str:
     if found.below:
         first, *rest = found.forms
         stacked = "\n".join([first[1], *(beside(f"{sign} ", block) for sign, block in rest)])
-        sign = f" ={_shape(found)}"
+        sign = f" {found.sign}{_shape(found)}"
         return f"{head + sign if '⎡' not in head else beside(head, sign)}\n{indented(stacked, 4)}"
-    value = beside(f"{gap}= ", _side_by_side(found))
+    value = beside(f"{gap}{found.sign} ", _side_by_side(found))
     if width(value) > options.width and len(found.forms) > 1:
         *early, last = [beside(f"{gap}{sign} ", block) for sign, block in found.forms]
         value = "\n".join([*early, beside(last, _shape(found))])
@@ -227,7 +227,10 @@ def described(step: Step) -> list[tuple[str, str]]:
 
 
 def _described(value: object, with_dtype: bool) -> str:
-    """(1×144), or the number it is."""
+    """(1×144), or the number it is; ((1×3), (1×3)) of several."""
+    if isinstance(value, tuple | list) and is_list(value):
+        inside = ", ".join(_described(item, with_dtype) for item in value)
+        return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     if not isinstance(value, torch.Tensor):
         return text_of(value, Options(width=60)).partition("\n")[0]
     dtype = str(value.dtype).removeprefix("torch.")

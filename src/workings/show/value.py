@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import numbers
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,7 @@ import torch
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import matrix_latex
 from workings.show.block import beside, plain, width
+from workings.show.brief import name_of
 from workings.show.cells import Form, forms
 from workings.show.decimals import decimal, latex_decimal, pointed
 from workings.show.escape import latex_code, latex_text
@@ -51,10 +53,10 @@ def text_of(value: Any, options: Options) -> str:
 def text_forms(value: Any, options: Options, names: Sequence[str] = ()) -> list[tuple[str, str]]:
     """The ways the value is written, each after its sign: [("=", "1/√2"), ("≈", "0.7071")].
 
-    `names` are those of the parts of a value that is unpacked.
+    `names` are those of the parts of a value that is unpacked: [("⇒", "a = 1    b = 2")].
     """
     if names and is_list(value):
-        return [("=", _named_items(value, options, names))]
+        return [("⇒", _named_items(value, options, names))]
     if not isinstance(value, torch.Tensor):
         return [("=", _text_object(value, options))]
     if not value.numel():
@@ -65,11 +67,16 @@ def text_forms(value: Any, options: Options, names: Sequence[str] = ()) -> list[
         return [("=", f"no values: a tensor on {value.device}")]
     if value.numel() > options.most:
         return [("=", text_summary(value, options))]
-    return [(form.sign, _text_grid(form, options)) for form in forms(squeezed(value), options)]
+    shown = squeezed(value)
+    return [(form.sign, _text_grid(form, options, value.dim() - shown.dim())) for form in forms(shown, options)]
 
 
-def _text_grid(form: Form, options: Options) -> str:
-    return grid(pointed(form.text), width=options.width)
+_LABEL = re.compile(r"^\[(?=[\d, ]+, :, :\] =$)", re.MULTILINE)
+
+
+def _text_grid(form: Form, options: Options, squeezed_axes: int = 0) -> str:
+    """The entries as blocks; a label names all axes, those of length 1 too: [0, 1, :, :] ="""
+    return _LABEL.sub("[" + "0, " * squeezed_axes, grid(pointed(form.text), width=options.width))
 
 
 def _has_values(x: torch.Tensor) -> bool:
@@ -197,7 +204,7 @@ def _atom(value: Any, options: Options) -> str:
         return decimal(value, options.digits)
     if value is None or isinstance(value, torch.dtype | torch.device | slice | range):
         return str(value)
-    return f"⟨{plain(getattr(value, '__name__', type(value).__name__))}⟩"
+    return f"⟨{plain(name_of(value))}⟩"
 
 
 def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, Any]], int]:
@@ -231,14 +238,30 @@ def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
     return "\n".join(rows)
 
 
+WIDE = 9
+"""Columns of several matrices together that fit on a line; more of them stand below each other."""
+
+
+def _columns(value: Any) -> int:
+    """How many columns a matrix is drawn with; of anything else, none."""
+    small = isinstance(value, torch.Tensor) and value.dim() and 0 < value.numel() <= Options().most
+    return int(value.shape[-1]) if small else 0
+
+
 def _latex_object(value: Any, options: Options) -> str:
     if isinstance(value, Mapping | tuple | list):
         items, more = _items(value)
         names = isinstance(value, Mapping) or hasattr(value, "_fields")
         parts = [(rf"\text{{{latex_text(n)}}} = " if names else "") + latex_of(item, options) for n, item in items]
         parts += [rf"\text{{and {more} more}}"] if more else []
+        left, right = (r"\{", r"\}") if names else "[]" if isinstance(value, list) else "()"
         inside = r",\ ".join(parts)
-        return rf"\left({inside}\right)"
+        if not inside:
+            return f"{left}{right}"
+        if sum(map(_columns, (item for _, item in items))) > WIDE:
+            below = r", \\ ".join(parts)
+            inside = rf"\begin{{array}}{{l}} {below} \end{{array}}"
+        return rf"\left{left}{inside}\right{right}"
     atom = _atom(value, options)
     return latex_decimal(atom) if isinstance(value, numbers.Number) else latex_code(atom.strip("⟨⟩"))
 
@@ -252,6 +275,28 @@ def is_list(value: Any) -> bool:
         return squeezed(value).dim() > 2 and _has_values(value)
     parts = value.values() if isinstance(value, Mapping) else value if isinstance(value, tuple | list) else ()
     return any(shape_of(part) for part in parts)
+
+
+def is_same(a: Any, b: Any) -> bool:
+    """Whether two recorded values are shown alike: the same numbers, wherever they are kept.
+
+    >>> is_same((torch.ones(2), 1), (torch.ones(2), 1)), is_same([1], [1, 2])
+    (True, False)
+    """
+    if a is b:
+        return True
+    if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        return type(a) is type(b) is torch.Tensor and _equal(a, b)
+    if isinstance(a, tuple | list) and type(a) is type(b):
+        return len(a) == len(b) and all(map(is_same, a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(is_same(a[key], b[key]) for key in a)
+    return type(a) is type(b) and isinstance(a, numbers.Number | str) and bool(a == b)
+
+
+def _equal(a: torch.Tensor, b: torch.Tensor) -> bool:
+    plain_ = a.layout == b.layout == torch.strided and _has_values(a) and _has_values(b)
+    return plain_ and a.dtype == b.dtype and a.device == b.device and torch.equal(a, b)
 
 
 def is_opaque(value: Any) -> bool:

@@ -12,16 +12,13 @@ from workings.show.block import beside, indented
 from workings.show.diff import tensor_difference
 from workings.show.notation import text_formula
 from workings.show.options import Options
+from workings.show.reach import ALL, Index, cells
 from workings.show.value import text_of
 from workings.trace.formula import Apply, Call, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-Index = tuple[Any, ...]
-ALL = slice(None)
 DEEPEST = 6
-CELL_BY_CELL = frozenset("add sub mul div neg pow square sqrt exp log relu tanh sigmoid abs sin cos".split())
-"""Operations of which a cell needs the same cell of each operand."""
 
 
 def why(trace: Trace, step: Step, index: Index) -> str:
@@ -48,7 +45,7 @@ def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str
     for text, read in reads.values():
         operand = step.operands[text]
         source = _source(trace, step, text)
-        if source is not None and _same(source.result, operand):
+        if source is not None:
             _explain(trace, source, read, level + 1, lines)
         else:
             lines.append(indented(_line(_cell(text, read), operand[read]), len(indent) + 2))
@@ -74,14 +71,17 @@ def _same(made: Any, read: torch.Tensor) -> bool:
 
 
 def _source(trace: Trace, step: Step, text: str) -> Step | None:
-    """The last step before this one that made this value."""
-    found = None
+    """The step that made this value: the last one before that did, or the line of a gradient wherever it stands."""
+    operand, found = step.operands[text], None
+    if "∂" in text:
+        return next((s for s in trace.steps() if s.kind == "gradient" and s.name == text and _same(s.result, operand)), None)
+    name = text.partition("#")[0] if step.kind == "gradient" else text
     for other in trace.steps():
         if other is step:
-            return found
-        if other.kind in ("assign", "input") and other.name == text:
+            break
+        if other.kind in ("assign", "input") and other.name == name and (name == text or _same(other.result, operand)):
             found = other
-    return found
+    return found if found is not None and _same(found.result, operand) else None
 
 
 def _reads(formula: Formula, step: Step, index: Index | None) -> list[tuple[str, Index]]:
@@ -89,21 +89,13 @@ def _reads(formula: Formula, step: Step, index: Index | None) -> list[tuple[str,
     if isinstance(formula, Leaf):
         operand = step.operands.get(formula.text)
         return [(formula.text, _broadcast(operand, index))] if isinstance(operand, torch.Tensor) else []
+    if isinstance(formula, Call) and formula.name.rpartition(".")[2] == "einsum":
+        formula = Apply("einsum", formula.args)
     parts = formula.args if isinstance(formula, (Apply, Call)) else formula.items if isinstance(formula, Sequence) else ()
-    wanted = _wanted(formula, index) if isinstance(formula, Apply) and index is not None else [None] * len(parts)
+    wanted = (
+        cells(formula, index, step.operands) if isinstance(formula, Apply) and index is not None else [None] * len(parts)
+    )
     return [read for part, at in zip(parts, wanted, strict=True) for read in _reads(part, step, at)]
-
-
-def _wanted(formula: Apply, index: Index) -> list[Index | None]:
-    """The cells that each operand of an operation gives to these cells of its result."""
-    dim = dict(formula.options).get("dim")
-    if formula.op == "matmul" and len(index) >= 2:
-        return [(*index[:-1], ALL), (*index[:-2], ALL, index[-1])]
-    if formula.op == "transpose" and len(index) >= 2 and not formula.options:
-        return [(*index[:-2], index[-1], index[-2])]
-    if formula.op in ("softmax", "log_softmax") and isinstance(dim, int) and -len(index) <= dim < len(index):
-        return [tuple(ALL if i == dim % len(index) else at for i, at in enumerate(index))]
-    return [index if formula.op in CELL_BY_CELL else None] * len(formula.args)
 
 
 def _broadcast(operand: torch.Tensor, index: Index | None) -> Index:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
-import re
 import shutil
 import sys
 from collections.abc import Mapping
@@ -21,8 +19,6 @@ from workings.trace.arguments import refuse_ambiguous
 from workings.trace.formula import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
-
-_TURN = re.compile(r"turn \d+\.")
 
 
 class Work(Trace):
@@ -109,14 +105,10 @@ class Work(Trace):
 
     # ---- asking
     def step(self, address: str) -> Step:
-        """The step at an address such as `A` or `blocks.1.attn.S`; the last one where a name was assigned again."""
-        found = [s for s in self.steps() if s.address == address]
-        plain = [s for s in self.steps() if s.address and _TURN.sub("", s.address).partition("#")[0] == address]
-        if not found and not plain:
-            near = difflib.get_close_matches(address, [s.address for s in self.steps() if s.address], 3)
-            hint = f" Did you mean {' or '.join(near)}?" if near else ""
-            raise WorkingsError(f"No step is called {address!r}.{hint}")
-        return plain[-1] if plain else found[-1]
+        """The step at an address such as `A`, `blocks.1.attn.S` or `∂L/∂A`; the last one where a name was assigned again."""
+        from workings.show.asked import asked
+
+        return asked(self, address)
 
     def __getitem__(self, address: str) -> Any:
         return self.step(address).result
@@ -225,10 +217,13 @@ def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
 
 
 def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+    from workings.trace.assumed import assumed
     from workings.trace.capture import capture
 
     whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
-    return as_work(capture(whole, depth=depth))
+    work = as_work(capture(whole, depth=depth))
+    work.notes += assumed(work)
+    return work
 
 
 LEAF_CHANGED = "a leaf Variable that requires grad"
@@ -239,12 +234,11 @@ def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work
     """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
     from workings.trace.loss import varying
 
-    random = torch.get_rng_state()
     given, named = varying((args, kwargs))
     work = _captured(function, given, named, depth)
-    if LEAF_CHANGED not in str(work.error):
+    if LEAF_CHANGED not in str(work.error) or work.undo is None:
         return work
-    torch.set_rng_state(random)
+    work.undo()
     given, named = varying((args, kwargs), copies=True)
     again = _captured(function, given, named, depth)
     if LEAF_CHANGED in str(again.error):
@@ -269,11 +263,13 @@ def _summed(work: Work) -> str | None:
     result = work.result
     if not isinstance(result, torch.Tensor) or result.numel() == 1 or not work.root.children:
         return None
+    from workings.trace.ordinary import ordinary
+
     top = work.root.children[0]
     last = top.children[-1] if top.children else top
     name = last.formula.text if isinstance(last.formula, Leaf) else "output"
     total = result.sum()
-    step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: result.detach()}, total.detach())
+    step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: ordinary(result)}, total.detach())
     step.live, step.lives = total, {name: result}
     step.address, step.note = "L", "added here: the result is summed, so that there is one number to differentiate"
     top.children.append(step)
@@ -307,3 +303,5 @@ class trace:  # a context manager, named like one
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self.block.end(error)
+        if self.work.error is not None:
+            _explain_in_names(self.work)

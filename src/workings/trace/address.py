@@ -38,3 +38,22 @@ def _numbered(address: str, seen: dict[str, int]) -> str:
         return ""
     count = seen[address] = seen.get(address, 0) + 1
     return f"{address}#{count}" if count > 1 else address
+
+
+def address_gradients(root: Step, prefix: str = "") -> None:
+    """Give every gradient its address: the call, module or turn it stands in (the second call of f is `f#2`), then its name.
+
+    Names of values are numbered already, so `∂L/∂h#2` is the gradient of the second h, not the second ∂L/∂h.
+    """
+    for child in root.children:
+        inner = prefix
+        if child.kind == "gradient":
+            child.address = f"{prefix}.{child.name}" if prefix else child.name
+        elif child.kind == "module":
+            inner = child.address
+        elif child.kind == "call" and root.kind != "root":
+            inner = f"{prefix}.{child.name}" if prefix else child.name
+            inner += "".join(child.address.rpartition("#")[1:]) if "#" in child.address else ""
+        elif child.kind == "turn":
+            inner = f"{prefix}.turn {child.name}" if prefix else f"turn {child.name}"
+        address_gradients(child, inner)

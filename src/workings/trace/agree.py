@@ -10,6 +10,8 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.exact.equality import equal
 from workings.exact.tensor import ExactTensor
+from workings.trace.kept import same_bits
+from workings.trace.ordinary import dense
 
 ROUNDINGS = 1000
 """A difference of this many roundings of the largest number at hand is rounding; more is a difference."""
@@ -24,6 +26,8 @@ def largest_difference(a: Any, b: Any) -> float:
     x, y = torch.as_tensor(a).detach(), torch.as_tensor(b).detach()
     if x.shape != y.shape:
         return float("inf")
+    if not (x.layout is y.layout is torch.strided):
+        return _of_sparse(x, y)
     if isinstance(x, ExactTensor) and isinstance(y, ExactTensor) and equal(x, y).equal:
         return 0.0
     try:
@@ -31,8 +35,21 @@ def largest_difference(a: Any, b: Any) -> float:
     except WorkingsError:  # letters without a sample value
         return float("inf")
     same = (x == y) | (x.isnan() & y.isnan())
-    gap = torch.where(same, torch.zeros_like(x), (x - y).abs())
+    gap = (x - y).abs()
+    gap = torch.where(same, torch.zeros_like(gap), gap)
     return float(gap.nan_to_num(float("inf")).max()) if gap.numel() else 0.0
+
+
+def _of_sparse(x: Tensor, y: Tensor) -> float:
+    """Where one of two is sparse, or both are."""
+    if same_bits(x, y):
+        return 0.0
+    a, b = _rows(x), _rows(y)
+    return float("inf") if a is None or b is None else largest_difference(a, b)
+
+
+def _rows(x: Tensor) -> Tensor | None:
+    return x if x.layout is torch.strided else dense(x)
 
 
 def is_rounding(difference: float, *near: Any) -> bool:
@@ -40,6 +57,7 @@ def is_rounding(difference: float, *near: Any) -> bool:
     tensors = [value for value in near if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())]
     if difference == 0 or any(isinstance(value, ExactTensor) for value in tensors):
         return difference == 0
+    tensors = [value for value in map(_rows, tensors) if value is not None]
     real = [torch.view_as_real(value.detach().resolve_conj()) if value.is_complex() else value for value in tensors]
     sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in real if value.numel()]
     coarsest = max((torch.finfo(value.dtype).eps for value in tensors), default=0.0)
@@ -47,5 +65,7 @@ def is_rounding(difference: float, *near: Any) -> bool:
 
 
 def doubles(value: Tensor) -> Tensor:
-    """The nearest doubles, as an ordinary tensor."""
-    return value.float64() if isinstance(value, ExactTensor) else value.detach().double()
+    """The nearest doubles, as an ordinary tensor; pairs of them where the numbers are complex."""
+    if isinstance(value, ExactTensor):
+        return value.float64()
+    return value.detach().to(torch.complex128 if value.is_complex() else torch.float64)

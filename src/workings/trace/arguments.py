@@ -16,7 +16,9 @@ def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     """The function of a partial, the code behind a compiled one, the `__call__` of an object."""
     while isinstance(function, functools.partial):
         function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
-    function = getattr(function, "_torchdynamo_orig_callable", None) or function
+    if isinstance(function, torch.nn.Module) and "_orig_mod" in function._modules:  # torch.compile's module around a module
+        function = function._modules["_orig_mod"]
+    function = getattr(function, "__dict__", {}).get("_torchdynamo_orig_callable") or function  # a module's getattr is slow
     if isinstance(function, (types.FunctionType, types.MethodType, torch.nn.Module, type)):
         return function, args, kwargs
     own = vars(type(function)).get("__call__")

@@ -10,22 +10,25 @@ A value that several statements use receives a contribution from each; they are 
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from workings.trace.address import address_gradients
 from workings.trace.agree import is_rounding, largest_difference
 from workings.trace.contribution import Contribution, contribution
-from workings.trace.flow import STATEMENTS, Scope, Value, scopes, value_of
+from workings.trace.flow import STATEMENTS, scopes, tensors
 from workings.trace.formula import Apply, Formula, Leaf
+from workings.trace.gates import Gates
 from workings.trace.loss import Loss, find_loss, gradients
 from workings.trace.record import Trace
+from workings.trace.scope import Scope, Value, value_of
 from workings.trace.step import Step
 
 ELSEWHERE = "elsewhere"
-UNRECORDED = "autograd's numbers: the statement that uses it is not recorded at this depth"
+UNRECORDED = "autograd's numbers: the statement that uses it is not recorded"
 
 
 def backward(trace: Trace, loss: str | None = None) -> None:
@@ -38,13 +41,20 @@ def backward(trace: Trace, loss: str | None = None) -> None:
     values = {value.key: value for scope in found for value in scope.values.values()}
     target.totals = gradients(target, [*values.values(), *hidden.values()])
     target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
+    filed: set[Hashable] = {target.value.key}
     for scope in found:
-        for key in scope.uses:
-            _file(_contributions(scope, key, target), scope, key, target)
-    for name, value in hidden.items():
+        with Gates(scope) as gates:
+            for key in scope.uses:
+                parts = _contributions(scope, key, target, gates)
+                _file(parts, scope, key, target)
+                filed |= {key} if parts else set()
+    for scope in found:
+        _finish(scope, filed, target)
+    for name, value in (_unread(found, filed) | hidden).items():
         total = target.total(value)
         if total is not None:
             _add(_home(trace.root, name), target.symbol(name), None, {}, total, UNRECORDED)
+    address_gradients(trace.root)
     trace.notes += [note for note in _skipped(found[0], target) if note not in trace.notes] if found else []
 
 
@@ -57,11 +67,11 @@ def _forget(root: Step) -> None:
 # ---- what the recorded statements add
 
 
-def _contributions(scope: Scope, key: Hashable, loss: Loss) -> list[Contribution]:
+def _contributions(scope: Scope, key: Hashable, loss: Loss, gates: Gates) -> list[Contribution]:
     """What each statement of a scope adds to the gradient of one value, in the order of the statements."""
     if loss.totals.get(key) is None:
         return []
-    found = [contribution(statement, scope.values[key], scope, loss) for statement in scope.uses[key]]
+    found = [contribution(statement, scope.values[key], scope, loss, gates) for statement in scope.uses[key]]
     return [part for part in found if part is not None]
 
 
@@ -123,8 +133,6 @@ def _labels(names: list[str]) -> list[str]:
 
 def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str) -> None:
     step = Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
-    place = under.address.rpartition("#")[0] or under.address
-    step.address = place.removesuffix(under.name) + name if under.name and under.kind in STATEMENTS else name
     if under.kind == "loop":  # what a loop takes apart stands at the head of its first turn
         first = next(child for child in under.children if child.kind == "turn").children
         first.insert(sum(child.kind == "gradient" for child in first[: len(first)]), step)
@@ -133,6 +141,23 @@ def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, An
 
 
 # ---- what no recorded statement reads
+
+
+def _finish(scope: Scope, filed: set[Hashable], loss: Loss) -> None:
+    """Gradients that the rules stand on and no statement gave, under the statements that made their values.
+
+    What a function returns is its caller's, who may have no name for it.
+    """
+    ends = [statement for statement in scope.statements if statement.step.kind == "return"]
+    returned = {value.key for end in ends for value in (*end.read.values(), *(v for _, v in end.made))}
+    for statement in scope.statements:
+        flows = any(loss.total(value) is not None for value in statement.read.values())
+        for _, value in statement.made if flows else ():
+            total = loss.total(value)
+            known = value.key in filed | returned or not scope.new(statement, value)
+            if total is not None and not known and value.key in scope.names:
+                filed.add(value.key)
+                _add(statement.step, loss.symbol(scope.names[value.key]), None, {}, total, UNRECORDED)
 
 
 def _unrecorded(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value]:
@@ -153,6 +178,22 @@ def _unrecorded(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value
             hidden[names.get(id(tensor), f"{kind} {count}")] = value
     order = {name: i for i, name in enumerate(names.values())}
     return dict(sorted(hidden.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+
+def _unread(found: list[Scope], filed: Collection[Hashable]) -> dict[str, Value]:
+    """The inputs and parameters that have a name, and that no recorded statement of a known rule reads, by these names."""
+    given = {value.key for step in found[0].inputs for value in _values(step)} if found else set()
+    unread: dict[Hashable, tuple[str, Value]] = {}
+    for scope in found:
+        for key, name in scope.names.items():
+            value = scope.values[key]
+            if key not in filed and (key in given or value.edge is None):
+                unread.setdefault(key, (name, value))
+    return dict(unread.values())
+
+
+def _values(step: Step) -> list[Value]:
+    return [value_of(tensor, then) for _, tensor, then in tensors(step)]
 
 
 def _origins(value: Value) -> Iterator[Tensor]:

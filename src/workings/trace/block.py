@@ -16,9 +16,11 @@ from typing import Any
 import torch
 
 from workings.trace.address import address
+from workings.trace.assumed import assumed
 from workings.trace.block_calls import (
     caller,
     is_called,
+    is_comprehension,
     is_exact,
     is_fused,
     is_generator,
@@ -33,6 +35,7 @@ from workings.trace.block_follow import Follower
 from workings.trace.block_listen import Ear, Listener, Told
 from workings.trace.block_plan import plan_of_block, plan_of_function
 from workings.trace.block_source import calling, yielding
+from workings.trace.block_turns import Turns, turns_of
 from workings.trace.block_values import Names, inputs
 from workings.trace.capture import _ONE_AT_A_TIME, CHANGED, capture
 from workings.trace.first_bad import first_bad
@@ -129,6 +132,7 @@ class Block:
         self.trace.first_bad = first_bad(self.trace)
         if self.recorder.snapshots.changed():
             self.trace.notes.append(CHANGED)
+        self.trace.notes += assumed(self.trace)
         self.trace.agreement = ONCE
         if self.outer is not None:
             self._report_to(self.outer, error)
@@ -176,7 +180,9 @@ class Block:
             return None
         if frame.f_code is capture.__code__:
             return self._silence()
-        back = caller(frame)
+        if is_comprehension(frame.f_code):
+            return self._in_turns(frame)
+        back = caller(frame, self.followers)
         if back not in self.followers or id(frame.f_code) in self.recorder.codes or not is_called(frame):
             return None
         if is_module_call(frame.f_code):
@@ -224,6 +230,28 @@ class Block:
                 follower.told(frame, event, arg)
 
         return told
+
+    def _in_turns(self, frame: types.FrameType) -> Told | None:
+        """A comprehension runs, or a generator expression goes on."""
+        turns, back = self.followers.get(frame), None if frame.f_back is None else self.followers.get(frame.f_back)
+        if turns is None and back is not None:
+            turns = turns_of(self.recorder, back.plan, frame)
+        if not isinstance(turns, Turns):
+            return None
+        self.followers[frame] = turns
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event != "return":
+                turns.told(frame, event, arg)
+            elif turns.thrown is None and yielding(frame):
+                turns.give(arg)
+            else:
+                self._leave(frame)
+                turns.settle(arg)
+                if back is not None:
+                    back.called = turns.whole.node, arg
+
+        return self._guarded(told)
 
     def _piece(self, frame: types.FrameType, back: Follower) -> Told:
         """A generator runs up to its next yield."""

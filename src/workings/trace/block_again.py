@@ -23,7 +23,7 @@ _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     **{ast.MatMult: operator.matmul, ast.Pow: operator.pow, ast.Lt: operator.lt, ast.LtE: operator.le},
     **{ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne},
 }
-COMPUTING = (
+_KNOWN = (
     frozenset(OPERATION_OF)
     | frozenset(FUNCTIONS)
     | frozenset(
@@ -33,6 +33,7 @@ COMPUTING = (
     """.split()
     )
 )
+COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_"))  # add_ and __iadd__ change a tensor
 """Functions and methods that compute a value and change nothing."""
 _LIBRARIES = ("torch", "torch.nn.functional", "torch.special")
 

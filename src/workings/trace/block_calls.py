@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,15 +31,21 @@ _AWAITED = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 def is_opened(code: types.CodeType) -> bool:
     """Whether this is a function of the author's: not of a library, not one that Python calls of its own accord."""
     own = code.co_name.startswith("__") and code.co_name.endswith("__") and code.co_name != "__call__"
-    function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & _AWAITED and code.co_name not in _SEEN_THROUGH
+    function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & _AWAITED and not is_comprehension(code)
     ours = code.co_filename.startswith(_OURS) and not code.co_filename.startswith(_TO_BE_READ)
     return bool(function) and not own and not ours and not is_library(code)
 
 
-def caller(frame: types.FrameType) -> types.FrameType | None:
-    """The frame whose statement makes this call; a comprehension belongs to the statement it stands in."""
+def is_comprehension(code: types.CodeType) -> bool:
+    return code.co_name in _SEEN_THROUGH
+
+
+def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> types.FrameType | None:
+    """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in."""
     back = frame.f_back
-    while back is not None and (back.f_code.co_name in _SEEN_THROUGH or (is_fused(back.f_code) and is_exact(back))):
+    while back is not None and (
+        (is_comprehension(back.f_code) and back not in followed) or (is_fused(back.f_code) and is_exact(back))
+    ):
         back = back.f_back
     return back
 

@@ -40,7 +40,7 @@ def _in_modules(trace: Trace, error: BaseException) -> Iterator[Explanation]:
     for frame in reversed(list(_frames(error))):
         code, names = frame.f_code, frame.f_locals
         module = names.get("self")
-        if isinstance(module, nn.Module) and code is getattr(type(module).forward, "__code__", None):
+        if isinstance(module, nn.Module) and code is getattr(getattr(type(module), "forward", None), "__code__", None):
             args = tuple(names.get(name) for name in code.co_varnames[1 : code.co_argcount])
             first = args[0] if args and isinstance(args[0], torch.Tensor) and args[0].dim() else None
             before = None if first is None else _before_flattening(trace, first.shape[-1])

@@ -45,7 +45,7 @@ class Follower:
         self.open: Step | None = None
         self.loops: list[Loop] = []
         self.named: list[tuple[ast.NamedExpr, Step | None]] = []
-        self.called: tuple[ast.Call | None, Any] = None, None
+        self.called: tuple[ast.expr | None, Any] = None, None
         self.thrown: BaseException | None = None
         self.returning: Step | None = None
 
@@ -111,7 +111,12 @@ class Follower:
             return  # how the items of a loop end
         if self.thrown is not error:
             self.recorder.fail()
-        if self.node is not None and self.open is not None and self.recorder.failing is self.open:
+        if (
+            self.node is not None
+            and self.open is not None
+            and self.recorder.failing is self.open
+            and self.recorder.at is None
+        ):
             self.recorder.at = self.node, Names(frame).kept()
         self.thrown = error
         self.named.clear()
@@ -153,8 +158,8 @@ class Follower:
     def _pop(self, step: Step | None) -> None:
         stack = self.recorder.stack
         if step is not None and any(s is step for s in stack):
-            while stack.pop() is not step:
-                pass
+            while (last := stack.pop()) is not step:
+                self.recorder.muted -= last.kind == "folded"
 
     def _keep(self, step: Step, value: Any) -> None:
         if value is MISSING:

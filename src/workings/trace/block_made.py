@@ -14,7 +14,7 @@ from workings.trace.look_up import MISSING
 from workings.trace.step import Step
 
 
-def made(node: ast.stmt, step: Step, names: Names, called: tuple[ast.Call | None, Any]) -> Any:
+def made(node: ast.stmt, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """The value a finished statement is shown with; MISSING where it cannot be read."""
     if isinstance(node, ast.Assign):
         return _assigned(node.targets[0], names)
@@ -28,18 +28,24 @@ def _assigned(target: ast.expr, names: Names) -> Any:
     return names.read(target.value if isinstance(target, ast.Subscript) else target)
 
 
-def _expression(value: ast.expr, step: Step, names: Names, called: tuple[ast.Call | None, Any]) -> Any:
-    """The value of an expression that is kept nowhere: what the call it is returned, the tensor it changed, or the name
-    it is; what changes nothing is computed again."""
-    if isinstance(value, ast.Call):
-        if called[0] is value:
-            return called[1]
-        inside = [child for child in step.children if child.kind == "module"]
-        if inside and isinstance(names.read(value.func), torch.nn.Module):
-            return inside[-1].live
-        if (changed := _in_place(value, names)) is not MISSING:
-            return changed
-    return names.read(value) if isinstance(step.formula, Leaf) else _computed(value, names)
+def _expression(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
+    """The value of an expression that is kept nowhere: what was seen of it, or the name it is; what changes nothing is
+    computed again."""
+    if (found := seen(value, step, names, called)) is not MISSING:
+        return found
+    return names.read(value) if isinstance(step.formula, Leaf) else computed(value, names)
+
+
+def seen(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
+    """What the call that the expression is returned, or the tensor it changed; MISSING for others."""
+    if called[0] is value:
+        return called[1]
+    if not isinstance(value, ast.Call):
+        return MISSING
+    inside = [child for child in step.children if child.kind == "module"]
+    if inside and isinstance(names.read(value.func), torch.nn.Module):
+        return inside[-1].live
+    return _in_place(value, names)
 
 
 def _in_place(call: ast.Call, names: Names) -> Any:
@@ -53,7 +59,7 @@ def _in_place(call: ast.Call, names: Names) -> Any:
     return MISSING
 
 
-def _computed(value: ast.expr, names: Names) -> Any:
+def computed(value: ast.expr, names: Names) -> Any:
     try:
         return again(value, names)
     except Exception:  # what is not computed again has no value to show

@@ -10,7 +10,7 @@ import ast
 import copy
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from workings.trace.block_source import (
@@ -35,7 +35,9 @@ MANY = 1 << 20
 """A column behind every line's end."""
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _APART = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+Key = tuple[type, Place]
 
 
 @dataclass
@@ -58,6 +60,11 @@ class Plan:
     """For each instruction the innermost `(n := e)` it belongs to."""
     chosen: list[tuple[int, bool] | None] = field(default_factory=list)
     """For each instruction the innermost `a if test else b` it is a branch of, and which of the two."""
+    comprehensions: dict[Comprehension, int] = field(default_factory=dict)
+    """The comprehensions that have turns, with the number of their first `for`: those of the others and of the element
+    follow."""
+    known: dict[int, Any] = field(default_factory=dict)
+    """The plans of comprehensions that have run, by their code."""
 
     def around(self, node: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
         """The compound statements around a statement, inside out."""
@@ -74,7 +81,15 @@ class _Numbering(Reporting):
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self.numbers: dict[tuple[type, Place], int] = {}
+        self.numbers: dict[Key, int] = {}
+        self.comprehensions: dict[Key, int] = {}
+
+    def turns(self, node: Any) -> Any:
+        before = len(self.statements)
+        new = super().turns(node)
+        if len(self.statements) > before:
+            self.comprehensions[type(node), start(node)] = before
+        return new
 
     def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
         n = super().number(kind, node, name, value, source)
@@ -90,8 +105,10 @@ def plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
     every = list(_statements(body, parents))
     inside = [n for statement in every for n in _expressions(statement)]
     named = [n for n in inside if isinstance(n, ast.NamedExpr)]
-    branches = [(part, number(n), part is n.body) for n in inside if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
-    numbers = {n: reader.numbers[key] for n in (*every, *named) if (key := _key(n)) in reader.numbers}
+    branches = _branches(inside)
+    comprehensions = [n for s in body for n in ast.walk(s) if isinstance(n, Comprehension)] if reader.comprehensions else []
+    within = [n for whole in comprehensions for n in ast.walk(whole) if isinstance(n, ast.NamedExpr)]
+    numbers = {n: reader.numbers[key] for n in (*every, *named, *within) if (key := _key(n)) in reader.numbers}
     places = positions(code)
     return Plan(
         tuple(reader.statements),
@@ -103,7 +120,25 @@ def plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
         _crowded(every) or bool(named) or bool(branches),
         [_innermost(named, place) for place in places],
         [_branch(branches, place) for place in places],
+        {n: reader.comprehensions[key] for n in comprehensions if (key := _key(n)) in reader.comprehensions},
     )
+
+
+def parts(plan: Plan, code: types.CodeType, expressions: list[ast.expr]) -> Plan:
+    """The plan of expressions that run in code of their own: which of their instructions belong to which part."""
+    inside = [n for expression in expressions for n in (expression, *_expressions(expression))]
+    named = [n for n in inside if isinstance(n, ast.NamedExpr)]
+    branches, places = _branches(inside), positions(code)
+    return replace(
+        plan,
+        crowded=bool(named) or bool(branches),
+        named=[_innermost(named, place) for place in places],
+        chosen=[_branch(branches, place) for place in places],
+    )
+
+
+def _branches(inside: list[ast.AST]) -> list[tuple[ast.expr, int, bool]]:
+    return [(part, number(n), part is n.body) for n in inside if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
 
 
 def _loops_around(node: ast.stmt, parents: dict[ast.stmt, tuple[ast.stmt, str]]) -> list[ast.stmt]:
@@ -113,7 +148,7 @@ def _loops_around(node: ast.stmt, parents: dict[ast.stmt, tuple[ast.stmt, str]])
     return _loops_around(outer, parents) + [outer] * (part == "body" and isinstance(outer, LOOPS))
 
 
-def _key(node: Any) -> tuple[type, Place]:
+def _key(node: Any) -> Key:
     """`yield e` on its own is the yield, not the statement around it."""
     node = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) else node
     return type(node), start(node)

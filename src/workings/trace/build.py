@@ -11,6 +11,8 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import torch
+
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
 from workings.trace.pullback_defined import signature
 
@@ -100,7 +102,7 @@ def _name(node: ast.Name) -> Formula:
 
 
 def _constant(node: ast.Constant) -> Formula | None:
-    return Number(node.value) if isinstance(node.value, (int, float, bool)) or node.value is None else None
+    return Number(node.value) if isinstance(node.value, (int, float, complex, bool)) or node.value is None else None
 
 
 def _binary(node: ast.BinOp) -> Formula | None:
@@ -164,7 +166,7 @@ def _subscript(node: ast.Subscript) -> Formula:
 
 
 def _items(node: ast.Tuple | ast.List) -> Formula:
-    return Sequence(tuple(formula_of(item) for item in node.elts))
+    return Sequence(tuple(formula_of(item) for item in node.elts), isinstance(node, ast.List))
 
 
 def _call(node: ast.Call) -> Formula | None:
@@ -188,12 +190,16 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
         return Call(ast.unparse(func), tuple(args), _keywords(node))  # a module or method of the author's
     if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
         return _named_call(node, func.attr, [formula_of(root), *args], method=True)
-    return Call(ast.unparse(func), tuple(args), _keywords(node)) if is_path(func) else None
+    if is_path(func):
+        return Call(ast.unparse(func), tuple(args), _keywords(node))
+    inner = formula_of(root)  # (W @ x).chunk(2) reads chunk(W x, 2)
+    of_tensor = isinstance(inner, Apply) and inner.op != "index" and hasattr(torch.Tensor, func.attr)
+    return Call(func.attr, (inner, *args), _keywords(node)) if of_tensor and not func.attr.endswith("_") else None
 
 
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
-        return _swapped(node, name, args)
+        return _swapped(node, name, args, method)
     op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
     bare = isinstance(node.func, ast.Name)
     if op is None or (bare and op == "reshape") or _other_meaning(op, args, node):
@@ -201,7 +207,7 @@ def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = F
     if not args:
         return None
     if op == "reshape":
-        return Apply(op, (args[0],), (("text", _last_call(node, name)),))
+        return Apply(op, (args[0],), (("text", _last_call(node, name, method)),))
     if op == "where" and method and len(args) == 3:
         args = [args[1], args[0], args[2]]  # P.where(c, Q) is P where c
     count = _OPERANDS.get(op, 1)
@@ -240,16 +246,19 @@ def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
     return simple and (bool(options) or len(args) > _OPERANDS.get(op, 1))
 
 
-def _swapped(node: ast.Call, name: str, args: list[Formula]) -> Formula:
+def _swapped(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
     """aᵀ where the last two axes change places, else a change of shape."""
     if {_plain(axis) for axis in args[1:]} == {-1, -2}:
         return Apply("transpose", (args[0],))
-    return Apply("reshape", (args[0],), (("text", _last_call(node, name)),))
+    return Apply("reshape", (args[0],), (("text", _last_call(node, name, method)),))
 
 
-def _last_call(node: ast.Call, name: str) -> str:
-    """`view(b, t)` of `x.view(b, t)`."""
-    inside = [*map(ast.unparse, node.args), *[f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords]]
+def _last_call(node: ast.Call, name: str, method: bool) -> str:
+    """`flatten(1)` of `x.flatten(1)` and of `torch.flatten(x, 1)`, where x is the first argument."""
+    inside = [
+        *map(ast.unparse, node.args[0 if method else 1 :]),
+        *[f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords],
+    ]
     return f"{name}({', '.join(inside)})"
 
 
@@ -284,8 +293,8 @@ def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
             return Apply(op, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
         case Call(name, args, options):
             return Call(name, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
-        case Sequence(items):
-            return Sequence(tuple(with_axes(item, values) for item in items))
+        case Sequence(items, is_list):
+            return Sequence(tuple(with_axes(item, values) for item in items), is_list)
     return formula
 
 

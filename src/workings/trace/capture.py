@@ -31,9 +31,9 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     PyTorch's operations. A parameter of the function's own that is called depth, names or replay is given by
     `functools.partial(function, depth=…)`.
     """
-    given = {"depth": (depth, DEPTH), "names": (names, ()), "replay": (replay, True)}
-    refuse_ambiguous(function, args, kwargs, **{name: value for name, (value, usual) in given.items() if value != usual})
     function, args, kwargs = unwrapped(function, args, kwargs)
+    given = (("depth", depth, DEPTH), ("names", names, ()), ("replay", replay, True))
+    refuse_ambiguous(function, args, kwargs, **{name: value for name, value, usual in given if value != usual})
     recorder = Recorder(depth, frozenset([names] if isinstance(names, str) else names))
     if depth >= 4:
         from workings.trace.fused import expanding
@@ -58,6 +58,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
         trace.notes.append(CHANGED)
     if before is not None:
         trace.agreement, trace.difference = before.compare(trace, recorder)
+        trace.undo = before.undo if trace.error is not None else None
     return trace
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,12 +13,14 @@ from workings.errors import WorkingsError
 from workings.trace.adjoint import adjoints
 from workings.trace.agree import is_rounding, largest_difference
 from workings.trace.evaluate import evaluate
-from workings.trace.flow import STATEMENTS, Scope, Statement, Value
+from workings.trace.flow import STATEMENTS
 from workings.trace.forms import plus
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, walk
-from workings.trace.loss import Loss, pulled
+from workings.trace.gates import Gates
+from workings.trace.loss import Loss
 from workings.trace.pullback import RuleError
 from workings.trace.pullback_reading import PAIRS, hidden
+from workings.trace.scope import Scope, Statement, Value
 from workings.trace.step import Step
 
 OUTPUT = "output"
@@ -42,57 +43,25 @@ class Contribution:
     letters: dict[str, tuple[Formula, dict[str, Any], Any]] = field(default_factory=dict)
 
 
-def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss) -> Contribution | None:
+def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss, gates: Gates) -> Contribution | None:
     """What a statement adds to the gradient of a value that it read; None where nothing flows."""
-    made = [(n, v) for n, v in statement.made if loss.total(v) is not None and v.key != value.key]
+    new = {v.key: v for _, v in statement.made if loss.total(v) is not None and scope.new(statement, v)}
+    made = list(new.values())
     if not made or statement.formula is None:
         return None
-    gradient = _flow(statement, [v for _, v in made], value, loss)
+    gradient = gates.through(statement, made, value, loss)
     if gradient is None:
         return None
     named = [(scope.names.get(v.key) or loss.names.get(v.key, n or OUTPUT), v) for n, v in statement.made]
-    source = _source([name for name, v in named if loss.total(v) is not None and v.key not in _keys(statement)])
+    source = _source([name for name, v in named if v.key in new])
     found = Contribution(statement.step, scope.names[value.key], source, None, {}, gradient, "")
     _explain(found, statement, named, value, scope, loss)
     return found
 
 
-def _keys(statement: Statement) -> set[Hashable]:
-    """What a statement read: a result that is one of these is another name for it, nothing new."""
-    return {value.key for value in statement.read.values()}
-
-
 def _source(names: list[str]) -> str:
     names = list(dict.fromkeys(names))
     return ", ".join(names) if len(names) <= 4 else f"{names[0]} … {names[-1]}"
-
-
-def _flow(statement: Statement, made: list[Value], value: Value, loss: Loss) -> Tensor | None:
-    """Autograd's gradient through this statement alone: what comes through its other operands is another statement's."""
-    upstream = [loss.total(v) for v in made]
-    ends = {v.key for v in (*made, value)}
-    others = [v for v in statement.read.values() if v.edge is not None and v.key not in ends]
-    with _stopped(others):
-        (found,) = pulled(made, [value], [g for g in upstream if g is not None], loss.name)
-    return found
-
-
-@contextlib.contextmanager
-def _stopped(values: list[Value]) -> Iterator[None]:
-    """No gradient passes these values."""
-    hooks = [value.edge.node.register_prehook(_zeroing(value.edge.output_nr)) for value in values if value.edge is not None]
-    try:
-        yield
-    finally:
-        for hook in hooks:
-            hook.remove()
-
-
-def _zeroing(number: int) -> Callable[[Any], Any]:
-    def hook(gradients: tuple[Tensor | None, ...]) -> tuple[Tensor | None, ...]:
-        return tuple(torch.zeros_like(g) if i == number and g is not None else g for i, g in enumerate(gradients))
-
-    return hook
 
 
 # ---- the rule
@@ -111,12 +80,13 @@ def _explain(
     formula = _renamed(statement.formula, renamed)
     try:
         _recheck(statement, formula, known, made)
-        upstream, name, result = _upstream(formula, made, _keys(statement), loss)
+        upstream, name, result = _upstream(statement, formula, made, scope, loss)
         texts = [renamed.get(text, text) for text, v in statement.read.items() if v.key == value.key]
         _all_seen(formula, texts)
         rules = adjoints(formula, upstream, known, name=name, result=result, wanted=texts, loss=loss.name, letters=letters)
     except Exception as reason:  # a rule may meet what nobody thought of: the numbers stand without it
-        found.operands, found.note = given, f"{UNWRITTEN}: {reason}{_inside(statement.step)}"
+        told = str(reason).removesuffix(".") if isinstance(reason, WorkingsError) else "it does not cover such arguments"
+        found.operands, found.note = given, f"{UNWRITTEN}: {told}{_inside(statement.step)}"
         return
     known |= {name: v.then for name, v in made if name not in known}
     total: Formula = Number(0)
@@ -162,18 +132,32 @@ def _recheck(statement: Statement, formula: Formula, known: Mapping[str, Any], m
         raise RuleError("the call is not what its name says")
 
 
-def _upstream(formula: Formula, made: list[tuple[str, Value]], read: set[Hashable], loss: Loss) -> tuple[Formula, str, Any]:
+def _upstream(
+    statement: Statement, formula: Formula, made: list[tuple[str, Value]], scope: Scope, loss: Loss
+) -> tuple[Formula, str, Any]:
     """∂L/∂result: of the one result, of the values of a pair, or of each of several; with the name and value of the one."""
     several = len(made) > 1 and not (isinstance(formula, Apply) and formula.op in PAIRS)
-    several |= isinstance(formula, Apply) and formula.op in PARTS
+    several |= isinstance(formula, Sequence) or (isinstance(formula, Apply) and formula.op in PARTS)
     if not several:
         name, value = made[0]
-        seed = value.key == loss.value.key
-        return Number(1) if seed else Leaf(loss.symbol(name)), name, value.then
+        if value.key != loss.value.key:
+            return Leaf(loss.symbol(name)), name, value.then
+        shape = tuple(value.tensor.shape)
+        return Apply("ones", (), (("shape", shape),)) if shape else Number(1), name, value.then
     zeros = [Apply("zeros", (), (("shape", tuple(v.tensor.shape)),)) for _, v in made]
-    flowing = [loss.total(v) is not None and v.key not in read for _, v in made]
+    flowing = [loss.total(v) is not None and scope.new(statement, v) for _, v in made]
     parts = [Leaf(loss.symbol(n)) if yes else zero for (n, _), yes, zero in zip(made, flowing, zeros, strict=True)]
+    if isinstance(formula, Sequence):
+        return _arranged(formula, statement.step.live, iter(parts)), "", None
     return Sequence(tuple(parts)), "", None
+
+
+def _arranged(formula: Formula, value: Any, parts: Iterator[Formula]) -> Formula:
+    """The gradients of the results as the formula has these, tuples in tuples; what is no tensor has none."""
+    match formula:
+        case Sequence(items=items) if isinstance(value, (tuple, list)) and len(items) <= len(value):  # it may have grown
+            return Sequence(tuple(_arranged(item, one, parts) for item, one in zip(items, value, strict=False)))
+    return next(parts) if isinstance(value, Tensor) else Apply("zeros", (), (("shape", ()),))
 
 
 def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:

@@ -7,12 +7,20 @@ hand over `self` and `memo` (`is_write`), and the recorder asks whether that is 
 from __future__ import annotations
 
 import ast
+import types
 from typing import Any
 
 from workings.trace.statement import CALLED, EFFECT
 
 PLAIN_CALLS = frozenset("super locals globals isinstance len range print type getattr hasattr zip enumerate".split())
 """Functions that are called as they are."""
+UNCOUNTED = frozenset(
+    """
+    data numpy array asarray __array__ from_numpy storage untyped_storage data_ptr from_dlpack to_dlpack
+    batch_norm running_mean running_var step
+    """.split()
+)
+"""Names by which code may change a tensor, or see one changed, without PyTorch's counting it: `w.data`, a fused `step`."""
 _CONTAINERS = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
 _MAKERS = frozenset("list dict set".split())
 
@@ -31,6 +39,17 @@ def is_write(node: ast.AST, fresh: frozenset[str] = frozenset()) -> bool:
     if not isinstance(node, (ast.Attribute, ast.Subscript)) or isinstance(node.ctx, ast.Load):
         return False
     return not (isinstance(node.value, ast.Name) and node.value.id in fresh)
+
+
+def is_uncounted(code: types.CodeType) -> bool:
+    """Whether the code may change tensors, or see them changed, in ways that PyTorch does not count."""
+    return not UNCOUNTED.isdisjoint(names_in(code))
+
+
+def names_in(code: types.CodeType) -> set[str]:
+    """The globals and attributes that code names, also in the functions inside it."""
+    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
+    return {*code.co_names}.union(*map(names_in, inner))
 
 
 def _of_call(call: ast.expr, fresh: frozenset[str]) -> str:

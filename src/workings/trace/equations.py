@@ -1,12 +1,13 @@
 """The equations of optimizers, one assignment a line, as data.
 
-    SGD      g = ∂L/∂θ + λ θ      b = μ b + (1 − τ) g      u = g + μ b (Nesterov) or b      θ = θ − η u
+    SGD      g = θ.grad + λ θ     b = μ b + (1 − τ) g      u = g + μ b (Nesterov) or b      θ = θ − η u
     Adam     m = β₁ m + (1 − β₁) g     v = β₂ v + (1 − β₂) g²
              m̂ = m/(1 − β₁ᵗ)           v̂ = v/(1 − β₂ᵗ)             θ = θ − η m̂/(√v̂ + ε)
     AdamW    θ = (1 − η λ) θ first, with no λ in g; then as Adam
 
-η learning rate, λ weight decay, μ momentum, τ dampening, t the number of the step. Like a line of code, each line puts a new
-value in place of an old one: the `m` on the right is the one before.
+θ.grad is what the parameter holds when the step begins: ∂L/∂θ after one `L.backward()`, a sum of such after several, less
+after clipping. η learning rate, λ weight decay, μ momentum, τ dampening, t the number of the step. Like a line of code, each
+line puts a new value in place of an old one: the `m` on the right is the one before.
 """
 
 from __future__ import annotations
@@ -40,8 +41,8 @@ def _div(x: Formula, y: Formula) -> Formula:
 
 
 def _gradient(θ: Leaf, given: Mapping[str, Any], decay: bool) -> Equations:
-    """g: the gradient, towards a maximum if asked, with weight decay."""
-    found: Formula = Leaf(f"∂L/∂{θ.text}")
+    """g: the gradient as the parameter holds it, towards a maximum if asked, with weight decay."""
+    found: Formula = Leaf(f"{θ.text}.grad")
     if given.get("maximize"):
         found = Apply("neg", (found,))
     return [("g", _add(found, _mul(λ, θ)) if decay else found)]

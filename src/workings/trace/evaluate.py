@@ -6,6 +6,7 @@ an operation that needs more than its arguments (the kind of numbers at hand, th
 
 from __future__ import annotations
 
+import functools
 import math
 import operator
 from collections.abc import Callable, Mapping
@@ -32,7 +33,7 @@ AS_WRITTEN = frozenset({"text", "relation"})
 RESHAPES = frozenset(
     """
     view reshape flatten unflatten squeeze unsqueeze permute transpose swapaxes swapdims movedim moveaxis t expand
-    broadcast_to contiguous view_as reshape_as expand_as ravel clone detach float double
+    broadcast_to contiguous view_as reshape_as expand_as ravel clone detach float double half bfloat16 to type type_as cpu
     """.split()
 )
 
@@ -66,12 +67,23 @@ def _apply(op: str, args: list[Any], options: dict[str, Any], operands: Mapping[
         if op in CONTEXTUAL:
             return CONTEXTUAL[op](operands, *args, **options)
         if op in COMPUTE:
-            return COMPUTE[op](*args, **options)
+            return COMPUTE[op](*_of_one_kind(args), **options)
     except FormulaError:
         raise
-    except Exception as error:  # whatever PyTorch refuses is told to the reader as the reason
+    except RuntimeError as error:  # what PyTorch refuses is told to the reader as the reason
         raise FormulaError(f"{op} cannot be computed again: {error}") from error
+    except Exception as error:
+        raise FormulaError(f"{op} cannot be computed again with such arguments.") from error
     raise FormulaError(f"{op} cannot be computed again: it is not in the table of operations.")
+
+
+def _of_one_kind(args: list[Any]) -> list[Any]:
+    """Floats of several precisions, as autocast mixes them, in the widest of them."""
+    kinds = {value.dtype for value in args if isinstance(value, Tensor) and value.is_floating_point()}
+    if len(kinds) < 2:
+        return args
+    widest = functools.reduce(torch.promote_types, kinds)
+    return [value.to(widest) if isinstance(value, Tensor) and value.dtype in kinds else value for value in args]
 
 
 def option(key: str, value: Any, operands: Mapping[str, Any]) -> Any:
@@ -241,8 +253,9 @@ def _index(operands: Mapping[str, Any], a: Any, *, text: str) -> Any:
     return a[read_index(text, operands)]
 
 
-def _scatter(operands: Mapping[str, Any], g: Tensor, *, text: str, shape: tuple[int, ...]) -> Tensor:
+def _scatter(operands: Mapping[str, Any], g: Any, *, text: str, shape: tuple[int, ...]) -> Tensor:
     place = torch.arange(math.prod(shape)).reshape(shape)[read_index(text, operands)]
+    g = g if isinstance(g, Tensor) else _like(operands).new_tensor(g).expand(place.shape)
     return g.new_zeros(math.prod(shape)).index_add(0, place.reshape(-1), g.reshape(-1)).reshape(shape)
 
 

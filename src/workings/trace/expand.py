@@ -42,10 +42,15 @@ def definition_of(call: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] 
 
 
 def entry_of(call: Any) -> tuple[Entry | None, str]:
-    """The table's entry and the name of the call; a subclass with a forward of its own is another computation."""
+    """The table's entry and the name of the call; a subclass with a forward of its own is another computation.
+
+    So is a module whose weight is computed whenever it is read, and may then be another: `parametrizations.spectral_norm`.
+    """
     if not isinstance(call, nn.Module):
         return (DEFINITIONS.get(call) if callable(call) else None), getattr(call, "__name__", repr(call))
     own = type(call)
+    if "parametrizations" in call._modules:
+        return None, own.__name__
     same = (cls for cls in own.__mro__ if cls in MODULES and cls.forward is own.forward)
     return DEFINITIONS.get(next(same, None)), own.__name__
 

@@ -35,7 +35,7 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     parts = (
         [value] if isinstance(value, torch.Tensor) else tree_leaves(value) if isinstance(value, (tuple, list, dict)) else ()
     )
-    return [t for t in parts if isinstance(t, torch.Tensor) and t.is_floating_point()]
+    return [t for t in parts if isinstance(t, torch.Tensor) and t.is_floating_point() and not t.is_meta]
 
 
 def _bad(value: Any, infinite_is_meant: bool = False) -> bool:

@@ -1,103 +1,30 @@
 """Who made and who read which value: the data flow of a trace, by places in autograd's graph, not by names or tensors.
 
-A tensor that is changed in place (`h.mul_(2)`, `x += y`, `y[0] = v`) is several values, one after the other, and so is a
-name that is assigned again. They are numbered in the order they came about: h, h#2, h#3.
-
-A scope is the inside of one call: the statements that stand there, their loops and branches included. A statement that calls
-a function stands in its own scope; what the function does stands in another, where the same tensors may have other names.
+The statements of each scope are gone through in the order they ran. What a statement read and made is looked up in what was
+recorded of it; what was not recorded (the row that a turn of `for r in x` takes) is found where it is read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from torch import Tensor, nn
-from torch.autograd.graph import GradientEdge
 
 from workings.trace.agree import largest_difference
-from workings.trace.formula import Formula, Leaf, leaves
+from workings.trace.formula import Leaf, leaves
 from workings.trace.places import FormulaError, read_text
 from workings.trace.pullback_module import with_layers
 from workings.trace.pullback_reading import appended, changed, entry, hidden, iterated, mentioned, reading, with_items
-from workings.trace.pullback_targets import unpacked
-from workings.trace.snapshot import MADE_BY
+from workings.trace.pullback_targets import targets, unpacked
+from workings.trace.rows import complete, row_of, taken_from
+from workings.trace.scope import Scope, Statement, Value, value_of
+from workings.trace.snapshot import made_by
 from workings.trace.step import Step
 
 STATEMENTS = frozenset({"assign", "return", "expression", "operation"})
 TRANSPARENT = frozenset({"loop", "turn", "branch", "folded"})
 SKIPPED = frozenset({"expansion", "gradient", "update"})
-
-
-@dataclass(frozen=True)
-class Value:
-    """A tensor at one moment: where it then stood in autograd's graph (None: a leaf or a constant), and a copy of it."""
-
-    tensor: Tensor
-    edge: GradientEdge | None
-    then: Any = None
-
-    @property
-    def key(self) -> Hashable:
-        return id(self.tensor) if self.edge is None else (self.edge.node, self.edge.output_nr)
-
-    @property
-    def place(self) -> Tensor | GradientEdge:
-        """What autograd is asked for."""
-        return self.tensor if self.edge is None else self.edge
-
-    @property
-    def varies(self) -> bool:
-        return self.edge is not None or (self.tensor.is_leaf and self.tensor.requires_grad)
-
-
-def value_of(tensor: Tensor, then: Any = None) -> Value:
-    """The value a tensor was when this copy of it was made; without a copy, the value it is.
-
-    A copy that does not tell its place in the graph was made of a constant, if the tensor has other numbers by now.
-    """
-    copied = isinstance(then, Tensor)
-    made = (tensor.grad_fn, tensor.output_nr) if tensor.grad_fn is not None else None
-    if copied and then in MADE_BY:
-        made = MADE_BY[then]
-    elif copied and made is not None and largest_difference(tensor, then) != 0:
-        made = None
-    return Value(tensor, None if made is None else GradientEdge(*made), then if copied else tensor.detach())
-
-
-@dataclass(eq=False)
-class Statement:
-    """A statement as the rules see it: its formula, the values it read by their texts, the values it made by their names."""
-
-    step: Step
-    formula: Formula | None
-    operands: dict[str, Any] = field(default_factory=dict)
-    lives: dict[str, Any] = field(default_factory=dict)
-    read: dict[str, Value] = field(default_factory=dict)
-    made: list[tuple[str, Value]] = field(default_factory=list)
-
-
-@dataclass
-class Scope:
-    """The inside of one call: its statements, its inputs, and for each value its name and the statements that read it."""
-
-    statements: list[Statement] = field(default_factory=list)
-    inputs: list[Step] = field(default_factory=list)
-    uses: dict[Hashable, list[Statement]] = field(default_factory=dict)
-    values: dict[Hashable, Value] = field(default_factory=dict)
-    names: dict[Hashable, str] = field(default_factory=dict)
-    called: dict[str, list[Hashable]] = field(default_factory=dict)
-
-    def add(self, value: Value, name: str) -> None:
-        """Know a value, by this name unless it has one; a name that was another value's before gets a number."""
-        self.values.setdefault(value.key, value)
-        if not name:
-            return
-        called = self.called.setdefault(name, [])
-        if value.key not in called:
-            called.append(value.key)
-        self.names.setdefault(value.key, name if len(called) == 1 else f"{name}#{len(called)}")
 
 
 def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterator[Scope]:
@@ -114,7 +41,7 @@ def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterat
 def _collect(parent: Step, steps: list[Step], scope: Scope, inner: list[Step]) -> None:
     for step in parent.children:
         if step.kind in TRANSPARENT:
-            steps += [step] if step.kind == "loop" else []
+            steps += [step] if step.kind in ("loop", "turn") or (parent.kind, step.kind) == ("loop", "folded") else []
             _collect(step, steps, scope, inner)
         elif step.kind in STATEMENTS:
             steps.append(step)
@@ -141,21 +68,34 @@ class _Connection:
         self.lengths: dict[str, int] = {}
         self.pending: dict[str, Statement] = {}
         """Names whose new value a statement did not tell: it is known when it is read next."""
+        self.apart: list[Statement] = []
+        """Statements that take apart what is no tuple: a tensor, a generator."""
         self.taken: dict[str, Statement] = {}
         """Names that a loop gives, one value each turn."""
+        self.turns: dict[int, str] = {}
+        """Turns, by their identity, and the name that each of them gives."""
+        self.before: dict[str, int] = {}
+        """How many values each name had when the turn began."""
+        self.unseen: dict[str, int] = {}
+        """How many values a name had in turns that are not recorded."""
+        self.rows: dict[str, tuple[Value, int]] = {}
+        """Names of rows of a tensor that was taken apart: the tensor and the number of the row."""
 
     def follow(self, steps: list[Step]) -> None:
         for step in self.scope.inputs:
             self._count_others(step)
-            for name, tensor, then in _tensors(step):
-                self._name(name, value_of(tensor, then))
+            for name, tensor, then in tensors(step):
+                value = value_of(tensor, then)
+                self.scope.makers.setdefault(value.key, None)
+                self._name(name, value)
+        ways = {"loop": self._loop, "turn": self._turn, "folded": self._folded}
         for step in steps:
-            self._loop(step) if step.kind == "loop" else self._statement(step)
+            ways.get(step.kind, self._statement)(step)
         for name, statement in self.pending.items():
             if name in self.latest:
                 self._settle(name, statement, value_of(self.latest[name].tensor))
-        for statement in self.taken.values():
-            statement.made.sort(key=lambda pair: pair[1].edge.output_nr if pair[1].edge is not None else 0)
+        for statement in (*self.taken.values(), *self.apart):
+            complete(statement)
 
     def _statement(self, step: Step) -> None:
         formula = reading(step, self.latest)
@@ -183,8 +123,32 @@ class _Connection:
         self.scope.statements.append(statement)
         self._read(statement)
         self.taken[name] = statement
+        self.turns |= {id(turn): name for turn in step.children}
+
+    def _turn(self, step: Step) -> None:
+        """The next row has the name now."""
+        self.before = {name: len(called) for name, called in self.scope.called.items()}
+        name = self.turns.get(id(step))
+        whole = None if name is None else taken_from(self.taken[name])
+        if name is not None and whole is not None:
+            self.latest.pop(name, None)
+            self.rows[name] = whole, int(step.name) - 1
+
+    def _folded(self, step: Step) -> None:
+        """Turns that ran and are not recorded made as many values as the one before them."""
+        for name, called in self.scope.called.items():
+            more = len(called) - self.before.get(name, len(called))
+            if more:
+                self.unseen[name] = more * int(step.name)
+
+    def _skip(self, name: str, read: bool) -> None:
+        """Count the values of a name that nobody saw; if the last of them is read now, it counts itself."""
+        count = self.unseen.pop(name, 0) - read
+        self.scope.called.setdefault(name, []).extend(("unseen", i) for i in range(count))
 
     def _name(self, name: str, value: Value) -> None:
+        if name in self.unseen and value.key not in self.scope.values:
+            self._skip(name, read=False)
         self.scope.add(value, name)
         self.latest[name] = value
         if value.then is not None:
@@ -200,7 +164,8 @@ class _Connection:
             else:
                 self._use(statement, text, value)
         for text in hidden(statement.formula):
-            found = None if text in statement.read or text not in self.latest else self._operand(statement, text)
+            known = text not in statement.read and (text in self.latest or text in self.rows)
+            found = self._operand(statement, text) if known else None
             if found is not None:
                 self._use(statement, text, found)
         for text in mentioned(statement.formula):
@@ -209,6 +174,9 @@ class _Connection:
 
     def _use(self, statement: Statement, text: str, value: Value) -> None:
         self._arrive(text, value)
+        if text in self.unseen and value.key not in self.scope.values:
+            self._skip(text, read=True)
+        self.scope.makers.setdefault(value.key, None)
         self.scope.add(value, text)
         statement.read[text] = value
         statement.operands.setdefault(text, value.then)
@@ -222,8 +190,7 @@ class _Connection:
             self._settle(text, self.pending.pop(text), value)
         loop = self.taken.get(text)
         if loop is not None and value.edge is not None and value.key not in self.scope.names:
-            loop.made.append((text, value))
-            self._name(text, value)
+            self._settle(text, loop, value)
 
     def _work_out(self, statement: Statement, text: str) -> None:
         """What is no tensor but can be read off one: x.shape[-1:]"""
@@ -238,13 +205,16 @@ class _Connection:
         """The value a statement read: as recorded, or the latest of that name if it has the recorded numbers."""
         recorded, then = statement.lives.get(text), statement.operands.get(text)
         if isinstance(recorded, Tensor):
-            return value_of(recorded, then)
+            value = value_of(recorded, then)
+            return value if value.varies else self.copies.get(id(then), value)  # of a constant, a copy may be what was kept
         if isinstance(then, Tensor) and then.requires_grad:
             return value_of(then)
         if id(then) in self.copies:
             return self.copies[id(then)]
-        if isinstance(then, Tensor) and MADE_BY.get(then) is not None:
+        if isinstance(then, Tensor) and made_by(then) is not None:
             return value_of(then, then)
+        if text in self.rows and text not in self.latest and then is None:
+            return row_of(*self.rows[text], statement.step.live)
         found = self.latest.get(text)
         if found is None or (isinstance(then, Tensor) and largest_difference(found.then, then) != 0):
             return None
@@ -254,18 +224,23 @@ class _Connection:
         step = statement.step
         place, target, items = entry(step), changed(step), appended(step)
         if place is not None:
-            self._change(place[0], statement, isinstance(step.live, Tensor) and not _augmented(step))
+            told = step.kind == "assign" and isinstance(step.live, Tensor) and not _augmented(step)
+            self._change(place[0], statement, told)
             return
         if items and step.live is None:
             self._append(items, statement)
             return
         if step.kind == "assign":
             self._count_others(step)
+            if (names := targets(step.name)) and not isinstance(step.live, (tuple, list, Mapping)):
+                self._take_apart(names, statement)
+                return
         if isinstance(step.result, list):
             self.lengths[step.name] = len(step.result)
-        for i, (name, tensor, then) in enumerate(_tensors(step)):
+        for i, (name, tensor, then) in enumerate(tensors(step)):
             value = value_of(tensor, then)
             statement.made.append((name or target, value))
+            self.scope.makers.setdefault(value.key, statement)
             self._name(name or target, value) if name or target else self.scope.add(value, "")
             if target:
                 self.latest[target] = value
@@ -273,6 +248,17 @@ class _Connection:
                 self.latest[f"{step.name}[{i}]"] = value
         if target and not statement.made:
             self._change(target, statement, told=False)
+
+    def _take_apart(self, names: list[str], statement: Statement) -> None:
+        """`a, b = x` and `q, k = (x @ W for W in Ws)` do not tell the parts: each is known when it is read."""
+        self.apart.append(statement)
+        plain = not any(sign in statement.step.name for sign in "*([")
+        whole = taken_from(statement) if plain else None
+        for i, name in enumerate(names):
+            self.latest.pop(name, None)
+            self.pending[name] = statement
+            if whole is not None:
+                self.rows[name] = whole, i
 
     def _count_others(self, step: Step) -> None:
         """A name that held something else than a tensor, as in h = 0, is another value's when a tensor gets it."""
@@ -301,11 +287,12 @@ class _Connection:
 
     def _settle(self, name: str, statement: Statement, value: Value) -> None:
         statement.made.append((name, value))
+        self.scope.makers.setdefault(value.key, statement)
         self._name(name, value)
 
 
 def _is_list(value: Any) -> bool:
-    return type(value) in (list, tuple) and 0 < len(value) <= MOST_ITEMS and all(isinstance(v, Tensor) for v in value)
+    return type(value) in (list, tuple) and len(value) <= MOST_ITEMS and all(isinstance(v, Tensor) for v in value)
 
 
 def _augmented(step: Step) -> bool:
@@ -313,6 +300,7 @@ def _augmented(step: Step) -> bool:
     return step.source.startswith(step.name) and not step.source[len(step.name) :].lstrip().startswith("=")
 
 
-def _tensors(step: Step) -> list[tuple[str, Tensor, Any]]:
+def tensors(step: Step) -> list[tuple[str, Tensor, Any]]:
+    """The tensors among the results of a step, by their names, as they are and as they were."""
     found = unpacked(step.name, step.live, step.result)
     return [(name, value, then) for name, value, then in found if isinstance(value, Tensor)]

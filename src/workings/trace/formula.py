@@ -52,9 +52,10 @@ class Call:
 
 @dataclass(frozen=True)
 class Sequence:
-    """A tuple or list of formulas."""
+    """A tuple of formulas, or a list of them."""
 
     items: tuple[Formula, ...]
+    is_list: bool = False
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ def fused_function(function: Any) -> Any:
     owner = getattr(function, "__self__", None)
     if isinstance(owner, torch.Tensor):
         return getattr(torch.Tensor, getattr(function, "__name__", ""), None)
+    if isinstance(function, type):  # it makes a layer; the layer is called later
+        return None
     try:
         return function if function in DEFINITIONS else None
     except TypeError:  # unhashable

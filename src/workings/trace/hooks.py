@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
+from dataclasses import dataclass
+from threading import get_ident
 from typing import Any
 
 import torch
@@ -25,32 +26,35 @@ def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iter
     calls; replacing `__call__` itself would make Python go through every subclass of `Module`, twice.
     """
     original = torch.nn.Module._call_impl
-    thread, names, stack = threading.get_ident(), recorder.names, recorder.stack
+    thread, names, stack = get_ident(), recorder.names, recorder.stack
     parts: dict[type, frozenset[str] | None] = {}
-    closed = set[type]()
+    kinds: dict[type, Kind] = {}
+    passed = set[type]()  # whose modules run as they are
     root = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
     if isinstance(root, torch.nn.Module):
         _get_to_know(recorder, root, "", watch)
 
     def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
         kind = type(module)
-        if kind in closed or recorder.muted or threading.get_ident() != thread:
+        if kind in passed or recorder.muted or get_ident() != thread:
             return original(module, *args, **kwargs)
+        known = kinds.get(kind) or kinds.setdefault(kind, _get_kind(kind))
         if names and len(stack) > 1:
             if kind not in parts:
-                parts[kind] = _parts(kind.forward, names)
-                closed.update((kind,) if _is_closed(kind) else ())
-            if (only := parts[kind]) is not None and "forward" not in module.__dict__ and only <= module._modules.keys():
+                parts[kind] = _parts(getattr(kind, "forward", None), names)
+                passed.update((kind,) if known.closed else ())
+            only = parts[kind]
+            if only is not None and "forward" not in module.__dict__ and (not only or only <= module._modules.keys()):
                 return original(module, *args, **kwargs)
         text = recorder.called[1] if recorder.called[0] is module else ""
         recorder.called = None, ""
         if id(module) not in recorder.paths:
             _get_to_know(recorder, module, text, watch)
-        return _module_call(recorder, original, module, _name(recorder, module, text), args, kwargs)
+        return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
     torch.nn.Module._call_impl = reporting  # type: ignore[method-assign, assignment]
     try:
-        with reporting_optimizers(recorder, thread):
+        with contextlib.nullcontext() if names else reporting_optimizers(recorder, thread):
             yield
     finally:
         torch.nn.Module._call_impl = original  # type: ignore[method-assign]
@@ -66,7 +70,7 @@ def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
     before: dict[int, Any] = {}
 
     def pre(optimizer: Any, args: Any, kwargs: Any) -> None:
-        if threading.get_ident() == thread and not recorder.muted:
+        if get_ident() == thread and not recorder.muted:
             before[id(optimizer)] = snapshots(optimizer, recorder.named(optimizer))
 
     def post(optimizer: Any, args: Any, kwargs: Any) -> None:
@@ -113,31 +117,38 @@ def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:
                 paths.setdefault(id(part), before + name)
 
 
-def _module_call(recorder: Recorder, original: Callable[..., Any], module: Any, name: str, args: Any, kwargs: Any) -> Any:
-    title, closed = type(module).__name__, _is_closed(type(module))
-    needed = 1 if len(recorder.stack) == 1 else 3 if closed else 2
-    if recorder.depth < needed or _code(type(module)) is None:
+@dataclass(slots=True)
+class Kind:
+    """A class of modules: its name, the code of its forward without a library's decorators, and whether that is a library's,
+    or not written in Python."""
+
+    title: str
+    code: Any
+    closed: bool
+
+
+def _get_kind(kind: Any) -> Kind:
+    code = _code_of(getattr(kind, "forward", None))  # TorchScript has none
+    return Kind(kind.__name__, code, code is None or is_library(code))
+
+
+def _module_call(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
+    title = known.title
+    if known.code is None and len(recorder.stack) == 1 and not recorder.names:
+        return _whole_module(recorder, original, module, name, args, kwargs)
+    needed = 1 if len(recorder.stack) == 1 else 3 if known.closed else 2
+    if recorder.depth < needed or known.code is None:
         if recorder.depth >= 2 or len(recorder.stack) == 1:
             return _leaf_module(recorder, original, module, name, title, args, kwargs)
         return original(module, *args, **kwargs)
     if recorder.depth >= 4 and _is_written_out(module):
         return _leaf_module(recorder, original, module, name, title, args, kwargs)
-    return _opened_module(recorder, original, module, name, title, args, kwargs)
-
-
-def _code(kind: Any) -> Any:
-    return _code_of(kind.forward)
+    return _opened_module(recorder, original, module, known, name, args, kwargs)
 
 
 @functools.lru_cache(1024)
 def _code_of(forward: Any) -> Any:
     return getattr(inmost(forward), "__code__", None)
-
-
-def _is_closed(kind: Any) -> bool:
-    """Whether the forward of these modules is a library's, or not written in Python."""
-    code = _code(kind)
-    return code is None or is_library(code)
 
 
 @functools.lru_cache(1024)
@@ -154,15 +165,15 @@ def _parts(forward: Any, names: frozenset[str]) -> frozenset[str] | None:
     return frozenset(text.removeprefix("self.") for text in found.called) if own else None
 
 
-def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
+def _opened_module(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
     """A module whose forward reports, for this call and this thread; then it has its own forward again."""
-    forward, thread = module.forward, threading.get_ident()
+    forward, title, thread = module.forward, known.title, get_ident()
     if not _has_hooks(module):
-        return _run(recorder, module, forward, name, title, args, kwargs)
+        return _run(recorder, module, known, forward, name, args, kwargs)
     own = {"forward": module.__dict__["forward"]} if "forward" in module.__dict__ else {}
 
     def reporting(*a: Any, **k: Any) -> Any:
-        mine = threading.get_ident() == thread
+        mine = get_ident() == thread
         return _followed(recorder, forward, name, title)(*a, **k) if mine else forward(*a, **k)
 
     module.__dict__["forward"] = reporting
@@ -176,11 +187,11 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, name: str, ti
         module.__dict__.update(own)
 
 
-def _run(recorder: Recorder, module: Any, forward: Any, name: str, title: str, args: Any, kwargs: Any) -> Any:
+def _run(recorder: Recorder, module: Any, known: Kind, forward: Any, name: str, args: Any, kwargs: Any) -> Any:
     try:
-        if _code(type(module)) is getattr(forward, "__code__", None):  # no decorators
-            return recorder.run(forward, args, kwargs, "module", name, title)
-        return _followed(recorder, forward, name, title)(*args, **kwargs)
+        if known.code is getattr(forward, "__code__", None):  # no decorators
+            return recorder.run(forward, args, kwargs, "module", name, known.title)
+        return _followed(recorder, forward, name, known.title)(*args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
@@ -227,6 +238,13 @@ def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, titl
     if recorder.depth >= 4:
         _expand_module(recorder, step, module, args, kwargs)
     return value
+
+
+def _whole_module(recorder: Recorder, original: Any, module: Any, name: str, args: Any, kwargs: Any) -> Any:
+    """A module whose forward is not Python, as TorchScript's is not: its operations, or its call as a whole."""
+    call: Any = functools.partial(original, module)
+    call.__name__ = title = str(getattr(module, "original_name", type(module).__name__))
+    return recorder.run(call, args, kwargs, "module", name, title)
 
 
 def _expand_module(recorder: Recorder, step: Step, module: Any, args: Any, kwargs: Any) -> None:

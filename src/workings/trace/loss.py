@@ -12,9 +12,12 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from workings.errors import WorkingsError
-from workings.trace.flow import Scope, Value, value_of
+from workings.trace.ordinary import dense
+from workings.trace.scope import Scope, Value, value_of
 
 FREED = "backward through the graph a second time"
+CHANGED = "modified by an inplace operation"
+"""What PyTorch says of a graph that is gone, and of one that no longer holds."""
 
 
 class GradientError(WorkingsError):
@@ -85,9 +88,17 @@ def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
     if not loss.value.varies:
         raise GradientError(
             f"The gradient of {loss.name} needs a tensor that requires one, and {loss.name} depends on none. "
-            "Pass one with requires_grad=True, outside torch.no_grad()."
+            f"{_IF_COMPLEX if _is_complex(found) else ''}Pass one with requires_grad=True, outside torch.no_grad()."
         )
     return loss
+
+
+_IF_COMPLEX = "Inputs of complex numbers do not vary by themselves. "
+
+
+def _is_complex(found: list[Scope]) -> bool:
+    """Whether a statement reads complex numbers."""
+    return any(v.tensor.is_complex() for scope in found for statement in scope.statements for v in statement.read.values())
 
 
 def _returned(result: Any) -> Value | None:
@@ -102,7 +113,8 @@ def _no_name(result: Any) -> str:
 
 
 def _name_of(found: list[Scope], value: Value) -> str:
-    return next((scope.names[value.key] for scope in found if value.key in scope.names), "")
+    """What the code calls a value, without a number: the loss is the last of its name."""
+    return next((scope.names[value.key].partition("#")[0] for scope in found if value.key in scope.names), "")
 
 
 def _named(found: list[Scope], results: Named, name: str) -> Loss:
@@ -133,18 +145,25 @@ def gradients(loss: Loss, values: Iterable[Value]) -> dict[Hashable, Tensor | No
 def pulled(results: list[Value], wanted: list[Value], upstream: list[Tensor], name: str) -> tuple[Tensor | None, ...]:
     """Autograd's gradients, the graph kept."""
     try:
-        return torch.autograd.grad(  # tensors and edges may stand side by side, though the signature does not say so
+        found = torch.autograd.grad(  # tensors and edges may stand side by side, though the signature does not say so
             [value.place for value in results],  # type: ignore[arg-type]
             [value.place for value in wanted],  # type: ignore[arg-type]
             upstream,
             retain_graph=True,
             allow_unused=True,
         )
+        return tuple(g if g is None or g.layout is torch.strided else dense(g) for g in found)
     except RuntimeError as error:
         if FREED in str(error):
             raise GradientError(
                 f"The gradient of {name} needs the graph, but backward() in the code has freed it. "
                 f"Leave backward() out, or write {name}.backward(retain_graph=True)."
+            ) from error
+        if CHANGED in str(error):
+            raise GradientError(
+                f"The gradient of {name} needs the graph, but a tensor of it was changed in place afterwards, as "
+                "optimizer.step() changes the parameters. End the recording before that, or show a function that "
+                "returns the loss."
             ) from error
         reason = str(error).split(" Hint:")[0]
         raise GradientError(f"The gradient of {name} cannot be computed: {reason}") from error

@@ -19,6 +19,7 @@ from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves
 
 from workings.trace.build import formula_of
+from workings.trace.effects import is_uncounted
 from workings.trace.formula import Formula
 from workings.trace.recorder import PYTORCH, Recorder
 from workings.trace.step import Step
@@ -72,6 +73,8 @@ def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any
 def note_changes(recorder: Recorder, step: Step, function: Any, reason: str) -> None:
     """A function whose statements are not seen has an effect if its compiled code may have one."""
     code = getattr(function, "__code__", None)
+    if code is None or is_uncounted(code):
+        recorder.snapshots.doubtful = True
     if code is not None and reason != PYTORCH and changes_something(code):
         recorder.effects.append(f"{step.name}, whose statements are not known")
 

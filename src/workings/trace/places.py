@@ -43,7 +43,7 @@ COMPARISONS: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.NotEq: operator.ne,
 }
 FUNCTIONS: dict[str, Callable[..., Any]] = {"len": len, "slice": slice, "torch.arange": torch.arange}
-ATTRIBUTES = frozenset({"shape", "ndim"})
+ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device"})
 METHODS = frozenset({"size", "dim", "numel", "long", "bool"})
 ROOTS = frozenset({"torch", "F"})
 
@@ -122,6 +122,8 @@ def _value(node: ast.expr | None, operands: Mapping[str, Any]) -> Any:
             return BINARY[type(binary)](_value(left, operands), _value(right, operands))
         case ast.Compare(left=left, ops=[relation], comparators=[right]) if type(relation) in COMPARISONS:
             return COMPARISONS[type(relation)](_value(left, operands), _value(right, operands))
+        case ast.Attribute(value=ast.Name(id="torch"), attr=name) if isinstance(getattr(torch, name, None), torch.dtype):
+            return getattr(torch, name)
         case ast.Attribute(value=part, attr=name) if name in ATTRIBUTES:
             return getattr(_value(part, operands), name)
         case ast.Subscript(value=part, slice=place):

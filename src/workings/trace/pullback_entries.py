@@ -15,7 +15,7 @@ from workings.trace.places import method_name, read_call, read_index
 from workings.trace.pullback import Node, Rule, RuleError, Shape, axes, unbroadcast
 
 SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
-UNCHANGED = frozenset("contiguous clone to float double type type_as cpu".split())
+UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
 PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
 REPEATED = frozenset("expand expand_as broadcast_to".split())
 

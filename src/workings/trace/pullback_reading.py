@@ -14,11 +14,13 @@ import ast
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from torch import Tensor
+
 from workings.trace.build import LIBRARIES, OPERATION_OF, formula_of, is_path
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
 from workings.trace.pullback_compute import CALLS
 from workings.trace.pullback_defined import DEFINED, TENSORS, signature
-from workings.trace.pullback_targets import parsed
+from workings.trace.pullback_targets import parsed, targets
 from workings.trace.step import Step
 
 ALIASES = {
@@ -34,6 +36,8 @@ ALIASES = {
     "swish": "silu",
     "take_along_dim": "gather",
 }
+CASTS = frozenset({"half", "bfloat16"})
+SIZES = frozenset({"size", "dim", "numel", "len"})
 PAIRS = frozenset("max min sort topk cummax cummin median mode kthvalue".split())
 """Operations that return values and where they stood; the formula means the values."""
 
@@ -44,11 +48,18 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
         return None
     found = _read(step.formula, known)
     base = entry(step)
+    if unpacked_rows(step):
+        return Apply("unbind", (found,))
     if appended(step) and isinstance(found, Call):
         return found.args[0]
     if base:
         return Apply("put", (Leaf(base[0]), found), (("text", base[1]),))
     return found
+
+
+def unpacked_rows(step: Step) -> bool:
+    """Whether a statement takes a tensor apart: `a, b = x`."""
+    return step.kind == "assign" and isinstance(step.live, Tensor) and bool(targets(step.name))
 
 
 def appended(step: Step) -> str:
@@ -101,7 +112,7 @@ def hidden(formula: Formula) -> list[str]:
 
 
 def with_items(formula: Formula, lengths: Mapping[str, int]) -> Formula:
-    """Lists by their items: stack(hs) is stack(hs[0], hs[1]), and hs[−1] is hs[1]."""
+    """Lists by their items: stack(hs) is stack(hs[0], hs[1]), hs[−1] is hs[1], and hs + (h) is (hs[0], hs[1], h)."""
     match formula:
         case Leaf(text=text) if text in lengths:
             return Sequence(tuple(Leaf(f"{text}[{i}]") for i in range(lengths[text])))
@@ -111,9 +122,17 @@ def with_items(formula: Formula, lengths: Mapping[str, int]) -> Formula:
                 return formula
             return Leaf(f"{text}[{int(place) % lengths[text] if lengths[text] else 0}]")
         case Apply(op=op, args=args, options=options):
-            return Apply(op, tuple(with_items(arg, lengths) for arg in args), options)
+            return _joined(Apply(op, tuple(with_items(arg, lengths) for arg in args), options))
         case Sequence(items=items):
             return Sequence(tuple(with_items(item, lengths) for item in items))
+    return formula
+
+
+def _joined(formula: Apply) -> Formula:
+    """(a, b) + (c) is (a, b, c) where these are lists."""
+    match formula:
+        case Apply(op="add", args=(Sequence(items=left), Sequence(items=right))):
+            return Sequence((*left, *right))
     return formula
 
 
@@ -134,10 +153,13 @@ def changed(step: Step) -> str:
 
 
 def entry(step: Step) -> tuple[str, str] | None:
-    """Of `y[0] = v` the name y and the text 0."""
-    if not step.name.endswith("]") or " = " in step.name:
-        return None
-    match parsed(step.name):
+    """Of `y[0] = v` and of `y[0].add_(v)` the name y and the text 0."""
+    target = parsed(step.name) if step.name.endswith("]") and " = " not in step.name else None
+    if step.kind == "expression":
+        target = parsed(step.source)
+        while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
+            target = target.func.value
+    match target:
         case ast.Subscript(value=base, slice=place) if is_path(base):
             parts = place.elts if isinstance(place, ast.Tuple) else [place]
             return ast.unparse(base), ", ".join(map(ast.unparse, parts))
@@ -153,6 +175,8 @@ def _read(formula: Formula, known: Collection[str]) -> Formula:
             return Leaf(f"{name}[{dict(formula.options)['text']}]")
         case Apply(op=op, args=args, options=options):
             return _applied(op, tuple(_read(arg, known) for arg in args), options)
+        case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in SIZES and (size := _size(name, args)):
+            return size
         case Call(name=name, args=args, options=options):
             return _called(name, tuple(_read(arg, known) for arg in args), options)
         case Sequence(items=items):
@@ -164,11 +188,34 @@ def _read(formula: Formula, known: Collection[str]) -> Formula:
 
 def _called(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
     path, _, method = name.rpartition(".")
+    if path and method in CASTS and not args:
+        return Apply("reshape", (Leaf(path),), (("text", f"{method}()"),))
     op = _operation(method)
-    if op is None or path in ("self", "cls"):
+    words = any(isinstance(arg, Code) and arg.text[:1] in "\"'" for arg in args)
+    if op is None or path in ("self", "cls") or (op == "repeat" and words):  # repeat(x, "n -> 2 n") is einops'
         return Call(name, args, options)
     own = path and path.split(".")[0] not in LIBRARIES
     return _applied(op, (Leaf(path), *args) if own else args, options)
+
+
+def _size(name: str, args: tuple[Formula, ...]) -> Leaf | None:
+    """`x.size(-1)` and `len(x)` as values that can be read off x."""
+    texts = [_plain(arg) for arg in args]
+    if name in SIZES - {"len"} and args:
+        name, texts = f"{texts[0]}.{name}", texts[1:]
+    return Leaf(f"{name}({', '.join(texts)})") if all(texts) and not name.startswith(".") else None
+
+
+def _plain(formula: Formula) -> str:
+    """A name or a number as Python has it; nothing for what is longer."""
+    match formula:
+        case Leaf(text=text):
+            return text
+        case Number(value=value):
+            return str(value)
+        case Apply(op="neg", args=(Number(value=value),)):
+            return f"-{value}"
+    return ""
 
 
 def _operation(method: str) -> str | None:

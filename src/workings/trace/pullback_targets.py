@@ -42,6 +42,18 @@ def _pairs(target: ast.expr | None, text: str, value: Any, then: Any) -> list[Na
     return found
 
 
+def targets(name: str) -> list[str]:
+    """The names that a statement gives to the parts of its result; none where it names the whole.
+
+    >>> targets("a, (b, *rest)"), targets("h")
+    (['a', 'b', 'rest'], [])
+    """
+    target = parsed(f"({name.split(' = ')[-1]})") if name else None
+    if not isinstance(target, (ast.Tuple, ast.List)):
+        return []
+    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
 def _targets(target: ast.expr | None, count: int) -> list[ast.expr | None]:
     """A target for each item; a starred one takes what the others leave, by number."""
     if not isinstance(target, (ast.Tuple, ast.List)):

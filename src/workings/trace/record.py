@@ -28,6 +28,8 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     modules: dict[str, Any] = field(default_factory=dict, repr=False)
     """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
+    undo: Callable[[], None] | None = field(default=None, repr=False, compare=False)
+    """Of code that failed: puts everything it changed back to how it was before, for another attempt."""
 
     def later(self, **found: Callable[[], Any]) -> None:
         """Fields that are found out when somebody asks for them."""

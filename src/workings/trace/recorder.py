@@ -32,6 +32,8 @@ __all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder", "is_libra
 MOST_DEPTH = 60
 """Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Folders of packages that are installed elsewhere: for one user, for the whole system, in a place of their own."""
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
 
@@ -48,7 +50,8 @@ _TO_BE_READ = tuple(str(Path(_OURS) / part) for part in ("nn", "models", "trace/
 
 @functools.cache
 def _in_library(file: str) -> bool:
-    return file.startswith((*_LIBRARY, _OURS, "<frozen")) and not file.startswith(_TO_BE_READ)
+    installed = file.startswith((*_LIBRARY, _OURS, "<frozen")) or any(part in _INSTALLED for part in Path(file).parts)
+    return installed and not file.startswith(_TO_BE_READ)
 
 
 def written_out(function: Any) -> Any:
@@ -73,6 +76,7 @@ class Recorder(Statements):
         self.depth = depth
         self.names = names
         self.codes: set[int] = set()
+        self.known_code: dict[tuple[Any, Any], Rewritten | str] = {}
         self.bound: dict[types.FunctionType, types.FunctionType] = {}
         self.expand: Callable[[Recorder, Any], Any] | None = None
         self.paths: dict[int, str] = {}
@@ -97,7 +101,7 @@ class Recorder(Statements):
 
     def call(self, function: Any, text: str = "") -> Any:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
-        if type(function) is types.BuiltinFunctionType and self.expand is None and self.world is None:
+        if self.world is None and type(function) is types.BuiltinFunctionType and self.expand is None:
             self.pending = ""
             return function
         pending, self.pending = self.pending, ""
@@ -115,7 +119,8 @@ class Recorder(Statements):
     def _alone(self, function: Any, found: Any, pending: str) -> Any:
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
-        if isinstance(owner, torch.Tensor) and function.__name__.endswith("_"):
+        own = isinstance(owner, torch.Tensor) and function.__name__ not in _KEPT_BY_TENSORS
+        if own or any(function is c for c in _CHECKS):
             return found
         if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CONTAINERS):
             self.changes(owner, pending)
@@ -147,6 +152,8 @@ class Recorder(Statements):
         return run
 
     def _instead(self, function: Any, text: str) -> Any:
+        if self.watching and isinstance(function, _FUNCTION) and not is_library(function.__code__):
+            return self._unopened(function, function) if id(function.__code__) not in self.codes else function
         if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
             return function
         if isinstance(function, torch.nn.Module):
@@ -165,14 +172,28 @@ class Recorder(Statements):
     def _opened(self, method: Any, function: Any, text: str) -> Any:
         if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
             return function
-        if self._wanted(method.__code__):
+        if self._wanted(method.__code__) or self._wanted_part(method):
             return self.traced(method, name="" if method is function else text or type(function).__name__)
-        if not is_library(method.__code__) and not self.terse:
-            self.effects.append(f"{call_name(method)}, which is not opened at this depth")
-        return function
+        return function if is_library(method.__code__) or self.terse else self._unopened(method, function)
+
+    def _unopened(self, method: Any, function: Any) -> Any:
+        """A function of the author's that lies deeper: run to see whether it changes something, as are those it calls."""
+        note = f"{call_name(method)}, which is not opened at this depth"
+        if self.world is None:
+            self.effects.append(note)
+            return function
+        watched = self._watched(method, note)
+        if watched is not method:
+            setattr(watched, REPORTS, True)
+        return watched
 
     def _wanted(self, code: types.CodeType) -> bool:
         return self.depth >= 2 and not self.terse and not is_library(code)
+
+    def _wanted_part(self, method: Any) -> bool:
+        """A method of a library's module opens with it: `self.forward_features(x)`. Those of PyTorch's modules do not."""
+        ours = self.depth >= 3 and not self.terse and isinstance(getattr(method, "__self__", None), torch.nn.Module)
+        return ours and not str(method.__module__).startswith("torch.")
 
     def traced(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
         """The function, rewritten to report here."""
@@ -219,6 +240,8 @@ class Recorder(Statements):
             self.world.add(function)
         if found.outer:
             self.effects.append(f"{found.outer} in {call_name(function)}")
+        if found.uncounted:
+            self.snapshots.doubtful = True
         owner = getattr(function, "__self__", None)
         path = self.paths.get(id(owner)) if path is None and isinstance(owner, torch.nn.Module) else path
         return Frame(found.statements, _underlying(function).__globals__, len(self.stack), path)
@@ -275,7 +298,9 @@ class Recorder(Statements):
         code = _underlying(function).__code__
         names = code.co_varnames[isinstance(function, types.MethodType) : code.co_argcount]
         given = [*zip(names, args, strict=False), *kwargs.items()]
-        shown = [(name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float))]
+        if code.co_flags & inspect.CO_VARARGS:
+            given.append((code.co_varnames[code.co_argcount + code.co_kwonlyargcount], tuple(args[len(names) :])))
+        shown = [(name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float)) or _holds(value)]
         steps = [Step("input", name) for name, _ in shown]
         for step, (_, value) in zip(steps, shown, strict=True):
             self.keep(step, value)
@@ -290,8 +315,12 @@ class Recorder(Statements):
         if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
             return PYTORCH
         method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
-        properties = computed(type(function.__self__), plain.__code__) if method else frozenset[str]()
-        return rewritten(plain.__code__, self.names, properties)
+        owner = type(function.__self__) if method else None
+        found = self.known_code.get((owner, plain))
+        if found is None:
+            properties = frozenset[str]() if owner is None else computed(owner, plain.__code__)
+            found = self.known_code[owner, plain] = rewritten(plain.__code__, self.names, properties)
+        return found
 
     def modules(self) -> dict[str, torch.nn.Module]:
         """The modules that were called and their parts, by their paths."""
@@ -311,9 +340,30 @@ class Recorder(Statements):
         return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
 
 
-NOBODY = frozenset(("",))
+MOST_ITEMS = 64
+
+
+def _holds(value: Any) -> bool:
+    """Whether an argument is a list, tuple or dict of a few tensors."""
+    if type(value) not in (list, tuple, dict) or not 0 < len(value) <= MOST_ITEMS:
+        return False
+    return all(isinstance(item, torch.Tensor) for item in (value.values() if type(value) is dict else value))
+
+
+NOBODY = frozenset(("of no statement",))
 """The name of no statement: code that is rewritten for it tells its effects only."""
 CONTAINERS = (dict, list, set, collections.deque)
+_CHECKS = (
+    torch._assert,
+    torch._check,
+    torch._check_value,
+    torch._check_index,
+    torch._check_type,
+    torch.testing.assert_close,
+)
+"""They raise or do nothing, so a call alone is no effect."""
+_KEPT_BY_TENSORS = frozenset("backward register_hook register_post_accumulate_grad_hook retain_grad share_memory_".split())
+"""Methods of tensors whose effect is not in their numbers; those that change the numbers end with _ and are put back."""
 _VALUES = (int, float, complex, str, bytes, tuple, torch.Tensor, BaseException)
 _CHANGING = frozenset(
     """

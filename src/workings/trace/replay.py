@@ -20,6 +20,8 @@ from torch.utils._pytree import tree_flatten
 
 from workings.trace.agree import is_rounding
 from workings.trace.generators import finished
+from workings.trace.kept import parts_of
+from workings.trace.ordinary import is_ordinary
 from workings.trace.record import Trace
 from workings.trace.recorder import Recorder
 from workings.trace.watch import Calls
@@ -37,6 +39,7 @@ class State:
     def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
         if effect := self._effect(recorder):
             return f"not compared with a plain run, which would repeat an effect: {effect}", None
+        self.world.settle()
         args = tuple(self.world.given(a) for a in self.args)
         kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
         if reason := self.world.lost():
@@ -54,12 +57,19 @@ class State:
             return "the plain run does not fail", None
         return _agreement(ours, theirs)
 
+    def undo(self) -> None:
+        """Everything is as it was before the captured run, as far as it can be put back."""
+        self.world.restore()
+        _set_draws(self.random)
+
     def _effect(self, recorder: Recorder) -> str:
         """What a second run would do again, outside what is put back here."""
         if recorder.effects:
             return recorder.effects[0]
         used_up = any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0])
-        return "an argument is an iterator, which is used up" if used_up else ""
+        if used_up:
+            return "an argument is an iterator, which is used up"
+        return "an iterator within its reach may be used up" if self.world.used_up() else ""
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
@@ -74,13 +84,16 @@ class State:
 
 
 def _draws() -> Any:
-    return torch.get_rng_state(), random.getstate(), np.random.get_state()
+    other = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    return torch.get_rng_state(), random.getstate(), np.random.get_state(), other
 
 
 def _set_draws(state: Any) -> None:
     torch.set_rng_state(state[0])
     random.setstate(state[1])
     np.random.set_state(state[2])
+    if state[3] is not None:
+        torch.cuda.set_rng_state_all(state[3])
 
 
 def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
@@ -108,7 +121,7 @@ def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
 def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
     if [_form(a) for a in ours] != [_form(b) for b in theirs]:
         return "differs from the plain run: other shapes or kinds of results", None
-    if not ours:
+    if not ours or all(isinstance(part, torch.Tensor) and part.is_meta for part in ours):
         return "ran like the plain run; there is no result to compare", None
     pairs = list(zip(ours, theirs, strict=True))
     if any(a != b for a, b in pairs if isinstance(a, str)):
@@ -124,7 +137,9 @@ def _comparable(value: Any) -> list[Any]:
     """The parts of a result that have a value to compare; an object of a dataclass has its fields."""
     found: list[Any] = []
     for part in tree_flatten(value)[0]:
-        if isinstance(part, (torch.Tensor, bool, int, float, complex, str)):
+        if isinstance(part, torch.Tensor):
+            found += [part] if is_ordinary(part) or part.is_meta else parts_of(part)
+        elif isinstance(part, (bool, int, float, complex, str)):
             found.append(part)
         elif dataclasses.is_dataclass(part) and not isinstance(part, type):
             found += [inner for known in dataclasses.fields(part) for inner in _comparable(getattr(part, known.name))]
@@ -136,13 +151,14 @@ def _form(value: Any) -> Any:
 
 
 def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
-    if not a.numel():
+    if not a.numel() or a.is_meta:
         return 0.0
     if hasattr(a, "elements") and hasattr(b, "elements"):
         if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
             return 0.0
         a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
     widest = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
-    gap = (a.detach().to(widest) - b.detach().to(widest)).abs()
+    a, b = a.detach().to(widest), b.detach().to(widest)
+    gap = (a - b).abs()
     same = (a == b) | (a.isnan() & b.isnan())
     return float(torch.where(same, torch.zeros_like(gap), gap).max())

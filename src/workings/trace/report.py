@@ -19,6 +19,7 @@ The rewritten code knows the recorder as `__w`:
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,8 @@ class Reporting(ast.NodeTransformer):
     def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
         text, where = source or ast.unparse(node), Where(self.file, node.lineno)
         given = frozenset(f"{self.first}.{name}" for name in self.properties)
-        self.statements.append(statement(kind, name, text, value, where, effect_of(node, self.fresh), given))
+        known = statement(kind, name, text, value, where, effect_of(node, self.fresh), given)
+        self.statements.append(replace(known, leaves=True) if kind == "loop" and _may_leave(node) else known)
         return len(self.statements) - 1
 
     def recorded(self, kind: str, node: Any, name: str, value: ast.expr, source: str = "", shown: Any = None) -> ast.expr:
@@ -122,7 +124,7 @@ class Reporting(ast.NodeTransformer):
     # ---- statements
     def visit_Assign(self, node: ast.Assign) -> Any:
         name = _target(node.targets[0]) if len(node.targets) == 1 else " = ".join(map(ast.unparse, node.targets))
-        text, settled = ast.unparse(node), self.settled(name, node.targets[0])
+        text, settled = ast.unparse(node), self.settled(name, *node.targets)
         node.value = self.recorded("assign", node, name, node.value)
         node.targets = [self.target(target, text) for target in node.targets]
         return [node, *settled]
@@ -164,8 +166,10 @@ class Reporting(ast.NodeTransformer):
             part.value, self.writes = ast.copy_location(told, part.value), True
         return node
 
-    def settled(self, name: str, target: ast.expr) -> list[ast.stmt]:
-        """After `y[0] = e` the interesting result is y."""
+    def settled(self, name: str, target: ast.expr, *others: ast.expr) -> list[ast.stmt]:
+        """After `y[0] = e` the interesting result is y; after `y[0] = a = e` it is what they share."""
+        if others:
+            return self.afterwards(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
             return self.afterwards(name, target, self.visit(_parsed(ast.unparse(target.value))))
         return self.afterwards(name, target) if isinstance(target, _UNPACKED) else []
@@ -356,6 +360,11 @@ def is_recorder(node: ast.expr) -> bool:
 def _pauses(node: ast.AST) -> bool:
     """Whether a generator yields in here: what comes after then belongs to whoever asks for the next value."""
     return any(isinstance(n, (ast.Yield, ast.YieldFrom)) for n in ast.walk(node))
+
+
+def _may_leave(node: ast.AST) -> bool:
+    """Whether a loop has a way out of its body, by break or return."""
+    return any(isinstance(n, (ast.Break, ast.Return)) for n in ast.walk(node))
 
 
 def _target(node: ast.expr) -> str:

@@ -11,6 +11,7 @@ import inspect
 import types
 from dataclasses import dataclass
 
+from workings.trace.effects import is_uncounted
 from workings.trace.report import RECORDER, Reporting
 from workings.trace.source import Unavailable, definition, owner
 from workings.trace.statement import Statement
@@ -31,6 +32,8 @@ class Rewritten:
     """What it calls, as it is written; empty where that has no name."""
     writes: bool = False
     """Whether it changes attributes or entries of objects."""
+    uncounted: bool = False
+    """Whether it may change tensors in ways that PyTorch does not count."""
 
 
 _Key = tuple[int, frozenset[str], frozenset[str]]
@@ -75,8 +78,8 @@ def _rewrite(code: types.CodeType, names: frozenset[str], properties: frozenset[
     node = definition(code)
     reporting = Reporting(code.co_filename, owner(code), names, properties)
     new = reporting.function(node)
-    called = frozenset(reporting.called)
-    return Rewritten(_compiled(new, code), tuple(reporting.statements), reporting.outer, called, reporting.writes)
+    called, statements = frozenset(reporting.called), tuple(reporting.statements)
+    return Rewritten(_compiled(new, code), statements, reporting.outer, called, reporting.writes, is_uncounted(code))
 
 
 def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from workings.trace.build import with_axes
 from workings.trace.look_up import MISSING, look_up
-from workings.trace.loops import STATEMENTS, Loops
+from workings.trace.loops import STATEMENTS, Loops, assigned_in, number_of_turns, unfold
 from workings.trace.places import FormulaError, read_index
-from workings.trace.snapshot import Snapshots
-from workings.trace.statement import CALLED, Statement, read
+from workings.trace.spelling import spelled
+from workings.trace.statement import CALLED, Statement, names_of, read
 from workings.trace.step import Step
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ class Statements(Loops):
         super().__init__()
         self.globals: list[dict[str, Any]] = []
         self.frames: list[Frame] = []
-        self.snapshots = Snapshots()
         self.snapshot = self.snapshots.take
         self.failed: tuple[Any, Any, Any] | None = None
         self.failing: Step | None = None
@@ -47,6 +47,8 @@ class Statements(Loops):
         self.pending = ""  # the effect a call alone would be, until it is known which function is called
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
         self.terse = 0  # inside a written-out definition: its equations only
+        self.paths: dict[int, str] = {}  # of modules, by their identity
+        self.left: list[tuple[Step, Frame | None]] = []  # loops that are over, whose last turn was not recorded
 
     # ---- called by rewritten code
     def enter(self, number: int, here: dict[str, Any]) -> Step | None:
@@ -55,6 +57,8 @@ class Statements(Loops):
             return None
         known = self.statements[-1][number]
         self.pending = ""
+        if self.left:
+            self._after(here)
         if known.effect:
             self.effect(number)
         if self.terse and known.kind == "branch":
@@ -63,6 +67,8 @@ class Statements(Loops):
         self._read(step, known, here)
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
+        if self.stack[-1].kind == "turn":
+            self._given(here)
         self.file(step)
         self.stack.append(step)
         return step
@@ -204,6 +210,41 @@ class Statements(Loops):
         self.statements.pop()
         self.globals.pop()
 
+    # ---- turns
+    def _given(self, here: dict[str, Any]) -> None:
+        """What the open turns are about, known when the first statement in them begins: h = 0 of `for h in range(heads)`."""
+        for loop, turn in pairwise(self.stack[self.frames[-1].base - 1 :] if self.frames else ()):
+            if turn.kind == "turn" and loop.kind == "loop" and turn.live is None:
+                turn.live = True
+                for name in names_of(loop.name):
+                    self._give(turn, name, here.get(name, MISSING))
+
+    def ended(self, loop: Step) -> None:
+        self.left.append((loop, self.frames[-1] if self.frames else None))
+
+    def _after(self, here: dict[str, Any]) -> None:
+        """What the last turn of a long loop left is known when the next statement begins."""
+        left, self.left = self.left, []
+        for loop, frame in left:
+            if not self.frames or self.frames[-1] is not frame:
+                continue
+            turn = Step("turn", str(number_of_turns(loop)), note="of this turn only what it left is shown", live=True)
+            for name in names_of(loop.name):
+                self._give(turn, name, here.get(name, MISSING))
+            for name in assigned_in(loop):
+                if _is_plain(value := here.get(name, MISSING)):
+                    turn.children.append(Step("assign", name))
+                    self.keep(turn.children[-1], value)
+            if turn.children:
+                unfold(loop, turn)
+
+    def _give(self, turn: Step, name: str, value: Any) -> None:
+        if isinstance(value, torch.nn.Module):
+            path = self.paths.get(id(value), "")
+            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{spelled(value)}"
+        elif _is_plain(value):
+            turn.operands[name] = self.snapshot(value)
+
     # ---- operands
     def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
         """The values the statement reads: as they are now, and the tensors themselves."""
@@ -235,3 +276,13 @@ class Statements(Loops):
     def look_up(self, text: str, here: dict[str, Any]) -> Any:
         """The value of a leaf among these names and the globals at hand."""
         return look_up(read(text), here, self.globals[-1])
+
+
+FEW_ITEMS = 8
+_PLAIN = (torch.Tensor, int, float, complex, str, type(None))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value that a loop gives is shown: a tensor, a number, a word, a few of them together."""
+    several = isinstance(value, (tuple, list)) and len(value) <= FEW_ITEMS and all(map(_is_plain, value))
+    return several or isinstance(value, _PLAIN)

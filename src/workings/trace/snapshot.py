@@ -6,15 +6,15 @@ import weakref
 from typing import Any
 
 import torch
-from torch.utils.weak import WeakIdKeyDictionary
+
+from workings.trace.kept import same_bits, sum_of_bits
+from workings.trace.ordinary import is_ordinary, ordinary
 
 COPIED = 1 << 16
 """Tensors of up to this many elements are copied; larger ones are kept by reference."""
-MADE_BY: WeakIdKeyDictionary = WeakIdKeyDictionary()
-"""A copy → where the tensor then stood in autograd's graph: the node and which of its outputs."""
 _UNCHANGING = frozenset((int, float, bool, str, type(None)))
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-Copy = tuple[int, "weakref.ref[torch.Tensor]", torch.Tensor]
+Copy = tuple[int, "weakref.ref[torch.Tensor]", Any]
 """The version of a tensor that was copied, the tensor if it still lives, the copy."""
 
 torch.empty(1 << 24, dtype=torch.uint8)  # glibc then keeps freed memory of this size for the next copies (docs/log.md)
@@ -26,7 +26,8 @@ class Snapshots:
     def __init__(self) -> None:
         self.known: dict[int, Copy] = {}
         self.wholes: dict[int, Copy] = {}
-        self.by_reference: list[tuple[int, torch.Tensor]] = []
+        self.by_reference: list[tuple[int, torch.Tensor, int]] = []
+        self.doubtful = False  # the code may change tensors without PyTorch's counting it: copies are compared, not trusted
 
     def take(self, value: Any) -> Any:
         """The value now: later in-place changes do not reach it (unless it is very large)."""
@@ -35,7 +36,7 @@ class Snapshots:
         if isinstance(value, torch.Tensor):
             version = _version(value)
             found = self.known.get(id(value))
-            if found is not None and found[0] == version and found[1]() is value:
+            if found is not None and found[0] == version and found[1]() is value and self._holds(found[2], value):
                 return found[2]
             return self._new(value, version)
         if type(value) in (list, tuple):
@@ -50,27 +51,35 @@ class Snapshots:
             return value if value.requires_grad or torch.is_grad_enabled() else now
         return value if not isinstance(value, (tuple, list)) or torch.is_grad_enabled() else now
 
-    def _new(self, value: torch.Tensor, version: int) -> torch.Tensor:
+    def _new(self, value: torch.Tensor, version: int) -> Any:
         base = None if value.is_inference() else value._base
         now = self._copy(value, version) if base is None else self._view(value, base, version)
-        if value.grad_fn is not None:
-            MADE_BY[now] = value.grad_fn, value.output_nr
+        if (node := value.grad_fn) is not None and isinstance(now, torch.Tensor):
+            ref = _Ref(now, _gone)
+            ref.key = key = id(now)
+            _MADE[key] = ref, node, value.output_nr
         self.known[id(value)] = version, weakref.ref(value), now
         return now
 
-    def _copy(self, value: torch.Tensor, version: int) -> torch.Tensor:
+    def _copy(self, value: torch.Tensor, version: int) -> Any:
+        if not is_ordinary(value):
+            return ordinary(value)
         if value.numel() <= COPIED:
             return value.detach().clone()
-        self.by_reference.append((version, value))
+        self.by_reference.append((version, value, sum_of_bits(value) if self.doubtful else 0))
         return value.detach()
 
-    def _view(self, value: torch.Tensor, base: torch.Tensor, version: int) -> torch.Tensor:
+    def _holds(self, copy: Any, value: torch.Tensor) -> bool:
+        return not self.doubtful or (isinstance(copy, torch.Tensor) and same_bits(copy, value))
+
+    def _view(self, value: torch.Tensor, base: torch.Tensor, version: int) -> Any:
         """A view of a tensor that is copied as a whole is the same view of the copy."""
         if type(value) is not torch.Tensor or type(base) not in _PLAIN or value.is_complex():
             return self._copy(value, version)
         offset = value.storage_offset() - base.storage_offset()
         found = self.wholes.get(id(base)) or self.known.get(id(base))
-        if found is not None and found[0] == version and found[1]() is base and found[2].dtype == value.dtype:
+        trusted = found is not None and found[0] == version and found[1]() is base and found[2].dtype == value.dtype
+        if found is not None and trusted and not self.doubtful:
             whole = found[2]
             if whole.is_contiguous() and whole.numel() == base.numel():
                 return whole.as_strided(value.size(), value.stride(), whole.storage_offset() + offset)
@@ -81,7 +90,27 @@ class Snapshots:
 
     def changed(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
-        return any(_version(value) != version for version, value in self.by_reference)
+        return any(_version(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
+
+
+def made_by(copy: torch.Tensor) -> tuple[Any, int] | None:
+    """Where the tensor stood in autograd's graph when this copy of it was made: the node and which of its outputs."""
+    found = _MADE.get(id(copy))
+    return found[1:] if found is not None and found[0]() is copy else None
+
+
+class _Ref(weakref.ref[torch.Tensor]):
+    """A weak reference that knows which copy it was to."""
+
+    __slots__ = ("key",)
+    key: int
+
+
+_MADE: dict[int, tuple[_Ref, Any, int]] = {}
+
+
+def _gone(copy: _Ref) -> None:
+    _MADE.pop(copy.key, None)
 
 
 def _version(value: torch.Tensor) -> int:

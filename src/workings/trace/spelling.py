@@ -42,6 +42,8 @@ def spelled(module: nn.Module, **changed: Any) -> str:
     ('Linear(120, 10)', 'Linear(144, 10)')
     >>> spelled(nn.Conv2d(8, 16, 4, padding=1)), spelled(nn.AvgPool2d(4, 4)), spelled(nn.ReLU())
     ('Conv2d(8, 16, 4, padding=1)', 'AvgPool2d(4)', 'ReLU()')
+    >>> spelled(nn.Conv2d(1, 8, 4, stride=4))
+    'Conv2d(1, 8, 4, stride=4)'
     """
     name = type(module).__name__
     if type(module) not in ARGUMENTS:
@@ -55,7 +57,9 @@ def spelled(module: nn.Module, **changed: Any) -> str:
 def unusual(module: nn.Module, key: str, usual: Any) -> bool:
     """Whether an argument differs from its default; a pool's default stride is its size."""
     value = plain(getattr(module, key))
-    return bool(value != usual and not (key == "stride" and value == plain(getattr(module, "kernel_size", None))))
+    if key == "stride" and usual is None:
+        usual = plain(module.kernel_size)
+    return bool(value != usual)
 
 
 def plain(value: Any) -> Any:

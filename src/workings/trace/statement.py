@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -60,6 +61,8 @@ class Statement:
     """Whether it names an axis, as in softmax(x, dim)."""
     undecided: ast.expr | None = None
     """The expression, where it has an `a if test else b` in it."""
+    leaves: bool = False
+    """Of a loop: whether it may end before it comes to the end, by break or return."""
     _known: dict[Any, Taken] = field(default_factory=dict)
 
     def taken(self, choices: dict[int, bool]) -> Taken:
@@ -88,7 +91,8 @@ def statement(
     choice = any(isinstance(n, ast.IfExp) for n in _own(shown))
     texts = [*leaves(formula), *names_inside(shown), *(_either(shown) if choice else ())]
     reads = {text: read(text) for text in texts if text not in later}
-    reads |= {text: read(text, beside=True) for text in paths_inside(shown) if text not in later and text not in reads}
+    beside = [*paths_inside(shown), *(_index_paths(name) if kind == "assign" else ())]
+    reads |= {text: read(text, beside=True) for text in beside if text not in later and text not in reads}
     return Statement(
         kind,
         name,
@@ -99,8 +103,23 @@ def statement(
         effect,
         tuple(entries_of(formula)),
         has_named_axis(formula),
-        copy.deepcopy(shown) if choice else None,
+        undecided=copy.deepcopy(shown) if choice else None,
     )
+
+
+@functools.cache
+def names_of(target: str) -> tuple[str, ...]:
+    """The names that a loop gives values to.
+
+    >>> names_of("i, (a, *rest)"), names_of("while")
+    (('i', 'a', 'rest'), ())
+    """
+    try:
+        parts = ast.walk(ast.parse(f"({target})", mode="eval"))
+    except SyntaxError:
+        return ()
+    names = sorted((n for n in parts if isinstance(n, ast.Name)), key=lambda n: n.col_offset)
+    return tuple(n.id for n in names if n.id != "_")
 
 
 def names_inside(value: ast.expr) -> list[str]:
@@ -111,11 +130,19 @@ def names_inside(value: ast.expr) -> list[str]:
 
 
 def paths_inside(value: ast.expr) -> list[str]:
-    """What is read by a path and is no leaf: the w of `weight=self.w` and `self.w.cumsum(0)`."""
-    calls = [n for n in _own(value) if isinstance(n, ast.Call)]
-    texts = [part for n in calls for part in (*n.args, *[k.value for k in n.keywords])]
-    texts += [n.func.value for n in calls if isinstance(n.func, ast.Attribute)]
-    return [ast.unparse(text) for text in texts if is_path(text)]
+    """What is read by a path, also where it is no leaf: the w of `weight=self.w`, the x of `(W @ x).chunk(2)`."""
+    calls = {id(n.func) for n in _own(value) if isinstance(n, ast.Call)}
+    inner = {id(n.value) for n in _own(value) if isinstance(n, ast.Attribute) and is_path(n) and id(n) not in calls}
+    found = [n for n in _own(value) if isinstance(n, ast.expr) and is_path(n) and id(n) not in calls | inner]
+    return [ast.unparse(n) for n in found]
+
+
+def _index_paths(target: str) -> list[str]:
+    """What the place that is assigned to is found by: i and j of `out[i, j] = e`."""
+    if not target.endswith("]") or " = " in target or "," in target.partition("[")[0]:
+        return []
+    place = ast.parse(target, mode="eval").body
+    return paths_inside(place.slice) if isinstance(place, ast.Subscript) else []
 
 
 def entries_of(formula: Formula) -> list[tuple[str, str]]:

@@ -30,7 +30,7 @@ class Where:
         return f"{self.file}:{self.line}"
 
 
-@dataclass
+@dataclass(slots=True)
 class Step:
     """One step.
 

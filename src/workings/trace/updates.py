@@ -149,7 +149,7 @@ def _known(θ: Leaf, before: Snapshot, given: Mapping[str, Any]) -> dict[str, An
         "v": state.get("exp_avg_sq", zero),
         "v_max": state.get("max_exp_avg_sq", zero),
         θ.text: before.value,
-        f"∂L/∂{θ.text}": before.gradient,
+        f"{θ.text}.grad": before.gradient,
     }
 
 

@@ -2,8 +2,8 @@
 
 From a function, its module and its arguments the objects are followed through attributes, containers, closures and the
 globals that the author's code names. Before the run each is read; the plain run starts from that, and afterwards each holds
-again what the captured run left in it, as after one run. Tensors are copied; parameters and very large tensors are not, but
-it is known whether they changed.
+again what the captured run left in it, as after one run. Tensors and arrays are copied; parameters and very large tensors
+are not, but it is known whether they changed.
 """
 
 from __future__ import annotations
@@ -11,118 +11,25 @@ from __future__ import annotations
 import contextlib
 import itertools
 import types
-from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
+import numpy as np
 import torch
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
-from torch.nn.parameter import UninitializedTensorMixin  # type: ignore[attr-defined]
 
+from workings.trace.effects import is_uncounted, names_in
+from workings.trace.holding import ATOMS, Rule, alike, rules, same
+from workings.trace.iterators import cannot_be_put_back, place
+from workings.trace.kept import Kept, is_lazy, kept, put
 from workings.trace.recorder import is_library
 
 COPIED = 1 << 26
 """Elements of tensors that are copied in all."""
+SMALL = 1 << 16
+"""A tensor of at most this many elements is copied in any case."""
 MOST_OBJECTS = 100_000
 """Objects that are followed; one that lies beyond is not put back, and changing it is an effect."""
-_ATOMS = (str, bytes, int, float, complex, type(None), type, types.ModuleType, types.CodeType, torch.dtype, torch.device)
-
-
-class Rule(NamedTuple):
-    """How to read what an object holds, and how to make it hold that again."""
-
-    read: Callable[[Any], Any]
-    write: Callable[[Any, Any], None]
-
-
-def _write_ordered(held: Any, pairs: Any) -> None:
-    OrderedDict.clear(held)
-    for key, value in pairs:
-        OrderedDict.__setitem__(held, key, value)
-
-
-def _write_dict(held: dict[Any, Any], pairs: Any) -> None:
-    dict.clear(held)
-    dict.update(held, pairs)
-
-
-def _write_list(held: list[Any], items: Any) -> None:
-    list.__setitem__(held, slice(None), items)
-
-
-def _write_set(held: set[Any], items: Any) -> None:
-    set.clear(held)
-    set.update(held, items)
-
-
-def _write_deque(held: deque[Any], items: Any) -> None:
-    deque.clear(held)
-    deque.extend(held, items)
-
-
-def _read_cell(cell: types.CellType) -> tuple[Any, ...]:
-    try:
-        return (cell.cell_contents,)
-    except ValueError:  # nothing in it yet
-        return ()
-
-
-def _write_cell(cell: types.CellType, content: Any) -> None:
-    if content:
-        cell.cell_contents = content[0]
-    else:
-        del cell.cell_contents
-
-
-_RULES: dict[type, Rule] = {
-    OrderedDict: Rule(lambda held: tuple(OrderedDict.items(held)), _write_ordered),
-    dict: Rule(lambda held: tuple(dict.items(held)), _write_dict),
-    list: Rule(tuple, _write_list),
-    set: Rule(lambda held: tuple(set.__iter__(held)), _write_set),
-    deque: Rule(lambda held: tuple(deque.__iter__(held)), _write_deque),
-    types.CellType: Rule(_read_cell, _write_cell),
-    torch.Generator: Rule(lambda g: g.get_state(), lambda g, state: g.set_state(state)),
-}
-
-
-def _read_slots(held: Any) -> tuple[tuple[str, Any], ...]:
-    names = [n for cls in type(held).__mro__ for n in _listed(vars(cls).get("__slots__", ()))]
-    return tuple((n, object.__getattribute__(held, n)) for n in names if _has(held, n))
-
-
-def _listed(slots: Any) -> list[str]:
-    return [slots] if isinstance(slots, str) else [n for n in slots if n not in ("__dict__", "__weakref__")]
-
-
-def _has(held: Any, name: str) -> bool:
-    try:
-        object.__getattribute__(held, name)
-    except AttributeError:
-        return False
-    return True
-
-
-def _write_slots(held: Any, pairs: Any) -> None:
-    for name, _ in _read_slots(held):
-        object.__delattr__(held, name)
-    for name, value in pairs:
-        object.__setattr__(held, name, value)
-
-
-_SLOTS = Rule(_read_slots, _write_slots)
-
-
-class Kept(NamedTuple):
-    """A tensor: how often it had been changed in place, a copy where there is one, and what it came from."""
-
-    tensor: torch.Tensor
-    version: int
-    copy: torch.Tensor | None
-    made_by: Any
-
-    @property
-    def changed(self) -> bool:
-        return self.version >= 0 and self.tensor._version != self.version
 
 
 class World:
@@ -131,8 +38,11 @@ class World:
     def __init__(self, *roots: Any) -> None:
         self.held: dict[int, tuple[Any, list[tuple[Rule, Any]]]] = {}
         self.tensors: dict[int, Kept] = {}
+        self.arrays: list[np.ndarray] = []  # their ids are keys, so they must live
+        self.iterators: list[tuple[Any, Any]] = []
         self.fresh: list[Any] = []
-        self.copied = 0
+        self.moved: list[Kept] = []
+        self.copied, self.sums = 0, False
         self.add(*roots)
         self.first = len(self.held), len(self.tensors)
 
@@ -141,48 +51,90 @@ class World:
         waiting = list(roots)
         while waiting and len(self.held) < MOST_OBJECTS:
             value = waiting.pop()
-            if isinstance(value, _ATOMS) or id(value) in self.held or id(value) in self.tensors:
+            if isinstance(value, ATOMS) or id(value) in self.held or id(value) in self.tensors:
                 continue
-            waiting += self._tensor(value) if isinstance(value, torch.Tensor) else self._save(value)
+            if isinstance(value, torch.Tensor):
+                self._tensor(value)
+            elif isinstance(value, np.ndarray):
+                self._array(value)
+            else:
+                waiting += self._save(value)
 
     def __contains__(self, value: Any) -> bool:
         return id(value) in self.held or id(value) in self.tensors
 
     def _save(self, value: Any) -> Iterator[Any]:
-        read = [(rule, rule.read(value)) for rule in _rules(value)]
+        read = [(rule, rule.read(value)) for rule in rules(value)]
         self.held[id(value)] = value, read
+        if cannot_be_put_back(value):
+            self.iterators.append((value, place(value)))
         for rule, content in read:
-            yield from _members(rule, content)
+            yield from rule.members(content)
+        if not self.sums and _may_write_uncounted(value):
+            self._sum_all()
         yield from _behind(value)
 
-    def _tensor(self, value: torch.Tensor) -> tuple[Any, ...]:
-        bare = isinstance(value, (torch.nn.Parameter, UninitializedTensorMixin))
-        copied = not bare and self.copied + value.numel() <= COPIED
-        self.copied += value.numel() if copied else 0
-        version = -1 if value.is_inference() else value._version
-        self.tensors[id(value)] = Kept(value, version, value.detach().clone() if copied else None, value.grad_fn)
-        return ()
+    def _tensor(self, value: torch.Tensor) -> None:
+        copied = not isinstance(value, torch.nn.Parameter) and not is_lazy(value) and self._fits(value.numel())
+        self.tensors[id(value)] = kept(value, copied, summed=self.sums)
+
+    def _fits(self, size: int) -> bool:
+        """Whether a tensor of this size is copied: all small ones are, and large ones as long as there is room."""
+        fits = size <= SMALL or self.copied + size <= COPIED
+        self.copied += size if fits else 0
+        return fits
+
+    def _array(self, value: np.ndarray) -> None:
+        """An array of numbers, as a tensor of the same memory; such a change is never counted."""
+        if not value.flags.writeable:
+            return
+        if value.dtype == object:
+            self.add(*value.flat)
+            return
+        try:
+            shared = torch.from_numpy(value)
+        except (TypeError, ValueError):  # of texts, or read backwards
+            return
+        self.arrays.append(value)
+        self.tensors[id(value)] = kept(shared, self._fits(value.size), summed=True)
+
+    def _sum_all(self) -> None:
+        """From now on, and of those that were reached."""
+        self.sums = True
+        for key, one in self.tensors.items():
+            if one.copy is None and not one.changed:
+                self.tensors[key] = kept(one.tensor, copied=False, summed=True)
 
     # ---- after the captured run
+    def settle(self) -> None:
+        """The captured run is over: which tensors did it change?"""
+        self.moved = [one for one in self.tensors.values() if one.changed]
+
     def given(self, argument: Any) -> Any:
         """The argument to run with again: itself, or a copy from before where gradients flow through its change."""
-        kept = self.tensors.get(id(argument))
-        if kept is None or kept.copy is None or not kept.changed or argument.grad_fn is kept.made_by:
+        one = next((one for one in self.moved if one.tensor is argument), None)
+        if one is None or one.copy is None or argument.grad_fn is one.made_by:
             return argument
-        self.tensors[id(argument)] = kept._replace(version=-1)
-        copy = kept.copy.requires_grad_(kept.made_by is not None or argument.requires_grad)
-        return copy.clone() if kept.made_by is not None else copy
+        self.moved = [other for other in self.moved if other is not one]
+        self.tensors[id(argument)] = one._replace(version=-1, copy=None)
+        copy = one.copy.requires_grad_(one.made_by is not None or argument.requires_grad)
+        return copy.clone() if one.made_by is not None else copy
+
+    def used_up(self) -> bool:
+        """Whether an iterator gave something that it does not give again."""
+        return any(place(iterator) != before for iterator, before in self.iterators)
 
     def lost(self) -> str:
         """Why the state before cannot be had again, if it cannot."""
-        changed = [kept for kept in self.tensors.values() if kept.changed]
-        if any(isinstance(kept.tensor, torch.nn.Parameter) for kept in changed):
+        if any(type(one.tensor) is not one.kind for one in self.moved):
+            return "the code makes the parameters of a lazy module"
+        if any(isinstance(one.tensor, torch.nn.Parameter) for one in self.moved):
             return "the code changes its parameters"
-        if any(kept.copy is None or kept.copy.shape != kept.tensor.shape for kept in changed):
+        if any(one.copy is None or _form(one.copy) != _form(one.tensor) for one in self.moved):
             return "the code changes a tensor that is too large to be copied"
-        if any(kept.tensor.grad_fn is not kept.made_by for kept in changed):
+        if any(one.tensor.grad_fn is not one.made_by for one in self.moved):
             return "the code changes a tensor in place through which gradients flow"
-        return ""
+        return "the code changes gradients" if any(one.has_other_gradient for one in self.tensors.values()) else ""
 
     def news(self) -> list[Any]:
         """What objects hold now that they did not hold before, and the tensors that were changed in place, copied.
@@ -190,10 +142,10 @@ class World:
         Of those that were reached from the start: what was added in the run may have been made in it.
         """
         changed = self._changed(self.first[0])
-        pairs = [(_members(rule, rule.read(held)), _members(rule, before)) for held, rule, before in changed]
-        members = [new for now, before in pairs for new in now if not any(_alike(new, old) for old in before)]
+        pairs = [(rule.members(rule.read(held)), rule.members(before)) for held, rule, before in changed]
+        members = [new for now, before in pairs for new in now if not any(alike(new, old) for old in before)]
         tensors = itertools.islice(self.tensors.values(), self.first[1])
-        return members + [kept.tensor.detach().clone() for kept in tensors if kept.changed]
+        return members + [one.tensor.detach().clone() for one in tensors if one.has_other_numbers]
 
     def copy(self, value: Any) -> Any:
         """A value that no longer changes when its tensor is put back."""
@@ -204,30 +156,39 @@ class World:
     def as_before(self) -> Iterator[None]:
         """Everything holds what it held before the captured run; afterwards, what that left in it."""
         left = [(held, rule, rule.read(held)) for held, read in self.held.values() for rule, _ in read]
-        numbers = [(kept, kept.tensor.detach().clone() if kept.changed else kept.copy) for kept in self.tensors.values()]
-        counted = tuple(kept.tensor for kept in self.tensors.values() if not kept.tensor.is_inference())
-        with _unsafe_preserve_version_counter(counted):
+        numbers = {id(one.tensor): one.tensor.detach().clone() for one in self.moved}
+        with _unsafe_preserve_version_counter(tuple(one.tensor for one in self.tensors.values() if one.version >= 0)):
             for held, rule, before in self._changed():
                 rule.write(held, before)
-            _put((kept.tensor, kept.copy) for kept in self.tensors.values() if kept.changed)
-            begun = [(kept.tensor, now, kept.tensor._version) for kept, now in numbers if kept.version >= 0]
+            for one in self.moved:
+                put(one.tensor, one.copy)
             try:
                 yield
             finally:
-                _put((tensor, now) for tensor, now, version in begun if tensor._version != version)
+                for one in self.tensors.values():
+                    put(one.tensor, numbers.get(id(one.tensor), one.copy))
                 for held, rule, now in left:
-                    if not _same(now, rule.read(held)):
+                    if not same(now, rule.read(held)):
                         rule.write(held, now)
+
+    def restore(self) -> None:
+        """Everything holds what it held before the captured run."""
+        self.settle()
+        for held, rule, before in self._changed():
+            rule.write(held, before)
+        for one in self.moved:
+            if one.copy is not None and _form(one.copy) == _form(one.tensor):
+                put(one.tensor, one.copy)
 
     def _changed(self, most: int | None = None) -> list[tuple[Any, Rule, Any]]:
         """The objects that hold something else than before, by which rule, and what it was."""
         every = ((held, rule, before) for held, read in itertools.islice(self.held.values(), most) for rule, before in read)
-        return [(held, rule, before) for held, rule, before in every if not _same(before, rule.read(held))]
+        return [(held, rule, before) for held, rule, before in every if not same(before, rule.read(held))]
 
     # ---- while it runs
     def made(self, value: Any) -> None:
         """Something that came about in the run: it and what it leads to is no one else's."""
-        if not isinstance(value, (*_ATOMS, torch.Tensor)):
+        if not isinstance(value, (*ATOMS, torch.Tensor)):
             self.fresh.append(value)
 
     def is_outside(self, owner: Any) -> bool:
@@ -239,80 +200,38 @@ class World:
         waiting = list(values)
         while waiting and len(seen) < MOST_OBJECTS:
             value = waiting.pop()
-            if id(value) in seen or value in self or isinstance(value, _ATOMS):
+            if id(value) in seen or value in self or isinstance(value, ATOMS):
                 continue
             seen.add(id(value))
             yield value
-            waiting += [part for rule in _rules(value) for part in _members(rule, rule.read(value))]
+            waiting += [part for rule in rules(value) for part in rule.members(rule.read(value))]
             waiting += value if isinstance(value, tuple) else ()
 
 
-def _rules(value: Any) -> list[Rule]:
-    found = [next((rule for kind, rule in _RULES.items() if isinstance(value, kind)), None)]
-    found.append(_ATTRIBUTES if _has(value, "__dict__") else None)
-    found.append(_SLOTS if any("__slots__" in vars(cls) for cls in type(value).__mro__) else None)
-    return [rule for rule in found if rule is not None]
-
-
-def _attributes(value: Any) -> dict[str, Any]:
-    found = object.__getattribute__(value, "__dict__")
-    return found if isinstance(found, dict) else {}
-
-
-_ATTRIBUTES = Rule(lambda held: tuple(_attributes(held).items()), lambda held, pairs: _write_dict(_attributes(held), pairs))
-_PAIRS = (_RULES[OrderedDict], _RULES[dict], _ATTRIBUTES, _SLOTS)
-
-
-def _members(rule: Rule, content: Any) -> list[Any]:
-    if rule in _PAIRS:
-        return [value for _, value in content]
-    return [] if isinstance(content, torch.Tensor) else list(content)
-
-
 def _behind(value: Any) -> list[Any]:
-    """What a function leads to: its closure, its defaults, and the globals that the author's code names."""
+    """What a function leads to: its closure, its defaults, and the globals that the author's code names. A compiled module
+    leads to its parameters and buffers, which are not among its attributes."""
+    if isinstance(value, torch.jit.ScriptModule):
+        return [*value.parameters(), *value.buffers()]
     if isinstance(value, (tuple, frozenset)):
         return list(value)
     if isinstance(value, types.MethodType):
         return [value.__self__, value.__func__]
-    if isinstance(value, types.BuiltinMethodType):
+    if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
         return [value.__self__]
     if not isinstance(value, types.FunctionType):
         return [value.func, value.args, value.keywords] if type(value).__name__ == "partial" else []
     found = [*(value.__closure__ or ()), *(value.__defaults__ or ()), *(value.__kwdefaults__ or {}).values()]
     if not is_library(value.__code__):
-        found += [value.__globals__[name] for name in _names(value.__code__) if name in value.__globals__]
+        found += [value.__globals__[name] for name in names_in(value.__code__) if name in value.__globals__]
     return found
 
 
-def _names(code: types.CodeType) -> set[str]:
-    inner = [c for c in code.co_consts if isinstance(c, types.CodeType)]
-    return {*code.co_names}.union(*map(_names, inner))
+def _may_write_uncounted(value: Any) -> bool:
+    if isinstance(value, torch.optim.Optimizer):  # which may be fused
+        return True
+    return isinstance(value, types.FunctionType) and not is_library(value.__code__) and is_uncounted(value.__code__)
 
 
-def _same(before: Any, now: Any) -> bool:
-    """The same things in the same order."""
-    if isinstance(before, torch.Tensor):
-        return torch.equal(before, now)
-    if len(before) != len(now):
-        return False
-    return all(_alike(a, b) for a, b in zip(before, now, strict=True))
-
-
-def _alike(a: Any, b: Any) -> bool:
-    """The same object, or equal numbers or words: those of rewritten code are equal, not the same."""
-    if a is b or type(a) is not type(b):
-        return a is b
-    if isinstance(a, tuple):
-        return len(a) == len(b) and all(map(_alike, a, b))
-    return isinstance(a, _WORDS) and bool(a == b)
-
-
-_WORDS = (str, bytes, int, float, complex)
-
-
-def _put(pairs: Iterable[tuple[torch.Tensor, torch.Tensor | None]]) -> None:
-    with torch.no_grad():
-        for tensor, value in pairs:
-            if value is not None:
-                tensor.copy_(value)
+def _form(tensor: torch.Tensor) -> Any:
+    return tensor.shape, tensor.dtype, tensor.layout

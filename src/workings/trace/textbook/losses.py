@@ -16,6 +16,8 @@ import torch.nn.functional as F
 from jaxtyping import Float, Integer
 from torch import Tensor
 
+from workings.errors import ShapeError
+
 Losses = Float[Tensor, "..."]
 Values = Float[Tensor, "..."]
 Classes = Integer[Tensor, "..."]
@@ -35,7 +37,7 @@ def cross_entropy(
 
     `w` weighs the classes; examples of class `ignore` do not count.
     """
-    axis = 0 if z.dim() == 1 else 1
+    axis = class_axis(z, y)
     q = F.log_softmax(z, dim=axis)
     if y.is_floating_point():
         ℓ = entropy_of(q, y, w, smoothing, axis)
@@ -44,6 +46,20 @@ def cross_entropy(
         return weighed_cross_entropy(q, y, w, ignore, reduction, smoothing, axis)
     ℓ = -q.gather(axis, y.unsqueeze(axis)).squeeze(axis)
     return reduced(ℓ, reduction)
+
+
+def class_axis(z: Tensor, y: Tensor) -> int:
+    """The axis of `z` along which the classes stand; refuses a `y` that is neither classes nor probabilities for that."""
+    axis = 0 if z.dim() <= 1 else 1
+    classes = [n for a, n in enumerate(z.shape) if a != axis]
+    if [*y.shape] != ([*z.shape] if y.is_floating_point() else classes):
+        wanted = f"a class for each example, y {classes} of whole numbers" if classes else "one class, a whole number y"
+        kind = "probabilities" if y.is_floating_point() else "classes"
+        raise ShapeError(
+            f"Cross-entropy needs {wanted}, or a probability for each score, y {[*z.shape]}: "
+            f"z is {[*z.shape]}, and y is {[*y.shape]} of {kind}."
+        )
+    return axis
 
 
 def weighed_cross_entropy(

@@ -33,17 +33,36 @@ def conv2d(
 
     $$Y = W U + \beta$$
     """
-    o, _, i, j = W.shape
-    y = places(X.shape[-2], i, stride[0], padding[0], dilation[0])
-    x = places(X.shape[-1], j, stride[1], padding[1], dilation[1])
-    U = F.unfold(X, (i, j), dilation, padding, stride)  # b, c·i·j, places
-    U = U.unflatten(-2, (groups, -1))  # b g, c/g·i·j, places
-    M = W.reshape(groups, o // groups, -1)  # g, o/g, c/g·i·j
+    U = columns(X, W.shape[-2:], stride, padding, dilation, groups)  # b, c·i·j, places
+    M = rows(W, groups)  # o, c·i·j
     Y = M @ U
-    Y = Y.reshape(*X.shape[:-3], o, y, x)
+    Y = in_places(Y, X, W, stride, padding, dilation)  # b o y x
     if β is not None:
         Y = Y + β.reshape(-1, 1, 1)
     return Y
+
+
+def columns(X: Tensor, size: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair, groups: int = 1) -> Tensor:
+    """Each window of the images as a column; with groups of channels, an axis of these before it.
+
+    >>> import torch
+    >>> columns(torch.arange(4.0).reshape(1, 1, 2, 2), (1, 2), (1, 1), (0, 0), (1, 1))
+    tensor([[[0., 2.],
+             [1., 3.]]])
+    """
+    U = F.unfold(X, size, dilation, padding, stride)
+    return U if groups == 1 else U.unflatten(-2, (groups, -1))
+
+
+def rows(W: Tensor, groups: int = 1) -> Tensor:
+    """Each kernel as a row; with groups of channels, an axis of these before it."""
+    return W.flatten(1) if groups == 1 else W.flatten(1).unflatten(0, (groups, -1))
+
+
+def in_places(Y: Tensor, X: Tensor, W: Tensor, stride: Pair, padding: Pair, dilation: Pair) -> Float[Tensor, "*b o y x"]:
+    """The columns of Y as maps: each number in the place of its window."""
+    size = [places(*n) for n in zip(X.shape[-2:], W.shape[-2:], stride, padding, dilation, strict=True)]
+    return Y.reshape(*X.shape[:-3], len(W), *size)
 
 
 def conv1d(
