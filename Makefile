@@ -51,7 +51,8 @@ check: .venv/installed-test
 	@$(BIN)/python -m pip install -q -e .
 	@touch $@
 
-.venv/installed-test: pyproject.toml | .venv/bin/python
+.venv/installed-test: pyproject.toml tests/peers.txt | .venv/bin/python
 	@echo "installing workings and its test tools into .venv (PyTorch is large: the first time takes minutes)"
 	@$(BIN)/python -m pip install -q -e '.[test]'
+	@$(BIN)/python -m pip install -q --no-deps --upgrade --target .venv/peers/site-packages -r tests/peers.txt
 	@touch $@ .venv/installed

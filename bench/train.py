@@ -1,7 +1,7 @@
 """The recipes for text beside others: `make bench-train`, or `python bench/train.py sentiment bigram …` for some rows.
 
-One thread, CPU time, both sides in one run. Peers that are not installed (transformers, fastText) are left out and named.
-The texts come by the user's package client; `--text FILE` takes another one for the language models.
+One thread, CPU time, both sides in one run. Peers that are not installed (transformers, LitGPT, fastText …) are left out and
+named. The texts come by the user's package client; `--text FILE` takes another one for the language models.
 """
 
 from __future__ import annotations
@@ -21,7 +21,19 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from train_peers import BATCH, BLOCK, PlainGPT, TorchEncoder, adamw, nanogpt, numpy_bigram
+from train_peers import (
+    BATCH,
+    BLOCK,
+    PlainGPT,
+    TorchEncoder,
+    adamw,
+    hugging_face,
+    lit_gpt,
+    lit_tokens,
+    nanogpt,
+    numpy_bigram,
+    x_transformers,
+)
 
 TINY = 1_115_394
 """Characters of the plays that are read: as many as the usual small Shakespeare file has."""
@@ -122,7 +134,8 @@ def bench_throughput(text: str) -> None:
     if (gpt2 := hugging_face(BLOCK)) is not None:
         models["Hugging Face GPT-2"] = gpt2
         losses["Hugging Face GPT-2"] = lambda: gpt2(tokens[:, :-1], labels=tokens[:, :-1]).loss
-    for name, peer in (("x-transformers", x_transformers()), ("nn.TransformerEncoder", TorchEncoder(65))):
+    others = {"x-transformers": x_transformers(), "LitGPT": lit_gpt(BLOCK), "nn.TransformerEncoder": TorchEncoder(65)}
+    for name, peer in others.items():
         if peer is not None:
             models[name] = peer
             losses[name] = lambda m=peer: F.cross_entropy(m(tokens[:, :-1]).flatten(0, 1), tokens[:, 1:].flatten())  # type: ignore[misc]
@@ -156,6 +169,9 @@ def bench_generation(text: str) -> None:
     if (gpt2 := hugging_face(256)) is not None:
         start, how = torch.tensor([[1]]), {"do_sample": True, "top_k": 0, "use_cache": True}
         calls["Hugging Face GPT-2, 4 layers of width 128"] = lambda: gpt2.generate(start, max_new_tokens=200, **how)
+    if (lit := lit_gpt(256)) is not None:
+        lit.eval().set_kv_cache(1)
+        calls["LitGPT, 4 layers of width 128"] = lambda: lit_tokens(lit, 200)
     with torch.no_grad():
         found = in_turn(calls, 8)
     slowest = max(found.values())
@@ -239,34 +255,6 @@ def fast_text(data: Any, n: int) -> None:
         began = time.process_time()
         model = fasttext.train_supervised(paths[0], wordNgrams=n, epoch=10, lr=0.5, dim=50, thread=1, verbose=0)
         row(f"fastText, n-grams up to {n}", f"{model.test(paths[1])[1]:.1%}", time.process_time() - began)
-
-
-def hugging_face(context: int) -> Any:
-    """GPT-2 of nanoGPT's size."""
-    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    try:
-        from transformers import GPT2Config, GPT2LMHeadModel
-    except ImportError:
-        return print("  (transformers is not installed)")
-    sizes: dict[str, Any] = {"vocab_size": 65, "n_positions": context, "n_embd": 128, "n_layer": 4, "n_head": 4}
-    none: dict[str, Any] = {
-        "resid_pdrop": 0.0,
-        "embd_pdrop": 0.0,
-        "attn_pdrop": 0.0,
-        "bos_token_id": 0,
-        "eos_token_id": None,
-    }
-    return GPT2LMHeadModel(GPT2Config(**sizes, **none, pad_token_id=0))
-
-
-def x_transformers() -> Any:
-    """x-transformers' decoder of nanoGPT's size."""
-    try:
-        from x_transformers import Decoder, TransformerWrapper
-    except ImportError:
-        return print("  (x-transformers is not installed)")
-    layers = Decoder(dim=128, depth=4, heads=4, attn_dim_head=32, attn_flash=True)
-    return TransformerWrapper(num_tokens=65, max_seq_len=BLOCK, attn_layers=layers)
 
 
 def in_turn(calls: dict[str, Callable[[], Any]], rounds: int) -> dict[str, float]:

@@ -1,10 +1,10 @@
-"""The recipes of pictures and short sequences at full length, and the ViT beside a peer: `python bench/train_images.py`.
+"""The recipes of pictures and short sequences at full length, and the ViT beside others: `python bench/train_images.py`.
 
-    python bench/train_images.py                 the ViT's speed beside Hugging Face's of the same size
+    python bench/train_images.py                 the ViT's speed beside timm's and transformers' of the same size
     python bench/train_images.py RECIPE …        full runs of these recipes (`all` is every one), in one thread
 
-timm needs torchvision, which has no build for every machine; so the peer is `transformers`' ViT with the same patches,
-width, depth, heads and classes. Both learn: forward, backward, in float32, one thread, interleaved; medians and the ratio.
+The peers have the same patches, width, depth, heads and classes. All learn (forward, backward) and then answer (forward), in
+float32, one thread, interleaved: medians, and the median of the ratios to our time.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ def ours() -> nn.Module:
     return ViT(SIDE, PATCH, WIDTH, DEPTH, HEADS, CLASSES, channels=1)
 
 
-class Theirs(nn.Module):
-    """Hugging Face's ViT of the same size, for logits."""
+class HuggingFace(nn.Module):
+    """transformers' ViT of the same size, for logits."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -60,6 +60,31 @@ class Theirs(nn.Module):
         return self.model(x).logits
 
 
+def timms() -> nn.Module:
+    """timm's ViT of the same size."""
+    sys.path.append(str(Path(__file__).parents[1]))
+    from tests.timm_here import timm
+
+    model: nn.Module = timm().models.VisionTransformer(
+        img_size=SIDE, patch_size=PATCH, embed_dim=WIDTH, depth=DEPTH, num_heads=HEADS, num_classes=CLASSES, in_chans=1
+    )
+    return model
+
+
+VITS: dict[str, Callable[[], nn.Module]] = {"workings": ours, "timm": timms, "transformers": HuggingFace}
+
+
+def those_here() -> dict[str, nn.Module]:
+    """The models whose libraries are installed; what is missing is named."""
+    found = {}
+    for name, make in VITS.items():
+        try:
+            found[name] = make()
+        except ImportError as error:
+            print(f"(no ViT of {name}: {error}; `make test` installs it)")
+    return found
+
+
 def learning(model: nn.Module) -> Callable[[], None]:
     """A forward and a backward pass of one batch."""
     x, y = torch.rand(BATCH, 1, SIDE, SIDE), torch.randint(0, CLASSES, (BATCH,))
@@ -71,6 +96,17 @@ def learning(model: nn.Module) -> Callable[[], None]:
     return step
 
 
+def answering(model: nn.Module) -> Callable[[], None]:
+    """A forward pass of one batch, for its answers only."""
+    x = torch.rand(BATCH, 1, SIDE, SIDE)
+
+    def step() -> None:
+        with torch.inference_mode():
+            model(x)
+
+    return step
+
+
 def clock(call: Callable[[], None]) -> float:
     begun = time.process_time()
     call()
@@ -78,20 +114,22 @@ def clock(call: Callable[[], None]) -> float:
 
 
 def vits(rounds: int = 40) -> None:
-    """Pictures per second of CPU time of both, who goes first alternating."""
-    models = {"workings": ours(), "transformers": Theirs()}
-    steps = {name: learning(model) for name, model in models.items()}
-    times: dict[str, list[float]] = {name: [] for name in steps}
-    for turn in range(rounds + 3):
-        for name in [*steps][:: 1 if turn % 2 else -1]:
-            seconds = clock(steps[name])
-            if turn >= 3:
-                times[name].append(seconds)
-    for name, model in models.items():
-        count = sum(p.numel() for p in model.parameters())
-        print(f"ViT of {name:14s}{count:9,d} parameters {BATCH / statistics.median(times[name]):9.0f} pictures/s")
-    ratio = statistics.median(b / a for a, b in zip(times["workings"], times["transformers"], strict=True))
-    print(f"ratio {ratio:.2f}")
+    """Pictures per second of CPU time of each, the order turned round in every other round."""
+    models = those_here()
+    for what, making in {"forward and backward": learning, "forward only": answering}.items():
+        steps = {name: making(model.train(making is learning)) for name, model in models.items()}
+        times: dict[str, list[float]] = {name: [] for name in steps}
+        for turn in range(rounds + 3):
+            for name in [*steps][:: 1 if turn % 2 else -1]:
+                seconds = clock(steps[name])
+                if turn >= 3:
+                    times[name].append(seconds)
+        print(what)
+        for name, model in models.items():
+            count = sum(p.numel() for p in model.parameters())
+            ratio = statistics.median(b / a for a, b in zip(times["workings"], times[name], strict=True))
+            speed = BATCH / statistics.median(times[name])
+            print(f"  ViT of {name:14s}{count:9,d} parameters {speed:9,.0f} pictures/s{ratio:8.2f}× our time")
 
 
 def full(name: str) -> None:

@@ -1,9 +1,11 @@
-"""What the recipes for text are measured against, as one would write it without this library."""
+"""What the recipes for text are measured against: as one would write it without this library, and the models of others."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from math import cos, pi, sqrt
+from typing import Any
 
 import numpy as np
 import torch
@@ -116,3 +118,49 @@ def numpy_bigram(
         W_1 -= rate * E[v].T @ δ_1
         b_1 -= rate * δ_1.sum(axis=0)
     return lambda v: forward(v)[1]
+
+
+def hugging_face(context: int) -> Any:
+    """GPT-2 of nanoGPT's size."""
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    try:
+        from transformers import GPT2Config, GPT2LMHeadModel
+    except ImportError:
+        return print("  (transformers is not installed)")
+    sizes: dict[str, Any] = {"vocab_size": 65, "n_positions": context, "n_embd": 128, "n_layer": 4, "n_head": 4}
+    none: dict[str, Any] = {
+        "resid_pdrop": 0.0,
+        "embd_pdrop": 0.0,
+        "attn_pdrop": 0.0,
+        "bos_token_id": 0,
+        "eos_token_id": None,
+    }
+    return GPT2LMHeadModel(GPT2Config(**sizes, **none, pad_token_id=0))
+
+
+def x_transformers() -> Any:
+    """x-transformers' decoder of nanoGPT's size."""
+    try:
+        from x_transformers import Decoder, TransformerWrapper
+    except ImportError:
+        return print("  (x-transformers is not installed)")
+    layers = Decoder(dim=128, depth=4, heads=4, attn_dim_head=32, attn_flash=True)
+    return TransformerWrapper(num_tokens=65, max_seq_len=BLOCK, attn_layers=layers)
+
+
+def lit_gpt(context: int) -> Any:
+    """LitGPT's model of nanoGPT's size, and what it cannot have like it: a quarter of each query and key is turned by its
+    position instead of learned positions, the norms have shifts, and the output is not tied to the input."""
+    try:
+        from litgpt import GPT, Config
+    except ImportError:
+        return print("  (LitGPT is not installed: pip install --no-deps litgpt lightning lightning-utilities torchmetrics)")
+    sizes: dict[str, Any] = {"n_layer": 4, "n_embd": 128, "n_head": 4, "vocab_size": 65, "padded_vocab_size": 65}
+    return GPT(Config(block_size=context, bias=False, parallel_residual=False, intermediate_size=512, **sizes))
+
+
+def lit_tokens(model: Any, count: int) -> Tensor:
+    """What LitGPT's own loop writes after token 1, with its cache."""
+    from litgpt.generate.base import generate
+
+    return generate(model, torch.tensor([1]), count + 1)
