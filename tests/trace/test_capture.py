@@ -1,7 +1,9 @@
 """Captured code does what the plain code does, and every statement of it is there."""
 
 import functools
+import gc
 import math
+import weakref
 
 import pytest
 import torch
@@ -228,13 +230,30 @@ def test_every_assignment_is_a_step(case):
     assert sorted(found) == sorted(expected.split())
 
 
+@pytest.mark.parametrize("options", [{}, {"names": "h"}, {"replay": False}])
+def test_a_capture_that_nobody_holds_is_gone_at_once(options):
+    """Without waiting for the garbage collector: its copies would lie about, and the next capture need new memory."""
+    trace = capture(Child(), torch.ones(2), **options)
+    step = next(s for s in trace.steps() if isinstance(s.result, torch.Tensor))
+    result = weakref.ref(step.result)
+    gc.disable()
+    try:
+        del trace, step
+        assert result() is None
+    finally:
+        gc.enable()
+
+
 def test_nothing_stays_patched():
     call, inner, forward = nn.Module.__call__, nn.Module._call_impl, Child.forward
+    code, given = inner.__code__, inner.__kwdefaults__
     module = Child()
     capture(module, torch.ones(2))
+    capture(module, torch.ones(2), names="y")
     capture(bad, torch.ones(2))
     assert nn.Module.__call__ is call
     assert nn.Module._call_impl is inner
+    assert inner.__code__ is code and inner.__kwdefaults__ is given
     assert Child.forward is forward
     assert "forward" not in vars(module)
 

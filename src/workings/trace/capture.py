@@ -50,10 +50,11 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
             _mark_failure(recorder, error)
         finally:
             recorder.muted += 1  # a generator or closure that outlives the capture reports no more
+            recorder.bound.clear()  # its functions lead back to the recorder, which would wait for the garbage collector
     if recorder.names:
         _prune(trace.root)
     address(trace.root)
-    trace.later(modules=recorder.modules, first_bad=lambda: first_bad(trace))
+    trace.later(modules=lambda _: recorder.modules(), first_bad=first_bad)
     if recorder.snapshots.changed():
         trace.notes.append(CHANGED)
     if before is not None:

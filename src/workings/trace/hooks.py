@@ -15,6 +15,7 @@ from torch.nn.modules import module as modules
 from workings.trace.decorated import inmost, with_inmost
 from workings.trace.recorder import Recorder, is_library
 from workings.trace.rewrite import Rewritten, rewritten
+from workings.trace.standing_in import standing_in, twin
 from workings.trace.step import Step
 
 
@@ -23,9 +24,9 @@ def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iter
     """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched.
 
     `watch` also remembers what the modules hold, to be put back for a plain run. `_call_impl` is what `Module.__call__`
-    calls; replacing `__call__` itself would make Python go through every subclass of `Module`, twice.
+    calls.
     """
-    original = torch.nn.Module._call_impl
+    original = twin(torch.nn.Module._call_impl)
     thread, names, stack = get_ident(), recorder.names, recorder.stack
     parts: dict[type, frozenset[str] | None] = {}
     kinds: dict[type, Kind] = {}
@@ -36,7 +37,7 @@ def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iter
 
     def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
         kind = type(module)
-        if kind in passed or recorder.muted or get_ident() != thread:
+        if recorder.muted or get_ident() != thread:
             return original(module, *args, **kwargs)
         known = kinds.get(kind) or kinds.setdefault(kind, _get_kind(kind))
         if names and len(stack) > 1:
@@ -52,12 +53,9 @@ def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iter
             _get_to_know(recorder, module, text, watch)
         return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
-    torch.nn.Module._call_impl = reporting  # type: ignore[method-assign, assignment]
-    try:
-        with contextlib.nullcontext() if names else reporting_optimizers(recorder, thread):
-            yield
-    finally:
-        torch.nn.Module._call_impl = original  # type: ignore[method-assign]
+    updates = contextlib.nullcontext() if names else reporting_optimizers(recorder, thread)
+    with standing_in(torch.nn.Module._call_impl, original, reporting, passed), updates:
+        yield
 
 
 @contextlib.contextmanager

@@ -31,8 +31,8 @@ class Trace:
     undo: Callable[[], None] | None = field(default=None, repr=False, compare=False)
     """Of code that failed: puts everything it changed back to how it was before, for another attempt."""
 
-    def later(self, **found: Callable[[], Any]) -> None:
-        """Fields that are found out when somebody asks for them."""
+    def later(self, **found: Callable[[Trace], Any]) -> None:
+        """Fields that are found out of this trace when somebody asks for them."""
         self.__dict__["_later"] = found
         for name in found:
             self.__dict__.pop(name, None)
@@ -43,7 +43,7 @@ class Trace:
             found = self.__dict__.get("_later", {})
             if name not in found:
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-            self.__dict__[name] = found[name]()
+            self.__dict__[name] = found[name](self)
             return self.__dict__[name]
 
     def steps(self) -> Iterator[Step]:

@@ -36,6 +36,7 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders of packages that are installed elsewhere: for one user, for the whole system, in a place of their own."""
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
+_MODULE = torch.nn.Module
 
 
 def is_library(code: types.CodeType) -> bool:
@@ -103,6 +104,9 @@ class Recorder(Statements):
         """What to call instead: the same function, reporting too, where the depth asks for it."""
         if self.world is None and type(function) is types.BuiltinFunctionType and self.expand is None:
             self.pending = ""
+            return function
+        if isinstance(function, _MODULE) and not self.pending:
+            self.called = function, text
             return function
         pending, self.pending = self.pending, ""
         found = self._instead(function, text)
