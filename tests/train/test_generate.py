@@ -97,6 +97,16 @@ def test_without_a_prompt_a_text_of_lines_begins_after_one(tmp_path):
     assert said(tmp_path / "characters", "--length", 9) == said(tmp_path / "characters", "--length", 9, "--prompt", "\n")[1:]
 
 
+@pytest.mark.parametrize("how", [("--beam", 2), ("--temperature", 0), ("--seed", 1)])
+def test_an_unknown_word_is_never_written(tmp_path, how):
+    """Every second word of the text is unknown, so it is the likeliest."""
+    (tmp_path / "t.txt").write_text("a <unk> b <unk> a <unk> .\n" * 40)
+    text = str(tmp_path / "t.txt")
+    trained("bigram", tmp_path / "words", text=text, dev=text, steps=20, width=8, hidden=8)
+    written = said(tmp_path / "words", "--prompt", "a", "--length", 12, *how)
+    assert "unk" not in written and written.split()
+
+
 def test_sort_answers(tmp_path):
     trained("sort", tmp_path / "sort", steps=100, test=20, longest=4, batch=32)
     assert said(tmp_path / "sort", "--prompt", "dab") == "A B D <STOP>\n"

@@ -156,6 +156,10 @@ def test_default_shift_is_a_fourteenth_of_the_side(own):
     x = task.batches(0)[0]
     torch.manual_seed(1)
     assert not torch.equal(task.batches(0)[0], x)  # 28 // 14 = 2
+    _, task = made("digits", data=str(own), model="logistic", **SHORT)
+    x = task.batches(0)[0]
+    torch.manual_seed(1)
+    assert torch.equal(task.batches(0)[0], x)  # a linear map sees pictures where they are
 
 
 def test_standardised_pictures_have_mean_0_and_deviation_1():

@@ -48,7 +48,8 @@ def continued(language: Language, prompt: str, choice: Choice) -> Iterator[str]:
 def after(language: Language, tokens: list[int], choice: Choice) -> Iterator[str]:
     """The text after some tokens, piece by piece: together they are what the new tokens say."""
     last = tokens[-1]
-    for token in choice.tokens(decoder_of(language.model), tokens):
+    decoder, unknown = decoder_of(language.model), language.number.get(language.unknown or "")
+    for token in choice.tokens(decoder if unknown is None else Knowing(decoder, unknown), tokens):
         yield language.decode([last, token])[len(language.decode([last])) :]
         last = token
 
@@ -106,6 +107,21 @@ def decoder_of(model: Any) -> Decoder:
     if isinstance(model, Decoder):
         return model
     return RecurrentDecoder(model) if hasattr(model, "cell") else BigramDecoder(model)
+
+
+class Knowing:
+    """A decoder that never says «unknown»: the other tokens share its probability."""
+
+    def __init__(self, decoder: Decoder, unknown: int) -> None:
+        self.decoder, self.unknown, self.context = decoder, unknown, decoder.context
+
+    def __call__(self, tokens: Int[Tensor, "b n"], cache: Any = None) -> Float[Tensor, "b n v"]:
+        θ = self.decoder(tokens, cache).clone()
+        θ[..., self.unknown] = -torch.inf
+        return θ
+
+    def new_cache(self) -> Any:
+        return self.decoder.new_cache()
 
 
 class State:

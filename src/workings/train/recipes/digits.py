@@ -3,7 +3,8 @@ r"""Digits (or clothes, things, pictures of your own): a class for each picture.
     θ = model(x)                      logits: a CNN, a ViT, a network with one hidden layer, or a linear map
     L = −1/N Σ log softmax(θ)_y
 
-Pictures are moved by a few pixels at random each time they are seen, so that the network cannot learn them by heart.
+Pictures are moved by a few pixels at random each time they are seen, so that the network cannot learn them by heart; a
+linear map, which weighs each pixel by its place, sees them as they are.
 
 Axes: b pictures, c channels, n m height and width.
 """
@@ -47,7 +48,9 @@ MODELS = ("cnn", "vit", "mlp", "logistic", "street")
 class DigitsSettings(Training):
     model: str = setting("cnn", "what reads the pictures; street is the small network for house numbers", among=MODELS)
     data: str = setting("digits", DATA)
-    shift: int = setting(-1, "pixels by which pictures are moved at random; -1 is a fourteenth of their side", least=-1)
+    shift: int = setting(
+        -1, "pixels by which pictures are moved at random; -1 is a fourteenth of their side, 0 for logistic", least=-1
+    )
     channels: int = setting(16, "cnn: channels of the first stage; each next stage has twice as many", least=1)
     stages: int = setting(2, "cnn: stages of convolution, ReLU and pooling", least=1)
     width: int = setting(64, "vit: width of a token", least=1)
@@ -73,7 +76,8 @@ class Digits(Recipe):
         files = described(data)
         model = self.model(settings, files)
         model[0].measure(data.x)  # type: ignore[operator]
-        most = settings.shift if settings.shift >= 0 else min(data.x.shape[2:]) // 14
+        usual = 0 if settings.model == "logistic" else min(data.x.shape[2:]) // 14
+        most = settings.shift if settings.shift >= 0 else usual
         seen = Shuffled(len(data.y), settings.batch, settings.seed)
 
         def batches(step: int) -> tuple[Tensor, Tensor]:
