@@ -94,7 +94,7 @@ def test_what_is_assigned_to_many_entries_or_to_no_tensor():
     text = workings.show(f, X).text(width=200)
     assert "y[y > 2] = 0 ⇒ y = ⎡1  2⎤  (2×2)" in text
     assert "y[:, 1] = y[:, 0] = [1  0] ⇒ y = ⎡1  1⎤  (2×2)" in text
-    assert "table['a'] = 2 ⇒ table = {a = 2}" in text
+    assert "table['a'] = 2 ⇒ table = {'a': 2}" in text
     assert "pair[0] = both = Σ y = Σ ⎡1  1⎤ = 2" in text  # 1 + 1 + 0 + 0
     assert "y[0, 0] = y[0, 0] + 1 = 1 + 1 = 2" in text
 
@@ -189,7 +189,7 @@ def test_python_as_it_is_meant(code, text):
 def test_values_of_lists_and_dictionaries_in_latex():
     assert latex_of([1, 2], Options()) == r"\left[1,\ 2\right]"
     assert latex_of((1, 2), Options()) == r"\left(1,\ 2\right)"
-    assert latex_of({"a": 1}, Options()) == r"\left\{\text{a} = 1\right\}"
+    assert latex_of({"a": 1}, Options()) == r"\left\{\text{'a'}: 1\right\}"
     assert latex_of([], Options()) == "[]"
     wide = (torch.zeros(1, 6), torch.zeros(1, 6))
     assert latex_of(wide, Options()).startswith(r"\left(\begin{array}{l} \begin{bmatrix}")
@@ -270,7 +270,7 @@ def test_a_saved_work_prints_as_before():
     assert again.text() == work.text()
     assert "  enc: Linear = " in work.text()  # of relu(enc(x)), but not of enc(h), which is the statement itself
     assert work.text().count("enc: Linear") == 1
-    assert "⟨<genexpr>⟩" in work.text()
+    assert "⟨generator⟩" in work.text()
     assert again == work
 
 

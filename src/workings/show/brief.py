@@ -34,9 +34,10 @@ def name_of(x: Any) -> str:
     ('len', 'object')
     """
     try:
-        return str(getattr(x, "__name__", type(x).__name__))
+        name = str(getattr(x, "__name__", type(x).__name__))
     except Exception:
         return type(x).__name__
+    return type(x).__name__ if name in ("<lambda>", "<genexpr>") else name
 
 
 def short_repr(x: Any) -> str:

@@ -18,7 +18,7 @@ import torch
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import matrix_latex
 from workings.show.block import beside, plain, width
-from workings.show.brief import name_of
+from workings.show.brief import name_of, short_repr
 from workings.show.cells import Form, forms
 from workings.show.decimals import decimal, latex_decimal, pointed
 from workings.show.escape import latex_code, latex_text
@@ -204,13 +204,17 @@ def _atom(value: Any, options: Options) -> str:
         return decimal(value, options.digits)
     if value is None or isinstance(value, torch.dtype | torch.device | slice | range):
         return str(value)
+    if type(value) in (set, frozenset) and 0 < len(value) <= MOST_ITEMS:
+        inside = sorted(_atom(item, options) for item in value)
+        return f"{{{', '.join(inside)}}}"
     return f"⟨{plain(name_of(value))}⟩"
 
 
 def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, Any]], int]:
     """The first items with their names, and how many are left out."""
     names = getattr(value, "_fields", range(len(value)))  # a NamedTuple has names for its items
-    pairs = value.items() if isinstance(value, Mapping) else zip(names, value, strict=True)
+    keys = [short_repr(key) for key in value] if isinstance(value, Mapping) else names
+    pairs = zip(keys, value.values() if isinstance(value, Mapping) else value, strict=True)
     shown = [(str(name), item) for (name, item), _ in zip(pairs, range(MOST_ITEMS), strict=False)]
     return shown, len(value) - len(shown)
 
@@ -218,14 +222,23 @@ def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, An
 def _text_items(value: Any, options: Options) -> str:
     items, more = _items(value)
     left_out = [f"… and {more} more"] if more else []
-    names = isinstance(value, Mapping) or hasattr(value, "_fields")
     blocks = [text_of(item, options) for _, item in items]
+    if isinstance(value, Mapping) and len(items) == 1:
+        return beside(f"{{{plain(items[0][0])}: ", blocks[0], "}")
+    names = hasattr(value, "_fields")
     if any("\n" in block for block in blocks) or any(shape_of(item) for _, item in items):
-        labels = [f"{plain(n)} = " if names else f"[{n}] = " for n, _ in items]
+        labels = [f"{plain(n)} = " if names else f"[{plain(n)}] = " for n, _ in items]
         return "\n".join([*map(beside, labels, blocks), *left_out])
-    parts = [f"{plain(n)} = {b}" if names else b for (n, _), b in zip(items, blocks, strict=True)]
+    sign = ": " if isinstance(value, Mapping) else " = "
+    parts = [f"{plain(n)}{sign}{b}" if names or sign == ": " else b for (n, _), b in zip(items, blocks, strict=True)]
     inside = ", ".join([*parts, *left_out])
-    return f"{{{inside}}}" if names else f"[{inside}]" if isinstance(value, list) else f"({inside})"
+    left, right = _fences(value)
+    return f"{left}{inside}{right}"
+
+
+def _fences(value: Any) -> str:
+    """{a: 1} is a dictionary, (a = 1) a tuple with names."""
+    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else "()"
 
 
 def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
@@ -251,10 +264,10 @@ def _columns(value: Any) -> int:
 def _latex_object(value: Any, options: Options) -> str:
     if isinstance(value, Mapping | tuple | list):
         items, more = _items(value)
-        names = isinstance(value, Mapping) or hasattr(value, "_fields")
-        parts = [(rf"\text{{{latex_text(n)}}} = " if names else "") + latex_of(item, options) for n, item in items]
+        sign = ": " if isinstance(value, Mapping) else " = " if hasattr(value, "_fields") else ""
+        parts = [(rf"\text{{{latex_text(n)}}}{sign}" if sign else "") + latex_of(item, options) for n, item in items]
         parts += [rf"\text{{and {more} more}}"] if more else []
-        left, right = (r"\{", r"\}") if names else "[]" if isinstance(value, list) else "()"
+        left, right = (r"\{", r"\}") if isinstance(value, Mapping) else _fences(value)
         inside = r",\ ".join(parts)
         if not inside:
             return f"{left}{right}"
