@@ -132,6 +132,9 @@ def test_a_file_instead_of_a_folder(exits, command):
         ("train digits --seed 99999999999999999999", "seed is less than 4294967296; got 99999999999999999999."),
         ("data get nothing", "nothing"),
         ("data where", None),
+        ("data where digits", "digits is a part of scikit-learn: it is always here, and neither fetched nor removed."),
+        ("data get digits", "digits is a part of scikit-learn"),
+        ("data remove digits", "digits is a part of scikit-learn"),
     ],
 )
 def test_words_that_mean_nothing(exits, words, message):

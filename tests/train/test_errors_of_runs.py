@@ -238,3 +238,11 @@ def test_messages(films, digits, tmp_path):
     assert refused(films, "--errors", 1, "--html", tmp_path / "no" / "x.html") == (
         f"Could not write {tmp_path / 'no' / 'x.html'}: No such file or directory."
     )
+
+
+def test_a_run_on_texts_has_a_confusion_matrix(films):
+    done = CliRunner().invoke(app, ["eval", str(films), "--json"], catch_exceptions=False)
+    (row,) = json.loads(done.stdout)["runs"]
+    C = torch.tensor(row["confusion"])
+    assert row["classes"] == ["bad", "good"] and C.sum() > C.diagonal().sum() > 0
+    assert row["figures"]["accuracy"] == pytest.approx((C.diagonal().sum() / C.sum()).item())

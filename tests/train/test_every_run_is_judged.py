@@ -37,7 +37,7 @@ FIGURES = {
     "vae": {"loss", "elbo", "log_likelihood", "kl"},
     "clip": {"recall@1", "recall@5", "text_recall@1", "text_recall@5"},
     "siglip": {"recall@1", "recall@5", "text_recall@1", "text_recall@5"},
-    "sort": {"loss", "exact_match", "fixed_weights"},
+    "sort": {"loss", "exact_match", "fixed_weights", "strings"},
     "seq2seq": {"loss", "token_accuracy", "exact_match", "copied"},
 }
 

@@ -172,6 +172,8 @@ def test_pictures_are_found_by_words(tmp_path):
     best = (F @ G[0]).argsort(descending=True)[:3].tolist()
     assert [line.split("  ")[1] for line in out.splitlines()[:3]] == [data.captions[i] for i in best]
     assert pixels_of(tmp_path / "h.png").shape == (4 * 32, 4 * 98, 3)
+    asked = ["generate", str(tmp_path / "clip"), "--search", "red xyzzy heart"]
+    assert CliRunner().invoke(app, asked).stderr == "Left out, since the model does not know: xyzzy.\n"
     words = task.files["words.txt"].splitlines()
     number = numbered(["heart"], words)[0, 0]
     assert torch.equal(vectors(str(tmp_path / "clip"))["heart"], task.model.text.E.weight[number])

@@ -28,6 +28,12 @@ def test_what_is_taught_by_hand():
     assert y.tolist() == [[IGNORE, IGNORE, IGNORE, 0, 3, STOP], [IGNORE, 1, STOP, IGNORE, IGNORE, IGNORE]]
 
 
+def test_each_string_judges_once():
+    """Two letters of four: there are 20 strings, and few of them are held out."""
+    _, task = made("sort", longest=2, test=500)
+    assert task.evaluate(task.model)["strings"] == sum(is_held_out(a + b) for a in "ABCD" for b in ("", *"ABCD"))
+
+
 def test_strings_that_judge_are_never_trained_on():
     _, task = made("sort", **SHORT)
     torch.manual_seed(0)

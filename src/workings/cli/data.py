@@ -42,6 +42,7 @@ def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]
 
     wanted = list(SOURCES) if names == ["all"] else names
     for name in wanted:
+        refuse_digits(name)
         source(name)  # an unknown name stops before anything is fetched
     for name in wanted:
         typer.echo(str(archive(name)))
@@ -59,6 +60,7 @@ def where(name: Annotated[str | None, typer.Argument(help="A data set; without i
     if name is None:
         typer.echo(str(folder()))
         return
+    refuse_digits(name)
     if (path := kept(name)) is None:
         raise WorkingsError(f"{name} is not here yet: workings data get {name}")
     typer.echo(str(path))
@@ -74,6 +76,16 @@ def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete
     from workings.train.data.sources import source
 
     for name in names:
+        refuse_digits(name)
         source(name)
     for name in names:
-        typer.echo(f"{name}: {remove(name) / 1e6:.1f} MB freed")
+        freed = remove(name)
+        typer.echo(f"{name}: {freed / 1e6:.1f} MB freed" if freed else f"{name} was not here")
+
+
+def refuse_digits(name: str) -> None:
+    """They are in the list, but there is no file of ours."""
+    from workings.errors import WorkingsError
+
+    if name == "digits":
+        raise WorkingsError("digits is a part of scikit-learn: it is always here, and neither fetched nor removed.")

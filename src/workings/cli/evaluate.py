@@ -83,6 +83,7 @@ def followed(words: list[str]) -> list[tuple[str, list[str]]]:
 def print_figures(found: list[Opened], as_json: bool) -> None:
     """Each run on its own test data."""
     from workings.train.evaluation.figures import classified, figures, lines, matrix
+    from workings.train.evaluation.mistakes import KINDS
 
     rows: list[dict[str, Any]] = []
     for one in found:
@@ -90,7 +91,7 @@ def print_figures(found: list[Opened], as_json: bool) -> None:
         for name in one.changed():
             typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
         told = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
-        if one.recipe.name == "digits":
+        if one.recipe.name in KINDS:
             C, classes = classified(one)
             row |= {"classes": classes, "confusion": C.tolist()}
             told += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]

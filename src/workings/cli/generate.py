@@ -117,10 +117,13 @@ def draw(found: Opened, interpolate: bool, count: int | None, seed: int, out: Pa
 
 def find(found: Opened, words: str | None, count: int, out: Path | None) -> None:
     from workings.train.evaluation.drawings import search, written
+    from workings.train.recipes.clip import unknown_in
 
     if words is None:
         raise WorkingsError(f"A run of {found.recipe.name} finds pictures: give --search WORDS.")
     names, sheet = search(found, words, count)
+    if unknown := unknown_in(words, found.files["words.txt"].splitlines()):
+        typer.echo(f"Left out, since the model does not know: {', '.join(unknown)}.", err=True)
     for name, cosine in names:
         typer.echo(f"{cosine:.3f}  {name}")
     if out is not None:

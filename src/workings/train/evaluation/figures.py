@@ -80,12 +80,11 @@ def rates(C: Matrix) -> Rates:
 
 @torch.no_grad()
 def classified(found: Opened) -> tuple[Matrix, list[str]]:
-    """The confusion matrix of a run of digits on its test pictures, and the classes."""
-    from workings.train.recipes.pictures import classes_in, in_parts, read
+    """The confusion matrix of a classifier on its test examples, and the classes."""
+    from workings.train.evaluation.mistakes import judged
 
-    data, classes = read(found.settings.data, found.settings.seed), classes_in(found.files)
-    ŷ = in_parts(found.model, data.x_test).argmax(dim=1)
-    return confusion(data.y_test, ŷ, len(classes)), classes
+    one = judged(found)
+    return confusion(one.y, one.p.argmax(dim=1), len(one.classes)), list(one.classes)
 
 
 def matrix(C: Matrix, classes: list[str]) -> str:

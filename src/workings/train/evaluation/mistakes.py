@@ -57,14 +57,35 @@ class Mistakes:
         return f"{said}; {len(self.some)} of them{order}:"
 
 
-@torch.no_grad()
+@dataclass(frozen=True)
+class Judged:
+    """The test examples of a classifier: texts or pictures, their classes, and the probabilities it gives."""
+
+    classes: Sequence[str]
+    y: Int[Tensor, " n"]
+    p: Float[Tensor, "n c"]
+    texts: Sequence[str] = ()
+    pictures: Pictures | None = None
+
+
 def mistakes(found: Opened, count: int) -> Mistakes:
     """`count` mistakes of a run of sentiment or digits on its test data; fewer where there are fewer."""
     require(found, KINDS, "--errors")
-    return of_texts(found, count) if found.recipe.name == "sentiment" else of_pictures(found, count)
+    one = judged(found)
+    total, some = chosen(one.y, one.p, count)
+    numbers = [m.number for m in some]
+    texts = [one.texts[n] for n in numbers] if one.texts else ()
+    x = None if one.pictures is None else one.pictures[torch.tensor(numbers, dtype=torch.long)]
+    return Mistakes(one.classes, len(one.y), total, some, texts, x)
 
 
-def of_texts(found: Opened, count: int) -> Mistakes:
+@torch.no_grad()
+def judged(found: Opened) -> Judged:
+    """What a run of sentiment or digits makes of its test examples."""
+    return of_texts(found) if found.recipe.name == "sentiment" else of_pictures(found)
+
+
+def of_texts(found: Opened) -> Judged:
     from workings.train.data.reviews import reviews
     from workings.train.evaluation.words import Reader
     from workings.train.recipes.sentiment import Texts, scores
@@ -72,17 +93,16 @@ def of_texts(found: Opened, count: int) -> Mistakes:
     reader, settings = Reader.of(found), found.settings
     test = reviews(settings.data, settings.test, settings.seed).test
     texts = Texts([reader.encode(text) for text, _ in test], [y for _, y in test])
-    total, some = chosen(texts.y, scores(found.model, texts).softmax(dim=1), count)
-    return Mistakes(reader.classes, len(test), total, some, texts=[test[m.number][0] for m in some])
+    p = scores(found.model, texts).softmax(dim=1)
+    return Judged(reader.classes, texts.y, p, texts=[text for text, _ in test])
 
 
-def of_pictures(found: Opened, count: int) -> Mistakes:
+def of_pictures(found: Opened) -> Judged:
     from workings.train.recipes.pictures import classes_in, in_parts, read
 
     data = read(found.settings.data, found.settings.seed)
-    total, some = chosen(data.y_test, in_parts(found.model, data.x_test).softmax(dim=1), count)
-    x = data.x_test[torch.tensor([m.number for m in some], dtype=torch.long)]
-    return Mistakes(classes_in(found.files), len(data.y_test), total, some, pictures=x)
+    p = in_parts(found.model, data.x_test).softmax(dim=1)
+    return Judged(classes_in(found.files), data.y_test, p, pictures=data.x_test)
 
 
 def chosen(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:

@@ -180,6 +180,14 @@ def words_of(caption: str) -> list[str]:
     return re.findall(r"\w+", caption.lower())
 
 
+def unknown_in(text: str, vocabulary: Sequence[str]) -> list[str]:
+    """
+    >>> unknown_in("red xyzzy heart", ["heart", "red"])
+    ['xyzzy']
+    """
+    return [word for word in words_of(text) if word not in vocabulary]
+
+
 def numbered(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
     """The words of each text as numbers from 1, with 0 behind the shorter ones. Unknown words are left out.
 

@@ -40,7 +40,7 @@ Tokens = Int[Tensor, "b n"]
 @dataclass(frozen=True)
 class SortSettings(Training):
     longest: int = setting(12, "letters of the longest string", least=2)
-    test: int = setting(10_000, "strings to be judged by", least=1)
+    test: int = setting(10_000, "strings drawn to be judged by; each counts once", least=1)
     width: int = setting(32, "width of a token", least=1)
     heads: int = setting(2, "heads of the attention", least=1)
     depth: int = setting(1, "blocks", least=1)
@@ -60,7 +60,7 @@ class Sort(Recipe):
 
     def task(self, settings: Any) -> Task:
         judges = torch.Generator().manual_seed(settings.seed)
-        test = [*islice(strings(settings.longest, judges, held_out=True), settings.test)]
+        test = unseen(settings.longest, judges, settings.test)
         fixed = fixed_match(test[:100])
 
         def batches(step: int) -> tuple[Tokens, Tokens]:
@@ -70,7 +70,7 @@ class Sort(Recipe):
             self.model(settings, {}),
             batches,
             loss,
-            evaluate=lambda model: {**judged(model, test), "fixed_weights": fixed},
+            evaluate=lambda model: {**judged(model, test), "fixed_weights": fixed, "strings": len(test)},
             sample=lambda model: "\n".join(f"{prompt} → {answered(model, prompt)}" for prompt in test[:3]),
             unit="tokens",
             count=lambda batch: int((batch[1] != IGNORE).sum()),
@@ -86,6 +86,11 @@ def strings(longest: int, generator: torch.Generator | None = None, held_out: bo
     """Random strings without end, all of the tenth that is never trained on, or none of it."""
     while True:
         yield from (prompt for prompt in prompts(256, longest, generator) if is_held_out(prompt) == held_out)
+
+
+def unseen(longest: int, generator: torch.Generator, count: int) -> list[str]:
+    """The different ones among `count` random strings that are never trained on: of short strings there are few."""
+    return [*dict.fromkeys(islice(strings(longest, generator, held_out=True), count))]
 
 
 def is_held_out(prompt: str) -> bool:
