@@ -236,9 +236,9 @@ def _text_items(value: Any, options: Options) -> str:
     return f"{left}{inside}{right}"
 
 
-def _fences(value: Any) -> str:
+def _fences(value: Any) -> tuple[str, str]:
     """{a: 1} is a dictionary, (a = 1) a tuple with names."""
-    return "{}" if isinstance(value, Mapping) else "[]" if isinstance(value, list) else "()"
+    return ("{", "}") if isinstance(value, Mapping) else ("[", "]") if isinstance(value, list) else ("(", ")")
 
 
 def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
