@@ -210,3 +210,32 @@ def test_reading_words_alone_imports_no_validator():
     code = "import sys; sys.argv = ['workings', 'show', 'softmax', '1 2']; from workings.cli import main; main()\n"
     code += "assert 'pydantic' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, timeout=120)
+
+
+TOKENS = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Embedding(5, 2)
+
+    def forward(self, idx):
+        return self.table(idx)
+
+def loss(z, y):
+    return torch.nn.functional.cross_entropy(z, y)
+"""
+
+
+def test_whole_numbers_without_annotations(tmp_path):
+    (tmp_path / "my.py").write_text(TOKENS)
+    assert workings("show", "my.py:Net", "idx=[[1, 2, 3]]", cwd=tmp_path).returncode == 0
+    done = workings("show", "my.py:loss", "z=1 2; 3 4", "y=[1, 0]", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr == (
+        "Numbers are read as exact values, or as floats with --floats. For whole numbers (int64), such as tokens and "
+        'classes, write :int after the name, as in y:int="[1, 0]".\n'
+    )
+    done = workings("show", "my.py:loss", "z=1 2; 3 4", "y:int=[1, 0]", cwd=tmp_path)
+    assert done.returncode == 0, done.stdout

@@ -251,3 +251,20 @@ def test_nonsense_is_read_or_refused_in_words(kind, exactly):
     for text in NONSENSE.split("|"):
         with suppress(WorkingsError):
             read(text.strip(), kind, "x", exactly)
+
+
+def test_whole_numbers():
+    def f(x, idx, token_ids, y): ...
+
+    _, given = read_values(["x=[1, 2]", "idx=[[1, 2]]", "token_ids=3 0 -1", "y:int=1; 0"], f)
+    assert given["x"].is_floating_point()
+    assert [given[name].tolist() for name in ("idx", "token_ids", "y")] == [[[1, 2]], [3, 0, -1], [[1], [0]]]
+    assert {given[name].dtype for name in ("idx", "token_ids", "y")} == {torch.int64}
+    _, given = read_values(["idx=3", "x:int=4", "token_ids=[1.5]", "y = [0.5]"], f)
+    assert (given["idx"], given["x"]) == (3, 4)
+    assert given["token_ids"].is_floating_point()
+    with pytest.raises(WorkingsError, match="y takes whole numbers such as"):
+        read_values(["y:int=[1.5]"], f)
+    with pytest.raises(WorkingsError) as error:
+        read_values(["y:long=[1]"], f)
+    assert str(error.value) == "y:long is not known; y:int=VALUE are whole numbers, y=VALUE any."

@@ -4,6 +4,7 @@ import math
 
 import torch
 
+import workings
 from workings.trace.capture import capture
 
 
@@ -41,6 +42,39 @@ def test_the_first_nan_is_named():
         return A
 
     assert capture(masked, torch.tensor([0.0, 2.0])).first_bad.source == "x.log_()"
+
+
+def test_a_nan_is_named_where_an_infinity_came_first():
+    def meant(x):
+        S = x.masked_fill(x > 0, -math.inf)
+        A = S.softmax(0)
+        return A
+
+    trace = capture(meant, torch.tensor([1.0, 2.0]))  # no token may look at any
+    assert (trace.first_bad.name, trace.first_nan) == ("A", None)
+    assert capture(lambda x: x - x, torch.tensor([1.0, math.inf])).first_bad.kind == "return"
+
+    def not_meant(x):
+        M = x.log()
+        A = M.softmax(0)
+        B = A + 1
+        return B
+
+    trace = capture(not_meant, torch.zeros(2))
+    assert (trace.first_bad.name, trace.first_nan.name) == ("M", "A")
+    work = workings.show(not_meant, torch.zeros(2))
+    lines = [line.partition(" (")[0] for line in work.text().splitlines() if line.startswith("first")]
+    assert lines == ["first infinity: M = x.log()", "first NaN: A = M.softmax(0)"]
+    assert "First infinity" in work.html()
+    assert "First NaN" in work.html().replace("First NaN or", "")
+    again = workings.show.Work.from_json(work.json())
+    assert (again.first_bad.name, again.first_nan.name, again == work) == ("M", "A", True)
+
+    with workings.trace() as block:
+        M = torch.zeros(2).log()
+        A = M.softmax(0)
+        L = A.sum()
+    assert (block.first_bad.name, block.first_nan.name, L.isnan().item()) == ("M", "A", True)
 
 
 def test_a_failure_inside_a_loop_is_the_statement_that_failed():
@@ -143,6 +177,33 @@ def test_raise_is_the_statement_that_failed():
     assert step.where.line == refuse.__code__.co_firstlineno + 3
 
 
+def test_what_was_caught_is_said():
+    def f(x):
+        try:
+            y = x @ torch.ones(5, 1)
+        except RuntimeError:
+            y = x
+        try:
+            y = y.missing
+        except (AttributeError, KeyError):
+            y = y + 0
+        try:
+            raise ValueError
+        except ValueError:
+            return y
+
+    notes = [s.note for s in capture(f, torch.ones(1, 3)).steps() if s.stopped]
+    with workings.trace() as block:
+        z = f(torch.ones(1, 3))
+    assert z.shape == (1, 3)
+    assert notes == [s.note for s in block.steps() if s.stopped]
+    assert notes == [
+        "raised RuntimeError, which was caught: mat1 and mat2 shapes cannot be multiplied (1x3 and 5x1)",
+        "raised AttributeError, which was caught: 'Tensor' object has no attribute 'missing'",
+        "raised ValueError, which was caught",
+    ]
+
+
 def test_raise_that_is_caught_and_raised_again():
     def caught(x):
         try:
@@ -152,7 +213,8 @@ def test_raise_that_is_caught_and_raised_again():
         return refuse(y)
 
     trace = capture(caught, 2)
-    assert [s.note for s in trace.steps() if s.source.startswith("raise")] == ["raised an exception, which was caught"]
+    note = "raised ValueError, which was caught: 4 is too much"
+    assert [s.note for s in trace.steps() if s.source.startswith("raise")] == [note]
     assert trace.result == 2
 
     def again(x):

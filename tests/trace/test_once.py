@@ -1,5 +1,6 @@
 """After `show`, everything is as after one plain run, also where PyTorch does not count the change."""
 
+import copy
 import io
 import itertools
 import random
@@ -85,6 +86,107 @@ def test_a_module_and_the_random_numbers_are_as_after_one_call(name, depth, back
     assert after.keys() == once.keys()
     assert [key for key in once if not torch.equal(after[key], once[key])] == []
     assert type(shown).__name__ == type(plain).__name__
+
+
+class Inside(nn.Module):
+    def __init__(self, affine=True):
+        super().__init__()
+        self.norm, self.last = nn.BatchNorm1d(2, affine=affine), nn.Linear(2, 1)
+
+    def forward(self, x):
+        y = torch.relu(self.norm(x))
+        return self.last(self.norm(y)).sum()
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("depth", [1, 2, 3, 4])
+def test_rules_do_not_change_running_statistics(depth, affine):
+    plain, shown, block = (made(lambda: Inside(affine)) for _ in range(3))
+    plain(X)
+    workings.show(shown, X, depth=depth, backward=True).text()
+    with workings.trace(depth=depth) as work:
+        loss = block(X)
+    work.backward()
+    assert loss.requires_grad
+    assert "∂loss" in work.text()
+    for module in (shown, block):
+        assert torch.equal(module.norm.running_mean, plain.norm.running_mean)
+        assert torch.equal(module.norm.running_var, plain.norm.running_var)
+        assert module.norm.num_batches_tracked == 2
+
+
+class Averaging(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+        self.last, self.kept, self.cache = nn.Linear(2, 1), None, {}
+
+    def forward(self, x):
+        self.mean.mul_(0.9).add_(0.1 * x.mean(0))
+        self.kept = x.mean(0)
+        self.cache["rows"] = [(x * 2, x)]
+        self.cache["last"] = self.last(x)
+        return (self.cache["last"] * self.mean).sum()
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_gradients_leave_no_graph_behind(depth):
+    plain, shown = made(Averaging), made(Averaging)
+    plain(X)
+    work = workings.show(shown, X, depth=depth, backward=True)
+    assert work["∂L/∂x"].shape == X.shape
+    for module in (plain, shown):  # of the last, the parameters' graph is there after a plain run too
+        tensors = [module.mean, module.kept, *module.cache["rows"][0], module.cache["last"]]
+        assert [t.requires_grad for t in tensors] == [False, False, False, False, True]
+    assert torch.equal(shown.mean, plain.mean)
+    copy.deepcopy(shown.mean)
+    assert shown.cache["rows"][0][1] is X
+    assert not X.requires_grad
+
+
+def test_gradients_leave_no_graph_on_a_closed_over_tensor():
+    total, rows = torch.zeros(2), torch.zeros(2, 2)
+    row, mine = rows[0], torch.ones(2, requires_grad=True)
+    other = torch.zeros(2)
+
+    def f(x):
+        total.add_(x.sum(0))
+        row.add_(x.sum(0))
+        other.add_(x.sum(0) * mine)
+        return (x * total).sum()
+
+    workings.show(f, X, backward=True)
+    assert total.numpy().tolist() == [4, 7]
+    assert rows.numpy().tolist() == [[4, 7], [0, 0]]
+    assert other.requires_grad  # as after a plain run: it is made of mine
+
+
+def test_an_input_that_is_changed_in_place_and_kept():
+    kept = []
+
+    def f(x):
+        x.mul_(2)
+        kept.append(x)
+        y = x * 3
+        return y.sum()
+
+    work = workings.show(f, X, backward=True)
+    assert "an input is changed in place: a copy of it was, and what was given is as it was" in work.notes
+    assert kept[0].tolist() == [[2, 4], [6, 10]]
+    assert not kept[0].requires_grad
+    assert X.tolist() == [[1, 2], [3, 5]]
+    assert work.backward().text() == work.text()  # once more
+
+
+def test_a_graph_from_an_input_that_requires_a_gradient_stays():
+    x, total = X.clone().requires_grad_(), torch.zeros(2)
+
+    def f(x):
+        total.add_(x.sum(0))
+        return (x * 2).sum()
+
+    workings.show(f, x, backward=True)
+    assert total.requires_grad
 
 
 def attempt(kind, arguments):

@@ -95,6 +95,7 @@ def show(
             typer.echo(str_for_terminal(work))
     if work.error is not None:
         hint_at_numbers(work.error, values or [])
+        hint_at_whole_numbers(work.error, values or [])
         raise typer.Exit(2)
 
 
@@ -155,6 +156,23 @@ def hint_at_numbers(error: BaseException, values: list[str]) -> None:
         typer.echo(
             f'{text} was read as one number, which has no axes. For a vector write {name}{equals}"[{value}]", '
             f'for a matrix {name}{equals}"[[{value}]]".',
+            err=True,
+        )
+
+
+def hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
+    """Numbers were needed that are whole by their type, as tokens and classes are: how to write such on a command line."""
+    import re
+
+    from workings.cli.values import is_of_whole_numbers, split
+
+    found = [(name or "NAME", value) for name, marked, value in map(split, values) if not marked]
+    found = [(name, value) for name, value in found if is_of_whole_numbers(value)]
+    if found and re.search(r"\blong\b|\bint64\b", str(error), re.IGNORECASE):
+        name, value = found[-1]
+        typer.echo(
+            "Numbers are read as exact values, or as floats with --floats. For whole numbers (int64), such as tokens and "
+            f'classes, write :int after the name, as in {name}:int="{value}".',
             err=True,
         )
 

@@ -18,21 +18,52 @@ LARGEST = 2**30
 
 
 def read_values(texts: list[str], function: Any = None, *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
-    """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments, for the parameters of `function`."""
+    """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments, for the parameters of `function`.
+
+    `idx:int="[3, 0]"` are whole numbers, int64, as code without annotations may need them for tokens and classes.
+    """
     known = kinds(function)
     names = list(known)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for text in texts:
-        name, equals, value = text.partition("=")
-        if equals and name.strip().isidentifier():
-            kwargs[name.strip()] = read(value.strip(), known.get(name.strip(), ANYTHING), name.strip(), exact)
+        name, marked, value = split(text)
+        if name:
+            kwargs[name] = read(value, "whole" if marked else known.get(name, ANYTHING), name, exact)
         elif kwargs:
             raise WorkingsError(f"{text!r} stands after a NAME=VALUE; give it a name too, or put it first.")
         else:
             name = names[len(args)] if len(args) < len(names) else ""
             args.append(read(text, known.get(name, ANYTHING), name, exact))
     return args, kwargs
+
+
+def split(text: str) -> tuple[str, bool, str]:
+    """The name, whether it is marked as whole numbers, and the value.
+
+    >>> split("idx:int=[3, 0]"), split("[3, 0]")
+    (('idx', True, '[3, 0]'), ('', False, '[3, 0]'))
+    """
+    name, equals, value = text.partition("=")
+    name, colon, mark = (part.strip() for part in name.partition(":"))
+    if not equals or not name.isidentifier() or (colon and not mark.isidentifier()):
+        return "", False, text
+    if colon and mark != "int":
+        raise WorkingsError(f"{name}:{mark} is not known; {name}:int=VALUE are whole numbers, {name}=VALUE any.")
+    return name, bool(colon), value.strip()
+
+
+def is_of_whole_numbers(text: str) -> bool:
+    """Whether this is written as a vector, a matrix or more of whole numbers.
+
+    >>> [is_of_whole_numbers(text) for text in ("[[1, 2]]", "1 2; 3 4", "3", "[1.5]", "keys.npy")]
+    [True, True, False, False, False]
+    """
+    return re.fullmatch(r"[\[\]\s,;]*(-?\d+[\[\]\s,;]+)*-?\d+[\[\]\s,;]*", text) is not None and not _is_whole(text)
+
+
+_OF_TOKENS = re.compile(r"(.*_)?(idx|ids?|tokens?|index|indices)")
+"""Names that parameters have for positions in a table, which are whole numbers."""
 
 
 def read(text: str, kind: str, name: str = "", exact: bool = True) -> Any:
@@ -43,6 +74,8 @@ def read(text: str, kind: str, name: str = "", exact: bool = True) -> Any:
     """
     if text == "none":
         return None
+    if kind == ANYTHING and _OF_TOKENS.fullmatch(name) and is_of_whole_numbers(text):
+        kind = "whole"
     reader = READERS.get(kind)
     return reader(text, name, exact) if reader is not None else read_value(text, exact=exact, tensor=kind == "tensor")
 
@@ -77,6 +110,11 @@ def _indices(text: str, name: str, exact: bool) -> Any:
     if not torch.equal(whole.double(), torch.as_tensor(found).double()):
         raise WorkingsError(f"{name or 'This'} takes whole numbers such as [3, 0, 1], not {text}.")
     return whole
+
+
+def _whole(text: str, name: str, exact: bool) -> Any:
+    """What is marked as whole numbers: one of them, or a tensor."""
+    return int(text) if _is_whole(text) else _indices(text, name, exact)
 
 
 def _classes(text: str, name: str, exact: bool) -> Any:
@@ -122,6 +160,7 @@ READERS: dict[str, Callable[[str, str, bool], Any]] = {
     "float": _number,
     "ints": _ints,
     "indices": _indices,
+    "whole": _whole,
     "classes": _classes,
     "mask": _mask,
     "tensors": _tensors,

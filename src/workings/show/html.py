@@ -132,7 +132,10 @@ def _findings(trace: Trace, page: _Page) -> str:
         said = f"{getattr(trace.error, 'kind', type(trace.error).__name__)}: {trace.error}"
         parts.append(element("p", f"Stopped by an error{_link(failed, page)}: {escaped(said)}", class_="failure"))
     if trace.first_bad is not None:
-        parts.append(element("p", f"First NaN or infinity{_link(trace.first_bad, page)}", class_="failure"))
+        what = "infinity" if trace.first_nan is not None else "NaN or infinity"
+        parts.append(element("p", f"First {what}{_link(trace.first_bad, page)}", class_="failure"))
+    if trace.first_nan is not None:
+        parts.append(element("p", f"First NaN{_link(trace.first_nan, page)}", class_="failure"))
     parts += [element("p", escaped(note), class_="note") for note in [trace.root.note, *trace.notes] if note]
     return "".join(parts)
 

@@ -51,7 +51,8 @@ def to_data(trace: Trace, most: int | None = MOST_SAVED) -> dict[str, Any]:
         "agreement": trace.agreement,
         "difference": writer.value(trace.difference),
         "error": writer.value(trace.error),
-        "first_bad": next((i for i, (step, _) in enumerate(steps) if step is trace.first_bad), None),
+        "first_bad": _place(trace.first_bad, steps),
+        **({} if trace.first_nan is None else {"first_nan": _place(trace.first_nan, steps)}),
         "notes": list(trace.notes),
         "result": writer.value(trace.result),
         "steps": [_step(step, parent, writer) for step, parent in steps],
@@ -122,6 +123,10 @@ def from_json(text: str) -> Trace:
         raise ParseError(f"This is not the JSON of a trace ({reason}).", text[:60], 0) from None
 
 
+def _place(wanted: Step | None, steps: list[tuple[Step, Any]]) -> int | None:
+    return next((i for i, (step, _) in enumerate(steps) if step is wanted), None)
+
+
 def _trace(data: Any) -> Trace:
     needed(isinstance(data, dict), "it is no object")
     made = (data.get("format"), data.get("version"))
@@ -133,13 +138,15 @@ def _trace(data: Any) -> Trace:
     needed(difference is None or type(difference) in (int, float), f"{short_repr(difference)} is no difference")
     notes = data.get("notes", [])
     needed(isinstance(notes, list), f"{short_repr(notes)} is no list of notes")
-    bad = data.get("first_bad")
-    needed(bad is None or (type(bad) is int and 0 <= bad < len(steps)), f"there is no step {bad!r}")
-    first_bad = None if bad is None else steps[bad]
-    agreement = word(data.get("agreement", ""))
-    return Trace(
-        steps[0], reader.value(data.get("result")), agreement, difference, error, first_bad, [word(n) for n in notes]
-    )
+    bad, nan = _named(data, "first_bad", steps), _named(data, "first_nan", steps)
+    agreement, notes = word(data.get("agreement", "")), [word(n) for n in notes]
+    return Trace(steps[0], reader.value(data.get("result")), agreement, difference, error, bad, notes, nan)
+
+
+def _named(data: Any, name: str, steps: list[Step]) -> Step | None:
+    i = data.get(name)
+    needed(i is None or (type(i) is int and 0 <= i < len(steps)), f"there is no step {i!r}")
+    return None if i is None else steps[i]
 
 
 def _steps(rows: Any, reader: Reader) -> list[Step]:

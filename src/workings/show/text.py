@@ -252,19 +252,26 @@ PRINTERS: dict[str, Callable[[Line, Options], str]] = {
 
 def closing(trace: Trace) -> list[str]:
     """What is said at the end: how it agrees with a plain run, the first NaN, remarks."""
-    return [*filter(None, [trace.agreement, first_bad(trace.first_bad)]), *trace.notes]
+    return [*filter(None, [trace.agreement, *bad(trace)]), *trace.notes]
 
 
-def first_bad(step: Step | None) -> str:
-    """Where a NaN or an infinity first came about."""
+def bad(trace: Trace) -> list[str]:
+    """Where a NaN or an infinity first came about; of both, where the infinity did and where the NaN."""
+    if trace.first_nan is None:
+        return [first_bad(trace.first_bad)]
+    return [first_bad(trace.first_bad, "infinity"), first_bad(trace.first_nan, "NaN")]
+
+
+def first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
+    """The line about this step."""
     if step is None:
         return ""
     place = f" ({str(step.where).rpartition('/')[2]})" if step.where else ""
-    return f"first NaN or infinity: {without_self(step.source or step.name)}{place}"
+    return f"first {what}: {without_self(step.source or step.name)}{place}"
 
 
 def _closing(trace: Trace, options: Options) -> str:
     lines = [plain(line) for line in closing(trace)]
-    bad = plain(first_bad(trace.first_bad))
-    painted = [_coloured(wrapped(line, options.width), RED if line == bad else DIM, options) for line in lines]
+    alarming = [plain(line) for line in bad(trace)]
+    painted = [_coloured(wrapped(line, options.width), RED if line in alarming else DIM, options) for line in lines]
     return "\n".join(painted)

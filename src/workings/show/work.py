@@ -199,8 +199,13 @@ def show(
         work.notes.append(
             "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
         )
-    if backward and work.error is None:
-        work.backward(loss or _summed(work))
+    try:
+        if backward and work.error is None:
+            work.backward(loss or _summed(work))
+    finally:
+        if work.cut is not None:
+            work.cut((args, kwargs))
+            work.cut = None
     check_names(work, options)
     return work
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -14,7 +16,8 @@ from workings.trace.kept import same_bits
 from workings.trace.ordinary import dense
 
 ROUNDINGS = 1000
-"""A difference of this many roundings of the largest number at hand is rounding; more is a difference."""
+"""A difference of this many roundings of the largest number at hand is rounding; more is a difference. Where a number has
+few digits, that is half of these."""
 
 
 def largest_difference(a: Any, b: Any) -> float:
@@ -52,16 +55,26 @@ def _rows(x: Tensor) -> Tensor | None:
     return x if x.layout is torch.strided else dense(x)
 
 
-def is_rounding(difference: float, *near: Any) -> bool:
-    """Whether rounding explains the difference, next to numbers of this size. Exact values have none."""
-    tensors = [value for value in near if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())]
-    if difference == 0 or any(isinstance(value, ExactTensor) for value in tensors):
+def is_rounding(difference: float, *near: Any, computed_with: Iterable[Any] = ()) -> bool:
+    """Whether rounding explains the difference, next to numbers of this size. Exact values have none.
+
+    `computed_with` are values whose precision counts and whose size does not: the factors of a product.
+
+    >>> is_rounding(6e-6, torch.tensor(9e-6), computed_with=[torch.tensor(1.0)])
+    False
+    """
+    tensors, factors = _of_floats(near), _of_floats(computed_with)
+    if difference == 0 or any(isinstance(value, ExactTensor) for value in (*tensors, *factors)):
         return difference == 0
     tensors = [value for value in map(_rows, tensors) if value is not None]
     real = [torch.view_as_real(value.detach().resolve_conj()) if value.is_complex() else value for value in tensors]
     sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in real if value.numel()]
-    coarsest = max((torch.finfo(value.dtype).eps for value in tensors), default=0.0)
-    return difference <= ROUNDINGS * coarsest * max(sizes, default=0.0)
+    coarsest = max((torch.finfo(value.dtype).eps for value in (*tensors, *factors)), default=0.0)
+    return difference <= min(ROUNDINGS * coarsest, math.sqrt(coarsest)) * max(sizes, default=0.0)
+
+
+def _of_floats(values: Iterable[Any]) -> list[Tensor]:
+    return [value for value in values if isinstance(value, Tensor) and (value.is_floating_point() or value.is_complex())]
 
 
 def doubles(value: Tensor) -> Tensor:

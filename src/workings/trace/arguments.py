@@ -11,6 +11,8 @@ import torch
 
 from workings.errors import WorkingsError
 
+_CACHED = type(functools.cache(len))
+
 
 def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     """The function of a partial, the code behind a compiled one, the `__call__` of an object."""
@@ -19,6 +21,8 @@ def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     if isinstance(function, torch.nn.Module) and "_orig_mod" in function._modules:  # torch.compile's module around a module
         function = function._modules["_orig_mod"]
     function = getattr(function, "__dict__", {}).get("_torchdynamo_orig_callable") or function  # a module's getattr is slow
+    if isinstance(function, _CACHED):  # what it keeps is not needed: the function itself is shown
+        function = function.__wrapped__
     if isinstance(function, (types.FunctionType, types.MethodType, torch.nn.Module, type)):
         return function, args, kwargs
     own = vars(type(function)).get("__call__")

@@ -28,7 +28,7 @@ from workings.trace.scope import Scope, Value, value_of
 from workings.trace.step import Step
 
 ELSEWHERE = "elsewhere"
-UNRECORDED = "autograd's numbers: the statement that uses it is not recorded"
+UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
 
 
 def backward(trace: Trace, loss: str | None = None) -> None:

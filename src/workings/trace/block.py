@@ -38,7 +38,7 @@ from workings.trace.block_source import calling, yielding
 from workings.trace.block_turns import Turns, turns_of
 from workings.trace.block_values import Names, inputs
 from workings.trace.capture import _ONE_AT_A_TIME, CHANGED, capture
-from workings.trace.first_bad import first_bad
+from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.generators import Paused
 from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
@@ -130,6 +130,7 @@ class Block:
         address(self.trace.root)
         self.trace.modules = self.recorder.modules()
         self.trace.first_bad = first_bad(self.trace)
+        self.trace.first_nan = first_nan(self.trace)
         if self.recorder.snapshots.changed():
             self.trace.notes.append(CHANGED)
         self.trace.notes += assumed(self.trace)

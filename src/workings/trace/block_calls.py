@@ -42,12 +42,32 @@ def is_comprehension(code: types.CodeType) -> bool:
 
 def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> types.FrameType | None:
     """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in."""
-    back = frame.f_back
+    back = outermost(frame).f_back
     while back is not None and (
         (is_comprehension(back.f_code) and back not in followed) or (is_fused(back.f_code) and is_exact(back))
     ):
         back = back.f_back
     return back
+
+
+def outermost(frame: types.FrameType) -> types.FrameType:
+    """The frame of the last of a library's decorators around a function of the author's, such as @torch.no_grad()."""
+    if not is_opened(frame.f_code):
+        return frame
+    while (back := frame.f_back) is not None and _may_decorate(back.f_code) and _decorates(back, frame.f_code):
+        frame = back
+    return frame
+
+
+@by_identity
+def _may_decorate(code: types.CodeType) -> bool:
+    return bool(code.co_freevars) and is_library(code)
+
+
+def _decorates(frame: types.FrameType, code: types.CodeType) -> bool:
+    """Whether this frame belongs to a function that was made around one with this code."""
+    closed_over = (frame.f_locals.get(name) for name in frame.f_code.co_freevars)
+    return calling(frame) and any(getattr(value, "__code__", None) is code for value in closed_over)
 
 
 def is_called(frame: types.FrameType) -> bool:
@@ -137,9 +157,9 @@ class Opened:
 
 def opened(recorder: Recorder, frame: types.FrameType) -> Opened:
     """What is known of the call that this frame is."""
-    back = frame.f_back
-    call = call_at(back) if back is not None and calling(back) else None
-    function = called_function(frame, call)
+    outer = outermost(frame)
+    call = call_at(outer.f_back) if outer.f_back is not None and calling(outer.f_back) else None
+    function = called_function(outer, call)
     given = arguments(frame, function, call)
     inputs = [Step("input", name, result=recorder.snapshot(value), live=value) for name, value in given]
     path = recorder.paths.get(id(getattr(function, "__self__", None)))

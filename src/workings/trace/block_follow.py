@@ -17,9 +17,8 @@ from workings.trace.block_values import Names
 from workings.trace.look_up import MISSING
 from workings.trace.loops import STATEMENTS
 from workings.trace.recorder import Frame, Recorder
-from workings.trace.step import Step
+from workings.trace.step import Step, caught_note
 
-CAUGHT = "raised an exception, which was caught"
 UNREAD = "not shown: to read it again would run the code behind it"
 _UNWINDING = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
 """Statements that an exception passes through on its way out."""
@@ -175,7 +174,7 @@ class Follower:
             return
         failing = self.recorder.failing
         if failing is not None and failing.kind in STATEMENTS:
-            failing.note = CAUGHT
+            failing.note = caught_note(self.thrown)
         self.thrown = None
         self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
 

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
-from workings.trace.pullback_defined import signature
+from workings.trace.pullback_defined import TENSORS, signature
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
 
@@ -87,6 +87,9 @@ _REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min amax
 """Operations that take an axis after their operand."""
 _BUILTINS = frozenset({"max", "min", "sum"})
 """Python has functions of these names too, whose second argument is no axis."""
+_FIRST = ("input", "tensors", "query", "x1", "condition")
+_SECOND = ("other", "mat2", "exponent")
+"""What PyTorch calls its operands where they are given by name."""
 _LOSSES = frozenset({"cross_entropy", "embedding", "mse_loss"})
 
 
@@ -176,6 +179,8 @@ def _call(node: ast.Call) -> Formula | None:
         return _dotted_call(node, node.func)
     if isinstance(node.func, ast.Name):
         return _named_call(node, node.func.id, [formula_of(a) for a in node.args])
+    if isinstance(node.func, ast.Subscript):  # self.layers[i](x)
+        return Call(ast.unparse(node.func), tuple(formula_of(a) for a in node.args), _keywords(node))
     return None
 
 
@@ -185,7 +190,8 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     library = isinstance(root, ast.Name) and root.id in LIBRARIES
     library = library or (isinstance(root, ast.Attribute) and is_path(root) and ast.unparse(root).split(".")[0] in LIBRARIES)
     if library:
-        return _named_call(node, func.attr, args)
+        node = _in_order(node, func.attr)
+        return _named_call(node, func.attr, [formula_of(a) for a in node.args])
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         return Call(ast.unparse(func), tuple(args), _keywords(node))  # a module or method of the author's
     if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
@@ -195,6 +201,23 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     inner = formula_of(root)  # (W @ x).chunk(2) reads chunk(W x, 2)
     of_tensor = isinstance(inner, Apply) and inner.op != "index" and hasattr(torch.Tensor, func.attr)
     return Call(func.attr, (inner, *args), _keywords(node)) if of_tensor and not func.attr.endswith("_") else None
+
+
+def _in_order(node: ast.Call, name: str) -> ast.Call:
+    """A call whose operands are given by name, with these in their places: softmax(input=x, dim=1) is softmax(x, dim=1)."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    first = next((word for word in _FIRST if word in given), None)
+    if node.args or first is None:
+        return node
+    names = signature(OPERATION_OF.get(name, name))
+    names = names if names[0] == first and len(names) > 1 else [first, *(word for word in _SECOND if word in given)]
+    placed = list[ast.expr]()
+    while len(placed) < len(names) and (names[len(placed)] in given):
+        placed.append(given.pop(names[len(placed)]))
+        if len(placed) < len(names) and names[len(placed)] not in TENSORS:
+            break
+    rest = [keyword for keyword in node.keywords if keyword.arg in given]
+    return ast.copy_location(ast.Call(node.func, placed, rest), node)
 
 
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:

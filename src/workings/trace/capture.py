@@ -6,10 +6,11 @@ import threading
 from typing import Any
 
 import torch
+from torch.utils._pytree import tree_leaves
 
 from workings.trace.address import address
 from workings.trace.arguments import refuse_ambiguous, unwrapped
-from workings.trace.first_bad import first_bad
+from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.generators import finished
 from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
@@ -54,12 +55,14 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     if recorder.names:
         _prune(trace.root)
     address(trace.root)
-    trace.later(modules=lambda _: recorder.modules(), first_bad=first_bad)
+    trace.later(modules=lambda _: recorder.modules(), first_bad=first_bad, first_nan=first_nan)
     if recorder.snapshots.changed():
         trace.notes.append(CHANGED)
     if before is not None:
         trace.agreement, trace.difference = before.compare(trace, recorder)
         trace.undo = before.undo if trace.error is not None else None
+        varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
+        trace.cut = before.cut if varies else None
     return trace
 
 

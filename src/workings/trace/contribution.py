@@ -22,6 +22,7 @@ from workings.trace.pullback import RuleError
 from workings.trace.pullback_reading import PAIRS, hidden
 from workings.trace.scope import Scope, Statement, Value
 from workings.trace.step import Step
+from workings.trace.terms import largest_term
 
 OUTPUT = "output"
 PARTS = frozenset({"chunk", "split", "unbind"})
@@ -95,11 +96,11 @@ def _explain(
     found.formula = Apply("zeros", (), (("shape", tuple(found.value.shape)),)) if total == Number(0) else total
     found.letters = _letters(letters, found.formula, known)
     found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
-    found.note = _compared(found.formula, known, found.value)
+    found.note = _compared(found.formula, known, letters, found.value)
     read = {text for text, v in statement.read.items() if v.key == value.key}
-    unseen = next(
-        (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)}), None
-    )
+    hidden_in = (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)})
+    unknown = (part for part in walk(found.formula) if isinstance(part, (Code, Call)))  # it may depend on the value unseen
+    unseen = next(hidden_in, None) or next(unknown, None)
     if unseen is not None and not found.note.startswith(CHECKED):  # S.size(0) is read without being differentiated
         found.formula, found.letters, found.operands = None, {}, given
         found.note = f"{UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
@@ -126,9 +127,12 @@ def _recheck(statement: Statement, formula: Formula, known: Mapping[str, Any], m
     """Where a call was read as mathematics of its own, that mathematics must give what the call gave."""
     if statement.formula == statement.step.formula or isinstance(formula, Sequence) or statement.step.kind == "loop":
         return
-    with torch.no_grad():
-        found = evaluate(formula, known)
-    if isinstance(found, Tensor) and not is_rounding(largest_difference(found, made[0][1].then), found, *known.values()):
+    try:
+        with torch.no_grad():
+            found = evaluate(formula, known)
+    except WorkingsError:  # a part of it is unknown; the rules of the others need not be, and are compared themselves
+        return
+    if isinstance(found, Tensor) and not _is_rounding(largest_difference(found, made[0][1].then), formula, known, {}, found):
         raise RuleError("the call is not what its name says")
 
 
@@ -201,13 +205,22 @@ def _inside(step: Step) -> str:
     return "; the steps inside show it" if any(one.kind in STATEMENTS for one in inner) else ""
 
 
-def _compared(formula: Formula, known: dict[str, Any], value: Tensor) -> str:
+def _compared(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> str:
     try:
         with torch.no_grad():
             ours = torch.as_tensor(evaluate(formula, known))
     except WorkingsError as reason:
         return f"rule not checked: {reason}"
     difference = largest_difference(ours, value)
-    if is_rounding(difference, value, *known.values()):
+    if _is_rounding(difference, formula, known, letters, value, ours):
         return f"{CHECKED}: largest difference {difference:.2g}"
     return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown"
+
+
+def _is_rounding(
+    difference: float, formula: Formula, known: Mapping[str, Any], letters: Mapping[str, Formula], *values: Tensor
+) -> bool:
+    """Whether rounding explains it, next to the terms of the formula."""
+    if difference == 0:
+        return True
+    return is_rounding(difference, *values, largest_term(formula, known, letters), computed_with=known.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -15,11 +16,29 @@ _KINDS = frozenset(("assign", "return", "expression", "module", "operation"))
 
 def first_bad(trace: Trace) -> Step | None:
     """The first step whose result has a NaN or an infinity that its operands had not; a written `inf` (a mask) is meant."""
+    made = (s for s in _suspects(trace) if _makes_nan(s) or ("inf" not in s.source and _makes(s, _bad)))
+    return next(made, None)
+
+
+def first_nan(trace: Trace) -> Step | None:
+    """The first step whose result has a NaN that its operands had not, where an infinity came before it."""
+    if trace.first_bad is None or _nan(trace.first_bad.result):
+        return None
+    return next((s for s in _suspects(trace) if _makes_nan(s)), None)
+
+
+def _suspects(trace: Trace) -> Iterator[Step]:
     steps = [s for s in trace.steps() if s.kind in _KINDS]
     infinite = _infinite({id(t): t for s in steps for t in _tensors(s.result)})
-    suspects = (s for s in steps if infinite and any(id(t) in infinite for t in _tensors(s.result)))
-    bad = (s for s in suspects if _bad(s.result, "inf" in s.source))
-    return next((s for s in bad if not any(_bad(value) for value in s.operands.values())), None)
+    return (s for s in steps if infinite and any(id(t) in infinite for t in _tensors(s.result)))
+
+
+def _makes_nan(step: Step) -> bool:
+    return _makes(step, _nan)
+
+
+def _makes(step: Step, has: Callable[[Any], bool]) -> bool:
+    return has(step.result) and not any(has(value) for value in step.operands.values())
 
 
 def _infinite(tensors: dict[int, torch.Tensor]) -> set[int]:
@@ -38,6 +57,13 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [t for t in parts if isinstance(t, torch.Tensor) and t.is_floating_point() and not t.is_meta]
 
 
-def _bad(value: Any, infinite_is_meant: bool = False) -> bool:
-    suspects = [t for t in _tensors(value) if not bool(t.sum().isfinite())]
-    return any(bool(t.isnan().any()) if infinite_is_meant else not bool(t.isfinite().all()) for t in suspects)
+def _bad(value: Any) -> bool:
+    return any(not bool(t.isfinite().all()) for t in _not_finite(value))
+
+
+def _nan(value: Any) -> bool:
+    return any(bool(t.isnan().any()) for t in _not_finite(value))
+
+
+def _not_finite(value: Any) -> list[torch.Tensor]:
+    return [t for t in _tensors(value) if not bool(t.sum().isfinite())]

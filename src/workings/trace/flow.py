@@ -12,11 +12,12 @@ from typing import Any
 from torch import Tensor, nn
 
 from workings.trace.agree import largest_difference
+from workings.trace.containers import KINDS, Entries, assigned
 from workings.trace.formula import Leaf, leaves
 from workings.trace.places import FormulaError, read_text
 from workings.trace.pullback_module import with_layers
 from workings.trace.pullback_reading import appended, changed, entry, hidden, iterated, mentioned, reading, with_items
-from workings.trace.pullback_targets import targets, unpacked
+from workings.trace.pullback_targets import parts_of, targets, unpacked
 from workings.trace.rows import complete, row_of, taken_from
 from workings.trace.scope import Scope, Statement, Value, value_of
 from workings.trace.snapshot import made_by
@@ -84,6 +85,8 @@ class _Connection:
     def follow(self, steps: list[Step]) -> None:
         for step in self.scope.inputs:
             self._count_others(step)
+            if isinstance(step.result, list):
+                self.lengths[step.name] = len(step.result)
             for name, tensor, then in tensors(step):
                 value = value_of(tensor, then)
                 self.scope.makers.setdefault(value.key, None)
@@ -99,13 +102,16 @@ class _Connection:
 
     def _statement(self, step: Step) -> None:
         formula = reading(step, self.latest)
+        entries = Entries(step.operands, step.lives)
+        if formula is not None:
+            formula = entries.named(formula)
         lists = {text: value for text, value in step.operands.items() if _is_list(value)}
         if formula is not None and lists:
             formula = with_items(formula, {text: len(items) for text, items in lists.items()})
         layers: dict[str, Any] = {}
         if formula is not None:
             formula, layers = with_layers(formula, step, self.modules)
-        statement = Statement(step, formula, dict(step.operands), step.lives | layers)
+        statement = Statement(step, formula, step.operands | entries.found, step.lives | entries.lives | layers)
         statement.operands |= {f"{text}[{i}]": item for text, items in lists.items() for i, item in enumerate(items)}
         self.scope.statements.append(statement)
         self._read(statement)
@@ -223,6 +229,9 @@ class _Connection:
     def _make(self, statement: Statement) -> None:
         step = statement.step
         place, target, items = entry(step), changed(step), appended(step)
+        if (into := assigned(step)) is not None:
+            self._keep(statement, *into)
+            return
         if place is not None:
             told = step.kind == "assign" and isinstance(step.live, Tensor) and not _augmented(step)
             self._change(place[0], statement, told)
@@ -238,7 +247,7 @@ class _Connection:
         if isinstance(step.result, list):
             self.lengths[step.name] = len(step.result)
         for i, (name, tensor, then) in enumerate(tensors(step)):
-            value = value_of(tensor, then)
+            value = (self.copies.get(id(then)) if type(step.result) in KINDS else None) or value_of(tensor, then)
             statement.made.append((name or target, value))
             self.scope.makers.setdefault(value.key, statement)
             self._name(name or target, value) if name or target else self.scope.add(value, "")
@@ -249,11 +258,19 @@ class _Connection:
         if target and not statement.made:
             self._change(target, statement, told=False)
 
+    def _keep(self, statement: Statement, name: str, then: Any) -> None:
+        """`h[t] = e` makes the entry of a list or dict."""
+        for part, tensor, copy in unpacked(name, then, then):
+            if isinstance(tensor, Tensor):
+                self._settle(part, statement, self.copies.get(id(copy)) or value_of(tensor, copy))
+
     def _take_apart(self, names: list[str], statement: Statement) -> None:
         """`a, b = x` and `q, k = (x @ W for W in Ws)` do not tell the parts: each is known when it is read."""
         self.apart.append(statement)
-        plain = not any(sign in statement.step.name for sign in "*([")
+        plain = not any(sign in statement.step.name for sign in "([")
         whole = taken_from(statement) if plain else None
+        if whole is not None and "*" in statement.step.name:
+            names = parts_of(statement.step.name, len(whole.then))
         for i, name in enumerate(names):
             self.latest.pop(name, None)
             self.pending[name] = statement

@@ -30,6 +30,10 @@ def look_up(wanted: Read, here: Mapping[str, Any], outside: Mapping[str, Any]) -
             return MISSING
     if isinstance(value, torch.Tensor):
         return value
+    if isinstance(value, torch.nn.ParameterList):
+        return list(value)
+    if isinstance(value, torch.nn.ParameterDict):
+        return dict(value.items())
     return MISSING if isinstance(value, (types.ModuleType, type)) or callable(value) else value
 
 

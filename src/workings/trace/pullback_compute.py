@@ -53,6 +53,16 @@ def _reduced(name: str) -> Callable[..., Tensor]:
     return lambda a, *args, **options: getattr(a, name)(*args, **{k: v for k, v in options.items() if v is not None})
 
 
+def _on_copies(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of PyTorch's that may write into what it is given, as batch norm into its running statistics: a rule is
+    computed again and again, and only the run itself changes the author's tensors."""
+    return lambda *args, **options: function(*map(_copy, args), **{key: _copy(value) for key, value in options.items()})
+
+
+def _copy(value: Any) -> Any:
+    return value.clone() if isinstance(value, Tensor) else value
+
+
 CALLS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(torch, name)
@@ -64,11 +74,11 @@ CALLS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(F, name)
         for name in """
-        softplus leaky_relu elu logsigmoid l1_loss smooth_l1_loss huber_loss binary_cross_entropy
-        binary_cross_entropy_with_logits nll_loss kl_div rms_norm batch_norm conv1d max_pool1d max_pool2d avg_pool1d
-        avg_pool2d normalize pad
+        softplus logsigmoid l1_loss smooth_l1_loss huber_loss binary_cross_entropy binary_cross_entropy_with_logits nll_loss
+        kl_div rms_norm conv1d max_pool1d max_pool2d avg_pool1d avg_pool2d normalize pad
         """.split()
     },
+    **{name: _on_copies(getattr(F, name)) for name in "leaky_relu elu batch_norm".split()},
     "floor": lambda a: torch.floor(a) if isinstance(a, Tensor) else math.floor(a),
     "mod": operator.mod,
     "prod": _reduced("prod"),
@@ -82,9 +92,11 @@ CALLS: dict[str, Callable[..., Any]] = {
     "trace": torch.trace,
     "diagonal": torch.diagonal,
     "einsum": lambda *args, text: torch.einsum(text, *args),
-    **{name: getattr(torch, name) for name in "arange linspace eye full zeros_like ones_like full_like numel".split()},
+    **{
+        name: getattr(torch, name) for name in "arange linspace eye full zeros_like ones_like full_like numel tensor".split()
+    },
 }
-CONSTANT = frozenset("round floor ceil arange linspace eye full zeros_like ones_like full_like numel zeros".split())
+CONSTANT = frozenset("round floor ceil arange linspace eye full zeros_like ones_like full_like numel tensor zeros".split())
 """Operations whose derivative is zero wherever it exists."""
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from workings.trace.forms import ONE, minus, over, plus, times
-from workings.trace.formula import Apply, Code, Formula, Number, Options, Sequence
+from workings.trace.formula import Apply, Call, Code, Formula, Number, Options, Sequence
 
 Args = tuple[Formula, ...]
 _LOSS = "input target size_average reduce reduction"
@@ -128,6 +128,15 @@ def _clamp(lower: bool) -> Callable[[Args, Options], Formula]:
     return lambda args, options: Apply("clamp", (args[0], args[1]) if lower else (args[0], Number(None), args[1]))
 
 
+def _along(args: Args, options: Options) -> Formula:
+    """take_along_dim(x, index, dim) is gather(x, dim, index); without dim it is of x in one row"""
+    given = dict(options) | dict(zip(("indices", "dim"), args[1:], strict=False))
+    if "dim" not in given or not isinstance(index := given.get("indices"), Formula):
+        return Call("take_along_dim", args, options)
+    dim = given["dim"]
+    return Apply("gather", (args[0], dim if isinstance(dim, Formula) else Number(dim), index))
+
+
 def _outer(args: Args, options: Options) -> Formula:
     return Apply("outer", args)
 
@@ -136,6 +145,7 @@ DEFINED: dict[str, Callable[[Args, Options], Formula]] = {
     "add": _sum_of("add", lambda a, b: Apply("add", (a, b))),
     "sub": _sum_of("sub", lambda a, b: Apply("sub", (a, b))),
     "rsub": lambda args, options: Apply("sub", (args[1], args[0])),
+    "take_along_dim": _along,
     "addmm": _added_product("addmm"),
     "addmv": _added_product("addmv"),
     "baddbmm": _added_product("baddbmm"),

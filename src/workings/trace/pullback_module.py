@@ -59,6 +59,11 @@ def with_layers(formula: Formula, step: Step, modules: Mapping[str, nn.Module]) 
         path = next((p for p in paths if p in modules and (p == last or p.endswith(f".{last}"))), None)
         if path is not None:
             known[name] = path, modules[path]
+    others = [name for name in dict.fromkeys(calls) if name not in known]
+    left = [path for path in paths if path in modules and path not in {path for path, _ in known.values()}]
+    opened = any(child.kind == "call" for child in step.children)
+    if len(others) == len(left) == 1 and not opened:  # layer(x) in a loop over the layers, layers[i](x)
+        known[others[0]] = left[0], modules[left[0]]
     given: dict[str, Any] = {}
     return (_replaced(formula, known, given) if known else formula), given
 

@@ -17,6 +17,7 @@ from typing import Any
 from torch import Tensor
 
 from workings.trace.build import LIBRARIES, OPERATION_OF, formula_of, is_path
+from workings.trace.containers import assigned
 from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
 from workings.trace.pullback_compute import CALLS
 from workings.trace.pullback_defined import DEFINED, TENSORS, signature
@@ -34,7 +35,6 @@ ALIASES = {
     "logsigmoid": "logsigmoid",
     "log_sigmoid": "logsigmoid",
     "swish": "silu",
-    "take_along_dim": "gather",
 }
 CASTS = frozenset({"half", "bfloat16"})
 SIZES = frozenset({"size", "dim", "numel", "len"})
@@ -52,7 +52,7 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
         return Apply("unbind", (found,))
     if appended(step) and isinstance(found, Call):
         return found.args[0]
-    if base:
+    if base and assigned(step) is None:
         return Apply("put", (Leaf(base[0]), found), (("text", base[1]),))
     return found
 
@@ -160,7 +160,7 @@ def entry(step: Step) -> tuple[str, str] | None:
         while isinstance(target, ast.Call) and isinstance(target.func, ast.Attribute) and target.func.attr.endswith("_"):
             target = target.func.value
     match target:
-        case ast.Subscript(value=base, slice=place) if is_path(base):
+        case ast.Subscript(value=base, slice=place) if is_path(base) or isinstance(base, ast.Subscript):
             parts = place.elts if isinstance(place, ast.Tuple) else [place]
             return ast.unparse(base), ", ".join(map(ast.unparse, parts))
     return None
@@ -249,7 +249,7 @@ def _placed(op: str, args: tuple[Formula, ...], options: Options) -> tuple[tuple
 def _operand(value: Any) -> Formula:
     if isinstance(value, str):
         node = parsed(value)
-        return Code(value) if node is None else formula_of(node)
+        return Code(value) if node is None else _read(formula_of(node), ())
     return value if isinstance(value, Formula) else Number(value)
 
 

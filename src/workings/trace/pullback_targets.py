@@ -8,8 +8,10 @@ m = x.max(dim=1)       m.values, m.indices
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any
+
+from torch import Tensor
 
 Named = tuple[str, Any, Any]
 """A name, the value, and the value at that moment."""
@@ -28,11 +30,12 @@ def unpacked(name: str, value: Any, then: Any) -> list[Named]:
 
 
 def _pairs(target: ast.expr | None, text: str, value: Any, then: Any) -> list[Named]:
+    if type(value) is type(then) and type(value) in (list, dict):  # it may have other entries by now
+        value = _as_it_was(value, then)
     if isinstance(value, Mapping):
         return [pair for key in value for pair in _pairs(None, text and f"{text}[{key!r}]", value[key], _item(then, key))]
     if not isinstance(value, (tuple, list)):
         return [(text, value, then)]
-    value = value[: len(then)] if type(value) is list and type(then) is list else value  # a list may have grown since
     names = _targets(target, len(value))
     found: list[Named] = []
     for i, item in enumerate(value):
@@ -40,6 +43,18 @@ def _pairs(target: ast.expr | None, text: str, value: Any, then: Any) -> list[Na
         label = ast.unparse(inner) if inner is not None else _item_name(text, value, i)
         found += _pairs(inner, label, item, _item(then, i))
     return found
+
+
+def _as_it_was(value: Any, then: Any) -> Any:
+    """The entries that were there, themselves; the copy of one that has become another kind of thing."""
+    if isinstance(then, list):
+        return [_kept(value[i] if i < len(value) else None, copy) for i, copy in enumerate(then)]
+    return {key: _kept(value.get(key), copy) for key, copy in then.items()}
+
+
+def _kept(value: Any, copy: Any) -> Any:
+    kept = isinstance(value, Tensor) == isinstance(copy, Tensor) and isinstance(value, Sized) == isinstance(copy, Sized)
+    return value if kept else copy
 
 
 def targets(name: str) -> list[str]:
@@ -52,6 +67,15 @@ def targets(name: str) -> list[str]:
     if not isinstance(target, (ast.Tuple, ast.List)):
         return []
     return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
+
+
+def parts_of(name: str, count: int) -> list[str]:
+    """The names of so many parts.
+
+    >>> parts_of("a, *rest", 3)
+    ['a', 'rest[0]', 'rest[1]']
+    """
+    return [ast.unparse(node) for node in _targets(parsed(f"({name.split(' = ')[-1]})"), count) if node is not None]
 
 
 def _targets(target: ast.expr | None, count: int) -> list[ast.expr | None]:

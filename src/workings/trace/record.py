@@ -16,7 +16,8 @@ class Trace:
     `result` is the caller's own return value. `agreement` says how the capture compares with a plain run («agrees with the
     plain run (largest difference 0)»); `difference` is that largest difference, None where the plain run could not be
     repeated. `error` is the exception that stopped the code, if one did; its step is the last one, of kind `error`.
-    `first_bad` is the first step whose result has a NaN or an infinity that its operands had not.
+    `first_bad` is the first step whose result has a NaN or an infinity that its operands had not;
+    `first_nan` the first with a NaN, where that is a later one: an infinity may be meant, a NaN is not.
     """
 
     root: Step
@@ -26,10 +27,13 @@ class Trace:
     error: BaseException | None = None
     first_bad: Step | None = field(default_factory=lambda: None)
     notes: list[str] = field(default_factory=list)
+    first_nan: Step | None = field(default_factory=lambda: None)
     modules: dict[str, Any] = field(default_factory=dict, repr=False)
     """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
     undo: Callable[[], None] | None = field(default=None, repr=False, compare=False)
     """Of code that failed: puts everything it changed back to how it was before, for another attempt."""
+    cut: Callable[[Any], None] | None = field(default=None, repr=False, compare=False)
+    """Takes the author's tensors out of autograd's graph where it starts from nothing but copies of these arguments."""
 
     def later(self, **found: Callable[[Trace], Any]) -> None:
         """Fields that are found out of this trace when somebody asks for them."""

@@ -37,6 +37,8 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
 _MODULE = torch.nn.Module
+_CACHED = type(functools.cache(len))
+KEPT = "not opened: functools.lru_cache keeps its values, and runs it for new arguments only"
 
 
 def is_library(code: types.CodeType) -> bool:
@@ -171,6 +173,8 @@ class Recorder(Statements):
                 return expanded
         if isinstance(function, functools.partial):
             return functools.partial(self._instead(function.func, text), *function.args, **function.keywords)
+        if isinstance(getattr(function, "__func__", function), _CACHED):
+            return self._kept_values(function)
         return self._opened(function if isinstance(function, _FUNCTION) else _called(function), function, text)
 
     def _opened(self, method: Any, function: Any, text: str) -> Any:
@@ -178,7 +182,36 @@ class Recorder(Statements):
             return function
         if self._wanted(method.__code__) or self._wanted_part(method):
             return self.traced(method, name="" if method is function else text or type(function).__name__)
-        return function if is_library(method.__code__) or self.terse else self._unopened(method, function)
+        if is_library(method.__code__):
+            return self._decorated(function) if hasattr(method, "__wrapped__") and not self.terse else function
+        return function if self.terse else self._unopened(method, function)
+
+    def _decorated(self, function: Any) -> Any:
+        """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
+        from workings.trace.decorated import inmost, with_inmost
+
+        code = getattr(inmost(function), "__code__", None)
+        if code is None or is_library(code) or id(code) in self.codes:
+            return function
+        found = with_inmost(function, lambda plain: self._opened(plain, plain, ""))
+        setattr(_underlying(found), REPORTS, True)
+        return found
+
+    def _kept_values(self, function: Any) -> Any:
+        """A function whose values are kept: which of its calls run, only Python knows."""
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if code is None or self.names or not self._wanted(code):
+            return function
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            step = Step("call", call_name(function), note=KEPT)
+            self.file(step)
+            value = function(*args, **kwargs)
+            self.keep(step, value)
+            return value
+
+        return run
 
     def _unopened(self, method: Any, function: Any) -> Any:
         """A function of the author's that lies deeper: run to see whether it changes something, as are those it calls."""

@@ -62,6 +62,12 @@ class State:
         self.world.restore()
         _set_draws(self.random)
 
+    def cut(self, own: Any) -> None:
+        """The author's tensors do not lead to the copies that were given in place of the author's own arguments."""
+        from workings.trace.cut import cut
+
+        cut(self.world, (self.args, self.kwargs), own)
+
     def _effect(self, recorder: Recorder) -> str:
         """What a second run would do again, outside what is put back here."""
         if recorder.effects:

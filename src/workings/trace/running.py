@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import sys
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -14,7 +16,7 @@ from workings.trace.loops import STATEMENTS, Loops, assigned_in, number_of_turns
 from workings.trace.places import FormulaError, read_index
 from workings.trace.spelling import spelled
 from workings.trace.statement import CALLED, Statement, names_of, read
-from workings.trace.step import Step
+from workings.trace.step import Step, caught_note
 
 if TYPE_CHECKING:
     from workings.trace.world import World
@@ -186,7 +188,7 @@ class Statements(Loops):
         level += self.frames[-1].base
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
-            step.note, step.live = "raised an exception, which was caught", None
+            step.note, step.live = caught_note(sys.exc_info()[1]), None
         self.failed = self.failing = self.interrupted = self.at = None
         while len(self.stack) > level:
             self.muted -= self.stack.pop().kind == "folded"
@@ -255,7 +257,8 @@ class Statements(Loops):
                 step.operands[wanted.text] = now = self.snapshot(value)
                 if isinstance(value, torch.Tensor):
                     step.lives[wanted.text] = self.snapshots.live(value, now)
-
+                elif type(value) in CONTAINERS and torch.is_grad_enabled():
+                    step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then
         for whole, index in known.entries:
             self._read_entry(step.operands, whole, index)
         if known.named_axis and step.formula is not None:
@@ -264,11 +267,11 @@ class Statements(Loops):
     def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
         """The value of x[t], where t is a whole number."""
         values = operands.get(whole)
-        if not isinstance(values, (list, tuple, torch.Tensor)):
+        if not isinstance(values, (*CONTAINERS, torch.Tensor)):
             return
         try:
             place = read_index(index, operands)
-            if all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
+            if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
                 operands[f"{whole}[{index}]"] = values[place]
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
             return
@@ -278,6 +281,7 @@ class Statements(Loops):
         return look_up(read(text), here, self.globals[-1])
 
 
+CONTAINERS = (list, tuple, dict)
 FEW_ITEMS = 8
 _PLAIN = (torch.Tensor, int, float, complex, str, type(None))
 

@@ -75,6 +75,7 @@ class Statement:
             formula = formula_of(value)
             texts = [*leaves(formula), *names_inside(value), *paths_inside(value)]
             texts += [f"{whole}[{index}]" for whole, index in entries_of(formula)]
+            texts += _index_paths(self.name) if self.kind == "assign" else []
             self._known[key] = Taken(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
         return self._known[key]
 
@@ -90,8 +91,9 @@ def statement(
     later = {n.target.id for n in ast.walk(value) if isinstance(n, ast.NamedExpr)} | given
     choice = any(isinstance(n, ast.IfExp) for n in _own(shown))
     texts = [*leaves(formula), *names_inside(shown), *(_either(shown) if choice else ())]
+    texts += _index_paths(name) if kind == "assign" else []
     reads = {text: read(text) for text in texts if text not in later}
-    beside = [*paths_inside(shown), *(_index_paths(name) if kind == "assign" else ())]
+    beside = paths_inside(shown)
     reads |= {text: read(text, beside=True) for text in beside if text not in later and text not in reads}
     return Statement(
         kind,
@@ -138,11 +140,11 @@ def paths_inside(value: ast.expr) -> list[str]:
 
 
 def _index_paths(target: str) -> list[str]:
-    """What the place that is assigned to is found by: i and j of `out[i, j] = e`."""
+    """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
     if not target.endswith("]") or " = " in target or "," in target.partition("[")[0]:
         return []
     place = ast.parse(target, mode="eval").body
-    return paths_inside(place.slice) if isinstance(place, ast.Subscript) else []
+    return [*paths_inside(place.slice), *paths_inside(place.value)] if isinstance(place, ast.Subscript) else []
 
 
 def entries_of(formula: Formula) -> list[tuple[str, str]]:

@@ -19,6 +19,23 @@ KINDS = frozenset(
 )
 
 
+LONGEST = 120
+"""Characters of an exception's message beside a statement."""
+
+
+def caught_note(error: BaseException | None) -> str:
+    """The remark on a statement that an exception left, after which the code went on.
+
+    >>> caught_note(ValueError("4 is too much"))
+    'raised ValueError, which was caught: 4 is too much'
+    """
+    if error is None:
+        return "raised an exception, which was caught"
+    message = " ".join(str(error).split())
+    message = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+    return f"raised {type(error).__name__}, which was caught" + (f": {message}" if message else "")
+
+
 @dataclass(frozen=True)
 class Where:
     """A place in a source file."""
@@ -56,7 +73,7 @@ class Step:
     @property
     def stopped(self) -> bool:
         """Whether an exception, which was caught, kept it from having a value."""
-        return self.result is None and self.note.startswith("raised an exception")
+        return self.result is None and self.note.startswith("raised ")
 
     def walk(self) -> Iterator[Step]:
         """This step and all inside it, in the order they happened."""
