@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from workings.trace.capture import capture
-from workings.trace.recorder import is_library
+from workings.trace.functions import is_library
 
 AGREES = "agrees with the plain run (largest difference 0)"
 PACKAGE = """

@@ -60,6 +60,6 @@ def ordinary(model: nn.Module) -> bool:
 
 def watched() -> bool:
     """Whether a capture is open, a mode of PyTorch that sees every operation, or one that changes precision."""
-    captured = nn.Module._call_impl.__module__ != modules.__name__  # see workings.trace.hooks
+    captured = nn.Module._call_impl.__code__.co_filename != modules.__file__  # see workings.trace.standing_in
     modes = torch._C._len_torch_function_stack() or torch._C._len_torch_dispatch_stack()
     return captured or bool(modes) or any(map(torch.is_autocast_enabled, ("cpu", "cuda")))

@@ -17,8 +17,9 @@ from workings.trace.block_source import by_identity, call_at, calling
 from workings.trace.block_values import Names
 from workings.trace.build import is_path
 from workings.trace.expand import compare
+from workings.trace.functions import TO_BE_READ, call_name, is_library
 from workings.trace.look_up import MISSING
-from workings.trace.recorder import _TO_BE_READ, Recorder, call_name, is_library
+from workings.trace.recorder import Recorder
 from workings.trace.report import _path
 from workings.trace.step import Step
 
@@ -32,7 +33,7 @@ def is_opened(code: types.CodeType) -> bool:
     """Whether this is a function of the author's: not of a library, not one that Python calls of its own accord."""
     own = code.co_name.startswith("__") and code.co_name.endswith("__") and code.co_name != "__call__"
     function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & _AWAITED and not is_comprehension(code)
-    ours = code.co_filename.startswith(_OURS) and not code.co_filename.startswith(_TO_BE_READ)
+    ours = code.co_filename.startswith(_OURS) and not code.co_filename.startswith(TO_BE_READ)
     return bool(function) and not own and not ours and not is_library(code)
 
 
@@ -180,7 +181,7 @@ def tell_module(recorder: Recorder, frame: types.FrameType) -> None:
 # ---- textbook functions with a kernel behind them
 def is_fused(code: types.CodeType) -> bool:
     """Whether this is the function that chooses between a definition and its kernel (`workings.nn.fused`)."""
-    return "kernel" in code.co_freevars and "definition" in code.co_freevars and code.co_filename.startswith(_TO_BE_READ)
+    return "kernel" in code.co_freevars and "definition" in code.co_freevars and code.co_filename.startswith(TO_BE_READ)
 
 
 def is_exact(frame: types.FrameType) -> bool:

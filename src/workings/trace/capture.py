@@ -11,10 +11,11 @@ from torch.utils._pytree import tree_leaves
 from workings.trace.address import address
 from workings.trace.arguments import refuse_ambiguous, unwrapped
 from workings.trace.first_bad import first_bad, first_nan
+from workings.trace.functions import written_out
 from workings.trace.generators import finished
 from workings.trace.hooks import reporting_modules
 from workings.trace.record import Trace
-from workings.trace.recorder import STATEMENTS, Recorder, written_out
+from workings.trace.recorder import STATEMENTS, Recorder
 from workings.trace.replay import State
 from workings.trace.snapshot import COPIED
 from workings.trace.step import Step

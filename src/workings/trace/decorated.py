@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from workings.trace.recorder import is_library, unchecked
+from workings.trace.functions import is_library, unchecked
 
 
 def inmost(function: Any) -> Any:

@@ -13,7 +13,8 @@ import torch
 from torch.nn.modules import module as modules
 
 from workings.trace.decorated import inmost, with_inmost
-from workings.trace.recorder import Recorder, is_library
+from workings.trace.functions import is_library
+from workings.trace.recorder import Recorder
 from workings.trace.rewrite import Rewritten, rewritten
 from workings.trace.standing_in import standing_in, twin
 from workings.trace.step import Step

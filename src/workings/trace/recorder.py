@@ -10,14 +10,13 @@ import collections
 import functools
 import inspect
 import itertools
-import sysconfig
 import types
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
 
+from workings.trace.functions import call_name, call_of, is_library, underlying, written_out
 from workings.trace.generators import MOST_VALUES, PIECES, Paused
 from workings.trace.look_up import MISSING, computed, property_of
 from workings.trace.loops import STATEMENTS
@@ -27,48 +26,15 @@ from workings.trace.running import Frame, Statements
 from workings.trace.statement import Statement
 from workings.trace.step import Step, Where
 
-__all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder", "is_library", "written_out"]
+__all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder"]
 
 MOST_DEPTH = 60
 """Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
-_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
-_INSTALLED = frozenset({"site-packages", "dist-packages"})
-"""Folders of packages that are installed elsewhere: for one user, for the whole system, in a place of their own."""
 _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
 _MODULE = torch.nn.Module
 _CACHED = type(functools.cache(len))
 KEPT = "not opened: functools.lru_cache keeps its values, and runs it for new arguments only"
-
-
-def is_library(code: types.CodeType) -> bool:
-    """Whether the code is installed or part of Python, not the author's."""
-    return _in_library(code.co_filename)
-
-
-_OURS = str(Path(__file__).parents[1])
-_TO_BE_READ = tuple(str(Path(_OURS) / part) for part in ("nn", "models", "trace/textbook", "cli/library.py"))
-"""Our own layers and models are written to be read, so they open like the author's functions wherever they are installed."""
-
-
-@functools.cache
-def _in_library(file: str) -> bool:
-    installed = file.startswith((*_LIBRARY, _OURS, "<frozen")) or any(part in _INSTALLED for part in Path(file).parts)
-    return installed and not file.startswith(_TO_BE_READ)
-
-
-def written_out(function: Any) -> Any:
-    """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
-    return unchecked(getattr(function, "__definition__", function))
-
-
-def unchecked(function: Any) -> Any:
-    """The function behind jaxtyping's check of its argument types, which is there while tests run."""
-    owner = getattr(function, "__self__", None)
-    while (code := getattr(function, "__code__", None)) is not None and "/jaxtyping/" in code.co_filename:
-        plain = function.__wrapped__
-        function = plain if owner is None else types.MethodType(plain, owner)
-    return function
 
 
 class Recorder(Statements):
@@ -138,7 +104,7 @@ class Recorder(Statements):
 
     def _watched(self, function: Any, pending: str) -> Any:
         """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
-        plain = _underlying(function)
+        plain = underlying(function)
         found = rewritten(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
         if not isinstance(found, Rewritten) or found.code.co_flags & PIECES:
             self.effects.append(pending)
@@ -175,7 +141,7 @@ class Recorder(Statements):
             return functools.partial(self._instead(function.func, text), *function.args, **function.keywords)
         if isinstance(getattr(function, "__func__", function), _CACHED):
             return self._kept_values(function)
-        return self._opened(function if isinstance(function, _FUNCTION) else _called(function), function, text)
+        return self._opened(function if isinstance(function, _FUNCTION) else call_of(function), function, text)
 
     def _opened(self, method: Any, function: Any, text: str) -> Any:
         if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
@@ -194,7 +160,7 @@ class Recorder(Statements):
         if code is None or is_library(code) or id(code) in self.codes:
             return function
         found = with_inmost(function, lambda plain: self._opened(plain, plain, ""))
-        setattr(_underlying(found), REPORTS, True)
+        setattr(underlying(found), REPORTS, True)
         return found
 
     def _kept_values(self, function: Any) -> Any:
@@ -281,7 +247,7 @@ class Recorder(Statements):
             self.snapshots.doubtful = True
         owner = getattr(function, "__self__", None)
         path = self.paths.get(id(owner)) if path is None and isinstance(owner, torch.nn.Module) else path
-        return Frame(found.statements, _underlying(function).__globals__, len(self.stack), path)
+        return Frame(found.statements, underlying(function).__globals__, len(self.stack), path)
 
     def _in_pieces(self, function: Any, found: Rewritten, args: Any, kwargs: Any, name: str) -> Any:
         """A generator or coroutine whose pieces report when they run."""
@@ -332,7 +298,7 @@ class Recorder(Statements):
 
     def _inputs(self, function: Any, args: Any, kwargs: Any) -> list[Step]:
         """The arguments by their names, as the first steps of the call."""
-        code = _underlying(function).__code__
+        code = underlying(function).__code__
         names = code.co_varnames[isinstance(function, types.MethodType) : code.co_argcount]
         given = [*zip(names, args, strict=False), *kwargs.items()]
         if code.co_flags & inspect.CO_VARARGS:
@@ -346,7 +312,7 @@ class Recorder(Statements):
     def _rewritten(self, function: Any, kind: str) -> Rewritten | str:
         if len(self.stack) > MOST_DEPTH:
             return TOO_DEEP
-        plain = _underlying(function)
+        plain = underlying(function)
         if not isinstance(plain, types.FunctionType):
             return "it is not written in Python"
         if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
@@ -422,30 +388,9 @@ PYTORCH = "it is a function of PyTorch"
 TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
 
 
-def call_name(function: Any) -> str:
-    """`attention`, or `Encoder.mix` for a method."""
-    owner = getattr(function, "__self__", None)
-    name = getattr(function, "__name__", type(function).__name__)
-    if owner is None or isinstance(owner, types.ModuleType):
-        return str(name)
-    return f"{(owner if isinstance(owner, type) else type(owner)).__name__}.{name}"
-
-
-def _called(function: Any) -> Any:
-    """The method that runs when an object of the author's is called."""
-    found = (vars(cls)["__call__"] for cls in type(function).__mro__ if "__call__" in vars(cls))
-    own = None if isinstance(function, type) else next(found, None)
-    return types.MethodType(own, function) if isinstance(own, types.FunctionType) else None
-
-
-def _underlying(function: Any) -> Any:
-    """The plain function behind a method."""
-    return unchecked(function.__func__ if isinstance(function, types.MethodType) else function)
-
-
 def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
     """The rewritten code as a function with the original's globals, defaults and closure; one for each capture."""
-    plain = _underlying(function)
+    plain = underlying(function)
     new = recorder.bound.get(plain)
     if new is None or new.__code__ is not found.code:
         new = recorder.bound[plain] = _with_code(plain, found.code, recorder)

@@ -19,10 +19,10 @@ import torch
 from torch.autograd.grad_mode import _unsafe_preserve_version_counter
 
 from workings.trace.effects import is_uncounted, names_in
+from workings.trace.functions import is_library
 from workings.trace.holding import ATOMS, Rule, alike, rules, same
 from workings.trace.iterators import cannot_be_put_back, place
 from workings.trace.kept import Kept, is_lazy, kept, put
-from workings.trace.recorder import is_library
 
 COPIED = 1 << 26
 """Elements of tensors that are copied in all."""
