@@ -528,6 +528,13 @@ def test_a_failure_is_explained(tmp_path):
     assert step.note.startswith("[2] @ [3, 4] needs 2 = 3: the columns of the left, the rows of the right")
 
 
+def test_a_comprehension_in_inference_mode(tmp_path):
+    """Its tensors do not count their changes."""
+    box = blocked(tmp_path, "with torch.inference_mode():\n    z = [torch.sin(t) for t in x]", *given())
+    assert box.error is None and not any("not shown" in note for note in box.work.notes)
+    assert [s.result.item() for s in box.work.steps() if s.source == "torch.sin(t)"] == torch.sin(given()[0]).tolist()
+
+
 def test_a_failure_is_explained_in_the_authors_names(tmp_path):
     box = blocked(tmp_path, "K = torch.ones(3, 2)\nS = K @ K", *given())
     assert "use K @ K.mT" in list(box.work.steps())[-1].note

@@ -24,6 +24,7 @@ from workings.trace.block_made import computed, made, seen
 from workings.trace.block_plan import Comprehension, Plan, parts
 from workings.trace.block_source import call_at, end, positions, span, start
 from workings.trace.block_values import Names
+from workings.trace.kept import version_of
 from workings.trace.look_up import MISSING
 from workings.trace.loops import MOST_TURNS
 from workings.trace.recorder import Frame, Recorder
@@ -267,7 +268,7 @@ class Turns(Follower):
 
     def _may_have_changed(self, value: Any) -> bool:
         """Whether a later turn may have written into the tensor."""
-        if not isinstance(value, torch.Tensor) or not value._version:
+        if not isinstance(value, torch.Tensor) or version_of(value) <= 0:
             return False
         calls = [n.func for n in ast.walk(self.whole.node) if isinstance(n, ast.Call)]
         return any(getattr(f, "attr", getattr(f, "id", "")) not in COMPUTING for f in calls)

@@ -13,13 +13,12 @@ from typing import Any
 from torch import Tensor
 
 from workings.errors import WorkingsError
-from workings.trace.formula import Apply, Call, Formula, Leaf, Sequence
+from workings.trace.formula import Apply, Formula, Leaf, Sequence, rebuilt
 from workings.trace.places import read_index
 from workings.trace.pullback_targets import parsed
+from workings.trace.running import CONTAINERS
 from workings.trace.step import Step
 
-KINDS = (list, tuple, dict)
-"""What is kept as it was at that moment; others, such as a deque, may have other entries by now."""
 UNREADABLE = (WorkingsError, TypeError, ValueError, IndexError, KeyError, AttributeError)
 
 
@@ -42,13 +41,7 @@ class Entries:
                 if at is None and (items := self._several(part, place)):
                     return Sequence(tuple(self._leaf(*item) for item in items))
                 return Apply("index", (self.named(part),), formula.options)
-            case Apply(op=op, args=args, options=options):
-                return Apply(op, tuple(map(self.named, args)), options)
-            case Call(name=name, args=args, options=options):
-                return Call(name, tuple(map(self.named, args)), options)
-            case Sequence(items=items, is_list=is_list):
-                return Sequence(tuple(map(self.named, items)), is_list)
-        return formula
+        return rebuilt(formula, self.named)
 
     def _leaf(self, name: str, then: Tensor, live: Any) -> Leaf:
         self.found[name] = then
@@ -88,7 +81,7 @@ class Entries:
                 at = self._entry(part, place)
             case _:
                 return None
-        return at if at is not None and type(at[1]) in KINDS else None
+        return at if at is not None and type(at[1]) in CONTAINERS else None
 
 
 def entry_name(whole: str, container: Any, key: Any) -> str:

@@ -15,7 +15,7 @@ from workings.trace.agree import is_rounding, largest_difference
 from workings.trace.evaluate import evaluate
 from workings.trace.flow import STATEMENTS
 from workings.trace.forms import plus
-from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, walk
+from workings.trace.formula import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, rebuilt, walk
 from workings.trace.gates import Gates
 from workings.trace.loss import Loss
 from workings.trace.pullback import RuleError
@@ -169,13 +169,7 @@ def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
     match formula:
         case Leaf(text=text):
             return Leaf(names.get(text, text))
-        case Apply(op=op, args=args, options=options):
-            return Apply(op, tuple(_renamed(arg, names) for arg in args), options)
-        case Call(name=name, args=args, options=options):
-            return Call(name, tuple(_renamed(arg, names) for arg in args), options)
-        case Sequence(items=items):
-            return Sequence(tuple(_renamed(item, names) for item in items))
-    return formula
+    return rebuilt(formula, lambda part: _renamed(part, names))
 
 
 def _letters(

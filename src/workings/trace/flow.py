@@ -12,13 +12,14 @@ from typing import Any
 from torch import Tensor, nn
 
 from workings.trace.agree import largest_difference
-from workings.trace.containers import KINDS, Entries, assigned
+from workings.trace.containers import Entries, assigned
 from workings.trace.formula import Leaf, leaves
 from workings.trace.places import FormulaError, read_text
 from workings.trace.pullback_module import with_layers
 from workings.trace.pullback_reading import appended, changed, entry, hidden, iterated, mentioned, reading, with_items
 from workings.trace.pullback_targets import parts_of, targets, unpacked
 from workings.trace.rows import complete, row_of, taken_from
+from workings.trace.running import CONTAINERS
 from workings.trace.scope import Scope, Statement, Value, value_of
 from workings.trace.snapshot import made_by
 from workings.trace.step import Step
@@ -247,7 +248,7 @@ class _Connection:
         if isinstance(step.result, list):
             self.lengths[step.name] = len(step.result)
         for i, (name, tensor, then) in enumerate(tensors(step)):
-            value = (self.copies.get(id(then)) if type(step.result) in KINDS else None) or value_of(tensor, then)
+            value = (self.copies.get(id(then)) if type(step.result) in CONTAINERS else None) or value_of(tensor, then)
             statement.made.append((name or target, value))
             self.scope.makers.setdefault(value.key, statement)
             self._name(name or target, value) if name or target else self.scope.add(value, "")

@@ -11,7 +11,7 @@ A formula is data: printers write it as text, LaTeX or MathML, `evaluate` comput
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +74,29 @@ def walk(formula: Formula) -> Iterator[Formula]:
     parts = formula.args if isinstance(formula, (Apply, Call)) else formula.items if isinstance(formula, Sequence) else ()
     for part in parts:
         yield from walk(part)
+
+
+def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+    """The same formula of changed parts.
+
+    >>> rebuilt(Apply("add", (Leaf("a"), Number(1))), lambda part: Number(2))
+    Apply(op='add', args=(Number(value=2), Number(value=2)), options=())
+    """
+    match formula:
+        case Apply(op=op, args=args, options=options):
+            return Apply(op, tuple(map(change, args)), options)
+        case Call(name=name, args=args, options=options):
+            return Call(name, tuple(map(change, args)), options)
+        case Sequence(items=items, is_list=is_list):
+            return Sequence(tuple(map(change, items)), is_list)
+    return formula
+
+
+def spelled_out(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
+    """The formula with letters replaced by what they stand for, which may have letters too."""
+    if isinstance(formula, Leaf) and formula.text in letters:
+        return spelled_out(letters[formula.text], letters)
+    return rebuilt(formula, lambda part: spelled_out(part, letters))
 
 
 def leaves(formula: Formula) -> list[str]:

@@ -37,7 +37,7 @@ class Kept(NamedTuple):
         """Whether it was changed in place, as far as can be known."""
         if type(self.tensor) is not self.kind:  # a lazy parameter that has a size now
             return True
-        counted = self.version >= 0 and _version(self.tensor) != self.version
+        counted = self.version >= 0 and version_of(self.tensor) != self.version
         return counted or self.has_other_numbers or (self.bits is not None and sum_of_bits(self.tensor) != self.bits)
 
     @property
@@ -56,7 +56,7 @@ def kept(tensor: Tensor, copied: bool, summed: bool = False) -> Kept:
         return Kept(tensor, type(tensor), -1, None, None, None, (None, 0))
     copy = tensor.detach().clone() if copied else None
     bits = sum_of_bits(tensor) if summed and not copied else None
-    return Kept(tensor, type(tensor), _version(tensor), copy, bits, tensor.grad_fn, _grad(tensor))
+    return Kept(tensor, type(tensor), version_of(tensor), copy, bits, tensor.grad_fn, _grad(tensor))
 
 
 def is_lazy(tensor: Tensor) -> bool:
@@ -64,13 +64,14 @@ def is_lazy(tensor: Tensor) -> bool:
     return isinstance(tensor, UninitializedTensorMixin)
 
 
-def _version(tensor: Tensor) -> int:
+def version_of(tensor: Tensor) -> int:
+    """How often it was changed in place; −1 for tensors of inference mode, which do not count that."""
     return -1 if tensor.is_inference() else tensor._version
 
 
 def _grad(tensor: Tensor) -> tuple[Any, int]:
     grad = None if is_lazy(tensor) or not tensor.is_leaf else tensor.grad
-    return grad, 0 if grad is None else _version(grad)
+    return grad, 0 if grad is None else version_of(grad)
 
 
 def same_bits(a: Tensor, b: Tensor) -> bool:

@@ -16,7 +16,7 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.trace.evaluate import evaluate, option
 from workings.trace.forms import ONE, join, linear, over, product, split, times
-from workings.trace.formula import Apply, Code, Formula, Leaf, Number, Sequence, walk
+from workings.trace.formula import Apply, Code, Formula, Leaf, Number, spelled_out, walk
 from workings.trace.places import read_text
 from workings.trace.pullback_defined import signature
 
@@ -49,14 +49,7 @@ class Context:
 
     def spelled_out(self, formula: Formula) -> Formula:
         """The formula with its letters replaced by what they stand for."""
-        match formula:
-            case Leaf(text=text) if text in self.letters:
-                return self.spelled_out(self.letters[text])
-            case Apply(op=op, args=args, options=options):
-                return Apply(op, tuple(map(self.spelled_out, args)), options)
-            case Sequence(items=items):
-                return Sequence(tuple(map(self.spelled_out, items)))
-        return formula
+        return spelled_out(formula, self.letters)
 
     def value(self, part: Formula) -> Any:
         if id(part) not in self.known:

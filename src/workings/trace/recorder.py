@@ -6,7 +6,6 @@ into fused operations. What lies deeper runs as it is.
 
 from __future__ import annotations
 
-import collections
 import functools
 import inspect
 import itertools
@@ -16,6 +15,8 @@ from typing import Any
 
 import torch
 
+from workings.trace.changing import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VALUES, changes_its_owner
+from workings.trace.decorated import inmost, with_inmost
 from workings.trace.functions import call_name, call_of, is_library, underlying, written_out
 from workings.trace.generators import MOST_VALUES, PIECES, Paused
 from workings.trace.look_up import MISSING, computed, property_of
@@ -82,19 +83,19 @@ class Recorder(Statements):
             return self._alone(function, found, pending)
         if self.world is None or self.quiet:
             return found
-        if isinstance(found, type) and not issubclass(found, _VALUES):
+        if isinstance(found, type) and not issubclass(found, VALUES):
             return lambda *args, **kwargs: self.made(found(*args, **kwargs))
-        if _changes_its_owner(function):
+        if changes_its_owner(function):
             self.changes(function.__self__, f"{text}(…)")
         return found
 
     def _alone(self, function: Any, found: Any, pending: str) -> Any:
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
-        own = isinstance(owner, torch.Tensor) and function.__name__ not in _KEPT_BY_TENSORS
-        if own or any(function is c for c in _CHECKS):
+        own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
+        if own or any(function is c for c in CHECKS):
             return found
-        if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CONTAINERS):
+        if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.changes(owner, pending)
         elif self.world is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
             return self._watched(function, pending)
@@ -154,8 +155,6 @@ class Recorder(Statements):
 
     def _decorated(self, function: Any) -> Any:
         """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
-        from workings.trace.decorated import inmost, with_inmost
-
         code = getattr(inmost(function), "__code__", None)
         if code is None or is_library(code) or id(code) in self.codes:
             return function
@@ -355,33 +354,6 @@ def _holds(value: Any) -> bool:
 
 NOBODY = frozenset(("of no statement",))
 """The name of no statement: code that is rewritten for it tells its effects only."""
-CONTAINERS = (dict, list, set, collections.deque)
-_CHECKS = (
-    torch._assert,
-    torch._check,
-    torch._check_value,
-    torch._check_index,
-    torch._check_type,
-    torch.testing.assert_close,
-)
-"""They raise or do nothing, so a call alone is no effect."""
-_KEPT_BY_TENSORS = frozenset("backward register_hook register_post_accumulate_grad_hook retain_grad share_memory_".split())
-"""Methods of tensors whose effect is not in their numbers; those that change the numbers end with _ and are put back."""
-_VALUES = (int, float, complex, str, bytes, tuple, torch.Tensor, BaseException)
-_CHANGING = frozenset(
-    """
-    append appendleft extend extendleft insert pop popleft popitem remove clear update setdefault add discard sort reverse
-    rotate intersection_update difference_update symmetric_difference_update
-    """.split()
-)
-
-
-def _changes_its_owner(function: Any) -> bool:
-    """`memo.pop`, `H.append`"""
-    method = isinstance(function, types.BuiltinMethodType) and isinstance(function.__self__, CONTAINERS)
-    return method and function.__name__ in _CHANGING
-
-
 REPORTS = "__reports__"
 """Marks a function whose statements report, and with them its effects."""
 PYTORCH = "it is a function of PyTorch"

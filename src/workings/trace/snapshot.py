@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from workings.trace.kept import same_bits, sum_of_bits
+from workings.trace.kept import same_bits, sum_of_bits, version_of
 from workings.trace.ordinary import is_ordinary, ordinary
 
 COPIED = 1 << 16
@@ -34,7 +34,7 @@ class Snapshots:
         if type(value) in _UNCHANGING:
             return value
         if isinstance(value, torch.Tensor):
-            version = _version(value)
+            version = version_of(value)
             found = self.known.get(id(value))
             if found is not None and found[0] == version and found[1]() is value and self._holds(found[2], value):
                 return found[2]
@@ -90,7 +90,7 @@ class Snapshots:
 
     def changed(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
-        return any(_version(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
+        return any(version_of(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
 
 
 def made_by(copy: torch.Tensor) -> tuple[Any, int] | None:
@@ -111,11 +111,3 @@ _MADE: dict[int, tuple[_Ref, Any, int]] = {}
 
 def _gone(copy: _Ref) -> None:
     _MADE.pop(copy.key, None)
-
-
-def _version(value: torch.Tensor) -> int:
-    """How often it was changed in place; tensors of inference mode do not count that."""
-    try:
-        return value._version
-    except RuntimeError:
-        return 0

@@ -18,7 +18,7 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.exact.tensor import ExactTensor
 from workings.trace.evaluate import evaluate
-from workings.trace.formula import Apply, Formula, Leaf, Number, Sequence
+from workings.trace.formula import Apply, Formula, Leaf, Number, Sequence, rebuilt, spelled_out
 
 LINEAR = frozenset(
     """
@@ -55,13 +55,13 @@ def _absolute(formula: Formula, operands: dict[str, Any], letters: Mapping[str, 
             return _absolute(part, operands, letters)
         case Apply(op="sub", args=args):
             return Apply("add", tuple(_absolute(arg, operands, letters) for arg in args))
-        case Apply(op=op, args=args, options=options) if op in LINEAR:
-            return Apply(op, tuple(_absolute(arg, operands, letters) for arg in args), options)
-        case Sequence(items=items):
-            return Sequence(tuple(_absolute(item, operands, letters) for item in items))
+        case Apply(op=op) if op in LINEAR:
+            return rebuilt(formula, lambda part: _absolute(part, operands, letters))
+        case Sequence():
+            return rebuilt(formula, lambda part: _absolute(part, operands, letters))
         case Number(value=value) if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
             return Number(abs(value))
-    value = evaluate(_spelled_out(formula, letters), operands)
+    value = evaluate(spelled_out(formula, letters), operands)
     whole = not isinstance(value, (float, Tensor)) or (isinstance(value, Tensor) and not _counts(value))
     text = f"|{len(operands)}|"
     operands[text] = value if whole else abs(value)
@@ -70,14 +70,3 @@ def _absolute(formula: Formula, operands: dict[str, Any], letters: Mapping[str, 
 
 def _counts(value: Tensor) -> bool:
     return value.is_floating_point() or value.is_complex()
-
-
-def _spelled_out(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
-    match formula:
-        case Leaf(text=text) if text in letters:
-            return _spelled_out(letters[text], letters)
-        case Apply(op=op, args=args, options=options):
-            return Apply(op, tuple(_spelled_out(arg, letters) for arg in args), options)
-        case Sequence(items=items):
-            return Sequence(tuple(_spelled_out(item, letters) for item in items))
-    return formula
