@@ -20,18 +20,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from workings.check.checker import check, examined
-from workings.check.document import Document
-from workings.check.evaluate import Sight, evaluate
+from workings.check.document.document import Document
+from workings.check.document.finding import LEVELS, Finding
+from workings.check.document.options import Options
 from workings.check.extract import read, read_text
-from workings.check.finding import LEVELS, Finding
-from workings.check.names import is_closed
-from workings.check.options import Options
-from workings.check.parse import ParseError, parse
-from workings.check.rounding import one_shape
-from workings.check.scope import Scope, is_transpose
-from workings.check.syntax import Matrix, Node, Number, Script, Sum
-from workings.check.value import Mismatch, Undecided, certified, entries
+from workings.check.latex.parse import ParseError, parse
+from workings.check.latex.syntax import Matrix, Node, Number, Script, Sum
+from workings.check.run.checker import check, examined
+from workings.check.value.evaluate import Sight, evaluate
+from workings.check.value.names import is_closed
+from workings.check.value.rounding import one_shape
+from workings.check.value.scope import Scope, is_transpose
+from workings.check.value.value import Mismatch, Undecided, certified, entries
 
 HERE = Path(__file__).parent / "documents"
 CORRECT_TEXTS = [path.read_text() for path in sorted(HERE.glob("*.*")) if path.suffix in (".md", ".tex", ".txt")]

@@ -56,7 +56,7 @@ def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
 
 
 def attention_rows(causal: bool) -> None:
-    from workings.nn.attention import attention
+    from workings.nn.transformer.dot_product import attention
 
     for n in TOKENS:
         Q, K, V = torch.randn(3, 1, HEADS, n, WIDTH)
@@ -67,7 +67,7 @@ def attention_rows(causal: bool) -> None:
 
 
 def block_rows(norm: str) -> None:
-    from workings.nn.block import Block
+    from workings.nn.transformer.block import Block
 
     for width, n in BLOCKS:
         X = torch.randn(8, n, width)
@@ -89,7 +89,7 @@ def grown(n: int) -> float:
 
 
 def memory(n: int) -> float:
-    from workings.nn.attention import attention
+    from workings.nn.transformer.dot_product import attention
 
     with torch.no_grad():
         attention(*torch.randn(3, 1, HEADS, 64, WIDTH))

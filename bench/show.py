@@ -72,7 +72,7 @@ class GPT(nn.Module):
 
 
 def ours(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
-    from workings.trace.capture import capture
+    from workings.trace.capture.capture import capture
 
     return {
         "full capture": lambda: capture(model, tokens, replay=False),

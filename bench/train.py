@@ -60,7 +60,7 @@ def plays(text: str) -> Iterator[str]:
 
 def trained(name: str, report: Callable[[Any], None] | None = None, **given: Any) -> tuple[Any, Any, float]:
     """A recipe carried out: its task with the trained model, what happened, CPU seconds with reading the data."""
-    from workings.train.engine import train
+    from workings.train.loop.engine import train
     from workings.train.recipe import recipe
 
     found = recipe(name)
@@ -89,7 +89,7 @@ BUDGETS = [int(s) for s in os.environ.get("BUDGETS", "30 90").split()]
 def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float]:
     """Both trained, a tenth of each in turn, and judged by the same windows; CPU seconds of a step of each."""
     from workings.train.recipes.shakespeare import ShakespeareSettings, judged, split
-    from workings.train.recipes.vocabulary import Alphabet
+    from workings.train.text.vocabulary import Alphabet
 
     whole = Path(path).read_text(encoding="utf-8")
     train, held_out = split(Alphabet.of(whole).encode(whole), BLOCK)
@@ -153,7 +153,7 @@ def bench_throughput(text: str) -> None:
 def bench_generation(text: str) -> None:
     """Writing token by token with a cache, in turn; greedy with and without cache must agree."""
     from workings.models.character_transformer import CharacterTransformer
-    from workings.models.decoding import greedy, sample
+    from workings.models.decoding.search import greedy, sample
     from workings.models.language_model import LanguageModel
 
     print("\ntokens drawn in a second of CPU time, 200 from the first, with a cache")
@@ -246,7 +246,7 @@ def fast_text(data: Any, n: int) -> None:
         import fasttext
     except ImportError:
         return print("  (fastText is not installed: pip install fasttext-wheel)")
-    from workings.train.recipes.vocabulary import cut
+    from workings.train.text.vocabulary import cut
 
     with tempfile.TemporaryDirectory() as folder:
         paths = [str(Path(folder) / name) for name in ("train", "test")]

@@ -134,9 +134,9 @@ def vits(rounds: int = 40) -> None:
 
 def full(name: str) -> None:
     """One recipe to its end; its figures with the CPU time they took."""
-    from workings.train.engine import train
+    from workings.train.loop.engine import train
     from workings.train.recipe import recipe
-    from workings.train.run import Run
+    from workings.train.run.run import Run
 
     which, given = RUNS[name]
     found = recipe(which)
@@ -158,7 +158,7 @@ def sheets(task: Any) -> None:
     """Grids of samples and of lines between pictures, and how many samples a CNN that was trained before reads surely."""
     from workings.train.recipes.drawing import grid, save
     from workings.train.recipes.vae import between, drawn
-    from workings.train.run import Run
+    from workings.train.run.run import Run
 
     model = task.model.eval()
     x = task.batches(0)

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from workings.cli import app
-from workings.cli.load import load
+from workings.cli.arguments.load import load
 from workings.errors import WorkingsError
 
 MY = """
@@ -67,7 +67,7 @@ def table(*arguments: str) -> str:
 
 def refusal(text: str) -> str:
     """The message with which an object is refused."""
-    from workings.cli.load import load_module
+    from workings.cli.arguments.load import load_module
 
     with pytest.raises(WorkingsError) as caught:
         load_module(text)

@@ -71,8 +71,8 @@ def test_mistakes_are_messages(arguments, message):
 
 def test_a_class_of_one_example():
     """−log softmax([1 2 3])₁ = log(e + e² + e³) − 2 ≈ 1.408; probabilities [0 1 0] say the same."""
-    from workings.cli.library import find
-    from workings.cli.values import read_values
+    from workings.cli.arguments.library import find
+    from workings.cli.arguments.values import read_values
 
     loss = find("cross_entropy")
     for y in ("1", "0 1 0"):
@@ -100,8 +100,8 @@ def test_a_class_of_one_example():
     ],
 )
 def test_classes_and_probabilities_that_do_not_fit_the_scores(z, y, message):
-    from workings.cli.library import find
-    from workings.cli.values import read_values
+    from workings.cli.arguments.library import find
+    from workings.cli.arguments.values import read_values
 
     _, given = read_values([f"z={z}", f"y={y}"], find("cross_entropy"))
     with pytest.raises(WorkingsError) as told:

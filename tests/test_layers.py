@@ -9,7 +9,18 @@ import pytest
 import workings
 
 ROOT = Path(__file__).parents[1] / "src" / "workings"
-FLOORS = ["errors lazy", "exact", "trace", "nn", "models show", "check train", "studies", "cli lab"]
+FLOORS = [
+    "errors lazy own_code written_out",
+    "equations",
+    "exact",
+    "trace",
+    "nn",
+    "models show",
+    "course",
+    "check train",
+    "studies",
+    "cli lab",
+]
 HEIGHT = {part: height for height, floor in enumerate(FLOORS) for part in floor.split()}
 ROOF = {"__init__", "__main__"}  # the front door may name every floor
 FILES = sorted(ROOT.rglob("*.py"))

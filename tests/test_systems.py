@@ -155,7 +155,7 @@ def test_a_family():
 def test_rows_in_full():
     assert run("workings systems a21 f4").output == (
         "A21  A projection takes one summand out of a mixture\n"
-        "  runs      workings.nn.projection\n"
+        "  runs      workings.course.projection\n"
         '  shows     workings show projection A="3/5; 4/5"\n'
         "  verifies  tests/nn/test_selection.py::test_projection_takes_one_summand_out\n"
         "\n"

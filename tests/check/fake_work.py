@@ -4,9 +4,9 @@ import os
 import signal
 import time
 
-from workings.check.checked import Checked
-from workings.check.document import Document
-from workings.check.finding import Counts, Finding, Report, Unread
+from workings.check.document.checked import Checked
+from workings.check.document.document import Document
+from workings.check.document.finding import Counts, Finding, Report, Unread
 from workings.errors import WorkingsError
 
 LEVEL = {"WRONG": "error", "DOUBTFUL": "likely", "ROUNDED": "note", "ODD": "possible"}

@@ -1,8 +1,8 @@
 """What the checker says about a text, in a form that is easy to compare."""
 
-from workings.check.checker import check
+from workings.check.document.finding import LEVELS, Report
 from workings.check.extract import read_text
-from workings.check.finding import LEVELS, Report
+from workings.check.run.checker import check
 
 
 def report(text: str, name: str = "page.md") -> Report:

@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tests.check.fake_work import fake
-from workings.check import cache as module
-from workings.check.cache import Cache, checker_version, folder
-from workings.check.files import check_jobs
-from workings.check.options import Options
-from workings.check.workers import Job
+from workings.check.document.options import Options
+from workings.check.run import cache as module
+from workings.check.run.cache import Cache, checker_version, folder
+from workings.check.run.files import check_jobs
+from workings.check.run.workers import Job
 
 PLAIN = Options()
 
@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path, job):
 
 
 def test_what_is_known_is_not_checked_again(cache, job, monkeypatch):
-    monkeypatch.setattr("workings.check.files.checked", fake)
+    monkeypatch.setattr("workings.check.run.files.checked", fake)
     first = check_jobs([job], cache=cache)
     entry = next(cache.place.iterdir())
     row = json.loads(entry.read_text())

@@ -6,10 +6,10 @@ import os
 import pytest
 
 from tests.check.fake_work import fake
-from workings.check import files, workers
-from workings.check.files import bar, check_files, find
-from workings.check.options import Options
-from workings.check.workers import Job, checked_by_workers
+from workings.check.document.options import Options
+from workings.check.run import files, workers
+from workings.check.run.files import bar, check_files, find
+from workings.check.run.workers import Job, checked_by_workers
 
 MESSAGES = {
     "CRASH": "crash.md: the process that checked it ended by signal SIGKILL.",

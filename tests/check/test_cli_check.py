@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.check.fake_work import fake
-from workings.check import files
+from workings.check.run import files
 from workings.cli import app
 
 
@@ -139,7 +139,7 @@ def test_the_help_has_an_example_and_loads_nothing_heavy():
 
 def test_the_printers_load_no_torch():
     code = (
-        "import sys; import workings.check.files, workings.check.watch, workings.check.report.html,"
+        "import sys; import workings.check.run.files, workings.check.run.watch, workings.check.report.html,"
         "workings.check.report.sarif, workings.check.report.json_form; print('torch' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from workings.check.checker import check
 from workings.check.extract import read
+from workings.check.run.checker import check
 
 CORRECT = sorted((Path(__file__).parents[2] / "bench" / "documents").iterdir())
 WRONG = Path(__file__).parent / "documents"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from workings.check.document import Formula
+from workings.check.document.document import Formula
 from workings.check.extract import read, read_text
 from workings.check.extract.load import LARGEST
 from workings.check.extract.repair import repaired

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.check import CORRECT_TEXTS, PIECE, scrambled
-from workings.check.checker import check
 from workings.check.extract import read_text
+from workings.check.run.checker import check
 from workings.errors import WorkingsError
 
 PIECES = [piece for text in CORRECT_TEXTS for piece in PIECE.findall(text)]

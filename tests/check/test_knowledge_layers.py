@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.check.said import report, said
-from workings.check.checker import check
+from workings.check.document.options import Options
 from workings.check.extract import read_text
 from workings.check.knowledge import running
 from workings.check.knowledge.layers import Flow, Layer, after
-from workings.check.options import Options
+from workings.check.run.checker import check
 
 NET = """Each input is a 28×28 grayscale image.
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from workings.check.latex import latex
-from workings.check.parse import ParseError, parse
-from workings.check.syntax import (
+from workings.check.latex.latex import latex
+from workings.check.latex.parse import ParseError, parse
+from workings.check.latex.syntax import (
     Big,
     Cases,
     Chain,
@@ -29,7 +29,7 @@ from workings.check.syntax import (
     Sum,
     Symbol,
     Words,
-)  # fmt: skip
+)
 
 N = Number
 S = Symbol

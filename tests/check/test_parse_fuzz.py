@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from workings.check.latex import latex
-from workings.check.parse import DEEPEST, ParseError, parse
-from workings.check.syntax import (
+from workings.check.latex.latex import latex
+from workings.check.latex.parse import DEEPEST, ParseError, parse
+from workings.check.latex.syntax import (
     Big,
     Cases,
     Chain,
@@ -34,7 +34,7 @@ from workings.check.syntax import (
     Sum,
     Symbol,
     Words,
-)  # fmt: skip
+)
 
 LETTERS = "x y W alpha Sigma theta ell infty e n".split()
 FONTS = [(), (), (), ("bold",), ("cal",), ("bb",), ("rm",), ("bold", "hat"), ("tilde",), ("bar",), ("dot", "vec")]

@@ -7,11 +7,11 @@ import time
 import pytest
 
 from tests.check.said import report
+from workings.check.claims.study import Study
 from workings.check.extract import read_text
 from workings.check.prose import claims_in_prose
 from workings.check.prose.sentences import plain, sentences
 from workings.check.prose.table import claims, written_out
-from workings.check.study import Study
 from workings.cli.systems import catalogue
 
 CLAIMS = {claim.id: claim for claim in claims()}

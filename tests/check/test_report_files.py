@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.check.fake_work import checked
-from workings.check.checked import Checked, from_row, to_row
+from workings.check.document.checked import Checked, from_row, to_row
 from workings.check.report import write
 from workings.check.report.html import html
 from workings.check.report.json_form import json_form

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.check.fake_work import checked
-from workings.check.checked import Checked
+from workings.check.document.checked import Checked
 from workings.check.report.excerpt import excerpt, plain
 from workings.check.report.text import BOLD, END, RED, Style, failures, text
 

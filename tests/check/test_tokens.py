@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from workings.check.tokens import tokens
+from workings.check.latex.tokens import tokens
 from workings.errors import ParseError
 
 

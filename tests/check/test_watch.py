@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from workings.check import watch as module
-from workings.check.watch import state, watch
+from workings.check.run import watch as module
+from workings.check.run.watch import state, watch
 
 
 @pytest.fixture(autouse=True)

@@ -6,7 +6,7 @@ import sys
 import torch
 
 from workings import exact
-from workings.cli.direct import direct
+from workings.cli.arguments.direct import direct
 
 HEAVY = ["torch.distributed.tensor", "torch._dynamo", "sympy"]
 

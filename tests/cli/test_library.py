@@ -5,9 +5,9 @@ import types
 
 import pytest
 
-from workings.cli import library
+from workings import equations as textbook
+from workings.cli.arguments import library
 from workings.errors import WorkingsError
-from workings.trace import textbook
 
 
 def test_nn_wins_over_the_textbook(monkeypatch):
@@ -17,7 +17,7 @@ def test_nn_wins_over_the_textbook(monkeypatch):
     ours = types.ModuleType("workings.nn")
     ours.softmax, ours.WIDTH, ours.__all__ = softmax, 3, ["softmax", "WIDTH"]
     monkeypatch.setitem(sys.modules, "workings.nn", ours)
-    monkeypatch.setattr(library, "SOURCES", ("workings.nn", "workings.trace.textbook"))
+    monkeypatch.setattr(library, "SOURCES", ("workings.nn", "workings.equations"))
     assert library.find("softmax") is softmax
     assert library.everything()["softmax"] is softmax
     assert "WIDTH" not in library.everything()

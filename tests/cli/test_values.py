@@ -9,11 +9,11 @@ import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from workings.cli.kinds import kinds
-from workings.cli.values import random_input, read, read_values
+from workings.cli.arguments.kinds import kinds
+from workings.cli.arguments.values import random_input, read, read_values
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor, exact
-from workings.exact.equality import equal
+from workings.exact.tensor.equality import equal
 
 Scalar = Float[Tensor, ""]
 Matrices = Sequence[Float[Tensor, "e d"]]

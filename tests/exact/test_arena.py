@@ -50,7 +50,7 @@ def test_a_thousand_problems_do_not_leak():
 
 
 def test_a_sweep_keeps_what_autograd_saved():
-    from workings.exact.arena import ARENA
+    from workings.exact.tensor.arena import ARENA
 
     x = exact("1 2; 3 4", requires_grad=True)
     y = (x / 3**0.5).exp() @ x

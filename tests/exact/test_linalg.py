@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from workings import exact
 from workings.errors import DomainError, WorkingsError
-from workings.exact.lift import lift_number
 from workings.exact.numbers.sympy_form import to_sympy
+from workings.exact.tensor.lift import lift_number
 
 
 def same(x, text):

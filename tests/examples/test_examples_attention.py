@@ -4,13 +4,7 @@ import torch
 
 from tests.examples.golden import example, steps
 from workings import exact
-from workings.errors import ShapeError
-from workings.nn import (
-    MultiHeadAttention,
-    argmax_weights,
-    attention,
-    attention_columns,
-    attention_query,
+from workings.course import (
     averaging_query,
     averaging_weight,
     conv1d_by_heads,
@@ -22,23 +16,31 @@ from workings.nn import (
     key_noise_mean,
     key_scaling,
     key_scaling_change,
-    multi_head,
-    multi_head_columns,
     one_head_weight,
     other_convention,
     permutation_layer,
+    two_head_weight,
+    two_queries,
+    width_one,
+)
+from workings.course.convention import shape_of
+from workings.course.perturbation import parts, replaced
+from workings.course.selection import normal_mean
+from workings.errors import ShapeError
+from workings.nn import (
+    MultiHeadAttention,
+    argmax_weights,
+    attention,
+    attention_columns,
+    attention_query,
+    multi_head,
+    multi_head_columns,
     sinusoidal,
     softmax,
     softmax_jacobian,
-    two_head_weight,
-    two_queries,
     variance,
-    width_one,
     window_mask,
 )
-from workings.nn.convention import shape_of
-from workings.nn.perturbation import parts, replaced
-from workings.nn.selection import normal_mean
 
 
 @example("attention-weights")

@@ -4,9 +4,10 @@ import torch
 
 from tests.examples.golden import VALUES, agrees, example
 from workings import exact
-from workings.models import bayes, evidence, gradients
-from workings.models.discrete import mean_log
-from workings.models.logistic import along_ray, falling_direction
+from workings.course import bayes, evidence
+from workings.course.discrete import mean_log
+from workings.course.logistic import along_ray, falling_direction
+from workings.models import gradients
 from workings.models.mlp import Weights, forward
 from workings.nn import (
     bits,

@@ -8,19 +8,11 @@ from torch import nn
 
 from tests.examples.golden import example, steps
 from workings import exact
-from workings.models import (
-    DedupeDecoder,
-    DeepAveraging,
-    LanguageModel,
-    StreetDigits,
-    ViT,
-    attention_cost,
-    greedy,
-    recurrent_cost,
-)
-from workings.models.counts import counted
-from workings.models.dedupe import answer_loss, descend
-from workings.models.dedupe_task import START, encode
+from workings.course import DedupeDecoder, attention_cost, recurrent_cost
+from workings.course.counts import counted
+from workings.course.dedupe import answer_loss, descend
+from workings.course.dedupe_task import START, encode
+from workings.models import DeepAveraging, LanguageModel, StreetDigits, ViT, greedy
 from workings.nn import (
     FeedForward,
     conv_parameters,
@@ -33,7 +25,7 @@ from workings.nn import (
     patches,
     spread,
 )
-from workings.nn.patches import grid_of
+from workings.nn.vision.patch_tokens import grid_of
 
 # ---- the tiny decoder, with the weights of the example
 

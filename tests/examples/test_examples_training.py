@@ -4,29 +4,33 @@ import torch
 
 from tests.examples.golden import Given, example
 from workings import exact
-from workings.models import bptt, linear_rnn, linear_rnn_loss
+from workings.course import (
+    bptt,
+    infinity_gradient,
+    infinity_penalty,
+    linear_rnn,
+    linear_rnn_loss,
+    logistic_gradient,
+    penalised_step,
+    recursive_gradient,
+    regime,
+    state_gradient,
+    states,
+    temporal_gradient,
+    three_level_gradient,
+    two_level_gradient,
+)
 from workings.nn import (
     BatchNorm,
     batch_norm,
     batch_norm_test,
     batch_statistics,
     critical_rate,
-    infinity_gradient,
-    infinity_penalty,
-    logistic_gradient,
     momentum,
     multiplier,
-    penalised_step,
-    recursive_gradient,
-    regime,
     sgd,
     stable,
-    state_gradient,
-    states,
-    temporal_gradient,
-    three_level_gradient,
     trajectory,
-    two_level_gradient,
 )
 
 # ---- the linear recurrent unit: w_x u + b is given as one number, the drive

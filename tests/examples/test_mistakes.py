@@ -11,10 +11,12 @@ import pytest
 import torch
 
 from workings import exact
+from workings.course import DedupeDecoder, derivation, identity_layer, temporal_gradient
+from workings.course.convention import shape_of
+from workings.course.dedupe import answer_loss
+from workings.course.dedupe_task import example
+from workings.course.perturbation import parts, replaced
 from workings.errors import ShapeError
-from workings.models import DedupeDecoder, derivation
-from workings.models.dedupe import answer_loss
-from workings.models.dedupe_task import example
 from workings.nn import (
     argmax_weights,
     attention,
@@ -22,13 +24,9 @@ from workings.nn import (
     batch_norm_test,
     batch_statistics,
     chain_rule_terms,
-    identity_layer,
     softmax,
     softmax_cross_entropy_gradient,
-    temporal_gradient,
 )
-from workings.nn.convention import shape_of
-from workings.nn.perturbation import parts, replaced
 
 TOKENS = example("DAA")
 COLLECTED = {

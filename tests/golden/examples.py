@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from workings.trace.formula import Apply, Call, Code, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 

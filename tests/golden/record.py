@@ -8,11 +8,11 @@ import importlib.util
 import re
 from pathlib import Path
 
-from workings.show.html import fragment
-from workings.show.latex import latex
-from workings.show.markdown import markdown
 from workings.show.options import Options
-from workings.show.text import text
+from workings.show.printers.html import fragment
+from workings.show.printers.latex import latex
+from workings.show.printers.markdown import markdown
+from workings.show.printers.text import text
 
 HERE = Path(__file__).parent
 DEPTHS = {"nested": (1, 2, 3)}

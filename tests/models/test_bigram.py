@@ -8,7 +8,7 @@ from workings import exact
 from workings.errors import DomainError, ShapeError
 from workings.models.bigram import NeuralBigram, cost_and_gradient, sampled_pairs
 from workings.models.kneser_ney import KneserNey
-from workings.nn.losses import softmax_cross_entropy
+from workings.nn.objectives.losses import softmax_cross_entropy
 
 
 def model_of(words=6, width=3, hidden=4, **options):

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 from workings import exact
 from workings.errors import DomainError, ShapeError
 from workings.models.character import CELLS, CharacterModel, drawn
-from workings.nn.perplexity import perplexity_from_log
+from workings.nn.objectives.perplexities import perplexity_from_log
 
 cells = pytest.mark.parametrize("cell", CELLS)
 

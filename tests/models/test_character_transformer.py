@@ -8,9 +8,9 @@ from torch.testing import assert_close
 
 from workings.errors import DomainError, ShapeError
 from workings.models.character_transformer import CharacterTransformer, queries_keys_values, row_of
-from workings.models.decoding import beam
-from workings.nn.norms import layer_norm
-from workings.nn.positions import rope
+from workings.models.decoding.search import beam
+from workings.nn.norms.per_token import layer_norm
+from workings.nn.transformer.positions import rope
 
 
 def loud(**options):

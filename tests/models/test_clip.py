@@ -10,7 +10,7 @@ from torch.testing import assert_close
 from workings import exact
 from workings.errors import DomainError, ShapeError
 from workings.models.clip import CLIP, SigLIP
-from workings.nn.contrastive import clip_loss_both_ways, siglip_loss
+from workings.nn.objectives.contrastive import clip_loss_both_ways, siglip_loss
 
 
 def model_of(kind, **options):

@@ -8,7 +8,7 @@ from workings import exact
 from workings.errors import ShapeError, WorkingsError
 from workings.models.cnn import StreetDigits, digits_cnn, fully_convolutional
 from workings.nn import parameter_count, receptive_field, spread
-from workings.trace.shapes import shapes
+from workings.trace.shapes.report import shapes
 
 
 def test_sizes_and_parameters_by_hand():

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+from workings.course.counts import attention_cost, counted, projection_operations, recurrent_cost
 from workings.errors import DomainError
-from workings.models.counts import attention_cost, counted, projection_operations, recurrent_cost
 
 
 def test_operations_per_layer():

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError
-from workings.models.decoding import beam, greedy, next_token_probabilities, rank, sample
+from workings.models.decoding.search import beam, greedy, next_token_probabilities, rank, sample
 
 STOP = 0
 CHAIN = [[1.0, 0, 0, 0], [0.1, 0.2, 0.4, 0.3], [0.3, 0.1, 0.1, 0.5], [0.4, 0.3, 0.2, 0.1]]

@@ -11,12 +11,12 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import workings
 from workings import exact
+from workings.course.counts import counted
 from workings.models.character_transformer import CharacterTransformer
-from workings.models.counts import counted
-from workings.models.decoding import beam, drawn, greedy, sample
-from workings.models.decoding_steps import Stepper
+from workings.models.decoding.search import beam, drawn, greedy, sample
+from workings.models.decoding.stepper import Stepper
 from workings.models.language_model import LanguageModel
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 from workings.train.evaluation.writing import decoder_of
 
 
@@ -146,8 +146,8 @@ def test_recurrent_models_take_ordinary_calls(cell):
 
 
 def test_a_run_writes_by_steps(monkeypatch):
-    from workings.train.evaluation.language import Language
     from workings.train.evaluation.writing import Choice, continued
+    from workings.train.text.language import Language
 
     model = loud(MODELS["characters"]())
     language, choice = Language(model, "character", list, "".join, list("abcdefghijk")), Choice(length=9, seed=3)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from workings import exact, show
+from workings.course.dedupe import DedupeDecoder, answer_loss, descend, is_neutral, neutral_projection, ties
+from workings.course.dedupe_task import VOCABULARY, answer, decode, encode, example, is_right, prompts
 from workings.errors import DomainError, ShapeError
-from workings.models.dedupe import DedupeDecoder, answer_loss, descend, is_neutral, neutral_projection, ties
-from workings.models.dedupe_task import VOCABULARY, answer, decode, encode, example, is_right, prompts
 
 TOKENS = example("DAA")
 QKV = "3 0; 0 3; 0 3; 0 0; 0 3; 3 0; 0 0"

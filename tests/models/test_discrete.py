@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from workings import exact
+from workings.course.discrete import bayes, derivation, evidence, mean_log
 from workings.errors import DomainError, ShapeError
-from workings.models.discrete import bayes, derivation, evidence, mean_log
-from workings.nn.variational import kl
+from workings.nn.objectives.variational import kl
 
 PRIOR, LIKELIHOOD, Q = "1/2 1/4 1/4", "1/2 1/4 3/4", "1/4 1/4 1/2"
 tables = st.lists(st.floats(-3, 3), min_size=3, max_size=3).map(lambda v: torch.tensor(v, dtype=torch.float64))

@@ -7,9 +7,9 @@ import torch
 from torch.testing import assert_close
 
 from workings import exact
-from workings.models.counts import counted
-from workings.models.decoding import beam, greedy, sample
-from workings.models.dedupe_task import START, STOP, encode, example, is_right, prompts
+from workings.course.counts import counted
+from workings.course.dedupe_task import START, STOP, encode, example, is_right, prompts
+from workings.models.decoding.search import beam, greedy, sample
 from workings.models.language_model import LanguageModel
 
 POSITIONS = ["none", "sinusoidal", "learned", "relative", "rope", "alibi"]

@@ -8,8 +8,8 @@ import torch
 from workings import models
 from workings.errors import DomainError, ShapeError, WorkingsError
 from workings.models.character import CharacterModel
-from workings.models.weights import save
-from workings.models.weights_gpt2 import layout
+from workings.models.weights.gpt2 import layout
+from workings.models.weights.table import save
 from workings.nn import Block
 
 tokens = torch.tensor([[1, 2]])

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings import exact
+from workings.course.scalar_rnn import ScalarRNN, bptt, linear_rnn, linear_rnn_loss
 from workings.errors import ShapeError, WorkingsError
-from workings.models.scalar_rnn import ScalarRNN, bptt, linear_rnn, linear_rnn_loss
 from workings.nn.activations import SLOPES
 from workings.nn.update import sgd
 from workings.show import show

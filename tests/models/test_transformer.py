@@ -6,12 +6,12 @@ from torch import nn
 from torch.testing import assert_close
 
 from workings import exact
+from workings.course.counts import counted
 from workings.errors import DomainError, ShapeError
-from workings.models.counts import counted
-from workings.models.decoding import beam, greedy, sample
+from workings.models.decoding.search import beam, greedy, sample
 from workings.models.transformer import Alibi, Cache, Embedding, Encoder, EncoderDecoder
-from workings.models.weights import block_to_torch
-from workings.nn.positions import alibi, sinusoidal
+from workings.models.weights.table import block_to_torch
+from workings.nn.transformer.positions import alibi, sinusoidal
 
 SOURCE = torch.tensor([[1, 2, 3, 4], [4, 3, 6, 0]])
 TARGET = torch.tensor([[0, 5, 2], [0, 8, 1]])

@@ -7,8 +7,8 @@ from torch import nn
 from workings import exact
 from workings.errors import DomainError, ShapeError
 from workings.models.vit import ViT
-from workings.nn.convolution import parameter_count
-from workings.nn.patches import patches
+from workings.nn.vision.convolution import parameter_count
+from workings.nn.vision.patch_tokens import patches
 
 
 @pytest.fixture

@@ -9,15 +9,15 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import ShapeError, WorkingsError
-from workings.models.decoding import greedy
+from workings.models.decoding.search import greedy
 from workings.models.language_model import LanguageModel
 from workings.models.vit import ViT
-from workings.models.weights import ENCODER_LAYER, Pair, block_from_torch, block_to_torch, load, pairs, save
-from workings.models.weights_bert import from_bert, to_bert
-from workings.models.weights_gpt2 import from_gpt2, to_gpt2
-from workings.models.weights_vit import RENAMED, from_vit, to_vit
-from workings.nn.block import Block
-from workings.nn.positions import Rotary
+from workings.models.weights.bert import from_bert, to_bert
+from workings.models.weights.gpt2 import from_gpt2, to_gpt2
+from workings.models.weights.table import ENCODER_LAYER, Pair, block_from_torch, block_to_torch, load, pairs, save
+from workings.models.weights.vit import RENAMED, from_vit, to_vit
+from workings.nn.transformer.block import Block
+from workings.nn.transformer.positions import Rotary
 
 os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
 transformers = pytest.importorskip("transformers")

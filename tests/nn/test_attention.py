@@ -13,7 +13,7 @@ from torch.testing import assert_close
 import workings
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn.attention import (
+from workings.nn.transformer.dot_product import (
     attention,
     attention_columns,
     attention_query,
@@ -22,8 +22,8 @@ from workings.nn.attention import (
     dropped_attention,
     hard_attention,
 )
-from workings.nn.local import local_attention
-from workings.nn.masks import causal_mask, padding_mask, window_mask
+from workings.nn.transformer.local import local_attention
+from workings.nn.transformer.masks import causal_mask, padding_mask, window_mask
 
 Q, K, V = exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1")
 A_EXACT = "1/2 1/2; exp(1/sqrt(2))/(1+exp(1/sqrt(2))) 1/(1+exp(1/sqrt(2)))"

@@ -5,7 +5,7 @@ import torch
 from torch.testing import assert_close
 
 from workings import exact, nn
-from workings.nn.contrastive import normalised
+from workings.nn.objectives.contrastive import normalised
 
 
 def whole(*shape):

@@ -9,13 +9,13 @@ from torch.testing import assert_close
 
 from workings import exact, show
 from workings.errors import DomainError, ShapeError
-from workings.models.weights import block_from_torch
-from workings.nn.attention import attention_weights
-from workings.nn.block import Block, NormedAttention
-from workings.nn.cache import KeyValueCache
-from workings.nn.masks import causal_mask, padding_mask
-from workings.nn.norms import layer_norm, rms_norm
-from workings.nn.positions import RelativeBias, Rotary
+from workings.models.weights.table import block_from_torch
+from workings.nn.norms.per_token import layer_norm, rms_norm
+from workings.nn.transformer.block import Block, NormedAttention
+from workings.nn.transformer.cache import KeyValueCache
+from workings.nn.transformer.dot_product import attention_weights
+from workings.nn.transformer.masks import causal_mask, padding_mask
+from workings.nn.transformer.positions import RelativeBias, Rotary
 
 KINDS = [{}, {"norm": "post"}, {"kind": "rms", "activation": "swiglu"}, {"qk_norm": True}, {"positions": Rotary()}]
 

@@ -5,8 +5,8 @@ import torch
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn.attention import attention
-from workings.nn.cache import KeyValueCache
+from workings.nn.transformer.cache import KeyValueCache
+from workings.nn.transformer.dot_product import attention
 
 
 @pytest.mark.parametrize("steps", [[1] * 40, [5, 1, 1, 30, 2], [17]])

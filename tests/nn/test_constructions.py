@@ -9,8 +9,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from workings import exact
-from workings.errors import DomainError, ShapeError
-from workings.nn import (
+from workings.course import (
     conv1d_by_heads,
     conv2d_by_heads,
     convolution_weights,
@@ -20,8 +19,9 @@ from workings.nn import (
     uniform_average,
     width_one,
 )
-from workings.nn.attention import attention, attention_columns
-from workings.nn.masks import window_mask
+from workings.errors import DomainError, ShapeError
+from workings.nn.transformer.dot_product import attention, attention_columns
+from workings.nn.transformer.masks import window_mask
 
 
 def test_the_identity_needs_an_infinite_beta():

@@ -9,8 +9,8 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn import contrastive
-from workings.nn.contrastive import (
+from workings.nn.objectives import contrastive
+from workings.nn.objectives.contrastive import (
     clip_gradient,
     clip_loss,
     clip_loss_both_ways,

@@ -7,11 +7,11 @@ import torch
 from torch.testing import assert_close
 
 from workings import exact
+from workings.course.convention import other_convention, other_formula, shape_of
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.attention import attention, attention_columns
-from workings.nn.convention import other_convention, other_formula, shape_of
-from workings.nn.heads import multi_head, multi_head_columns
-from workings.nn.masks import causal_mask
+from workings.nn.transformer.dot_product import attention, attention_columns
+from workings.nn.transformer.heads import multi_head, multi_head_columns
+from workings.nn.transformer.masks import causal_mask
 
 SIZES = {"Q": (6, 4), "K": (6, 5), "V": (3, 5)}
 

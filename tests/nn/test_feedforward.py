@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact, show
 from workings.errors import DomainError, ShapeError
-from workings.nn.feedforward import FeedForward, feed_forward, swiglu
+from workings.nn.transformer.feedforward import FeedForward, feed_forward, swiglu
 
 
 def seeded(*shape, seed=0):

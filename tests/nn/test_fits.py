@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from workings import exact, models, nn, show
+from workings.course.discrete import bayes
 from workings.errors import DomainError, ShapeError
-from workings.models.discrete import bayes
 from workings.nn.fits import repeats, where
 
 

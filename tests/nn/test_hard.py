@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from workings import exact
-from workings.nn.hard import (
+from workings.nn.temperature import softmax, softmax_jacobian
+from workings.nn.transformer.hard import (
     argmax_weights,
     gumbel_noise,
     gumbel_softmax,
@@ -15,7 +16,6 @@ from workings.nn.hard import (
     score_gradient,
     straight_through,
 )
-from workings.nn.softmax import softmax, softmax_jacobian
 
 S = torch.tensor([1.0, -2.0, 5.0, 0.0], dtype=torch.float64)
 G = torch.tensor([1.0, 2.0, -1.0, 0.5], dtype=torch.float64)

@@ -11,7 +11,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn import losses
+from workings.nn.objectives import losses
 
 θ = [0.0, 1.0, 2.0]
 Y = [0.0, 1.0, 0.0]

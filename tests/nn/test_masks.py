@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.masks import causal_mask, padding_mask, window_mask
+from workings.nn.transformer.masks import causal_mask, padding_mask, window_mask
 
 
 def test_causal():

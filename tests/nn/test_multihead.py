@@ -12,12 +12,12 @@ from torch.testing import assert_close
 import workings
 from workings import exact
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.attention import hard_attention
-from workings.nn.cache import KeyValueCache
-from workings.nn.heads import from_torch, multi_head, multi_head_columns, multiply_adds, to_torch, weight_count
-from workings.nn.masks import causal_mask, padding_mask, window_mask
-from workings.nn.multihead import MultiHeadAttention, projections
-from workings.nn.positions import RelativeBias, Rotary, alibi
+from workings.nn.transformer.cache import KeyValueCache
+from workings.nn.transformer.dot_product import hard_attention
+from workings.nn.transformer.heads import from_torch, multi_head, multi_head_columns, multiply_adds, to_torch, weight_count
+from workings.nn.transformer.masks import causal_mask, padding_mask, window_mask
+from workings.nn.transformer.multihead import MultiHeadAttention, projections
+from workings.nn.transformer.positions import RelativeBias, Rotary, alibi
 
 I = exact.eye(2)
 SWAP = exact("0 1; 1 0")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from workings import exact
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.patches import (
+from workings.nn.vision.patch_tokens import (
     cosine_map,
     grid_of,
     patch_embedding,

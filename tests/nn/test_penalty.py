@@ -6,15 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings import exact
+from workings.course.penalty import infinity_gradient, infinity_penalty, largest, logistic_gradient, penalised_step
 from workings.errors import DomainError, WorkingsError
-from workings.nn.losses import logistic_loss_gradient
-from workings.nn.penalty import (
-    infinity_gradient,
-    infinity_penalty,
-    largest,
-    logistic_gradient,
-    penalised_step,
-)
+from workings.nn.objectives.losses import logistic_loss_gradient
 
 W, X = exact("1/2 -2 1"), exact("1 3/10 -7/10")
 vectors = st.lists(st.floats(-4, 4), min_size=3, max_size=3).map(lambda v: torch.tensor(v, dtype=torch.float64))

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn.perplexity import (
+from workings.nn.objectives.perplexities import (
     bits,
     bits_per_character,
     per_longer_unit,

@@ -6,7 +6,7 @@ from torch.autograd.functional import jacobian
 from torch.testing import assert_close
 
 from workings import exact
-from workings.nn.perturbation import (
+from workings.course.perturbation import (
     key_noise,
     key_noise_mean,
     key_scaling,
@@ -15,7 +15,7 @@ from workings.nn.perturbation import (
     query_noise,
     replaced,
 )
-from workings.nn.selection import normal_mean
+from workings.course.selection import normal_mean
 
 Q, K, V = exact([[1]]), exact([["log(3)", 0]]), exact([[1, 0]])
 

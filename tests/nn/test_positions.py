@@ -8,8 +8,8 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.nn.attention import attention_weights
-from workings.nn.positions import (
+from workings.nn.transformer.dot_product import attention_weights
+from workings.nn.transformer.positions import (
     Learned,
     RelativeBias,
     Rotary,

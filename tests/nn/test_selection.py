@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from workings import exact
-from workings.nn.attention import attention_query
-from workings.nn.selection import (
+from workings.course.selection import (
     averaging_query,
     averaging_strength,
     averaging_weight,
@@ -21,6 +20,7 @@ from workings.nn.selection import (
     two_queries,
     winner_bound,
 )
+from workings.nn.transformer.dot_product import attention_query
 
 
 def doubles(values):

@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, WorkingsError
-from workings.nn.softmax import effective_keys, entropy, softmax, softmax_jacobian, variance
+from workings.nn.temperature import effective_keys, entropy, softmax, softmax_jacobian, variance
 
 VECTORS = st.lists(st.floats(-30, 30), min_size=1, max_size=6)
 

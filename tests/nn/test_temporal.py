@@ -6,8 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings import exact
-from workings.errors import ShapeError
-from workings.nn.temporal import (
+from workings.course.temporal import (
     gradient_terms,
     recursive_gradient,
     regime,
@@ -17,6 +16,7 @@ from workings.nn.temporal import (
     three_level_gradient,
     two_level_gradient,
 )
+from workings.errors import ShapeError
 
 FORMS = [recursive_gradient, two_level_gradient, three_level_gradient, temporal_gradient]
 w = st.floats(-1.5, 1.5).map(lambda v: torch.tensor(v, dtype=torch.float64))

@@ -9,7 +9,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError
-from workings.nn.variational import (
+from workings.nn.objectives.variational import (
     elbo,
     gaussian_kl,
     gaussian_kl_between,

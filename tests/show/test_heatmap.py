@@ -9,7 +9,7 @@ import torch
 
 from workings import exact
 from workings.errors import ShapeError
-from workings.show.heatmap import BLUE, ORANGE, RED, svg
+from workings.show.value.heatmap import BLUE, ORANGE, RED, svg
 
 
 def titles(picture: str) -> list[str]:

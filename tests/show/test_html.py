@@ -11,12 +11,12 @@ import pytest
 import torch
 
 from workings import exact
-from workings.show.html import html
-from workings.show.mathml import name, value
-from workings.show.mathml_formula import RULES, formula
+from workings.show.formula.mathml import name, value
+from workings.show.formula.mathml_formula import RULES, formula
+from workings.show.formula.spelled import SPELLED
 from workings.show.options import Options
-from workings.show.spelled import SPELLED
-from workings.trace.formula import OPERATIONS, Apply, Call, Code, Leaf, Number, Sequence
+from workings.show.printers.html import html
+from workings.trace.formula.tree import OPERATIONS, Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 

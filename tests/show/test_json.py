@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from workings import exact
 from workings.errors import ParseError
-from workings.show.json_form import from_json, to_json
-from workings.show.json_value import Opaque, RecordedError
-from workings.trace.formula import Apply, Call, Code, Leaf, Number, Sequence
+from workings.show.printers.json_form import from_json, to_json
+from workings.show.printers.json_value import Opaque, RecordedError
+from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 

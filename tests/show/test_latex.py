@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from workings.show.escape import latex_text
-from workings.show.latex import displays, document, latex, starred
 from workings.show.options import Options
+from workings.show.printers.latex import displays, document, latex, starred
+from workings.show.write.escape import latex_text
 
 spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[1] / "golden" / "record.py")
 record = importlib.util.module_from_spec(spec)

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 import workings
-from workings.trace.recorder import Recorder
+from workings.trace.capture.recorder import Recorder
 
 TWO = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workings.show.escape import markdown_code, markdown_text
-from workings.show.markdown import markdown
 from workings.show.options import Options
+from workings.show.printers.markdown import markdown
+from workings.show.write.escape import markdown_code, markdown_text
 
 spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[1] / "golden" / "record.py")
 record = importlib.util.module_from_spec(spec)

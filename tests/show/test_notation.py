@@ -4,14 +4,14 @@ import ast
 
 import pytest
 
-from workings.show.mathml_formula import RULES as MATHML_RULES
-from workings.show.mathml_formula import formula as mathml_formula
-from workings.show.names import latex_name, text_name
-from workings.show.notation import LATEX_RULES, TEXT_RULES, latex_formula, text_formula
-from workings.show.spelled import SPELLED
-from workings.trace.build import formula_of
-from workings.trace.formula import OPERATIONS, Apply, Call, Leaf, Number
-from workings.trace.pullback_compute import MEANINGS
+from workings.show.formula.mathml_formula import RULES as MATHML_RULES
+from workings.show.formula.mathml_formula import formula as mathml_formula
+from workings.show.formula.notation import LATEX_RULES, TEXT_RULES, latex_formula, text_formula
+from workings.show.formula.spelled import SPELLED
+from workings.show.write.names import latex_name, text_name
+from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.kernels import MEANINGS
+from workings.trace.formula.tree import OPERATIONS, Apply, Call, Leaf, Number
 
 
 def read(source):

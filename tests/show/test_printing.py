@@ -3,7 +3,7 @@
 import torch
 
 import workings
-from workings.show.shape_table import memory
+from workings.show.printers.shape_table import memory
 
 
 def test_a_change_in_place_keeps_its_underscore():

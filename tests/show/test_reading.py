@@ -10,14 +10,14 @@ from torch import nn
 
 import workings
 from workings.nn import softmax
-from workings.show.latex import document
-from workings.show.names import latex_name, text_name
-from workings.show.notation import latex_formula, text_formula
+from workings.show.formula.notation import latex_formula, text_formula
 from workings.show.options import Options
-from workings.show.value import latex_of, text_of
-from workings.trace.build import formula_of
-from workings.trace.formula import Apply, Leaf
-from workings.trace.pullback_targets import parsed
+from workings.show.printers.latex import document
+from workings.show.value.value import latex_of, text_of
+from workings.show.write.names import latex_name, text_name
+from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.targets import parsed
+from workings.trace.formula.tree import Apply, Leaf
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from workings.show.block import plain, width
 from workings.show.options import Options
-from workings.show.text import text
-from workings.trace.formula import Apply, Call, Code, Leaf
+from workings.show.printers.text import text
+from workings.show.write.block import plain, width
+from workings.trace.formula.tree import Apply, Call, Code, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
 

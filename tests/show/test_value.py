@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workings import exact
-from workings.show.decimals import decimal, latex_decimal
 from workings.show.options import Options
-from workings.show.sparkline import summary
-from workings.show.value import inline_of, latex_of, shape_of, text_of
+from workings.show.value.value import inline_of, latex_of, shape_of, text_of
+from workings.show.write.decimals import decimal, latex_decimal
+from workings.show.write.sparkline import summary
 
 PLAIN = Options()
 

@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 
 import workings
-from workings.show.reach import ALL, cells
-from workings.trace.formula import Apply, Code, Leaf, Number, Sequence
+from workings.show.ask.reach import ALL, cells
+from workings.trace.formula.tree import Apply, Code, Leaf, Number, Sequence
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 x, y, z = Leaf("x"), Leaf("y"), Leaf("z")

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from workings import exact
-from workings.trace.adjoint import CONSTANT, RULES, adjoints
-from workings.trace.evaluate import COMPUTE, CONTEXTUAL, evaluate
-from workings.trace.formula import OPERATIONS, Apply, Call, Code, Leaf, Number, Sequence
-from workings.trace.places import FormulaError
-from workings.trace.pullback import RuleError
-from workings.trace.pullback_compute import BACKWARD, CALLS, MEANINGS
+from workings.trace.formula.evaluate import COMPUTE, CONTEXTUAL, evaluate
+from workings.trace.formula.from_text import FormulaError
+from workings.trace.formula.kernels import BACKWARD, CALLS, MEANINGS
+from workings.trace.formula.tree import OPERATIONS, Apply, Call, Code, Leaf, Number, Sequence
+from workings.trace.gradient.adjoint import CONSTANT, RULES, adjoints
+from workings.trace.gradient.rules.node import RuleError
 
 a, b, c, W, G = (Leaf(text) for text in ("a", "b", "c", "W", "∂L/∂y"))
 COMPARED = 1e-9

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from workings import exact
-from workings.trace.adjoint import RULES
-from workings.trace.backward import backward
-from workings.trace.capture import capture
-from workings.trace.evaluate import evaluate
-from workings.trace.formula import Apply, Call, Leaf, Number, leaves
-from workings.trace.loss import GradientError
+from workings.trace.capture.capture import capture
+from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.tree import Apply, Call, Leaf, Number, leaves
+from workings.trace.gradient.adjoint import RULES
+from workings.trace.gradient.backward import backward
+from workings.trace.gradient.loss import GradientError
 from workings.trace.record import Trace
 from workings.trace.step import Step
 

@@ -6,11 +6,11 @@ import torch.nn.functional as F
 from torch import nn
 
 from workings import exact
-from workings.trace.agree import is_rounding
-from workings.trace.backward import backward
-from workings.trace.capture import capture
-from workings.trace.formula import Apply, Leaf, Number, Sequence
-from workings.trace.terms import largest_term
+from workings.trace.capture.capture import capture
+from workings.trace.formula.magnitude import largest_term
+from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
+from workings.trace.gradient.backward import backward
+from workings.trace.tensors.difference import is_rounding
 
 
 def normal(*shape, seed=0, dtype=torch.float64):
@@ -262,7 +262,7 @@ def test_the_terms_of_a_rule():
 
 def test_a_rule_is_measured_by_its_own_terms(monkeypatch):
     """A rule that forgets a part is told, however small the gradient is beside the operands."""
-    from workings.trace import adjoint
+    from workings.trace.gradient import adjoint
 
     def f(x, W):
         h = W @ (x * 1e-4)

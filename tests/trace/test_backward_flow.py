@@ -5,12 +5,12 @@ import torch
 import torch.nn.functional as F
 
 from workings import ExactTensor, exact
-from workings.show.notation import text_formula
-from workings.trace.adjoint import RULES
-from workings.trace.backward import backward
-from workings.trace.capture import capture
-from workings.trace.formula import Apply, Leaf, Number, Sequence
-from workings.trace.loss import varying
+from workings.show.formula.notation import text_formula
+from workings.trace.capture.capture import capture
+from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
+from workings.trace.gradient.adjoint import RULES
+from workings.trace.gradient.backward import backward
+from workings.trace.gradient.loss import varying
 
 
 def normal(*shape, seed=0):

@@ -4,10 +4,10 @@ import pytest
 import torch
 from torch import nn
 
-from workings.trace.backward import UNRECORDED, backward
-from workings.trace.capture import capture
-from workings.trace.formula import Apply, Leaf
-from workings.trace.loss import GradientError
+from workings.trace.capture.capture import capture
+from workings.trace.formula.tree import Apply, Leaf
+from workings.trace.gradient.backward import UNRECORDED, backward
+from workings.trace.gradient.loss import GradientError
 from workings.trace.record import Trace
 from workings.trace.step import Step
 

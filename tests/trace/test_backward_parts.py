@@ -10,11 +10,11 @@ import torch.nn.functional as F
 from torch import nn
 
 import workings
-from workings.trace.backward import UNRECORDED
-from workings.trace.formula import Apply, Leaf, Sequence
-from workings.trace.loss import GradientError
-from workings.trace.rows import row_of
-from workings.trace.scope import value_of
+from workings.trace.formula.tree import Apply, Leaf, Sequence
+from workings.trace.gradient.backward import UNRECORDED
+from workings.trace.gradient.loss import GradientError
+from workings.trace.gradient.rows import row_of
+from workings.trace.gradient.scope import value_of
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 

@@ -5,13 +5,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings import exact
-from workings.trace.adjoint import RULES
-from workings.trace.backward import backward
-from workings.trace.evaluate import evaluate
-from workings.trace.formula import Apply, Leaf, Number, Sequence, leaves
+from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.tree import Apply, Leaf, Number, Sequence, leaves
+from workings.trace.gradient.adjoint import RULES
+from workings.trace.gradient.backward import backward
 from workings.trace.record import Trace
-from workings.trace.snapshot import Snapshots
 from workings.trace.step import Step
+from workings.trace.tensors.snapshot import Snapshots
 
 
 def op(name, *args, **options):

@@ -16,9 +16,9 @@ import pytest
 import torch
 
 import workings
-from workings.trace.block import ONCE
-from workings.trace.block_follow import UNREAD
-from workings.trace.loops import MOST_TURNS
+from workings.trace.capture.loops import MOST_TURNS
+from workings.trace.follow.block import ONCE
+from workings.trace.follow.frame import UNREAD
 
 PREAMBLE = """
 import contextlib
@@ -367,7 +367,7 @@ def test_a_comprehension_is_followed_while_it_has_something_to_show():
         count += 1
         return told
 
-    from workings.trace.block_turns import Turns
+    from workings.trace.follow.comprehensions import Turns
 
     original, Turns.come_to = (
         Turns.come_to,

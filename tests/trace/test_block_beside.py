@@ -10,8 +10,8 @@ from torch import nn
 
 import workings
 from workings import exact
-from workings.nn.attention import attention
-from workings.trace.block import LOST, ONCE
+from workings.nn.transformer.dot_product import attention
+from workings.trace.follow.block import LOST, ONCE
 
 
 def double(a):

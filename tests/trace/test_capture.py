@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from workings import exact
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 def names(trace, kinds=("assign",)):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from workings.errors import WorkingsError
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 def names(trace, kinds=("assign",)):

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from workings import exact
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 def test_random_code_is_replayed_with_the_same_numbers():

@@ -4,7 +4,7 @@ import torch
 from torch import nn
 
 import workings
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 def assigned(trace):

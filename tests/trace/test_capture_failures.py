@@ -5,7 +5,7 @@ import math
 import torch
 
 import workings
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 def names(trace, kinds=("assign",)):

@@ -6,8 +6,8 @@ import sys
 import pytest
 import torch
 
-from workings.trace.capture import capture
-from workings.trace.functions import is_library
+from workings.trace.capture.capture import capture
+from workings.trace.code.functions import is_library
 
 AGREES = "agrees with the plain run (largest difference 0)"
 PACKAGE = """

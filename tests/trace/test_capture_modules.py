@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 
 class Base(nn.Module):

@@ -7,8 +7,8 @@ import torch.nn.functional as F
 
 import workings
 from workings import exact
-from workings.trace.capture import capture
-from workings.trace.operations import MOST_OPERATIONS
+from workings.trace.capture.capture import capture
+from workings.trace.capture.operations import MOST_OPERATIONS
 
 NOTE = "source not available: operations shown instead of statements"
 A, B = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.0, 1.0], [1.0, 0.0]])

@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from workings.errors import WorkingsError
-from workings.trace.capture import capture
-from workings.trace.generators import finished
+from workings.trace.capture.capture import capture
+from workings.trace.capture.generators import finished
 
 
 def generate(x):

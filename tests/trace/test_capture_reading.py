@@ -7,12 +7,12 @@ import torch
 from torch import nn
 
 import workings
-from workings.trace.capture import capture
-from workings.trace.evaluate import evaluate
-from workings.trace.formula import Apply, Call, Code, Leaf, Number
-from workings.trace.look_up import MISSING, look_up
-from workings.trace.operations import formula_of_text, given
-from workings.trace.statement import read
+from workings.trace.capture.capture import capture
+from workings.trace.capture.operations import formula_of_text, given
+from workings.trace.code.look_up import MISSING, look_up
+from workings.trace.code.statement import read
+from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number
 
 
 def assigned(trace):

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 import workings
-from workings.trace.capture import capture
-from workings.trace.recorder import KEPT
+from workings.trace.capture.capture import capture
+from workings.trace.capture.recorder import KEPT
 
 X = torch.tensor([1.0, 2.0])
 

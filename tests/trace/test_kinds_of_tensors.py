@@ -9,10 +9,10 @@ from torch import nn
 
 import workings
 from workings.show import Work
-from workings.trace.agree import is_rounding, largest_difference
-from workings.trace.capture import capture
-from workings.trace.kept import same_bits, sum_of_bits
-from workings.trace.loss import GradientError
+from workings.trace.capture.capture import capture
+from workings.trace.gradient.loss import GradientError
+from workings.trace.tensors.difference import is_rounding, largest_difference
+from workings.trace.tensors.state import same_bits, sum_of_bits
 
 AGREES = "agrees with the plain run (largest difference 0)"
 X = torch.tensor([[1.0, 0.0], [0.0, 4.0]])

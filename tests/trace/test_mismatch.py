@@ -7,8 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-from workings.trace.formula import Apply, Leaf, Number
-from workings.trace.mismatch import explain, in_names
+from workings.trace.formula.tree import Apply, Leaf, Number
+from workings.trace.shapes.explain import explain, in_names
 
 
 def zeros(*shape: int) -> torch.Tensor:

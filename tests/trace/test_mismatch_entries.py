@@ -7,7 +7,7 @@ from torch import nn
 
 import workings
 from workings import exact
-from workings.trace.mismatch import explain
+from workings.trace.shapes.explain import explain
 
 
 def zeros(*shape: int) -> torch.Tensor:

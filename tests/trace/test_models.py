@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 transformers = pytest.importorskip("transformers")
 TOKENS = torch.tensor([[1, 2, 3]])

@@ -16,8 +16,8 @@ from torch.optim.swa_utils import AveragedModel
 from torch.utils.data import DataLoader, TensorDataset
 
 import workings
-from workings.trace.capture import capture
-from workings.trace.world import World
+from workings.trace.capture.capture import capture
+from workings.trace.replay.world import World
 
 AGREES = "agrees with the plain run (largest difference 0)"
 CHANGES = "not compared with a plain run: the code changes its parameters"

@@ -4,12 +4,12 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from workings.trace.backward import backward
-from workings.trace.build import formula_of
-from workings.trace.capture import capture
-from workings.trace.formula import Apply, Leaf, Number
-from workings.trace.pullback_reading import changed, entry, reading
-from workings.trace.pullback_targets import parsed, unpacked
+from workings.trace.capture.capture import capture
+from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.targets import parsed, unpacked
+from workings.trace.formula.tree import Apply, Leaf, Number
+from workings.trace.gradient.backward import backward
+from workings.trace.gradient.reading import changed, entry, reading
 from workings.trace.step import Step
 
 x, W, b = Leaf("x"), Leaf("W"), Leaf("b")

@@ -5,15 +5,15 @@ import torch
 from torch import nn
 
 from workings import exact
-from workings.show.shape_table import text
-from workings.trace.shapes import shapes
+from workings.show.printers.shape_table import text
+from workings.trace.shapes.report import shapes
 
 
 @pytest.fixture(autouse=True, params=["with numbers", "without numbers"])
 def _both_ways(request, monkeypatch):
     """Every test runs on a full copy and on one that has shapes only."""
     if request.param == "without numbers":
-        monkeypatch.setattr("workings.trace.shapes.SMALL", -1)
+        monkeypatch.setattr("workings.trace.shapes.report.SMALL", -1)
 
 
 def cnn(features: int = 144) -> nn.Sequential:

@@ -8,9 +8,9 @@ import torch.nn.functional as F
 from torch import nn
 from torch.testing import assert_close
 
+from workings import equations as textbook
 from workings import exact
-from workings.trace import textbook
-from workings.trace.expand import DEFINITIONS, Definition, Refusal, compare, definition_of
+from workings.trace.definitions.expand import DEFINITIONS, Definition, Refusal, compare, definition_of
 
 
 def random(*shape: int) -> torch.Tensor:

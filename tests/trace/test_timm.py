@@ -6,10 +6,10 @@ import torch.nn.functional as F
 
 from tests.timm_here import declare, timm
 from workings import show
-from workings.show.shape_table import text
-from workings.trace.backward import backward
-from workings.trace.capture import capture
-from workings.trace.shapes import shapes
+from workings.show.printers.shape_table import text
+from workings.trace.capture.capture import capture
+from workings.trace.gradient.backward import backward
+from workings.trace.shapes.report import shapes
 
 try:
     models = timm().models

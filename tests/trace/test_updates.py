@@ -7,8 +7,8 @@ import torch
 
 import workings
 from workings import exact
-from workings.trace.formula import Apply, Leaf
-from workings.trace.updates import snapshots, update_steps, watch
+from workings.trace.formula.tree import Apply, Leaf
+from workings.trace.optimizer.updates import snapshots, update_steps, watch
 
 OPTIMIZERS = [
     (torch.optim.SGD, {"lr": 0.1}),

@@ -9,8 +9,8 @@ import pytest
 import torch
 from torch import nn
 
-from workings.trace.capture import capture
-from workings.trace.world import World
+from workings.trace.capture.capture import capture
+from workings.trace.replay.world import World
 
 AGREES = "agrees with the plain run (largest difference 0)"
 REPEATS = "not compared with a plain run, which would repeat an effect: "

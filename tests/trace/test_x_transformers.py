@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from workings.trace.capture import capture
+from workings.trace.capture.capture import capture
 
 x_transformers = pytest.importorskip("x_transformers")
 

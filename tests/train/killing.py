@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tests.train.tiny import Settings, Tiny
 from workings.train import Run
-from workings.train.engine import train
+from workings.train.loop.engine import train
 
 STEPS = 120
 

@@ -4,9 +4,9 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.train.data import fetch
-from workings.train.engine import train
+from workings.train.loop.engine import train
 from workings.train.recipe import recipe
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 
 def made(name, **given):

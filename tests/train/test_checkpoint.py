@@ -17,8 +17,9 @@ from torch import nn
 from tests.train import tiny as tiny_command
 from tests.train.test_resume import broken_off, environment, go, rows, same
 from workings.errors import WorkingsError
-from workings.train import Run, Training, checkpoint, fit
-from workings.train.run import new_folder
+from workings.train import Run, Training, fit
+from workings.train.run import checkpoint
+from workings.train.run.run import new_folder
 
 
 def saved(folder: Path, *steps: int, best: int = 0) -> list[Path]:

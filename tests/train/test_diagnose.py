@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from workings.train import Run, Training, fit
-from workings.train.diagnose import NotFinite, by_modules, cause, described, finite
+from workings.train.loop.diagnose import NotFinite, by_modules, cause, described, finite
 
 
 class Root(nn.Module):

@@ -18,8 +18,8 @@ from tests.train import tiny
 from workings.cli.train import start
 from workings.errors import WorkingsError
 from workings.train import Run, Training
-from workings.train.distributed import World, require_matching
-from workings.train.lock import locked
+from workings.train.process.distributed import World, require_matching
+from workings.train.run.lock import locked
 
 TINY = [str(Path(tiny.__file__))]
 SAME = ["--steps", "12", "--evaluate-every", "1", "--drop", "0", "--batch", "7", "--clip", "1"]

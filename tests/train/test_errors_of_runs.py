@@ -18,7 +18,7 @@ from workings.train.data.reviews import reviews
 from workings.train.evaluation.mistakes import chosen
 from workings.train.evaluation.opened import opened
 from workings.train.evaluation.words import Part, Read, Reader, beside, changed, table
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 GOOD = "a great film with great actors", "lovely and warm", "I liked the great story", "fine lovely work"
 BAD = "a dull film with bad actors", "awful and cold", "I hated the dull story", "poor awful work"

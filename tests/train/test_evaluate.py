@@ -20,10 +20,10 @@ from workings.models.language_model import LanguageModel
 from workings.train.evaluation.comparison import BOUND, STAR, comparison, legend
 from workings.train.evaluation.contributions import contributions, margin, of_text
 from workings.train.evaluation.figures import confusion, matrix, rates
-from workings.train.evaluation.language import Language, Measured, log_probabilities, measured
 from workings.train.evaluation.preprocess import STEPS
 from workings.train.recipe import RECIPES
-from workings.train.run import Run
+from workings.train.run.run import Run
+from workings.train.text.language import Language, Measured, log_probabilities, measured
 
 
 @pytest.fixture

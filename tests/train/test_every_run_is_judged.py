@@ -10,10 +10,10 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import online, trained
 from workings.cli import app
-from workings.train import checkpoint
 from workings.train.evaluation.vectors import vectors
 from workings.train.recipe import RECIPES
-from workings.train.run import Run
+from workings.train.run import checkpoint
+from workings.train.run.run import Run
 
 SMALL = {"width": 8, "heads": 2, "depth": 1}
 GIVEN = {

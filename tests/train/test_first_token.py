@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from workings.errors import WorkingsError
-from workings.train.evaluation.language import Language, first_end, measured
 from workings.train.recipes.bigram import joined, tokens_of
+from workings.train.text.language import Language, first_end, measured
 
 
 @pytest.mark.parametrize(

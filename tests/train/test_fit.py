@@ -14,9 +14,9 @@ from torch.testing import assert_close
 from tests.train.tiny import Net, examples, loss
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
-from workings.train.batches import Repeated
-from workings.train.memory import Average
-from workings.train.optimizers import optimizer, share
+from workings.train.loop.batches import Repeated
+from workings.train.loop.memory import Average
+from workings.train.loop.optimizers import optimizer, share
 
 
 def net(drop: float = 0.0) -> Net:
@@ -410,7 +410,7 @@ def test_a_model_may_give_its_loss_by_name():
 
 
 def test_compiling_is_not_tried_for_a_short_run_and_says_so():
-    from workings.train.progress import Progress
+    from workings.train.process.progress import Progress
 
     class Notes(Progress):
         said: list[str]
@@ -425,15 +425,15 @@ def test_compiling_is_not_tried_for_a_short_run_and_says_so():
 
 
 def test_compiling_needs_a_compiler(monkeypatch):
-    monkeypatch.setattr("workings.train.compiling.compiler", lambda: None)
+    monkeypatch.setattr("workings.train.process.compiling.compiler", lambda: None)
     fit(net(), batches, loss, settings=Training(steps=1, compile="auto"))
     with pytest.raises(WorkingsError, match=r"torch.compile needs a C\+\+ compiler \(g\+\+ or clang\+\+\)"):
         fit(net(), batches, loss, settings=Training(steps=1, compile="yes"))
 
 
 def test_measuring_leaves_the_model_as_it_was():
-    from workings.train.compiling import seconds
-    from workings.train.distributed import Objective
+    from workings.train.process.compiling import seconds
+    from workings.train.process.distributed import Objective
 
     model = nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
     before = {name: t.clone() for name, t in model.state_dict().items()}
@@ -444,7 +444,7 @@ def test_measuring_leaves_the_model_as_it_was():
 
 @pytest.mark.slow
 def test_compiled_steps_learn_the_same(monkeypatch):
-    monkeypatch.setattr("workings.train.compiling.WORTH", 0.0)
+    monkeypatch.setattr("workings.train.process.compiling.WORTH", 0.0)
     ours, plain = net(), net()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # PyTorch's compiler warns of itself

@@ -10,13 +10,13 @@ from tests.train.letters import TEXT
 from tests.train.smoke import online, trained
 from workings.cli import app
 from workings.errors import WorkingsError
-from workings.models.decoding import beam
+from workings.models.decoding.search import beam
 from workings.train.evaluation.drawings import samples
 from workings.train.evaluation.opened import opened
 from workings.train.evaluation.vectors import vectors
 from workings.train.evaluation.writing import RecurrentDecoder
 from workings.train.recipe import RECIPES
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 
 @pytest.fixture

@@ -17,9 +17,10 @@ from tests.train.test_resume import environment, rows, same
 from tests.train.tiny import examples, loss
 from workings.cli.train import start
 from workings.errors import WorkingsError
-from workings.train import Run, Training, fit, lock
-from workings.train.distributed import World
-from workings.train.lock import locked
+from workings.train import Run, Training, fit
+from workings.train.process.distributed import World
+from workings.train.run import lock
+from workings.train.run.lock import locked
 
 SLOW = ["train", "tiny", "--steps", "60", "--save-every", "2", "--pause", "0.1", "--out", "r"]
 

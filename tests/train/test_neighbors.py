@@ -11,7 +11,7 @@ from workings.cli import app
 from workings.errors import WorkingsError
 from workings.train.evaluation.vectors import vectors
 from workings.train.recipe import RECIPES
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 
 @pytest.fixture

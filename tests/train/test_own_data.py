@@ -13,7 +13,6 @@ from torch.testing import assert_close
 
 from tests.train.smoke import made, online
 from workings.errors import WorkingsError
-from workings.train import metrics
 from workings.train.data.images import folder
 from workings.train.data.pairs import table as pairs_of
 from workings.train.data.pixels import on_white, pixels
@@ -21,7 +20,8 @@ from workings.train.data.reviews import records, reviews
 from workings.train.data.split import split
 from workings.train.data.texts import lines
 from workings.train.recipes.bigram import sentences
-from workings.train.recipes.tokens import hash_of
+from workings.train.run import metrics
+from workings.train.text.tokens import hash_of
 
 
 def refused(function, *given):

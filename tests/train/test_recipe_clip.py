@@ -9,7 +9,7 @@ from workings.models.clip import CLIP, SigLIP
 from workings.train.data import emoji
 from workings.train.recipes import clip
 from workings.train.recipes.clip import found, judged, numbered
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 SHORT = dict(steps=4, batch=12, evaluate_every=4, warmup=0, channels=2, words=8, width=8)
 

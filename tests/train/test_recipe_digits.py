@@ -10,15 +10,15 @@ from torch import nn
 
 from tests.train.smoke import assert_repeats_and_restores, made, same_weights, trained
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.convolution import parameter_count
+from workings.nn.vision.convolution import parameter_count
 from workings.train.data.images import digits
-from workings.train.engine import train
+from workings.train.loop.engine import train
 from workings.train.recipe import recipe
 from workings.train.recipes.digits import MODELS, judged, shown
 from workings.train.recipes.drawing import grid, save, shades
 from workings.train.recipes.pictures import Standardised, hashes, in_parts, moved
 from workings.train.recipes.shuffled import Shuffled
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0)
 

@@ -28,7 +28,7 @@ def test_reviews_repeat_and_are_restored(tmp_path):
     task, _ = trained("sentiment", tmp_path / "run", **settings)
     again, _ = trained("sentiment", **settings)
     assert torch.equal(task.model.E, again.model.E)
-    from workings.train.run import Run
+    from workings.train.run.run import Run
 
     with torch.no_grad():
         restored = Run(tmp_path / "run").model()

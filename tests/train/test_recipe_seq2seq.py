@@ -5,9 +5,9 @@ import torch
 
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
-from workings.models.decoding import greedy
+from workings.models.decoding.search import greedy
 from workings.train.recipes.seq2seq import Lengthwise, best, encoded, greedy_rows, judged, kind, together, translated
-from workings.train.recipes.tokens import PAD, START, STOP, Tokens, hash_of, learned
+from workings.train.text.tokens import PAD, START, STOP, Tokens, hash_of, learned
 
 SHORT = dict(steps=4, batch=8, evaluate_every=4, warmup=0, test=10, width=16, heads=2, depth=1)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.train.smoke import assert_repeats_and_restores, same_weights, trained
 from workings.errors import WorkingsError
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 LINES = (
     "\n".join(f"the {animal} sees the {other} ." for animal in ("cat", "dog", "fox") for other in ("bird", "fish", "cow"))

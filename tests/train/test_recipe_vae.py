@@ -6,7 +6,7 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, trained
 from workings.train.data.images import digits
 from workings.train.recipes.vae import between, drawn, judged
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, hidden="32", latent=3)
 

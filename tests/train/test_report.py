@@ -13,10 +13,11 @@ from torch import nn
 from tests.train.test_resume import go
 from tests.train.tiny import Settings, Tiny, examples, loss
 from workings.errors import WorkingsError
-from workings.train import Run, Training, fit, metrics
-from workings.train.engine import train
-from workings.train.progress import Lines
-from workings.train.report import STYLE, chosen, figures, report, samples
+from workings.train import Run, Training, fit
+from workings.train.loop.engine import train
+from workings.train.process.progress import Lines
+from workings.train.run import metrics
+from workings.train.run.report import STYLE, chosen, figures, report, samples
 
 
 class Terminal(io.StringIO):
@@ -39,7 +40,7 @@ def test_plain_lines_when_not_a_terminal():
 
 
 def test_one_live_line_on_a_terminal(monkeypatch):
-    monkeypatch.setattr("workings.train.progress.REFRESH", -1.0)
+    monkeypatch.setattr("workings.train.process.progress.REFRESH", -1.0)
     said = trained(Terminal())
     live = re.findall(r"\r\x1b\[Kstep (\d+)/20  loss \d\.\d+  [\d.]+k? examples/s  \d+:\d\d left", said)
     assert [int(step) for step in live] == list(range(1, 21))
@@ -47,7 +48,7 @@ def test_one_live_line_on_a_terminal(monkeypatch):
 
 
 def test_the_live_line_is_cut_to_the_terminal(monkeypatch):
-    monkeypatch.setattr("workings.train.progress.REFRESH", -1.0)
+    monkeypatch.setattr("workings.train.process.progress.REFRESH", -1.0)
     monkeypatch.setenv("COLUMNS", "30")
     lines = re.findall(r"\r\x1b\[K(step [^\r\n]*left|step [^\r\n]*)", trained(Terminal()))
     assert max(len(line) for line in lines if "gives" not in line and "*" not in line) <= 80

@@ -20,9 +20,9 @@ from tests.train import killing, tiny
 from tests.train.tiny import Settings, Tiny, examples, loss
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
-from workings.train.engine import train
-from workings.train.progress import Progress
-from workings.train.signals import Interrupted
+from workings.train.loop.engine import train
+from workings.train.process.progress import Progress
+from workings.train.process.signals import Interrupted
 
 
 class Stop(Exception):
@@ -168,7 +168,7 @@ class Drawn:
 @pytest.mark.parametrize("place", ["loss", "function", "iterable", "compiled"])
 def test_whatever_draws_random_numbers_resumes(tmp_path, place, monkeypatch):
     """NumPy's and Python's numbers follow from the step too: in the loss, in the data, where a batch is looked at twice."""
-    monkeypatch.setattr("workings.train.loop.compiled", lambda *given: False)
+    monkeypatch.setattr("workings.train.loop.loop.compiled", lambda *given: False)
 
     def noise():
         return random.gauss(0, 0.1) + 0.1 * np.random.randn() + 0.1 * torch.randn(1).item()
@@ -337,7 +337,7 @@ from pathlib import Path
 from tests.train.tiny import Settings, Tiny
 from workings.errors import WorkingsError
 from workings.train import Run
-from workings.train.engine import train
+from workings.train.loop.engine import train
 settings = Settings(steps=30, save_every=4, evaluate_every=7, width=400)
 torch.manual_seed(0)
 task = Tiny().task(settings)

@@ -18,7 +18,7 @@ from workings.train.data.images import images
 from workings.train.evaluation.opened import opened
 from workings.train.evaluation.words import Reader
 from workings.train.recipes.clip import numbered
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 TEXT = "to be or not to be that is the question\n" * 40
 

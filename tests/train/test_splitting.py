@@ -10,9 +10,9 @@ from tests.train.test_fit import batches, net, weights
 from tests.train.tiny import loss
 from workings.errors import ShapeError, WorkingsError
 from workings.train import Training, fit
-from workings.train.batches import examples
+from workings.train.loop.batches import examples
+from workings.train.loop.splitting import bounds, doubt, part, pieces
 from workings.train.recipe import Task
-from workings.train.splitting import bounds, doubt, part, pieces
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4, 7])  # 6 examples: equal parts, unequal ones, more parts than examples
@@ -58,7 +58,7 @@ def test_bounds_cover_everything_once():
 
 def test_a_loss_over_the_whole_batch_is_not_split():
     task = Task(net(), batches, loss, whole=True)
-    from workings.train.engine import train
+    from workings.train.loop.engine import train
 
     with pytest.raises(WorkingsError, match="compares the examples of a batch with each other, so a batch cannot be split"):
         train(task, Training(accumulate=2))
@@ -133,7 +133,7 @@ def test_trying_a_loss_changes_nothing_of_the_run(monkeypatch):
         for p in model.parameters():
             nn.init.normal_(p, generator=torch.Generator().manual_seed(3))
         if not tried:
-            monkeypatch.setattr("workings.train.gradient.doubt", lambda *given: "")
+            monkeypatch.setattr("workings.train.loop.gradient.doubt", lambda *given: "")
         with pytest.warns(UserWarning, match="batch normalisation"):
             fit(model, batches, noisy, settings=given)
         found.append(model.state_dict())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from workings.check.checked import Checked
-    from workings.check.workers import Job
+    from workings.check.document.checked import Checked
+    from workings.check.run.workers import Job
 
 STDIN = "<stdin>"
 
@@ -115,9 +115,9 @@ class Asked:
 
     def results(self) -> list[Checked]:
         """Everything checked: the files, then standard input, then what could not be found."""
-        from workings.check.cache import Cache
-        from workings.check.files import check_jobs, find
-        from workings.check.options import Options
+        from workings.check.document.options import Options
+        from workings.check.run.cache import Cache
+        from workings.check.run.files import check_jobs, find
 
         found = find([name for name in self.files if name != "-"])
         with standard_input(self.kind if "-" in self.files else None) as more:
@@ -180,8 +180,8 @@ def standard_input(kind: str | None) -> Iterator[list[Job]]:
         return
     from tempfile import TemporaryDirectory
 
-    from workings.check.files import KINDS
-    from workings.check.workers import Job
+    from workings.check.run.files import KINDS
+    from workings.check.run.workers import Job
 
     with TemporaryDirectory(prefix="workings-") as folder:
         path = Path(folder) / f"stdin{KINDS[kind]}"
@@ -191,7 +191,7 @@ def standard_input(kind: str | None) -> Iterator[list[Job]]:
 
 def watching(asked: Asked) -> None:
     """Report on every change, until Ctrl-C."""
-    from workings.check.watch import CLEAR, watch
+    from workings.check.run.watch import CLEAR, watch
     from workings.errors import WorkingsError
 
     if "-" in asked.files or asked.json:

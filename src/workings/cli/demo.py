@@ -11,8 +11,8 @@ def demo() -> None:
 
     Example: workings demo
     """
-    from workings.cli.direct import direct
-    from workings.cli.library import find
+    from workings.cli.arguments.direct import direct
+    from workings.cli.arguments.library import find
     from workings.cli.show import str_for_terminal
     from workings.exact import exact
     from workings.show import show

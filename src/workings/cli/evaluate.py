@@ -11,8 +11,8 @@ from typer.core import TyperCommand
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
-    from workings.train.evaluation.language import Measured
     from workings.train.evaluation.opened import Opened
+    from workings.train.text.language import Measured
 
 
 def evaluate(
@@ -106,8 +106,8 @@ def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
     """Language models by texts."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.comparison import comparison, details, legend, warnings
-    from workings.train.evaluation.language import measured
-    from workings.train.evaluation.languages import language_of
+    from workings.train.text.language import measured
+    from workings.train.text.languages import language_of
 
     languages = {one.name: language_of(one, "--text") for one in found}
     contents = {name: read(name) for name in texts}
@@ -133,8 +133,8 @@ def as_data(run: str, row: dict[str, Measured]) -> dict[str, Any]:
 def print_steps(found: list[Opened], texts: list[str], names: str, as_json: bool) -> None:
     """One language model on one text, before and after each step."""
     from workings.train.data.texts import text as read
-    from workings.train.evaluation.languages import language_of
     from workings.train.evaluation.preprocess import WARNING, preprocessed, steps_named, told
+    from workings.train.text.languages import language_of
 
     wanted = steps_named(names)
     if len(found) != 1 or len(texts) != 1:

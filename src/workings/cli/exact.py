@@ -21,7 +21,7 @@ def exact(
     """
     values = dict(letter_and_value(text) for text in at or [])
 
-    from workings.cli.printing import decimals
+    from workings.cli.arguments.printing import decimals
     from workings.exact import exact as exact_tensor
 
     x = exact_tensor(expression)

@@ -90,7 +90,7 @@ def named(context: typer.Context, option: str) -> bool:
 
 def require_effect(found: Opened, given: list[str]) -> None:
     """Refuse options that would be passed over."""
-    from workings.train.evaluation.languages import is_language
+    from workings.train.text.languages import is_language
 
     kind = found.recipe.name
     does, idle = IDLE.get(kind, TEXT if is_language(found) else ("", ()))
@@ -133,8 +133,8 @@ def find(found: Opened, words: str | None, count: int, out: Path | None) -> None
 
 def write(found: Opened, prompt: str | None, choice: Choice) -> None:
     """Text, printed as it comes."""
-    from workings.train.evaluation.languages import is_language, language_of
     from workings.train.evaluation.writing import after, answered, beginning, prompted
+    from workings.train.text.languages import is_language, language_of
 
     if found.recipe.name not in PAIRS and not is_language(found):
         raise WorkingsError(f"{found.name} is a run of {found.recipe.name}, which neither writes nor draws.")

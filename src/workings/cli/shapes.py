@@ -12,7 +12,7 @@ import typer
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
-    from workings.trace.shapes import ShapeReport
+    from workings.trace.shapes.report import ShapeReport
 
 LARGEST = 2**40
 """More entries than this in an input are a typing mistake."""
@@ -39,8 +39,8 @@ def shapes(
     """
     sizes = [sizes_of(text) for text in input]
 
-    from workings.cli.load import load_module
-    from workings.show.shape_table import text
+    from workings.cli.arguments.load import load_module
+    from workings.show.printers.shape_table import text
 
     found, added = run(load_module(model), sizes)
     if added:
@@ -69,7 +69,7 @@ def sizes_of(text: str) -> tuple[tuple[int, ...], bool]:
 
 def run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:
     """The report, with a batch axis added if the model runs only so, and whether one was."""
-    from workings.trace.shapes import shapes as report_of
+    from workings.trace.shapes.report import shapes as report_of
 
     order = [True, False] if batch_is_missing(model, sizes[0][0]) else [False, True]
     reports = []

@@ -13,7 +13,7 @@ import typer
 def print_list(wanted: bool) -> None:
     """Print the names that can be shown and stop."""
     if wanted:
-        from workings.cli.library import listing
+        from workings.cli.arguments.library import listing
 
         typer.echo(listing())
         raise typer.Exit
@@ -74,8 +74,8 @@ def show(
 
     import torch
 
-    from workings.cli.direct import direct
-    from workings.cli.values import random_input, read_values
+    from workings.cli.arguments.direct import direct
+    from workings.cli.arguments.values import random_input, read_values
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
@@ -118,8 +118,8 @@ def found(what: str) -> Any:
     """What to show: of the library by its name, of a file by FILE.py:NAME; a class of modules is made without arguments."""
     import torch
 
-    from workings.cli.library import find
-    from workings.cli.load import load, made
+    from workings.cli.arguments.library import find
+    from workings.cli.arguments.load import load, made
 
     function = load(what) if ":" in what else find(what)
     if not callable(function):
@@ -164,7 +164,7 @@ def hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
     """Numbers were needed that are whole by their type, as tokens and classes are: how to write such on a command line."""
     import re
 
-    from workings.cli.values import is_of_whole_numbers, split
+    from workings.cli.arguments.values import is_of_whole_numbers, split
 
     found = [(name or "NAME", value) for name, marked, value in map(split, values) if not marked]
     found = [(name, value) for name, value in found if is_of_whole_numbers(value)]

@@ -67,7 +67,7 @@ def show_run(
 
 
 def reader_of(found: Opened) -> Callable[[Opened, str], Shown]:
-    from workings.train.evaluation.languages import is_language
+    from workings.train.text.languages import is_language
 
     name = found.recipe.name
     if name not in READERS and not is_language(found):
@@ -154,8 +154,8 @@ def of_language(found: Opened, text: str) -> Shown:
 
     from workings.models.bigram import NeuralBigram
     from workings.models.character import CharacterModel
-    from workings.train.evaluation.languages import language_of
     from workings.train.evaluation.writing import prompted
+    from workings.train.text.languages import language_of
 
     language = language_of(found, "show")
     if not language.cut(text):
@@ -172,7 +172,7 @@ def of_language(found: Opened, text: str) -> Shown:
 def of_sort(found: Opened, text: str) -> Shown:
     import torch
 
-    from workings.models.dedupe_task import VOCABULARY, answer, encode
+    from workings.course.dedupe_task import VOCABULARY, answer, encode
 
     word = text.replace(" ", "").upper()
     answer(word)  # a prompt of other letters is refused
@@ -199,7 +199,7 @@ def of_pairs(found: Opened, text: str) -> Shown:
     import torch
 
     from workings.train.evaluation.writing import answered
-    from workings.train.recipes.tokens import START, Tokens
+    from workings.train.text.tokens import START, Tokens
 
     (answer,) = answered(found, text, None)
     source, target = (Tokens.read(found.files[f"{side}.json"]) for side in ("source", "target"))

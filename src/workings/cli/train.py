@@ -14,7 +14,7 @@ from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import Recipe
-    from workings.train.run import Run
+    from workings.train.run.run import Run
     from workings.train.settings import Training
 
 OPTIONS = ("out", "resume", "help")
@@ -66,7 +66,7 @@ def carry_out(name: str, words: list[str]) -> None:
 
 def go_on(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
-    from workings.train.run import Run
+    from workings.train.run.run import Run
 
     run = Run(Path(given["resume"]))
     found, settings = run.recipe()
@@ -85,14 +85,14 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     """Carry out a recipe in its folder, and write the report."""
     import torch
 
-    from workings.train.distributed import join, leave
-    from workings.train.engine import train as carry
-    from workings.train.lock import locked
-    from workings.train.progress import Lines
+    from workings.train.loop.engine import train as carry
+    from workings.train.process.distributed import join, leave
+    from workings.train.process.progress import Lines
+    from workings.train.process.signals import Interrupted
     from workings.train.recipe import recipe
-    from workings.train.report import report
-    from workings.train.run import Run
-    from workings.train.signals import Interrupted
+    from workings.train.run.lock import locked
+    from workings.train.run.report import report
+    from workings.train.run.run import Run
 
     if settings.threads:
         torch.set_num_threads(settings.threads)
@@ -118,7 +118,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
 
 def place(name: str, settings: Training) -> Path:
     """A new folder; after torchrun restarted its processes, the one they had."""
-    from workings.train.run import Run, new_folder
+    from workings.train.run.run import Run, new_folder
 
     if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
         found = sorted(Path("runs").glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)
@@ -135,7 +135,7 @@ def beginning(run: Run, task: Any) -> str:
 
 
 def ending(run: Run, history: Any, best: str, report: Path) -> str:
-    from workings.train.progress import figure
+    from workings.train.process.progress import figure
 
     found = f", best {best} {figure(history.best[best])} at step {history.best['step']:,}" if best in history.best else ""
     return f"{history.ended}{found}\n{report}"
@@ -171,7 +171,7 @@ def options(found: Recipe, words: list[str]) -> dict[str, Any]:
 
 def resumed(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
-    from workings.train.run import Run
+    from workings.train.run.run import Run
 
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--resume", default=SUPPRESS)

@@ -12,13 +12,8 @@ import sys
 import types
 from typing import Any
 
-from workings.exact.arena import live
-from workings.exact.assume import Assumption, recording
-from workings.exact.equality import Proof, equal
-from workings.exact.json_form import from_json
-from workings.exact.make import arange, exact, eye, full, linspace, ones, symbols, zeros
-from workings.exact.mode import mode
-from workings.exact.module import exactify
+from workings.exact.dispatch.exactify import exactify
+from workings.exact.dispatch.mode import mode
 from workings.exact.ops import (  # noqa: F401  (they register rules)
     attention,
     contract,
@@ -38,7 +33,12 @@ from workings.exact.ops import (  # noqa: F401  (they register rules)
     spectral,
     textbook,
 )
-from workings.exact.tensor import ExactTensor
+from workings.exact.tensor.arena import live
+from workings.exact.tensor.assume import Assumption, recording
+from workings.exact.tensor.equality import Proof, equal
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.tensor.json_form import from_json
+from workings.exact.tensor.make import arange, exact, eye, full, linspace, ones, symbols, zeros
 
 __all__ = [
     "Assumption",

@@ -3,6 +3,9 @@
 from typing import Any
 
 from workings.lazy import lazy
+from workings.own_code import mark_readable
+
+mark_readable(__path__)
 
 __all__ = lazy(
     __name__,
@@ -14,23 +17,18 @@ __all__ = lazy(
         "character": "CharacterModel",
         "clip": "CLIP SigLIP",
         "cnn": "StreetDigits digits_cnn fully_convolutional",
-        "counts": "attention_cost recurrent_cost",
-        "decoding": "beam greedy next_token_probabilities sample",
-        "dedupe": "DedupeDecoder",
-        "discrete": "bayes derivation evidence",
+        "decoding.search": "beam greedy next_token_probabilities sample",
         "kneser_ney": "KneserNey kneser_ney",
         "language_model": "LanguageModel",
-        "logistic": "separation",
         "mlp": "MLP check_gradient gradients",
-        "scalar_rnn": "ScalarRNN bptt linear_rnn linear_rnn_loss",
         "transformer": "Decoder Encoder EncoderDecoder",
         "vae": "VAE",
         "vectors": "WordVectors",
         "vit": "ViT",
-        "weights": "block_from_torch block_to_torch",
-        "weights_bert": "from_bert to_bert",
-        "weights_gpt2": "from_gpt2 to_gpt2",
-        "weights_vit": "from_vit to_vit",
+        "weights.bert": "from_bert to_bert",
+        "weights.gpt2": "from_gpt2 to_gpt2",
+        "weights.table": "block_from_torch block_to_torch",
+        "weights.vit": "from_vit to_vit",
     },
 )
 

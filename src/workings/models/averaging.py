@@ -22,7 +22,7 @@ from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import layers
 from workings.models.kneser_ney import within
 from workings.nn.fused import fused
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 
 Table = Float[Tensor, "w d"]
 

@@ -18,8 +18,8 @@ from workings.errors import DomainError, ShapeError
 from workings.models.kneser_ney import a_text, within
 from workings.models.mlp import MLP, Gradients, gradients
 from workings.nn.fits import alike
-from workings.nn.losses import cross_entropy
-from workings.nn.perplexity import perplexity_from_log
+from workings.nn.objectives.losses import cross_entropy
+from workings.nn.objectives.perplexities import perplexity_from_log
 
 Tokens = Int[Tensor, " m"]
 

@@ -17,8 +17,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.losses import cross_entropy
-from workings.nn.perplexity import perplexity_from_log
+from workings.nn.objectives.losses import cross_entropy
+from workings.nn.objectives.perplexities import perplexity_from_log
 
 CELLS = {"rnn": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 Tokens = Int[Tensor, "b t"]

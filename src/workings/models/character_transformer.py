@@ -23,14 +23,14 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
-from workings.models.decoding_steps import Step
+from workings.models.decoding.stepper import Step
 from workings.models.transformer import Cache, length_of
-from workings.nn.attention import attention
-from workings.nn.cache import KeyValueCache
 from workings.nn.fused import fused
-from workings.nn.multihead import side_by_side, split_heads
-from workings.nn.norms import layer_norm
-from workings.nn.positions import distances, positions_of, rope
+from workings.nn.norms.per_token import layer_norm
+from workings.nn.transformer.cache import KeyValueCache
+from workings.nn.transformer.dot_product import attention
+from workings.nn.transformer.multihead import side_by_side, split_heads
+from workings.nn.transformer.positions import distances, positions_of, rope
 
 Tokens = Int[Tensor, "b n"]
 Rows = Float[Tensor, "b n e"]
@@ -193,7 +193,7 @@ class CharacterTransformer(nn.Module):
 
     def stepper(self, cache: Recent) -> Step | None:
         """The scores after one more character of each text in the cache; None where a part is not of this file."""
-        from workings.models.character_transformer_steps import character_step
+        from workings.models.decoding.character_transformer_steps import character_step
 
         return character_step(self, cache)
 

@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.contrastive import clip_loss_both_ways, normalised, recall_at, rows_fit, siglip_loss
+from workings.nn.objectives.contrastive import clip_loss_both_ways, normalised, recall_at, rows_fit, siglip_loss
 
 Embeddings = Float[Tensor, "n d"]
 

@@ -29,8 +29,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.convolution import conv_size, pool_size, same_padding
-from workings.nn.linear_conv import linear_to_conv
+from workings.nn.vision.convolution import conv_size, pool_size, same_padding
+from workings.nn.vision.linear_conv import linear_to_conv
 
 HEADS = {
     "linear": lambda side: nn.Sequential(nn.Flatten(), nn.Linear(16 * side * side, 10)),

@@ -18,8 +18,8 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.nn.fits import alike, inside
-from workings.nn.perplexity import perplexity_from_log
-from workings.nn.softmax import known
+from workings.nn.objectives.perplexities import perplexity_from_log
+from workings.nn.temperature import known
 
 Counts = Float[Tensor, "v w"]
 Number = int | float | Float[Tensor, ""]

@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from workings.models.decoding_steps import Step
+from workings.models.decoding.stepper import Step
 from workings.models.transformer import Cache, Embedding, answers, drop_of, norm_of, stack
 
 Tokens = Int[Tensor, "b n"]
@@ -104,6 +104,6 @@ class LanguageModel(nn.Module):
 
     def stepper(self, cache: Cache) -> Step | None:
         """The scores after one more token of each text in the cache; None where a part is of another kind."""
-        from workings.models.language_model_steps import language_step
+        from workings.models.decoding.language_model_steps import language_step
 
         return language_step(self, cache)

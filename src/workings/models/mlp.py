@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 
 Values = Float[Tensor, "..."]
 

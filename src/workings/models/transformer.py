@@ -6,7 +6,7 @@ r"""The Transformer (Vaswani et al. 2017): an encoder of the source, and a decod
     logits = decoder(target, memory) Eᵀ
 
 In training the whole target goes through in one pass: row t predicts token t + 1 (teacher forcing). In generation
-`EncoderDecoder.given(source)` predicts one token at a time, with a cache; see `workings.models.decoding`.
+`EncoderDecoder.given(source)` predicts one token at a time, with a cache; see `workings.models.decoding.search`.
 
 Axes: b batch, n tokens of the target, m of the source, e width, v vocabulary.
 """
@@ -23,10 +23,18 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.block import NORMS, Block
-from workings.nn.cache import KeyValueCache
-from workings.nn.masks import padding_mask
-from workings.nn.positions import Learned, RelativeBias, Rotary, alibi_slopes, distances, positions_of, sinusoidal
+from workings.nn.transformer.block import NORMS, Block
+from workings.nn.transformer.cache import KeyValueCache
+from workings.nn.transformer.masks import padding_mask
+from workings.nn.transformer.positions import (
+    Learned,
+    RelativeBias,
+    Rotary,
+    alibi_slopes,
+    distances,
+    positions_of,
+    sinusoidal,
+)
 
 ADDED = ("none", "sinusoidal", "learned")
 IN_ATTENTION = ("relative", "rope", "alibi")

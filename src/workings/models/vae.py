@@ -24,8 +24,8 @@ from torch import Tensor, nn
 from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import inputs_fit, layers
 from workings.nn.fits import alike
-from workings.nn.losses import binary_cross_entropy_with_logits
-from workings.nn.variational import elbo, gaussian_kl, reparameterised
+from workings.nn.objectives.losses import binary_cross_entropy_with_logits
+from workings.nn.objectives.variational import elbo, gaussian_kl, reparameterised
 
 Inputs = Float[Tensor, "b x"]
 Latents = Float[Tensor, "b z"]

@@ -23,9 +23,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.block import Block
-from workings.nn.norms import LayerNorm
-from workings.nn.patches import Grid, grid_of, patch_embedding, resampled_positions
+from workings.nn.norms.per_token import LayerNorm
+from workings.nn.transformer.block import Block
+from workings.nn.vision.patch_tokens import Grid, grid_of, patch_embedding, resampled_positions
 
 Images = Float[Tensor, "b c n m"]
 POOLS = ("cls", "mean")

@@ -1,7 +1,7 @@
 """A textbook function with a fast kernel behind it.
 
-The function states the equations, one a line; that is what a reader, the tracer and exact tensors get. When nobody is
-looking, a call runs the kernel instead. A test holds the two equal, and so does every capture: it compares what it showed
+The function states the equations, one a line; that is what a reader, the tracer and exact tensors get. Outside
+`show`, a call runs the kernel instead. A test holds the two equal, and so does every capture: it compares what it showed
 with the plain run, which used the kernel.
 """
 
@@ -11,7 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
-from workings.exact.tensor import ExactTensor
+from workings.written_out import follows_equations
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -33,7 +33,7 @@ def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def with_kernel(definition: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(definition)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
-            if ExactTensor in map(type, args) or (kwargs and ExactTensor in map(type, kwargs.values())):
+            if follows_equations(args) or (kwargs and follows_equations(kwargs.values())):
                 return definition(*args, **kwargs)  # exact tensors follow the written-out equations
             return kernel(*args, **kwargs)
 

@@ -14,9 +14,9 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole, did_you_mean
-from workings.show.outline import check_names
-from workings.trace.arguments import refuse_ambiguous
-from workings.trace.formula import Apply, Leaf
+from workings.show.outline.outline import check_names
+from workings.trace.code.arguments import refuse_ambiguous
+from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -38,25 +38,25 @@ class Work(Trace):
     # ---- printing
     def text(self, **choices: Any) -> str:
         """The worked solution for a terminal."""
-        from workings.show.text import text
+        from workings.show.printers.text import text
 
         return text(self, self._chosen(choices))
 
     def latex(self, **choices: Any) -> str:
         """The worked solution as a LaTeX fragment."""
-        from workings.show.latex import latex
+        from workings.show.printers.latex import latex
 
         return latex(self, self._chosen(choices))
 
     def markdown(self, **choices: Any) -> str:
         """The worked solution as Markdown."""
-        from workings.show.markdown import markdown
+        from workings.show.printers.markdown import markdown
 
         return markdown(self, self._chosen(choices))
 
     def html(self, **choices: Any) -> str:
         """The worked solution as one self-contained page."""
-        from workings.show.html import html
+        from workings.show.printers.html import html
 
         return html(self, self._chosen(choices))
 
@@ -65,14 +65,14 @@ class Work(Trace):
 
         `most=None` keeps every tensor whole.
         """
-        from workings.show.json_form import to_json
+        from workings.show.printers.json_form import to_json
 
         return to_json(self, most)
 
     @classmethod
     def from_json(cls, text: str) -> Work:
         """Read what `json` wrote."""
-        from workings.show.json_form import from_json
+        from workings.show.printers.json_form import from_json
 
         return as_work(from_json(text))
 
@@ -83,7 +83,7 @@ class Work(Trace):
         cannot hold by its `repr`. How a work is printed (its options) is no part of it. A work can grow (`backward`), so it
         has no hash.
         """
-        from workings.show.json_form import to_data
+        from workings.show.printers.json_form import to_data
 
         return to_data(self) == to_data(other) if isinstance(other, Work) else NotImplemented
 
@@ -106,7 +106,7 @@ class Work(Trace):
     # ---- asking
     def step(self, address: str) -> Step:
         """The step at an address such as `A`, `blocks.1.attn.S` or `∂L/∂A`; the last one where a name was assigned again."""
-        from workings.show.asked import asked
+        from workings.show.ask.asked import asked
 
         return asked(self, address)
 
@@ -115,13 +115,13 @@ class Work(Trace):
 
     def why(self, address: str, index: int | tuple[int, ...] = ()) -> str:
         """How one cell came about: its value, the formula, and the operands it was made of, down to the inputs."""
-        from workings.show.why import why
+        from workings.show.ask.why import why
 
         return why(self, self.step(address), (index,) if isinstance(index, int) else tuple(index))
 
     def diff(self, other: Trace) -> str:
         """The first statement whose result differs in another run."""
-        from workings.show.diff import diff
+        from workings.show.ask.diff import diff
 
         if not isinstance(other, Trace):
             raise WorkingsError(f"diff compares with another work, not {type(other).__name__}.")
@@ -129,7 +129,7 @@ class Work(Trace):
 
     def backward(self, loss: str | None = None) -> Work:
         """Add the backward pass: ∂L/∂name for every named value, under the line that caused it."""
-        from workings.trace.backward import backward
+        from workings.trace.gradient.backward import backward
 
         backward(self, loss)
         return self
@@ -223,7 +223,7 @@ def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
 
 def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     from workings.trace.assumed import assumed
-    from workings.trace.capture import capture
+    from workings.trace.capture.capture import capture
 
     whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
     work = as_work(capture(whole, depth=depth))
@@ -237,7 +237,7 @@ LEAF_CHANGED = "a leaf Variable that requires grad"
 
 def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
-    from workings.trace.loss import varying
+    from workings.trace.gradient.loss import varying
 
     given, named = varying((args, kwargs))
     work = _captured(function, given, named, depth)
@@ -254,7 +254,7 @@ def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work
 
 def _explain_in_names(work: Work) -> None:
     """The explanation of the statement that failed, in its author's names where they are known."""
-    from workings.trace.mismatch import in_names
+    from workings.trace.shapes.explain import in_names
 
     for step in work.steps():
         found = in_names(step.formula, step.operands, step.source) if step.kind == "error" else None
@@ -268,7 +268,7 @@ def _summed(work: Work) -> str | None:
     result = work.result
     if not isinstance(result, torch.Tensor) or result.numel() == 1 or not work.root.children:
         return None
-    from workings.trace.ordinary import ordinary
+    from workings.trace.tensors.dense import ordinary
 
     top = work.root.children[0]
     last = top.children[-1] if top.children else top
@@ -299,7 +299,7 @@ class trace:  # a context manager, named like one
         self.depth = depth
 
     def __enter__(self) -> Work:
-        from workings.trace.block import Block
+        from workings.trace.follow.block import Block
 
         self.work = as_work(Trace(Step("root")), Options(depth=self.depth))
         self.block = Block(self.work, 2 if self.depth is None else self.depth)

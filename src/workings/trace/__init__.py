@@ -10,8 +10,8 @@ import sys
 import types
 from typing import Any
 
-from workings.trace.capture import capture
-from workings.trace.formula import Formula
+from workings.trace.capture.capture import capture
+from workings.trace.formula.tree import Formula
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 

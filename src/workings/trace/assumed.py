@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from workings.exact.tensor import ExactTensor
+from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.record import Trace
 from workings.trace.step import Step
 

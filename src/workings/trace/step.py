@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from workings.trace.formula import Formula
+from workings.trace.formula.tree import Formula
 
 KINDS = frozenset(
     """

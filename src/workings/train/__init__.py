@@ -7,14 +7,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workings.train.engine import fit as fit
-    from workings.train.judging import History as History
-    from workings.train.run import Run as Run
+    from workings.train.loop.engine import fit as fit
+    from workings.train.loop.judging import History as History
+    from workings.train.run.run import Run as Run
     from workings.train.settings import Training as Training
 
 __all__ = ["History", "Run", "Training", "fit"]
 
-_HOMES = {"History": "judging", "Run": "run", "Training": "settings", "fit": "engine"}
+_HOMES = {"History": "loop.judging", "Run": "run.run", "Training": "settings", "fit": "loop.engine"}
 
 
 def __getattr__(name: str) -> Any:

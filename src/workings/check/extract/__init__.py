@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from workings.check.document import Document
+from workings.check.document.document import Document
 from workings.check.extract import latex, markdown
 from workings.check.extract.assemble import document
 from workings.check.extract.load import load

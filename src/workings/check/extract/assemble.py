@@ -7,7 +7,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
 
-from workings.check.document import Document, Formula, Heading, Listing, Prose
+from workings.check.document.document import Document, Formula, Heading, Listing, Prose
+from workings.check.document.finding import Unread
 from workings.check.extract.bare import bare_formulas
 from workings.check.extract.delimiters import Region, regions
 from workings.check.extract.environments import pairs
@@ -18,7 +19,6 @@ from workings.check.extract.plain import numeric_equations
 from workings.check.extract.repair import repaired
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
-from workings.check.finding import Unread
 
 AROUND = 200
 """Characters of prose kept on either side of a formula."""

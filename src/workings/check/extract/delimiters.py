@@ -6,10 +6,10 @@ import re
 from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from workings.check.document.finding import Unread
 from workings.check.extract.environments import EDGE, EQUATIONS, MATRICES, content_start, pairs
 from workings.check.extract.markdown import Layout
 from workings.check.extract.spans import BLANK_LINE, Ahead, Span
-from workings.check.finding import Unread
 
 OPENERS = (
     r"\\\\(?P<double>[(\[])?|\\(?P<single>[(\[])|\\[$%#&{}]"

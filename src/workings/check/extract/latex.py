@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from workings.check.document import Heading, Listing
+from workings.check.document.document import Heading, Listing
+from workings.check.document.finding import Unread
 from workings.check.extract.markdown import PROBLEM, Layout, shown
 from workings.check.extract.spans import Ahead, Span, covered
-from workings.check.finding import Unread
 
 LISTINGS = {"verbatim": "", "Verbatim": "", "lstlisting": "", "minted": "", "alltt": "", "pythoncode": "python"}
 HIDDEN = re.compile(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from workings.check.document import Heading, Listing
+from workings.check.document.document import Heading, Listing
+from workings.check.document.finding import Unread
 from workings.check.extract.spans import Ahead, Span, covered
-from workings.check.finding import Unread
 
 FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t\r]*\n(.*?)\n(?:\1|\.\.\.)[ \t\r]*(?:\n|$)", re.DOTALL)
 LINE = re.compile(r"[^\n]*\n|[^\n]+")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workings.check.document import Document, Listing
+from workings.check.document.document import Document, Listing
 from workings.check.extract.assemble import document, macros_of, shifted
 from workings.check.extract.markdown import layout
 from workings.errors import WorkingsError

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
 from workings.check.knowledge.convolution import check_convolutions
 from workings.check.knowledge.distributions import check_shares
 from workings.check.knowledge.divergence import check_computed
@@ -18,10 +20,8 @@ from workings.check.knowledge.listings import check_listings
 from workings.check.knowledge.named_layers import check_named_layers
 from workings.check.knowledge.normalised import check_normalised
 from workings.check.knowledge.perplexity import check_named, check_perplexity
-from workings.check.lines import Line
-from workings.check.scope import Scope
-from workings.check.study import Study
-from workings.check.value import Mismatch, Undecided
+from workings.check.value.scope import Scope
+from workings.check.value.value import Mismatch, Undecided
 
 LineRule = Callable[[Line, Study, Scope], None]
 RULES: tuple[LineRule, ...] = (

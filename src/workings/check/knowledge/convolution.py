@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 
-from workings.check.document import Prose
+from workings.check.claims.study import Study
+from workings.check.document.document import Prose
 from workings.check.knowledge.nearby import add
-from workings.check.scope import Scope
-from workings.check.study import Study
+from workings.check.value.scope import Scope
 
 BY = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times|by)\s{0,3}\$?\s{0,3}"
 COUNT = r"(?<![\d.,])(\d{1,3}(?:(?:\{,\}|,|\\,|~)\d{3})+|\d+)(?![\d.]*\d)"

@@ -9,6 +9,10 @@ import re
 
 from flint import arb
 
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.tables import columns_of, rows_of
+from workings.check.claims.words import decimal
 from workings.check.knowledge.nearby import (
     in_doubt,
     is_told,
@@ -16,14 +20,10 @@ from workings.check.knowledge.nearby import (
     value_at,
     words,
 )
-from workings.check.lines import Line
-from workings.check.names import is_closed
-from workings.check.scope import Scope, plain
-from workings.check.study import Study
-from workings.check.syntax import Function, Group, Matrix, Node, Script, Symbol
-from workings.check.tables import columns_of, rows_of
-from workings.check.value import Table
-from workings.check.words import decimal
+from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
+from workings.check.value.names import is_closed
+from workings.check.value.scope import Scope, plain
+from workings.check.value.value import Table
 
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
 NOT_ONE = re.compile(

@@ -9,6 +9,9 @@ import re
 
 from flint import arb
 
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.words import decimal
 from workings.check.knowledge.distributions import SHARES
 from workings.check.knowledge.nearby import (
     agrees,
@@ -21,12 +24,9 @@ from workings.check.knowledge.nearby import (
     window,
     words,
 )
-from workings.check.lines import Line
-from workings.check.scope import Decimals, Scope, plain
-from workings.check.study import Study
-from workings.check.syntax import Given, Group, Node, Product, Script, Symbol
-from workings.check.value import Table, Value
-from workings.check.words import decimal
+from workings.check.latex.syntax import Given, Group, Node, Product, Script, Symbol
+from workings.check.value.scope import Decimals, Scope, plain
+from workings.check.value.value import Table, Value
 
 BITS = re.compile(r"\bbits?\b|\blog_2|\bbase 2")
 BASES = {"": arb(1), "base 2": arb(2).log(), "base 10": arb(10).log()}

@@ -10,6 +10,9 @@ import re
 
 from flint import arb
 
+from workings.check.claims.lines import EQUAL, Line
+from workings.check.claims.study import Study
+from workings.check.claims.words import decimal
 from workings.check.knowledge.divergence import is_divergence, letters
 from workings.check.knowledge.nearby import (
     MOST_NAMES,
@@ -21,12 +24,22 @@ from workings.check.knowledge.nearby import (
     value_at,
     words,
 )
-from workings.check.lines import EQUAL, Line
-from workings.check.scope import Scope
-from workings.check.study import Study
-from workings.check.syntax import Big, Function, Given, Group, Matrix, Node, Number, Product, Quotient, Script, Sum, Symbol
-from workings.check.value import Table
-from workings.check.words import decimal
+from workings.check.latex.syntax import (
+    Big,
+    Function,
+    Given,
+    Group,
+    Matrix,
+    Node,
+    Number,
+    Product,
+    Quotient,
+    Script,
+    Sum,
+    Symbol,
+)
+from workings.check.value.scope import Scope
+from workings.check.value.value import Table
 
 BOUND = re.compile(r"\bELBO\b|lower bound", re.I)
 LOSS = re.compile(r"\bloss|negative|minimi[sz]|\bfree energy", re.I)

@@ -17,6 +17,10 @@ from operator import itemgetter
 
 from flint import arb
 
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.telling import entry_node
+from workings.check.claims.words import decimal, where
 from workings.check.knowledge.nearby import (
     agrees,
     closed_sides,
@@ -28,14 +32,10 @@ from workings.check.knowledge.nearby import (
     value_at,
     words,
 )
-from workings.check.lines import Line
-from workings.check.rounding import one_shape, units
-from workings.check.scope import Scope
-from workings.check.study import Study
-from workings.check.syntax import Big, Function, Group, Node, Number, Script, Symbol
-from workings.check.telling import entry_node
-from workings.check.value import Mismatch, Table, Undecided, Value, each, entries, entrywise
-from workings.check.words import decimal, where
+from workings.check.latex.syntax import Big, Function, Group, Node, Number, Script, Symbol
+from workings.check.value.rounding import one_shape, units
+from workings.check.value.scope import Scope
+from workings.check.value.value import Mismatch, Table, Undecided, Value, each, entries, entrywise
 
 MEAN = re.compile(r"\b(?:means?|averages?)\b", re.I)
 VARIANCE = re.compile(r"\bvariances?\b", re.I)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 
+from workings.check.claims.lines import EQUAL, Line
+from workings.check.claims.study import Study
 from workings.check.knowledge.nearby import in_doubt, window, words
-from workings.check.lines import EQUAL, Line
-from workings.check.scope import Scope, plain
-from workings.check.study import Study
-from workings.check.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
+from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
+from workings.check.value.scope import Scope, plain
 
 ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
 RISING = re.compile(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from workings.check.document import Listing
+from workings.check.claims.study import DEEPEST_PART, Study
+from workings.check.document.document import Listing
 from workings.check.knowledge.layers import Pair
-from workings.check.study import DEEPEST_PART, Study
 
 TIMES = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times)\s{0,3}\$?\s{0,3}"
 IMAGE = re.compile(

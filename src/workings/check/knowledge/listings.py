@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from workings.check.document import Listing
+from workings.check.claims.study import Study
+from workings.check.document.document import Listing
 from workings.check.knowledge.images import image_size
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
 from workings.check.knowledge.nearby import add
-from workings.check.scope import Scope
-from workings.check.study import Study
+from workings.check.value.scope import Scope
 
 LONGEST = 100_000
 CALL = re.compile(r"[ \t]*(?:torch\.)?nn\.[A-Z]\w*\(|[ \t]*(?:Conv|Linear|ReLU|MaxPool|AvgPool|Flatten)\w*\(")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-from workings.check.document import Prose
+from workings.check.claims.study import Study
+from workings.check.document.document import Prose
 from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only, sizes, whole
 from workings.check.knowledge.images import stated_sizes
 from workings.check.knowledge.layers import Flow, Layer, Pair, after
 from workings.check.knowledge.nearby import add
-from workings.check.scope import Scope
-from workings.check.study import Study
+from workings.check.value.scope import Scope
 
 NAME = r"[A-Z][A-Za-z]{0,15}[-\s_]?\d{1,2}"
 LAYER = re.compile(rf"^[-*+\s]{{0,6}}(?:\\item\s)?[*_`]{{0,2}}({NAME})[*_`]{{0,2}}\s?:[*_`]{{0,2}}\s(.{{10,300}})$", re.M)

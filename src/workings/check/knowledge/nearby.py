@@ -7,16 +7,16 @@ from collections.abc import Iterator
 
 from flint import arb
 
-from workings.check.compare import value_of
-from workings.check.finding import Finding
-from workings.check.lines import EQUAL, Line
-from workings.check.names import is_closed
-from workings.check.rounding import units
-from workings.check.scope import Decimals, Definition, Scope
-from workings.check.study import Study
-from workings.check.syntax import Node
-from workings.check.telling import side_at
-from workings.check.value import Value, entries
+from workings.check.claims.lines import EQUAL, Line
+from workings.check.claims.study import Study
+from workings.check.claims.telling import side_at
+from workings.check.document.finding import Finding
+from workings.check.latex.syntax import Node
+from workings.check.value.compare import value_of
+from workings.check.value.names import is_closed
+from workings.check.value.rounding import units
+from workings.check.value.scope import Decimals, Definition, Scope
+from workings.check.value.value import Value, entries
 
 MOST_NAMES = 3000
 """In a document with more names than this (a table of data) no name is looked for by its kind."""

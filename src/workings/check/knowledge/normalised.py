@@ -7,6 +7,10 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.telling import entry_node
+from workings.check.claims.words import decimal, where
 from workings.check.knowledge.families import printed_side, square
 from workings.check.knowledge.nearby import (
     agrees,
@@ -20,14 +24,10 @@ from workings.check.knowledge.nearby import (
     value_at,
     window,
 )
-from workings.check.lines import Line
-from workings.check.rounding import one_shape
-from workings.check.scope import Scope, plain
-from workings.check.study import Study
-from workings.check.syntax import Node, Number, Script, Symbol
-from workings.check.telling import entry_node
-from workings.check.value import Value, each, entries, entrywise
-from workings.check.words import decimal, where
+from workings.check.latex.syntax import Node, Number, Script, Symbol
+from workings.check.value.rounding import one_shape
+from workings.check.value.scope import Scope, plain
+from workings.check.value.value import Value, each, entries, entrywise
 
 MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}
 EPSILONS = ("0", "1e-8", "1e-5", "1e-3")

@@ -7,14 +7,14 @@ import re
 
 from flint import arb
 
-from workings.check.document import Prose
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.words import decimal
+from workings.check.document.document import Prose
 from workings.check.knowledge.nearby import add, agrees, closed_sides, in_doubt, is_told, known, unit_at, value_at, window
-from workings.check.lines import Line
-from workings.check.scope import Scope
-from workings.check.study import Study
-from workings.check.syntax import Symbol
-from workings.check.value import Table
-from workings.check.words import decimal
+from workings.check.latex.syntax import Symbol
+from workings.check.value.scope import Scope
+from workings.check.value.value import Table
 
 NUMBER = r"(\d+(?:\.\d+)?)(?![\d.]*\d|\s?%|\^|/|\\|e)"
 EQUALS = r"\s{0,2}(?:=|≈|\\approx)\s{0,2}"

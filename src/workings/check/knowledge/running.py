@@ -18,10 +18,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workings.check.document import Listing
+from workings.check.claims.study import Study
+from workings.check.document.document import Listing
 from workings.check.knowledge.listings import Source, parsed
 from workings.check.knowledge.nearby import add
-from workings.check.study import Study
 
 SECONDS = 5
 """Seconds that the listings of a document may take."""

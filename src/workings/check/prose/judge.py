@@ -6,11 +6,11 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from workings.check.document import Heading, Prose
-from workings.check.finding import Finding
+from workings.check.claims.study import DEEPEST_PART, Study
+from workings.check.document.document import Heading, Prose
+from workings.check.document.finding import Finding
 from workings.check.prose.sentences import Sentence, answers, doubted, sentences
 from workings.check.prose.table import Claim, claims, first_cues
-from workings.check.study import DEEPEST_PART, Study
 
 NEAR = 1_500
 """Characters before a sentence in which its topic may have been named, if no heading comes between."""

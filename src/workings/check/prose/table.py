@@ -43,7 +43,7 @@ class Claim:
     truth: str
     why: str
     demonstration: str
-    """A row of the catalogue and a name to import (`A16: workings.nn.key_noise_mean`)."""
+    """A row of the catalogue and a name to import (`A16: workings.course.key_noise_mean`)."""
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], ...]:

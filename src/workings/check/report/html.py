@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from importlib.resources import files
 from itertools import pairwise
 
-from workings.check.checked import Checked
-from workings.check.finding import LEVELS, Finding
+from workings.check.document.checked import Checked
+from workings.check.document.finding import LEVELS, Finding
 from workings.check.report.text import SURE, Style, summary
 
 AROUND = 3

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from workings.check.checked import Checked, total
-from workings.check.finding import LEVELS, Finding, Unread
+from workings.check.document.checked import Checked, total
+from workings.check.document.finding import LEVELS, Finding, Unread
 
 VERSION = 1
 

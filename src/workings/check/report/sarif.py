@@ -13,8 +13,8 @@ from typing import Any
 from urllib.parse import quote
 
 from workings import __version__
-from workings.check.checked import Checked
-from workings.check.finding import Finding
+from workings.check.document.checked import Checked
+from workings.check.document.finding import Finding
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SARIF_LEVELS = {"error": "error", "likely": "warning", "note": "note", "possible": "note"}

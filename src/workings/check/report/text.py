@@ -13,8 +13,8 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workings.check.checked import Checked, total
-from workings.check.finding import LEVELS, Finding, Unread
+from workings.check.document.checked import Checked, total
+from workings.check.document.finding import LEVELS, Finding, Unread
 from workings.check.report.excerpt import excerpt, plain
 
 BOLD, DIM, RED, YELLOW, CYAN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"

@@ -17,7 +17,6 @@ import flint
 from flint import arb, fmpq
 
 from workings.errors import BudgetError, DomainError, UndecidedError, WorkingsError
-from workings.exact.assume import assume
 from workings.exact.numbers import algebra
 from workings.exact.numbers.digits import fraction, round_fraction
 from workings.exact.numbers.functions import FUNCTIONS
@@ -37,6 +36,7 @@ from workings.exact.numbers.value import (
     operands,
     rational,
 )
+from workings.exact.tensor.assume import assume
 
 FIRST_BITS = 128
 LAST_BITS = 4096

@@ -12,11 +12,11 @@ import torch
 from flint import fmpq
 
 from workings.errors import DomainError
-from workings.exact.arena import payload_of
+from workings.exact.dispatch.operation import rule, wrap
+from workings.exact.dispatch.vjp import vjp
 from workings.exact.numbers.value import rational
-from workings.exact.operation import rule, wrap
-from workings.exact.tensor import OVERRIDES
-from workings.exact.vjp import vjp
+from workings.exact.tensor.arena import payload_of
+from workings.exact.tensor.exact_tensor import OVERRIDES
 
 
 def attention(

@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.exact.arena import payload_of, values_of
-from workings.exact.elementwise import apply
-from workings.exact.lift import lift_float, lift_tensor, payload
+from workings.exact.dispatch.elementwise import apply
+from workings.exact.dispatch.operation import is_exact, rule, wrap
+from workings.exact.dispatch.scalar import scalar
 from workings.exact.numbers import algebra
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value
-from workings.exact.operation import is_exact, rule, wrap
 from workings.exact.ops.shapes import axes as axes_of
 from workings.exact.ops.shapes import refused
-from workings.exact.scalar import scalar
-from workings.exact.tensor import ExactTensor
+from workings.exact.tensor.arena import payload_of, values_of
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.tensor.lift import lift_float, lift_tensor, payload
 
 Row = tuple[Value, ...]
 SPECIALS = frozenset((INF, NEG_INF, NAN))

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from workings.exact.operation import rule
+from workings.exact.dispatch.operation import rule
+from workings.exact.dispatch.vjp import vjp
 from workings.exact.ops.shapes import refused
-from workings.exact.vjp import vjp
 
 
 def _each(v: Sequence[int], n: int) -> list[int]:

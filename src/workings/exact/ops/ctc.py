@@ -17,9 +17,9 @@ from typing import Any
 import torch
 from torch.nn.functional import pad
 
-from workings.exact.operation import rule
+from workings.exact.dispatch.operation import rule
+from workings.exact.dispatch.vjp import vjp
 from workings.exact.ops.linalg import exact_tensor
-from workings.exact.vjp import vjp
 
 
 def _negative_log_likelihood(y: Any, labels: Sequence[int], blank: int) -> Any:

@@ -15,12 +15,12 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from workings.exact.lift import payload
+from workings.exact.dispatch.operation import rule
+from workings.exact.dispatch.scalar import has_samples
 from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.value import Value
-from workings.exact.operation import rule
 from workings.exact.ops.shapes import axes
-from workings.exact.scalar import has_samples
+from workings.exact.tensor.lift import payload
 
 Question = tuple[int, int, int, list[int]]
 

@@ -16,12 +16,12 @@ import torch
 from flint import fmpq
 
 from workings.errors import DomainError
-from workings.exact.arena import ARENA, payload_of
+from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
 from workings.exact.numbers.functions import build
 from workings.exact.numbers.value import Value, constant
-from workings.exact.operation import wrap
-from workings.exact.tensor import OVERRIDES
+from workings.exact.tensor.arena import ARENA, payload_of
+from workings.exact.tensor.exact_tensor import OVERRIDES
 
 Pair = tuple[Any, Any]
 

@@ -12,15 +12,15 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.exact.arena import payload_of, values_of
-from workings.exact.lift import lift_number, payload
+from workings.exact.dispatch.operation import rule, wrap
+from workings.exact.dispatch.scalar import scalar
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import compare
 from workings.exact.numbers.value import ONE, Value
-from workings.exact.operation import rule, wrap
 from workings.exact.ops.contract import sum_of
-from workings.exact.scalar import scalar
-from workings.exact.tensor import ExactTensor
+from workings.exact.tensor.arena import payload_of, values_of
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.tensor.lift import lift_number, payload
 
 _ORDERED = functools.cmp_to_key(compare)
 

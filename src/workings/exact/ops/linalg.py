@@ -14,12 +14,11 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.exact.arena import payload_of
-from workings.exact.lift import payload
+from workings.exact.dispatch.operation import is_exact, rule, wrap
+from workings.exact.dispatch.scalar import absolute, known_sign
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import compare
 from workings.exact.numbers.value import NAN, ZERO, Value
-from workings.exact.operation import is_exact, rule, wrap
 from workings.exact.ops.determinant import WRITTEN_OUT, adjugate, determinant
 from workings.exact.ops.matrix import (
     Matrix,
@@ -34,7 +33,8 @@ from workings.exact.ops.matrix import (
     transposed,
     vanishes,
 )
-from workings.exact.scalar import absolute, known_sign
+from workings.exact.tensor.arena import payload_of
+from workings.exact.tensor.lift import payload
 
 HALF = fmpq(1, 2)
 

@@ -10,14 +10,14 @@ import torch
 from flint import fmpq, fmpq_mat
 
 from workings.errors import DomainError
-from workings.exact.arena import payload_of, values_of
-from workings.exact.lift import payload
+from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import sign
 from workings.exact.numbers.proof import proved_zero
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
-from workings.exact.operation import wrap
-from workings.exact.tensor import ExactTensor
+from workings.exact.tensor.arena import payload_of, values_of
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.tensor.lift import payload
 
 Vector = list[Value]
 Matrix = list[Vector]

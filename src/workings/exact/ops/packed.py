@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from workings.exact.tensor import OVERRIDES
+from workings.exact.tensor.exact_tensor import OVERRIDES
 
 _FUNCTIONS = torch._C._VariableFunctions
 

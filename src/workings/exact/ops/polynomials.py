@@ -14,9 +14,9 @@ from collections.abc import Callable
 
 from flint import fmpq
 
+from workings.exact.dispatch.scalar import RULES, Build, Rule, integer_part
 from workings.exact.numbers.algebra import scale
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
-from workings.exact.scalar import RULES, Build, Rule, integer_part
 
 First = Callable[[Value], Value]
 Step = Callable[[int, Value, Value, Value], Value]

@@ -13,16 +13,16 @@ from typing import Any
 
 import torch
 
-from workings.exact.arena import values_of
-from workings.exact.lift import lift_number, payload
+from workings.exact.dispatch.operation import rule, wrap
+from workings.exact.dispatch.scalar import CHOICES
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import compare
 from workings.exact.numbers.value import ZERO, Value
-from workings.exact.operation import rule, wrap
 from workings.exact.ops.linalg import exact_tensor, solve
 from workings.exact.ops.matrix import Matrix, batch, echelon, matrices, product, transposed, vectors
 from workings.exact.ops.spectral import decomposed
-from workings.exact.scalar import CHOICES
+from workings.exact.tensor.arena import values_of
+from workings.exact.tensor.lift import lift_number, payload
 
 
 def rank(A: Matrix) -> int:

@@ -15,12 +15,10 @@ from typing import Any
 
 import torch
 
-from workings.exact.arena import values_of
-from workings.exact.lift import payload
+from workings.exact.dispatch.operation import rule
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import sign
 from workings.exact.numbers.value import ONE, ZERO, Value
-from workings.exact.operation import rule
 from workings.exact.ops.matrix import (
     Matrix,
     Vector,
@@ -36,6 +34,8 @@ from workings.exact.ops.matrix import (
     vanishes,
     vectors,
 )
+from workings.exact.tensor.arena import values_of
+from workings.exact.tensor.lift import payload
 
 
 def _reflection(x: Vector) -> tuple[Value, Value, Vector]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from workings.exact.operation import rule
+from workings.exact.dispatch.operation import rule
+from workings.exact.dispatch.vjp import vjp
 from workings.exact.ops.linalg import exact_tensor
-from workings.exact.vjp import vjp
 
 LINEAR, NEAREST, CUBIC = range(3)
 ZEROS, BORDER, REFLECTION = range(3)

@@ -8,15 +8,15 @@ from typing import Any
 
 import torch
 
-from workings.exact.arena import payload_of, values_of
-from workings.exact.lift import lift_number, payload
+from workings.exact.dispatch.operation import arguments, rule, wrap
+from workings.exact.dispatch.order import order
+from workings.exact.dispatch.scalar import COMPARISONS, scalar
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, rational
-from workings.exact.operation import arguments, rule, wrap
 from workings.exact.ops.contract import product_of, sum_of
 from workings.exact.ops.losses import REDUCTIONS
 from workings.exact.ops.matrix import Matrix, batch, matrices
-from workings.exact.order import order
-from workings.exact.scalar import COMPARISONS, scalar
+from workings.exact.tensor.arena import payload_of, values_of
+from workings.exact.tensor.lift import lift_number, payload
 
 SUM, MEAN, MAX = range(3)
 

@@ -15,10 +15,10 @@ import torch
 from flint import fmpq, fmpq_mat, fmpq_poly
 
 from workings.errors import DomainError
+from workings.exact.dispatch.operation import rule
 from workings.exact.numbers import algebra
 from workings.exact.numbers.roots import Field, Root, real_roots
 from workings.exact.numbers.value import ONE, ZERO, Value
-from workings.exact.operation import rule
 from workings.exact.ops.matrix import (
     Matrix,
     Vector,

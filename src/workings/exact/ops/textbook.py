@@ -8,18 +8,18 @@ from typing import Any
 import torch
 
 from workings.errors import DomainError
-from workings.exact.arena import payload_of, values_of
-from workings.exact.elementwise import apply, choose, test
-from workings.exact.lift import payload
+from workings.exact.dispatch.elementwise import apply, choose, test
+from workings.exact.dispatch.operation import label_of, rule, same_values, state, wrap
+from workings.exact.dispatch.scalar import absolute
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import compare, sign, to_float
 from workings.exact.numbers.value import ONE, ZERO, Value, letters, rational
-from workings.exact.operation import label_of, rule, same_values, state, wrap
 from workings.exact.ops import forward_mode
 from workings.exact.ops.contract import total
 from workings.exact.ops.shapes import axes
-from workings.exact.scalar import absolute
-from workings.exact.tensor import OVERRIDES, ExactTensor
+from workings.exact.tensor.arena import payload_of, values_of
+from workings.exact.tensor.exact_tensor import OVERRIDES, ExactTensor
+from workings.exact.tensor.lift import payload
 
 
 @rule("_softmax", "softmax.int")
@@ -166,7 +166,7 @@ def item(x: Any) -> float:
     """`x.item()`: the nearest double. Letters stand at their sample values, and that is noted."""
     (v,) = values_of(payload(x))
     if v.free:
-        from workings.exact.assume import assume
+        from workings.exact.tensor.assume import assume
 
         result = to_float(v)
         assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
@@ -208,7 +208,7 @@ def complex_numbers(*parts: Any) -> Any:
 
 def new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """`x.new_tensor(data)`: exact, as x is; numbers are read as they are written."""
-    from workings.exact.make import exact
+    from workings.exact.tensor.make import exact
 
     made = exact(data)
     made = same_values(made, dtype or x.dtype)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from workings.exact.tensor import ExactTensor
+    from workings.exact.tensor.exact_tensor import ExactTensor
 
 _MOST = 200
 """Tensors of more elements show the ends of each axis only."""

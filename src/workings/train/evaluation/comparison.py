@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workings.train.evaluation.language import Measured
+from workings.train.text.language import Measured
 
 Table = Mapping[str, Mapping[str, Measured]]
 """Run → text → what the model spends on it."""

@@ -25,7 +25,7 @@ Matrix = Int[Tensor, "c c"]
 
 def figures(found: Opened) -> dict[str, float]:
     """The figures that training recorded, computed anew with the best weights and with the random numbers of their step."""
-    from workings.train.modes import used
+    from workings.train.loop.modes import used
 
     if found.task.evaluate is None:
         raise WorkingsError(f"The recipe {found.recipe.name} has no figures to compute.")

@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from workings.train.evaluation.mistakes import Mistake, Mistakes
-from workings.train.report import PAGE, STYLE
+from workings.train.run.report import PAGE, STYLE
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workings.errors import WorkingsError
-from workings.train.run import Run
+from workings.train.run.run import Run
 
 if TYPE_CHECKING:
     from torch import nn
@@ -58,7 +58,7 @@ def opened(folder: str | Path) -> Opened:
         raise WorkingsError(f"{path} does not exist. Name the folder that train wrote.")
     if path.is_file():
         raise WorkingsError(f"{path} is a file. Name the folder that train wrote.")
-    from workings.train.checkpoint import read_state
+    from workings.train.run.checkpoint import read_state
 
     run = Run(path)
     recipe, settings = run.recipe()

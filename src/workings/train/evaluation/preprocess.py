@@ -10,7 +10,7 @@ from difflib import get_close_matches
 
 from workings.errors import WorkingsError
 from workings.train.evaluation.comparison import BOUND, aligned, bits
-from workings.train.evaluation.language import Language, Measured, measured
+from workings.train.text.language import Language, Measured, measured
 
 WARNING = (
     "A step changes the text, and so the task: mapping every word to the unknown token would bring the perplexity to 1 "

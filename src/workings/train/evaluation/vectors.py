@@ -11,8 +11,8 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.models.vectors import WordVectors, load_text
-from workings.train.evaluation.languages import is_language, language_of
 from workings.train.evaluation.opened import opened
+from workings.train.text.languages import is_language, language_of
 
 
 def vectors(named: str) -> WordVectors:

@@ -14,9 +14,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import WorkingsError
-from workings.models.decoding import Decoder, beam, greedy, sample
-from workings.train.evaluation.language import Language
+from workings.models.decoding.search import Decoder, beam, greedy, sample
 from workings.train.evaluation.opened import Opened
+from workings.train.text.language import Language
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def beginning(language: Language) -> tuple[list[int], str]:
 def answered(found: Opened, prompt: str, beams: int | None) -> list[str]:
     """What a run of sort or seq2seq writes for a prompt; with beams, the best ones with Σ log p."""
     if found.recipe.name == "sort":
-        from workings.models.dedupe_task import answer
+        from workings.course.dedupe_task import answer
         from workings.train.recipes.sort import answered as letters
 
         word = prompt.replace(" ", "").upper()
@@ -87,7 +87,7 @@ def answered(found: Opened, prompt: str, beams: int | None) -> list[str]:
         with torch.no_grad():
             return [letters(found.model, word)]
     from workings.train.recipes.seq2seq import best, translated
-    from workings.train.recipes.tokens import Tokens
+    from workings.train.text.tokens import Tokens
 
     source, target = (Tokens.read(found.files[f"{side}.json"]) for side in ("source", "target"))
     longest = found.settings.longest

@@ -33,14 +33,14 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 from workings.models.bigram import NeuralBigram
-from workings.models.decoding import sample
+from workings.models.decoding.search import sample
 from workings.models.kneser_ney import KneserNey
 from workings.train.data.texts import lines, text
-from workings.train.evaluation.language import Language
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.shuffled import Shuffled
-from workings.train.recipes.vocabulary import UNKNOWN, Words, cut, sha256
 from workings.train.settings import Training, setting
+from workings.train.text.language import Language
+from workings.train.text.vocabulary import UNKNOWN, Words, cut, sha256
 
 END, NUMBER = "</s>", "<number>"
 SPREAD = 2.0

@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 from workings.models.clip import CLIP, SigLIP
-from workings.nn.contrastive import recall_at
+from workings.nn.objectives.contrastive import recall_at
 from workings.train.data.emoji import STYLES, Drawings, emoji
 from workings.train.data.sources import SOURCES
 from workings.train.recipe import Recipe, Task

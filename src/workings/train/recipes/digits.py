@@ -22,7 +22,7 @@ from workings.errors import WorkingsError
 from workings.models.cnn import StreetDigits, digits_cnn
 from workings.models.mlp import MLP
 from workings.models.vit import ViT
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 from workings.train.data.images import Images
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.drawing import shades

@@ -25,12 +25,12 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 from workings.models.averaging import DeepAveraging
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 from workings.train.data.reviews import Labelled, reviews
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.shuffled import Shuffled
-from workings.train.recipes.vocabulary import UNKNOWN, Words, sha256
 from workings.train.settings import Training, setting
+from workings.train.text.vocabulary import UNKNOWN, Words, sha256
 
 Batch = tuple[Int[Tensor, " b"], Int[Tensor, " b"], Int[Tensor, " m"]]
 """Classes, where each text starts, the words of all texts in a row."""

@@ -22,14 +22,14 @@ from jaxtyping import Int
 from torch import Tensor, nn
 
 from workings.errors import WorkingsError
-from workings.models.decoding import beam
+from workings.models.decoding.search import beam
 from workings.models.transformer import EncoderDecoder, mask_of
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 from workings.train.data.pairs import Pair, pairs
 from workings.train.recipe import Recipe, Task
 from workings.train.recipes.shuffled import Shuffled
-from workings.train.recipes.tokens import KINDS, PAD, START, STOP, Tokens, hash_of, learned
 from workings.train.settings import Training, setting
+from workings.train.text.tokens import KINDS, PAD, START, STOP, Tokens, hash_of, learned
 
 Batch = tuple[Int[Tensor, "b m"], Int[Tensor, " b"], Int[Tensor, "b n"]]
 """Source tokens, how many of each row are there, target tokens."""

@@ -22,12 +22,12 @@ from torch import Tensor, nn
 from workings.errors import WorkingsError
 from workings.models.character import CharacterModel
 from workings.models.character_transformer import CharacterTransformer
-from workings.models.decoding import sample
+from workings.models.decoding.search import sample
 from workings.train.data.texts import text
-from workings.train.evaluation.language import Language
 from workings.train.recipe import Recipe, Task
-from workings.train.recipes.vocabulary import Alphabet, sha256
 from workings.train.settings import Training, setting
+from workings.train.text.language import Language
+from workings.train.text.vocabulary import Alphabet, sha256
 
 MODELS = ("transformer", "rnn", "lstm", "gru")
 

@@ -24,10 +24,10 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from workings.models.dedupe import DedupeDecoder, ties
-from workings.models.dedupe_task import START, STOP, VOCABULARY, decode, encode, example, is_right, prompts
+from workings.course.dedupe import DedupeDecoder, ties
+from workings.course.dedupe_task import START, STOP, VOCABULARY, decode, encode, example, is_right, prompts
 from workings.models.language_model import LanguageModel
-from workings.nn.losses import cross_entropy
+from workings.nn.objectives.losses import cross_entropy
 from workings.train.recipe import Recipe, Task
 from workings.train.settings import Training, setting
 

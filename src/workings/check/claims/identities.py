@@ -1,0 +1,325 @@
+"""Identities and derivatives in letters: both sides at random places, where a certain difference refutes the line.
+
+A line is taken for an identity only where it cannot well be anything else: a step of a derivation (a chain of three sides or
+more), or a derivative of a formula that is written out or was declared before. Equations to be solved, definitions and
+conditions are not.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+from workings.check.claims.appearance import (
+    OPAQUE,
+    alone,
+    both_call,
+    called,
+    has_transpose,
+    is_derivative,
+    is_formula,
+    is_letter,
+    is_of_matrices,
+    listed,
+)
+from workings.check.claims.lines import EQUAL, Line
+from workings.check.claims.study import Study
+from workings.check.claims.words import decimal
+from workings.check.latex.latex import latex
+from workings.check.latex.parse import ParseError, parse
+from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
+from workings.check.value.brackets import other_signs, with_brackets
+from workings.check.value.evaluate import Sight, evaluate
+from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
+from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
+from workings.check.value.sample import Sample, differ, ends
+from workings.check.value.scope import Scope, plain
+from workings.check.value.value import Mismatch, Table, Undecided
+
+SEEDS = range(4)
+MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
+"""Letters that are mostly signs: of a transpose, of the sigmoid."""
+STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
+"""Words that make an equation an identity."""
+
+
+class Identities:
+    """The lines of a document as identities, with the formulas that names were set equal to."""
+
+    def __init__(self, study: Study, scope: Scope) -> None:
+        self.study, self.scope = study, scope
+        self.forms: dict[Node, Node] = {}
+        self.recurrences: dict[Node, Recurrence] = {}
+        self.bound_names: set[Node] = set()
+        """Names between which the document states a condition, so that they are not free."""
+
+    def line(self, line: Line) -> None:
+        """Check the steps of a line, then remember what it defines."""
+        supposed = self.study.supposed(line) or self.study.denied(line)
+        self.gradient(line, "possible" if supposed else "likely")
+        line = self.without_primes(line)
+        for index in range(1, len(line.sides)):
+            one, other = line.sides[index - 1], line.sides[index]
+            if (
+                line.relations[index - 1] not in EQUAL
+                or line.relations[index - 1] == "≈"
+                or (is_closed(one) and is_closed(other))
+            ):
+                continue
+            if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
+                self.step(line, index, "recurrence", "possible" if supposed else "likely")
+            elif is_derivative(one) and not is_closed(other):
+                self.step(line, index, "derivative", "possible" if supposed else "likely")
+            elif len(line.sides) > 2 and (self.goes_on(line, index) or self.is_derivation(line, index)):
+                kind = "recurrence" if self.has_turns(one) else "identity"
+                self.step(line, index, kind, "possible" if supposed else "likely")
+            elif index == 1 and len(line.sides) == 2 and not supposed:
+                stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
+                if is_letter(one) or not stated:
+                    self.near_miss(line)
+                else:
+                    self.step(line, index, "identity", "likely", stated=True)
+        self.remember(line)
+
+    def goes_on(self, line: Line, index: int) -> bool:
+        """Whether a side stands in the middle of a chain."""
+        return index > 1 and line.relations[index - 2] in EQUAL
+
+    def is_derivation(self, line: Line, index: int) -> bool:
+        """Whether a chain begins with a formula and holds nothing but formulas, as a derivation does."""
+        plain_chain = all(relation in EQUAL for relation in line.relations)
+        return index == 1 and plain_chain and not any(is_letter(side) or is_closed(side) for side in line.sides)
+
+    def gradient(self, line: Line, level: str) -> None:
+        """∇f = (…, …) with f(x, y) declared: one derivative for each entry."""
+        one = line.sides[0]
+        if len(line.sides) < 2 or line.relations[0] != "=" or not isinstance(one, Derivative) or one.by or one.body is None:
+            return
+        name = one.body.factors[0][1] if isinstance(one.body, Product) else one.body
+        rule, parts = self.scope.function(name), listed(line.sides[1])
+        if rule is None or len(parts) != len(rule.names) or len(parts) < 2:
+            return
+        if isinstance(one.body, Product) and listed(one.body.factors[-1][1]) != rule.names:
+            return  # at a place, not everywhere
+        for letter, part in zip(rule.names, parts, strict=True):
+            derivative = Derivative(rule.body, (letter,))
+            answers = [self.differs(derivative, part, seed) for seed in SEEDS]
+            if all(answers) and self.free(part) <= self.free(rule.body):
+                why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
+                self.study.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
+
+    def without_primes(self, line: Line) -> Line:
+        """f'(x) on the left, with f declared, is the derivative of its formula."""
+        primed = self.derivative_of(line.sides[0])
+        return line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
+
+    def derivative_of(self, node: Node) -> Node | None:
+        """The derivative that f'(x) or σ'(x) stands for, if f is known."""
+        match node:
+            case Product(factors=((_, Postfix(body=name, sign="'")), ("", Group(items=(Symbol() as letter,))))):
+                rule = self.scope.function(name)
+                if rule is not None and rule.names == (letter,):
+                    return Derivative(rule.body, (letter,), "d", span=node.span)
+                if name == Symbol("sigma"):
+                    body = Product((("", name), ("", Group("(", (letter,), ")"))))
+                    return Derivative(body, (letter,), "d", span=node.span)
+        return None
+
+    def has_turns(self, node: Node) -> bool:
+        """Whether a turn of a recurrence stands in a formula."""
+        return bool(self.recurrences) and any(turn(part, {}, self.recurrences) is not None for part in node.walk())
+
+    def near_miss(self, line: Line) -> None:
+        """a = b in the same letters, which would hold for all of them but for one sign or one pair of brackets.
+
+        Without that it may be an equation to be solved.
+        """
+        one, other = line.sides
+        if is_letter(one) or not self.testable(one, other, "near miss"):
+            return
+        if not all(self.differs(one, other, seed) for seed in SEEDS):
+            return
+        for kind, repaired in [
+            *(("sign", node) for node in other_signs(other)),
+            *(("brackets", node) for node in with_brackets(one)),
+        ]:
+            sides = (one, repaired) if kind == "sign" else (repaired, other)
+            if all(self.differs(*sides, seed) is False for seed in SEEDS):
+                why = f"It holds for all letters with {'another sign' if kind == 'sign' else 'brackets'}: {latex(repaired)}."
+                self.study.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
+                return
+
+    def step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
+        """One step of a derivation; a stated identity holds whatever conditions there are on its letters."""
+        one, other = line.sides[index - 1], line.sides[index]
+        if not self.testable(one, other, "near miss" if stated else kind):
+            return
+        one = self.of_function(one)
+        answers = [self.differs(one, other, seed) for seed in SEEDS]
+        if any(answer is None for answer in answers):
+            return
+        wrong = all(answers) and not self.reads_otherwise(line, index)
+        self.study.count(not wrong)
+        if wrong:
+            why = {
+                "identity": "The two sides differ for almost all values of the letters.",
+                "derivative": "The derivative differs for almost all values of the letters.",
+                "recurrence": "Unrolling the recurrence gives another formula.",
+            }[kind]
+            self.study.add(line, index - 1, index, level, kind, self.truth(one, other), why)
+
+    def reads_otherwise(self, line: Line, index: int) -> bool:
+        """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
+        for wide, long in ((False, True), (True, False), (True, True)):
+            try:
+                one, other = (
+                    parse(line.formulas[i].text[slice(*line.sides[i].span)], wide_slash=wide, long_reach=long)
+                    for i in (index - 1, index)
+                )
+            except ParseError:
+                continue
+            if all(self.differs(self.of_function(one), other, seed) is False for seed in SEEDS):
+                return True
+        return False
+
+    def of_function(self, node: Node) -> Node:
+        """df/dx with f(x) declared is the derivative of its formula."""
+        if isinstance(node, Derivative) and node.body is not None:
+            rule = self.scope.function(node.body)
+            if rule is not None and node.by and (node.by[0] in rule.names or node.by[0] in rule.body.walk()):
+                return Derivative(rule.body, node.by, node.sign, span=node.span)
+        return node
+
+    def truth(self, one: Node, other: Node) -> str:
+        """The two values at one place, so that a reader can try it."""
+        sample = self.sample((one, other), 0)
+        marks = {Symbol("top"), Symbol("T")} if any(map(has_transpose, (one, other))) else set()
+        letters = sorted((letters_of(one) | letters_of(other)) - marks, key=repr)
+        free = [(name, sample.drawn(plain(name))) for name in letters if plain(name) not in self.forms][:4]
+        numbers = [(name, value) for name, value in free if isinstance(name, Symbol) and not isinstance(value, Table)]
+        at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in numbers)
+        x, y = (evaluate(side, Sight(sample)) for side in (one, other))
+        if isinstance(x, Table) or isinstance(y, Table):
+            return "another formula"
+        return f"{decimal(x)} on the left, {decimal(y)} on the right, at {at}"
+
+    def testable(self, one: Node, other: Node, kind: str) -> bool:
+        """Whether both sides are formulas in the same free letters."""
+        factors = alone(one) | alone(other)
+        for side in (one, other):
+            for part in side.walk():
+                if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
+                    return False
+                if isinstance(part, Product) and self.calls_unknown(part, factors | {Symbol("sigma")}):
+                    return False
+                if isinstance(part, Postfix) and part.sign == "'":
+                    return False
+        if is_letter(other) or (kind == "identity" and is_letter(one)):
+            return False
+        if kind == "recurrence":
+            return self.free(other) <= self.unrolled()
+        left, right = self.free(self.of_function(one)) - MARKS, self.free(other) - MARKS
+        if kind == "derivative":
+            return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
+        return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
+
+    def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
+        """Whether a letter stands before brackets as a function does, and is neither known nor a factor elsewhere."""
+        return any(
+            is_name(name) and self.scope.function(name) is None and plain(name) not in factors for name in called(product)
+        )
+
+    def free(self, node: Node) -> set[Node]:
+        """The letters of a formula, with the letters of the formulas behind them."""
+        found: set[Node] = set()
+        waiting = [plain(letter) for letter in letters_of(node)]
+        while waiting:
+            name = waiting.pop()
+            if name in found or name in CONSTANTS:
+                continue
+            found.add(name)
+            form = self.forms.get(name)
+            if form is not None:
+                waiting += [plain(letter) for letter in letters_of(form)]
+        return found
+
+    def unrolled(self) -> set[Node]:
+        """The letters that a recurrence and its beginning bring in."""
+        found: set[Node] = set()
+        for base, rule in self.recurrences.items():
+            found |= self.free(rule.body) | {base}
+            found |= {letter for form in self.forms.values() for letter in self.free(form)}
+        return found
+
+    def depends(self, node: Node) -> bool:
+        """Whether the formula under a derivative holds what it is derived by."""
+        if not isinstance(node, Derivative) or node.body is None or not node.by:
+            return False
+        by = plain(node.by[0])
+        waiting: list[Node] = [node.body]
+        seen: set[Node] = set()
+        while waiting:
+            for part in waiting.pop().walk():
+                name = plain(part) if isinstance(part, Symbol | Script) else part
+                if name == by or (isinstance(name, Script) and isinstance(by, Script) and name.base == by.base):
+                    return True
+                if isinstance(part, Symbol | Script) and name in self.forms and name not in seen:
+                    seen.add(name)
+                    waiting.append(self.forms[name])
+                for function in called(part) if isinstance(part, Product) else []:
+                    rule = self.scope.function(function)
+                    if rule is not None and function not in seen:
+                        seen.add(function)
+                        waiting.append(rule.body)
+        return False
+
+    def free_by(self, node: Node) -> set[Node]:
+        """What a derivative is taken by."""
+        return {plain(by) for part in node.walk() if isinstance(part, Derivative) for by in part.by}
+
+    def sample(self, nodes: tuple[Node, ...], seed: int) -> Sample:
+        """A sample for these formulas."""
+        every = nodes + tuple(self.forms.values())
+        return Sample(
+            functions=self.scope.functions,
+            seed=seed,
+            forms=self.forms,
+            whole=ends(every),
+            recurrences=self.recurrences,
+            matrices=is_of_matrices(*nodes),
+        )
+
+    def differs(self, one: Node, other: Node, seed: int) -> bool | None:
+        """Whether the sides differ at one place."""
+        try:
+            return differ(one, other, self.sample((one, other), seed))
+        except (Undecided, Mismatch, RecursionError):
+            return None
+
+    def is_identity(self, one: Node, other: Node) -> bool:
+        """Whether an equation holds for all letters, or is meant to: then it is no condition on them."""
+        return both_call(one, other) or all(self.differs(one, other, seed) is False for seed in SEEDS)
+
+    def begins(self, name: Node) -> bool:
+        """Whether a value of this name can be where a recurrence begins."""
+        found = index_of(name)
+        return found is not None and (found[0] not in self.recurrences or found[1] == Number("0"))
+
+    def remember(self, line: Line) -> None:
+        """Names that are set equal to a formula follow it; other equations make their letters dependent."""
+        for index in range(1, len(line.sides)):
+            if line.relations[index - 1] not in EQUAL:
+                continue
+            one, other = line.sides[index - 1], line.sides[index]
+            if index == 1 and (found := recurrence(one, other)) is not None:
+                self.recurrences[found[0]] = found[1]
+                self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
+            elif index == 1 and is_name(one) and isinstance(one, Symbol | Script):
+                started = is_closed(other) and self.begins(plain(one))
+                if (is_formula(other) or started) and plain(one) not in self.free(other):
+                    self.forms[plain(one)] = other
+                else:
+                    self.forms.pop(plain(one), None)
+                    self.bound_names |= {plain(one)} if not is_closed(other) else set()
+            elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
+                self.bound_names |= self.free(one) | self.free(other)

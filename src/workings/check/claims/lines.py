@@ -1,0 +1,85 @@
+"""The chains of relations in a formula: rows that go on with `= …` are joined to the row before them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from workings.check.document.document import Formula
+from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
+
+UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
+"""A word that may be a unit."""
+OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
+EQUAL = {"=", "≈", ":="}
+ORDER = {"<", ">", "≤", "≥", "≠"}
+
+
+@dataclass
+class Line:
+    """a = b ≈ c …: sides and the relations between them (one fewer), and where each side stands."""
+
+    sides: list[Node]
+    relations: list[str]
+    formulas: list[Formula]
+    """For each side the formula it is written in."""
+    units: set[int] = field(default_factory=set)
+    """The sides with words behind a number, as units are."""
+
+    def runs(self) -> Iterator[list[int]]:
+        """The parts of the chain that only hold equalities, as indices of sides."""
+        run: list[int] = [0]
+        for index, relation in enumerate(self.relations, 1):
+            if relation not in EQUAL:
+                yield run
+                run = []
+            run.append(index)
+        yield run
+
+
+def has_unit(side: Node) -> bool:
+    """Whether words stand in a side."""
+    return any(isinstance(part, Words) for part in side.walk())
+
+
+def parts(node: Node) -> Iterator[Node]:
+    """The formulas that stand side by side."""
+    if isinstance(node, Items):
+        for part in node.parts:
+            yield from parts(part)
+    else:
+        yield node
+
+
+def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line]:
+    """The lines of a formula. `before` is the line that a leading `= …` continues."""
+    found: list[Line] = []
+    last = before
+    words = ""
+    for part in parts(node):
+        behind, words = words, part.text if isinstance(part, Words) else ""
+        if isinstance(part, Words):
+            if last is not None and UNIT.fullmatch(part.text.strip(" .,~")):
+                last.units.add(len(last.sides) - 1)
+            continue
+        if isinstance(part, Chain):
+            sides, relations = list(part.items), list(part.relations)
+        else:
+            sides, relations = [part], []
+        if isinstance(sides[0], Nothing):
+            if last is not None and relations:
+                last.sides += sides[1:]
+                last.relations += relations
+                last.formulas += [formula] * (len(sides) - 1)
+                if last is before and last not in found:
+                    found.append(last)
+                continue
+            sides, relations = sides[1:], relations[1:]
+            if not sides:
+                continue
+        last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
+        if found and OF.search(behind):
+            last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
+        found.append(last)
+    return found

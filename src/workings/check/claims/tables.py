@@ -1,0 +1,73 @@
+"""Printed matrices: rows of one length, and rows that should sum to one."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from workings.check.claims.lines import Line
+from workings.check.claims.study import Study
+from workings.check.claims.telling import side_at
+from workings.check.claims.words import decimal
+from workings.check.latex.syntax import Dots, Matrix, Node, Nothing, Words
+from workings.check.value.compare import value_of
+from workings.check.value.names import is_closed
+from workings.check.value.rounding import units
+from workings.check.value.scope import Scope
+from workings.check.value.value import Table
+
+
+def check_tables(line: Line, study: Study) -> None:
+    """Every matrix of a line."""
+    for index, side in enumerate(line.sides):
+        for node in side.walk():
+            if isinstance(node, Matrix):
+                ragged(line, index, node, study)
+        if isinstance(side, Matrix) and is_closed(side):
+            shares(line, index, side, study)
+
+
+def ragged(line: Line, index: int, matrix: Matrix, study: Study) -> None:
+    """A row with an entry too many or too few."""
+    if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing) for part in matrix.walk()):
+        return
+    widths = [len(row) for row in matrix.rows]
+    if len(set(widths)) < 2:
+        return
+    usual = max(set(widths), key=lambda w: (widths.count(w), w))
+    row = next(i for i, width in enumerate(widths) if width != usual)
+    at: Node = matrix.rows[row][-1] if matrix.rows[row] else matrix
+    why = f"Row {row + 1} has {widths[row]} entries, and {usual} stand in the others."
+    study.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at)
+
+
+def shares(line: Line, index: int, matrix: Matrix, study: Study) -> None:
+    """Every row but one sums to one: the one is suspect."""
+    value = value_of(side_at(line, index), Scope())
+    if not isinstance(value, Table) or len(value.rows) < 3 or value.shape[1] < 2:
+        return
+    if any(x < 0 or x > 1 for x in value.entries) or all(x.is_integer() for x in value.entries):
+        return
+    shown = units(matrix) or [arb(0)] * len(value.entries)
+    for table, steps in ((value.rows, rows_of(shown, value.shape[1])), (value.T.rows, columns_of(shown, value.shape[1]))):
+        sums = [sum(row, arb(0)) for row in table]
+        slack = [sum(step, arb(0)) / 2 + arb("1e-9") for step in steps]
+        off = [i for i, (total, reach) in enumerate(zip(sums, slack, strict=True)) if abs(total - 1) > reach]
+        if not off:
+            return
+        if len(off) == 1 and len(sums) >= 3:
+            row = off[0]
+            name = "Row" if table is value.rows else "Column"
+            why = f"{name} {row + 1} sums to {decimal(sums[row], arb('0.001'))}, every other {name.lower()} to 1."
+            at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
+            study.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at)
+            return
+
+
+def rows_of(steps: list[arb], width: int) -> list[list[arb]]:
+    """Row by row."""
+    return [steps[i : i + width] for i in range(0, len(steps), width)]
+
+
+def columns_of(steps: list[arb], width: int) -> list[list[arb]]:
+    """Column by column."""
+    return [steps[i::width] for i in range(width)]

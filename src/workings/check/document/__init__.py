@@ -1,0 +1,1 @@
+"""A document as data: formulas with their places, findings, options. Imports nothing else of `check`."""

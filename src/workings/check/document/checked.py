@@ -1,0 +1,90 @@
+"""One document with what was found in it, or why it could not be checked: what the printers print and the cache keeps.
+
+As a row of JSON it carries the places and words but not the formulas. The text goes along only where it is not simply the
+file's own (a notebook's is put together from its cells).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, TypeVar
+
+from workings.check.document.document import Document, Place
+from workings.check.document.finding import LEVELS, Counts, Finding, Report, Unread
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A document and its report; `failure` says why there is none."""
+
+    name: str
+    document: Document = field(default_factory=lambda: Document("", "", "text"))
+    report: Report = field(default_factory=Report)
+    failure: str = ""
+
+    def span(self, part: Finding | Unread) -> tuple[Place, Place]:
+        """Where a claim begins, and the place right behind its last character."""
+        first = self.document.place(part.start)
+        last = self.document.place(max(part.start, part.end - 1))
+        return first, Place(last.line, last.column + (part.end > part.start), last.cell)
+
+    def findings(self, level: str) -> list[Finding]:
+        """The findings at a level or above, in the order of the text."""
+        wanted = LEVELS[: LEVELS.index(level) + 1]
+        return sorted((found for found in self.report.findings if found.level in wanted), key=lambda found: found.start)
+
+
+def total(results: Iterable[Checked]) -> Counts:
+    """The counts of all documents together."""
+    counts = Counts()
+    for result in results:
+        counts.add(result.report.counts)
+    return counts
+
+
+def to_row(result: Checked, source: str = "") -> dict[str, Any]:
+    """As JSON has it; `source` is the file's own text, which is left out when it is the document's.
+
+    >>> to_row(Checked("a.md", Document("a.md", "one", "markdown")), "one")["text"] is None
+    True
+    """
+    document, report = result.document, result.report
+    return {
+        "failure": result.failure,
+        "kind": document.kind,
+        "text": None if document.text == source else document.text,
+        "cells": [list(cell) for cell in document.cells],
+        "findings": [asdict(found) for found in report.findings],
+        "unread": [asdict(part) for part in report.unread],
+        "counts": asdict(report.counts),
+    }
+
+
+def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
+    """Read what `to_row` wrote; a ValueError, KeyError or TypeError says that it is something else."""
+    text = source if row["text"] is None else row["text"]
+    if not isinstance(text, str) or not isinstance(row["failure"], str) or not isinstance(row["kind"], str):
+        raise ValueError("a row without text, kind or failure")
+    cells = [(int(start), int(number)) for start, number in row["cells"]]
+    report = Report(
+        [_made(Finding, part) for part in row["findings"]],
+        [_made(Unread, part) for part in row["unread"]],
+        _made(Counts, row["counts"]),
+    )
+    if any(found.level not in LEVELS for found in report.findings):
+        raise ValueError("a finding with an unknown level")
+    parts: list[Finding | Unread] = [*report.findings, *report.unread]
+    if any(not 0 <= part.start <= part.end <= len(text) for part in parts):
+        raise ValueError("a place outside the text")
+    return Checked(name, Document(name, text, row["kind"], cells=cells), report, row["failure"])
+
+
+def _made(kind: type[T], row: dict[str, Any]) -> T:
+    """A dataclass of whole numbers and words, from a row that has exactly these."""
+    types = {f.name: int if f.type in ("int", int) else str for f in fields(kind)}  # type: ignore[arg-type]
+    if set(row) != set(types) or any(type(row[name]) is not types[name] for name in types):
+        raise ValueError(f"a row that is no {kind.__name__}")
+    return kind(**row)

@@ -1,1 +1,0 @@
-"""The value of a formula: one rule for each kind of formula. `workings.check.evaluate` is the way in."""

@@ -1,0 +1,2 @@
+"""LaTeX mathematics → syntax tree, total or refusing: tokens, groups, scripts, environments. Imports nothing else of
+`check`."""

@@ -1,0 +1,248 @@
+r"""Write a tree as LaTeX such that it reads back the same: `parse(latex(tree)) == tree`.
+
+Braces that nobody sees hold together what would otherwise fall apart: a sum in a product is `{a + b} c`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from workings.check.latex.signs import ACCENTS, BIG, FONTS, KINDS, WIDE
+from workings.check.latex.syntax import (
+    Big,
+    Cases,
+    Chain,
+    Derivative,
+    Dots,
+    Function,
+    Given,
+    Group,
+    Items,
+    Labelled,
+    Matrix,
+    Node,
+    Nothing,
+    Number,
+    Postfix,
+    Product,
+    Quotient,
+    Root,
+    Script,
+    Sum,
+    Symbol,
+    Words,
+)
+
+SIGNS = {
+    "≈": r"\approx", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "→": r"\to", "←": r"\gets", "⇒": r"\implies", "⇔": r"\iff",
+    "∈": r"\in",
+    "∉": r"\notin", "⊂": r"\subset", "⊆": r"\subseteq", "∼": r"\sim", "∝": r"\propto", "≡": r"\equiv", "≪": r"\ll",
+    "≫": r"\gg",
+    "↦": r"\mapsto", "±": r"\pm", "∓": r"\mp", "·": r"\cdot", "×": r"\times", "∘": r"\circ", "⊙": r"\odot", "⊗": r"\otimes",
+    "mod": r"\bmod",
+}  # fmt: skip
+BRACKETS = {
+    "{": r"\{", "}": r"\}", "⌊": r"\lfloor ", "⌋": r"\rfloor", "⌈": r"\lceil ", "⌉": r"\rceil", "⟨": r"\langle ",
+    "⟩": r"\rangle",
+}  # fmt: skip
+BARS = {"|": (r"\lvert ", r" \rvert"), "‖": (r"\lVert ", r" \rVert")}
+OPERATORS = {sign: "\\" + name for name, sign in BIG.items()}
+STYLES = {style: "\\" + words.split()[0] for style, words in (FONTS | ACCENTS).items()} | {"text": r"\text"}
+WIDE_ACCENTS = frozenset(WIDE.get(name, name) for name in ACCENTS)
+KNOWN = frozenset(
+    "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf limsup liminf det"
+    " gcd dim deg ker hom".split()
+)
+
+
+def latex(node: Node) -> str:
+    r"""The LaTeX of a tree.
+
+    >>> from workings.check.latex.parse import parse
+    >>> latex(parse("½ x² ≈ 0.50"))
+    '\\frac{1}{2} x^{2} \\approx 0.50'
+    """
+    if isinstance(node, Items):
+        return ", ".join(map(_formula, node.parts))
+    if isinstance(node, Given):
+        middle = r" \mid " if node.sign == "|" else r" \middle\| "
+        return latex(node.body) + middle + latex(node.condition)
+    return _formula(node)
+
+
+def _braced(node: Node) -> str:
+    return "{" + latex(node) + "}"
+
+
+def _formula(node: Node) -> str:
+    """What may stand between commas."""
+    if isinstance(node, Words):
+        return rf"\text{{{node.text}}}"
+    if not isinstance(node, Chain):
+        return _sum(node)
+    sides = [_sum(item) for item in node.items]
+    text = sides[0]
+    for relation, side in zip(node.relations, sides[1:], strict=True):
+        text += f" {SIGNS.get(relation, relation)} {side}"
+    return text.strip()
+
+
+def _sum(node: Node) -> str:
+    """What may stand beside a relation."""
+    if not isinstance(node, Sum):
+        return _term(node)
+    first = "" if len(node.terms) > 1 and node.terms[0][0] == "+" else SIGNS.get(node.terms[0][0], node.terms[0][0]) + " "
+    rest = (f" {SIGNS.get(sign, sign)} {_term(term)}" for sign, term in node.terms[1:])
+    return first + _term(node.terms[0][1]) + "".join(rest)
+
+
+def _term(node: Node) -> str:
+    """What may stand beside a plus."""
+    if isinstance(node, Product):
+        return _product(node.factors)
+    if isinstance(node, Quotient) and not node.bar:
+        if isinstance(node.above, Product):
+            above = _product(node.above.factors, ends=False)
+        else:
+            above = _term(node.above) if _slashed(node.above) else _factor(node.above)
+        return f"{above} / {_factor(node.below)}"
+    return _big(node) if isinstance(node, Big) else _factor(node)
+
+
+def _slashed(node: Node) -> bool:
+    return isinstance(node, Quotient) and not node.bar
+
+
+def _product(factors: Sequence[tuple[str, Node]], ends: bool = True) -> str:
+    """A slash needs braces except in front, Σ except where the term ends with it, a number after a number."""
+    text = ""
+    for at, (sign, factor) in enumerate(factors):
+        if at == 0 and _slashed(factor):
+            piece = _term(factor)
+        elif ends and at == len(factors) - 1 and isinstance(factor, Big):
+            piece = _big(factor)
+        else:
+            piece = _factor(factor)
+        if at and not sign and isinstance(factor, Number) and isinstance(factors[at - 1][1], Number):
+            piece = "{" + piece + "}"
+        text += f" {SIGNS.get(sign, sign)} {piece}" if sign else f" {piece}" if at else piece
+    return text
+
+
+def _factor(node: Node) -> str:
+    """What may stand beside anything: a thing that holds together, or braces."""
+    write = FACTORS.get(type(node))
+    return _braced(node) if write is None else write(node)
+
+
+def _base(node: Node) -> str:
+    """What may carry scripts."""
+    simple = isinstance(node, Number | Symbol | Group | Matrix) or (isinstance(node, Postfix) and node.sign == "'")
+    return _factor(node) if simple else _braced(node)
+
+
+def _symbol(node: Symbol) -> str:
+    if "text" in node.style:
+        text = node.name
+    else:
+        text = "\\" + node.name if "\\" + node.name in KINDS and len(node.name) > 1 else node.name
+    text = {"circ": "°", "#": r"\#"}.get(text.removeprefix("\\"), text)
+    for style in node.style:
+        text = f"{STYLES[style]}{{{text}}}"
+    return text
+
+
+def _scripts(below: Node | None, above: Node | None) -> str:
+    under = "" if below is None else "_" + _braced(below)
+    return under if above is None else under + "^" + _braced(above)
+
+
+def _postfix(node: Postfix) -> str:
+    if node.sign in BARS:
+        return rf"\left. {latex(node.body)} \right{node.sign}"
+    return _base(node.body) + {"%": r"\%"}.get(node.sign, node.sign)
+
+
+def _group(node: Group) -> str:
+    inside = ", ".join(latex(item) if isinstance(item, Given) else _formula(item) for item in node.items)
+    if node.open in BARS:
+        return BARS[node.open][0] + inside + BARS[node.open][1]
+    if node.close == "":
+        return rf"\left\{{ {inside} \right."
+    return BRACKETS.get(node.open, node.open) + inside + BRACKETS.get(node.close, node.close)
+
+
+def _function(node: Function) -> str:
+    if node.name == "binom":
+        return r"\binom" + "".join(map(_braced, node.arguments))
+    if node.name in WIDE_ACCENTS:
+        return f"\\{node.name}{_braced(node.arguments[0])}"
+    name = _operator(node.name) + _scripts(node.below, node.above)
+    if not node.arguments:
+        return "{" + name + "}"
+    inside = ", ".join(latex(item) if isinstance(item, Given) else _formula(item) for item in node.arguments)
+    return f"{name}({inside})" if node.bracketed else f"{name} {{{inside}}}"
+
+
+def _operator(name: str) -> str:
+    return "\\" + name if name in KNOWN else rf"\operatorname{{{name}}}"
+
+
+def _big(node: Big) -> str:
+    name = OPERATORS.get(node.operator) or _operator(node.operator)
+    name += _scripts(node.below, node.above)
+    return "{" + name + "}" if isinstance(node.body, Nothing) else f"{name} {_term(node.body)}"
+
+
+def _derivative(node: Derivative) -> str:
+    if node.sign.startswith("∇"):
+        below = "_{" + ", ".join(map(_formula, node.by)) + "}" if node.by else ""
+        power = "^{2}" if node.sign == "∇²" else ""
+        return rf"\nabla{below}{power} {_factor(node.body)}" if node.body else rf"{{\nabla{below}{power}}}"
+    sign = r"\partial" if node.sign == "∂" else "d"
+    order = f"^{{{len(node.by)}}}" if len(node.by) > 1 else ""
+    below = " ".join(f"{sign} {_factor(variable)}" for variable in node.by)
+    if node.body is None:
+        return rf"{{\frac{{{sign}{order}}}{{{below}}}}}"
+    plain = isinstance(node.body, Product) and not _slashed(node.body.factors[0][1])
+    body = _term(node.body) if plain else _factor(node.body)
+    return rf"\frac{{{sign}{order} {body}}}{{{below}}}"
+
+
+def _rows(rows: tuple[tuple[Node, ...], ...]) -> str:
+    return r" \\ ".join(" & ".join(map(latex, row)) for row in rows)
+
+
+def _matrix(node: Matrix) -> str:
+    if node.kind == "[;]":
+        return "[" + "; ".join(", ".join(map(_formula, row)) for row in node.rows) + "]"
+    columns = "{" + "c" * max(map(len, node.rows), default=1) + "}" if node.kind == "array" else ""
+    return rf"\begin{{{node.kind}}}{columns} {_rows(node.rows)} \end{{{node.kind}}}"
+
+
+def _root(node: Root) -> str:
+    degree = "" if node.degree is None else f"[{latex(node.degree)}]"
+    return rf"\sqrt{degree}{_braced(node.body)}"
+
+
+def _labelled(node: Labelled) -> str:
+    return rf"\{node.sign}brace{_braced(node.body)}{'_' if node.sign == 'under' else '^'}{_braced(node.label)}"
+
+
+FACTORS: dict[type[Node], Callable[[Any], str]] = {
+    Number: lambda node: node.text,
+    Symbol: _symbol,
+    Script: lambda node: _base(node.base) + _scripts(node.below, node.above),
+    Postfix: _postfix,
+    Group: _group,
+    Function: _function,
+    Derivative: _derivative,
+    Matrix: _matrix,
+    Cases: lambda node: rf"\begin{{cases}} {_rows(node.rows)} \end{{cases}}",
+    Root: _root,
+    Labelled: _labelled,
+    Quotient: lambda node: "{" + _term(node) + "}" if not node.bar else rf"\frac{_braced(node.above)}{_braced(node.below)}",
+    Dots: lambda node: r"\ldots",
+    Nothing: lambda node: "",
+}

@@ -1,0 +1,370 @@
+r"""Read a formula: tokens → tree, by precedence, in one pass, without guessing.
+
+    formulas   a, b; c \quad d     or rows        Items
+    formula    a = b ≈ c                          Chain
+    sum        a + b - c                          Sum
+    term       a b · c / d                        Product, Quotient
+    factor     x_i^2, f(x), (a + b), \frac{a}{b}  Script, Function, Group …
+
+`parse` gives a tree for the whole text or raises `ParseError` at the character where reading stopped. How
+single things are read stands in `parse_atoms.py`, their scripts in `parse_scripts.py`, brackets in `parse_groups.py`,
+matrices and rows in `parse_environments.py`, ∂ in `parse_derivatives.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from workings.check.latex.parse_atoms import ATOMS, differentiated
+from workings.check.latex.parse_bars import given, opens
+from workings.check.latex.parse_build import product, side_by_side
+from workings.check.latex.parse_derivatives import begins_differential, derivative
+from workings.check.latex.parse_environments import continues
+from workings.check.latex.parse_scripts import scripted
+from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
+from workings.check.latex.tokens import Token, tokens
+from workings.errors import ParseError
+
+__all__ = ["DEEPEST", "ParseError", "Parser", "parse"]
+
+DEEPEST = 80
+"""How deep a formula may be nested."""
+NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
+STARTS = frozenset(ATOMS) - {"bar"}
+SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
+ENDS = frozenset(("end of text", "end", "close", "}"))
+SEPARATORS = frozenset(("separator", "quad", "row", "&", ".", "words"))
+
+
+def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> Node:
+    r"""The tree of a formula: of what stands between dollars, or in an `align` environment.
+
+    `wide_slash`: `a/bc` is a/(bc) instead of (a/b)c. `long_reach`: `\log x y` is log(xy) instead of log(x) y.
+
+    >>> parse("x = 0.5").relations
+    ('=',)
+    """
+    reader = Parser(text, wide_slash, long_reach)
+    node = reader.formulas(rows=True)
+    if reader.kind != "end of text":
+        raise reader.refuse("The end of the formula")
+    return node
+
+
+class Parser:
+    """The tokens, how far they are read, and what the place that is being read in allows."""
+
+    def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.at = 0
+        self.wide_slash = wide_slash
+        self.long_reach = long_reach
+        self.depth = 0
+        self.style: tuple[str, ...] = ()
+        self.bar = ""
+        """The sign `|` or `‖` if that is the innermost open bracket."""
+        self.thousands = True
+        """Whether `1,000` is one number here: not in brackets and scripts, where commas separate."""
+        self.bars: dict[int, int] | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[self.at][0]
+
+    def take(self, kind: str, needed: str) -> Token:
+        """The next token, which must be of this kind."""
+        token = self.tokens[self.at]
+        if token[0] != kind:
+            raise self.refuse(needed)
+        self.at += 1
+        return token
+
+    def refuse(self, needed: str) -> ParseError:
+        """The error that says what was needed here and what came."""
+        kind, _, start, end = self.tokens[self.at]
+        came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
+        if kind == "unknown":
+            return ParseError(f"{came} is not known here.", self.text, start)
+        return ParseError(f"{needed} is needed here, but {came} came.", self.text, start)
+
+    def span(self, start: int) -> tuple[int, int]:
+        """From `start` to the end of what was read last."""
+        return (start, self.tokens[self.at - 1][3]) if self.at else (start, start)
+
+    def formulas(self, rows: bool = False) -> Node:
+        """What stands between two brackets, or in the whole text: one formula or several."""
+        start = self.tokens[self.at][2]
+        style = self.style
+        parts = [part for _, part in self.parts(rows)]
+        if self.kind == "mid" or (self.kind == "bar" and not self.bar):
+            sign = given(self)
+            if not parts:
+                raise self.refuse("Something before the condition's bar")
+            condition = [part for _, part in self.parts(rows)]
+            if not condition or self.kind == "mid":
+                raise self.refuse("One condition after the bar")
+            parts = [Given(side_by_side(parts), side_by_side(condition), sign, span=self.span(start))]
+        self.style = style
+        return side_by_side(parts) if parts else Nothing(span=(start, start))
+
+    def parts(self, rows: bool = False) -> list[tuple[str, Node]]:
+        """Formulas with the separator before each; empty places between separators do not count."""
+        parts: list[tuple[str, Node]] = []
+        separator = ""
+        while True:
+            kind, value, start, end = self.tokens[self.at]
+            following = self.tokens[self.at + 1][0] if kind != "end of text" else ""
+            if kind == "words" and not self.operand():
+                parts.append((separator, Words(value, span=(start, end))))
+                separator = ""
+                self.at += 1
+            elif kind == "separator" or kind == "quad" or (rows and kind in ("row", "&")):
+                separator = value or separator or " "
+                self.at += 1
+            elif kind == "." and (following in SEPARATORS or following in ENDS):
+                self.at += 1
+            elif kind in SEPARATORS and kind != "words":
+                return parts
+            else:
+                node = self.formula(rows)
+                if node is None:
+                    return parts
+                parts.append((separator, node))
+                separator = ""
+                if self.tokens[self.at][0] not in SEPARATORS:
+                    return parts
+
+    def operand(self) -> bool:
+        """Whether these words stand for a quantity: `\\text{number of words} + 1`."""
+        return self.tokens[self.at + 1][0] in ("sign", "relation", "times", "slash", "_", "^")
+
+    def formula(self, rows: bool) -> Node | None:
+        """Sums with relations between them; none if nothing is written."""
+        start = self.tokens[self.at][2]
+        items: list[Node] = []
+        relations: list[str] = []
+        wrapped = 0
+        while True:
+            while rows and self.kind == "&":
+                self.at += 1
+            item = self.sum(rows)
+            while self.kind == "}" and wrapped:
+                wrapped -= 1
+                self.at += 1
+            if self.wrapped_relation():
+                wrapped += 1
+                self.at += 1
+            kind = self.kind
+            relation = self.relation() if kind in ("relation", "stack", "arrow") else None
+            if item is None and (relations or relation is not None):
+                if relations and relation is not None:
+                    raise self.refuse(f"Something between {relations[-1]} and {relation}")
+                here = self.span(start)[1] if relations else start
+                item = Nothing(span=(here, here))
+            if item is not None:
+                items.append(item)
+            if relation is None:
+                break
+            relations.append(relation)
+            while self.kind == "}" and wrapped:
+                wrapped -= 1
+                self.at += 1
+            if rows and self.kind == "row":
+                self.joined(STARTS)
+        if wrapped:
+            raise self.refuse("A closing brace")
+        if not relations:
+            return items[0] if items else None
+        return Chain(tuple(items), tuple(relations), span=self.span(min(start, items[0].span[0])))
+
+    def wrapped_relation(self) -> bool:
+        """`{=}`, `\\boxed{= 5}`: the brace opens before a relation."""
+        return self.kind == "{" and self.tokens[self.at + 1][0] == "relation"
+
+    def relation(self) -> str | None:
+        """The sign of a relation, if one stands here; labels over it are skipped."""
+        kind, value, *_ = self.tokens[self.at]
+        if kind == "relation":
+            self.at += 1
+            return str(value)
+        after = self.skip_braces(self.at + 1)
+        if kind == "arrow":
+            self.at = after
+            return "→" if value == "xrightarrow" else "←"
+        inside = [token for token in self.tokens[after : after + 3] if token[0] in ("{", "relation", "}")]
+        if [token[0] for token in inside] == ["{", "relation", "}"]:
+            label = self.text[self.tokens[self.at][3] : self.tokens[after][2]]
+            self.at = after + 3
+            return ":=" if inside[1][1] == "=" and ("def" in label.lower() or "elta" in label) else str(inside[1][1])
+        return None
+
+    def skip_braces(self, at: int) -> int:
+        """Where the argument that begins here ends."""
+        depth = 0
+        while self.tokens[at][0] != "end of text":
+            depth += {"{": 1, "}": -1}.get(self.tokens[at][0], 0)
+            at += 1
+            if depth <= 0:
+                return at
+        return at
+
+    def sum(self, rows: bool = False) -> Node | None:
+        """Terms with their signs; none if nothing is written. A sign before the first term makes a sum of one term, too."""
+        start = self.tokens[self.at][2]
+        terms: list[tuple[str, Node]] = []
+        signed = self.kind == "sign"
+        if signed and self.is_lone():
+            return Symbol(self.sign(False), span=self.span(start))
+        while True:
+            sign = self.sign(rows) if self.kind == "sign" else ""
+            term = self.signed_term(rows) if sign and self.kind == "sign" else self.term(rows)
+            if term is None and self.kind == "sign" and not terms and not sign:
+                signed = True
+                continue
+            if term is None:
+                if sign:
+                    raise self.refuse(f"A term after {sign}")
+                return None
+            terms.append((sign or "+", term))
+            if rows and self.kind == "row" and continues(self.tokens, self.at):
+                while self.kind in ("row", "&", "quad"):
+                    self.at += 1
+            if rows and self.kind == "&":
+                self.joined(("sign", "relation", "stack", "arrow"))
+            if self.kind != "sign":
+                break
+        return Sum(tuple(terms), span=self.span(start)) if signed or len(terms) > 1 else terms[0][1]
+
+    def is_lone(self) -> bool:
+        """Whether a sign stands for itself, as in P(+ | ill): nothing follows that it could belong to."""
+        kind = self.tokens[self.at + 1][0]
+        if kind != "bar":
+            return kind in ("close", "mid", "separator")
+        bars = 0
+        for kind, *_ in self.tokens[self.at + 1 :]:
+            if kind in ("open", "close", "end"):
+                break
+            bars += kind == "bar"
+        return bars == 1 and kind == "close"
+
+    def joined(self, kinds: Container[str]) -> bool:
+        """Skip alignment marks and the end of a row if one of these kinds comes next."""
+        at = self.at
+        while self.tokens[at][0] in ("row", "&", "quad"):
+            at += 1
+        if self.tokens[at][0] not in kinds:
+            return False
+        self.at = at
+        return True
+
+    def sign(self, rows: bool) -> str:
+        """The sign of a term; a row may end after it."""
+        sign = str(self.tokens[self.at][1])
+        self.at += 1
+        while rows and self.kind in ("row", "&"):
+            self.at += 1
+        return sign
+
+    def signed_term(self, rows: bool) -> Node | None:
+        """`a + -b`: the term has a sign of its own."""
+        start = self.tokens[self.at][2]
+        sign = self.sign(rows)
+        term = self.term(rows)
+        return term and Sum(((sign, term),), span=self.span(start))
+
+    def term(self, rows: bool = False, reach: bool = False) -> Node | None:
+        """Factors with the signs between them; with `reach`, up to the next function only."""
+        factors: list[tuple[str, Node]] = []
+        times: str | None = None
+        slashes = 0
+        while True:
+            kind, value, start, end = self.tokens[self.at]
+            if kind == "times" or kind == "slash":
+                if times is not None or not factors:
+                    raise self.refuse("A number, a letter or a bracket")
+                times = value
+                self.at += 1
+                while rows and self.kind in ("row", "&"):
+                    self.at += 1
+            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens(self))):
+                if reach and factors and kind in ("function", "big"):
+                    break
+                if times is None and kind in ("{", "stack") and self.wrapped_or_stacked():
+                    break
+                factor = self.factor()
+                if type(factor) is Nothing:
+                    continue
+                if times == "/":
+                    slashes += 1
+                    self.divide(factors, factor, slashes)
+                else:
+                    if times is None and factors and kind == "number" and type(factors[-1][1]) is Number:
+                        raise ParseError("A sign is needed between two numbers.", self.text, start)
+                    factors.append((times or "" if factors else "", factor))
+                times = None
+            elif kind == "sign" and times is not None:
+                self.at += 1
+                factor = Sum(((value, self.factor()),), span=self.span(start))
+                if times == "/":
+                    self.divide(factors, factor, slashes)
+                else:
+                    factors.append((times, factor))
+                times = None
+            elif kind == "bar" and factors and self.tokens[self.at + 1][0] == "_" and not self.bar:
+                self.at += 1
+                sign, body = factors[-1]
+                factors[-1] = sign, scripted(self, Postfix(body, value, span=(body.span[0], end)))
+            elif kind == "words" and (times is not None or not factors):
+                self.at += 1
+                factors.append((times or "" if factors else "", scripted(self, Words(value, span=(start, end)))))
+                times = None
+            elif not (rows and factors and kind in ("row", "&") and self.joined(("times", "slash"))):
+                break
+        if times is not None:
+            raise self.refuse("A number, a letter or a bracket")
+        return product(factors) if factors else None
+
+    def wrapped_or_stacked(self) -> bool:
+        """Whether a relation stands here, in braces or under a label."""
+        if self.kind == "{":
+            return self.wrapped_relation()
+        after = self.skip_braces(self.at + 1)
+        return self.tokens[min(after + 1, len(self.tokens) - 1)][0] == "relation"
+
+    def divide(self, factors: list[tuple[str, Node]], below: Node, slashes: int) -> None:
+        """Put the factors so far over `below`, which takes more factors if the slash is wide or ∂ stands there."""
+        if slashes > DEEPEST:
+            raise ParseError(f"Quotients are nested deeper than {DEEPEST} here.", self.text, below.span[0])
+        under: list[tuple[str, Node]] = [("", below)]
+        start = begins_differential(factors) if begins_differential(under) is not None else None
+        if start is not None:
+            while self.kind in STARTS and len(under) < 2 * DEEPEST:
+                under.append(("", self.factor()))
+                if self.kind != "symbol" or self.tokens[self.at][1][0] != "partial":
+                    break
+                under.append(("", self.factor()))
+            found = derivative(product(factors[start:]), product(under))
+            if found is not None:
+                factors[start:] = [(factors[start][0], differentiated(self, found))]
+                return
+        while self.wide_slash and self.kind in STARTS:
+            under.append(("", self.factor()))
+        above = product(factors)
+        factors[:] = [("", Quotient(above, product(under), False, span=(above.span[0], under[-1][1].span[1])))]
+
+    def factor(self, scripts: bool = True) -> Node:
+        """One thing with its scripts, or without."""
+        self.depth += 1
+        if self.depth > DEEPEST:
+            raise ParseError(f"The formula is nested deeper than {DEEPEST} here.", self.text, self.tokens[self.at][2])
+        token = self.tokens[self.at]
+        rule = ATOMS.get(token[0])
+        if rule is None:
+            raise self.refuse("A number, a letter or a bracket")
+        self.at += 1
+        node = rule(self, token)
+        if scripts and self.tokens[self.at][0] in SCRIPTS:
+            node = scripted(self, node)
+        self.depth -= 1
+        return node

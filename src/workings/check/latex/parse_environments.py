@@ -1,0 +1,117 @@
+r"""Read environments: matrices and cases with their cells, aligned rows, `\substack`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from workings.check.latex.syntax import Cases, Matrix, Node, Nothing, Words
+from workings.check.latex.tokens import Token
+from workings.errors import ParseError
+
+if TYPE_CHECKING:
+    from workings.check.latex.parse import Parser
+
+COMMAND = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}$\\]")
+MATRICES = frozenset(("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix", "smallmatrix", "array", "tabular"))
+CASES = frozenset(("cases", "dcases", "rcases"))
+ROWS = frozenset(
+    (
+        "align", "aligned", "alignat", "alignedat", "gather", "gathered", "split", "multline", "multlined", "eqnarray",
+        "flalign",
+        "equation", "displaymath", "math", "xalignat", "subequations", "IEEEeqnarray", "spreadlines", "center", "dmath",
+    )
+)  # fmt: skip
+
+
+def environment(reader: Parser, token: Token) -> Node:
+    r"""`\begin{name} … \end{name}`."""
+    _, name, start, _ = token
+    saved = reader.bar, reader.thousands, reader.style
+    reader.bar, reader.thousands = "", True
+    if name in ROWS:
+        node = reader.formulas(rows=True)
+        end(reader, name)
+    elif name in MATRICES or name in CASES:
+        rows = cells(reader)
+        end(reader, name)
+        span = reader.span(start)
+        node = Cases(rows, span=span) if name in CASES else Matrix(rows, "array" if name == "tabular" else name, span=span)
+    else:
+        raise ParseError(f"The environment {name!r} is not known here.", reader.text, start)
+    reader.bar, reader.thousands, reader.style = saved
+    return node
+
+
+def end(reader: Parser, name: str) -> None:
+    """The end of this environment."""
+    if reader.tokens[reader.at][:2] != ("end", name):
+        raise reader.refuse(f"\\end{{{name}}}")
+    reader.at += 1
+
+
+def cells(reader: Parser) -> tuple[tuple[Node, ...], ...]:
+    """Rows of cells; an empty row at the end is none."""
+    rows: list[tuple[Node, ...]] = []
+    row: list[Node] = []
+    while True:
+        row.append(label(reader) if reader.kind == "hash" else reader.formulas())
+        if reader.kind == "&":
+            reader.at += 1
+            continue
+        if len(row) > 1 or not isinstance(row[0], Nothing) or reader.kind == "row":
+            rows.append(tuple(row))
+        if reader.kind != "row":
+            return tuple(rows)
+        row = []
+        reader.at += 1
+
+
+def label(reader: Parser) -> Node:
+    r"""`\# words`: a cell that names its row or column."""
+    start = reader.tokens[reader.at][2]
+    while reader.kind not in ("&", "row", "end", "end of text"):
+        reader.at += 1
+    first, last = reader.span(start)
+    plain = COMMAND.sub("", reader.text[first:last].replace("\\langle", "⟨").replace("\\rangle", "⟩"))
+    return Words("# " + " ".join(plain.replace("#", " ").split()), span=(first, last))
+
+
+def substack(reader: Parser, token: Token) -> Node:
+    r"""`\substack{a \\ b}`: rows below a sum."""
+    reader.take("{", "An opening brace after \\substack")
+    node = reader.formulas(rows=True)
+    reader.take("}", "A closing brace")
+    return node
+
+
+def continues(tokens: list[Token], at: int) -> bool:
+    """Whether the next row goes on with this row's sum: a sign comes first, and it is no equation of its own.
+
+    `&= a + b \\\\ & + c` goes on; in `x &= 1 \\\\ -y &= 2` the second row is its own. A row with a relation goes on if
+    its sign stands after the mark `&` that stood before a relation in the row before.
+    """
+    first = at
+    while tokens[first][0] in ("row", "&", "quad"):
+        first += 1
+    if tokens[first][0] != "sign" or tokens[at][0] != "row":
+        return False
+    last, depth = first, 0
+    while tokens[last][0] not in ("row", "end of text") or depth:
+        depth += {"begin": 1, "{": 1, "open": 1, "end": -1, "}": -1, "close": -1}.get(tokens[last][0], 0)
+        if depth < 0 or tokens[last][0] == "end of text":
+            return True
+        if tokens[last][0] == "relation" and not depth:
+            return tokens[at + 1][0] == "&" and _aligned(tokens, at)
+        last += 1
+    return True
+
+
+def _aligned(tokens: list[Token], at: int) -> bool:
+    """Whether the row that ends here has its first alignment mark before a relation."""
+    mark = None
+    while at > 0 and (tokens[at - 1][0] != "row") and tokens[at - 1][0] != "begin":
+        at -= 1
+        if tokens[at][0] == "&":
+            mark = at
+    return mark is not None and tokens[mark + 1][0] == "relation"

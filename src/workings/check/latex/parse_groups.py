@@ -1,0 +1,135 @@
+r"""Read brackets: ( [ \{ ⌊ ⌈ ⟨ and the bars | ‖, whose ends look like their beginnings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from workings.check.latex.parse_bars import given
+from workings.check.latex.parse_build import side_by_side
+from workings.check.latex.syntax import Cases, Given, Group, Items, Matrix, Node, Nothing, Number, Postfix
+from workings.check.latex.tokens import Token
+from workings.errors import ParseError
+
+if TYPE_CHECKING:
+    from workings.check.latex.parse import Parser
+
+CLOSES = {"(": ")]", "[": "])", "{": "}", "⌊": "⌋⌉", "⌈": "⌉⌋", "⟨": "⟩", "|": "|", "‖": "‖", "": "|‖"}
+"""What may close each bracket; intervals are half open, as in [0, 1)."""
+KINDS = {"[": "bmatrix", "(": "pmatrix", "{": "Bmatrix", "|": "vmatrix", "‖": "Vmatrix"}
+
+
+def group(reader: Parser, token: Token) -> Node:
+    """A bracket and its items; `\\left. f \\right|` is `f` with the postfix `|`."""
+    _, opening, start, _ = token
+    saved = reader.bar, reader.thousands, reader.style
+    reader.bar = opening if token[0] == "bar" else ""
+    reader.thousands = False
+    parts = reader.parts(rows=opening == "{" and reader.kind == "begin")
+    condition = reader.kind == "mid" or (reader.kind == "bar" and not reader.bar)
+    if condition and parts:
+        items: tuple[Node, ...] = (_given(reader, parts),)
+    else:
+        items = tuple(part for _, part in parts)
+    closing = _close(reader, opening, token)
+    reader.bar, reader.thousands, reader.style = saved
+    return _meaning(opening, items, closing, [separator for separator, _ in parts], reader.span(start))
+
+
+def _given(reader: Parser, parts: list[tuple[str, Node]]) -> Node:
+    sign = given(reader)
+    condition = [part for _, part in reader.parts()]
+    if not condition:
+        raise reader.refuse("One condition after the bar")
+    body = side_by_side([part for _, part in parts])
+    return Given(body, side_by_side(condition), sign, span=(body.span[0], condition[-1].span[1]))
+
+
+def _close(reader: Parser, opening: str, token: Token) -> str:
+    kind, value, *_ = reader.tokens[reader.at]
+    fits = (kind == "close" and value in CLOSES[opening]) or (kind == "bar" and token[0] == "bar" and value == opening)
+    half = kind == "close" and value == "" and opening == "{"
+    if not (fits or half) or (value == "" and not half):
+        name = CLOSES[opening][0]
+        raise reader.refuse(f"A closing {name} for the bracket at character {token[2] + 1}")
+    reader.at += 1
+    return str(value)
+
+
+def _meaning(opening: str, items: tuple[Node, ...], closing: str, separators: list[str], span: tuple[int, int]) -> Node:
+    """A group, or the matrix or the cases that brackets make of what is in them."""
+    only = items[0] if len(items) == 1 else None
+    if opening == "":
+        return Postfix(only or (Items(items, span=span) if items else Nothing(span=span)), closing, span=span)
+    if opening == "[" and ";" in separators:
+        return Matrix(_by_semicolons(items, separators), "[;]", span=span)
+    if isinstance(only, Matrix) and only.kind in ("array", "matrix", "smallmatrix"):
+        if closing == "":
+            return Cases(only.rows, span=span)
+        return (
+            replace(only, kind=KINDS[opening], span=span) if opening in KINDS else Group(opening, items, closing, span=span)
+        )
+    if (
+        opening == closing == "|"
+        and isinstance(only, Group)
+        and only.open == "|"
+        and only.span == (span[0] + 1, span[1] - 1)
+    ):
+        return Group("‖", only.items, "‖", span=span)
+    if closing == "" and len(items) == 1 and isinstance(only, Items):
+        items = only.parts
+    return Group(opening, items, closing, span=span)
+
+
+def _by_semicolons(items: tuple[Node, ...], separators: list[str]) -> tuple[tuple[Node, ...], ...]:
+    """Rows of `[1, 2; 3, 4]`."""
+    rows: list[list[Node]] = [[]]
+    for separator, item in zip(separators, items, strict=True):
+        if separator == ";":
+            rows.append([])
+        rows[-1].append(item)
+    return tuple(map(tuple, rows))
+
+
+def number(reader: Parser, token: Token) -> Node:
+    """A number; outside of brackets `1,000` is one."""
+    _, text, start, end = token
+    tokens = reader.tokens
+    at = reader.at
+    if text == "0" and reader.thousands:
+        _refuse_decimal_comma(reader, end)
+    if tokens[at][0] == "separator" and tokens[at][2] == end and text.isdigit() and len(text) <= 3 and text[0] != "0":
+        while (
+            tokens[at][0] == "separator"
+            and tokens[at][1] == ","
+            and tokens[at][2] == end
+            and tokens[at + 1][0] == "number"
+            and tokens[at + 1][2] == end + 1
+            and len(tokens[at + 1][1].partition(".")[0]) == 3
+        ):
+            more = tokens[at + 1][1]
+            if not reader.thousands and more[0] != "0":
+                break
+            if not reader.thousands:
+                raise ParseError(
+                    f"A list or one number? In brackets {text},{more} needs a space, or {text}{{,}}{more}.",
+                    reader.text,
+                    start,
+                )
+            text += more
+            end = tokens[at + 1][3]
+            at += 2
+            if "." in more:
+                break
+        reader.at = at
+    return Number(text, span=(start, end))
+
+
+def _refuse_decimal_comma(reader: Parser, end: int) -> None:
+    """`0,5` may be a list or a decimal; `0,1,2` is a list, and so is what has spaces after its commas."""
+    comma, digits, more = (reader.tokens[reader.at : reader.at + 3] + [("", "", -1, -1)] * 2)[:3]
+    before = reader.tokens[reader.at - 2] if reader.at > 1 else ("", "", -1, -1)
+    close = comma[:2] == ("separator", ",") and comma[2] == end and digits[0] == "number" and digits[2] == comma[3]
+    if close and more[0] != "separator" and before[0] != "separator":
+        decimal = f"{{,}}{digits[1]}"
+        raise ParseError(f"A list or a decimal? 0,{digits[1]} needs a space, or 0{decimal}.", reader.text, end - 1)

@@ -1,0 +1,137 @@
+r"""Read what stands below, above and after a thing, and the arguments of commands: braces, or else one character."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workings.check.latex.parse_build import fraction
+from workings.check.latex.syntax import Node, Number, Postfix, Script, Sum, Symbol
+from workings.errors import ParseError
+
+if TYPE_CHECKING:
+    from workings.check.latex.parse import Parser
+
+MARKS = 8
+"""Primes, or signs such as !, that may follow one another."""
+BREAKS = frozenset(
+    ("end of text", "}", "&", "row", "separator", "quad", "end", "_", "^", "open", "close", "bar", "root", "begin", "words")
+)
+
+
+def scripted(reader: Parser, base: Node) -> Node:
+    """A base with what stands below, above and after it. Primes belong to the base."""
+    start = base.span[0]
+    for _ in range(MARKS):
+        below, above, primes = scripts(reader)
+        for _ in range(primes):
+            base = Postfix(base, "'", span=reader.span(start))
+        if below is not None or above is not None:
+            base = Script(base, below, above, span=reader.span(start))
+        if reader.kind != "postfix":
+            return base
+        reader.at += 1
+        base = Postfix(base, reader.tokens[reader.at - 1][1], span=reader.span(start))
+    raise reader.refuse(f"Fewer than {MARKS} signs in a row")
+
+
+def scripts(reader: Parser) -> tuple[Node | None, Node | None, int]:
+    """What stands below and above, each at most once, and how many primes."""
+    below: Node | None = None
+    above: Node | None = None
+    primes = 0
+    while True:
+        kind, value, start, _ = reader.tokens[reader.at]
+        if kind == "prime":
+            reader.at += 1
+            primes += value
+        elif kind == "_" and below is None:
+            reader.at += 1
+            below = argument(reader, "_", script=True)
+        elif kind == "^" and above is None:
+            reader.at += 1
+            count = _primes(reader)
+            if count:
+                primes += count
+            else:
+                above = argument(reader, "^", script=True)
+        elif kind in ("_", "^"):
+            raise ParseError(
+                f"Only one {kind} is possible here, but a second one came; braces say what it belongs to.",
+                reader.text,
+                start,
+            )
+        else:
+            break
+    if primes > MARKS:
+        raise reader.refuse(f"At most {MARKS} primes in a row")
+    return below, above, primes
+
+
+def _primes(reader: Parser) -> int:
+    """How many primes are written as `^\\prime` or `^{\\prime\\prime}`."""
+    at = reader.at + (reader.kind == "{")
+    count = 0
+    while reader.tokens[at][0] == "prime":
+        count += reader.tokens[at][1]
+        at += 1
+    if not count or (reader.kind == "{" and reader.tokens[at][0] != "}"):
+        return 0
+    reader.at = at + (reader.kind == "{")
+    return count
+
+
+def argument(reader: Parser, name: str, script: bool = False) -> Node:
+    """The argument of a command or a script: what is in braces, or else one character."""
+    kind, value, start, end = reader.tokens[reader.at]
+    if kind == "{":
+        return braces(reader, script)
+    reader.at += 1
+    if kind == "number":
+        return digit(reader, name)
+    if kind in ("sign", "times") and script:
+        if kind == "sign" and reader.kind == "number":
+            return Sum(((value, reader.factor()),), span=reader.span(start))
+        return Symbol(value, span=(start, end))
+    reader.at -= 1
+    if kind in BREAKS:
+        raise reader.refuse(f"Something in braces after {name}")
+    return reader.factor(scripts=False)
+
+
+def digit(reader: Parser, name: str) -> Number:
+    """The first character of a number; the rest is read next."""
+    _, value, start, end = reader.tokens[reader.at - 1]
+    if len(value) == 1:
+        return Number(value, span=(start, end))
+    if name == "^" and reader.at > 2 and reader.tokens[reader.at - 3][0] == "number":
+        raise ParseError(f"The power {value} needs braces: ^{{{value}}}.", reader.text, start)
+    if not value[0].isdigit() or not value[1:].replace(".", "", 1).isdigit():
+        raise ParseError(f"The number {value} needs braces after {name}.", reader.text, start)
+    reader.at -= 1
+    reader.tokens[reader.at] = ("number", value[1:], start + 1, end)
+    return Number(value[0], span=(start, start + 1))
+
+
+def braces(reader: Parser, script: bool = False) -> Node:
+    """What stands in braces."""
+    start = reader.tokens[reader.at][2]
+    kind, value, here, end = reader.tokens[reader.at + 1]
+    if script and kind in ("sign", "times") and reader.tokens[reader.at + 2][0] == "}":
+        reader.at += 3
+        return Symbol(value, span=(here, end))
+    reader.at += 1
+    saved = reader.bar, reader.thousands
+    reader.bar, reader.thousands = "", not script
+    node = reader.formulas()
+    if reader.kind == "over":
+        node = over(reader, node, start)
+    reader.take("}", "A closing brace")
+    reader.bar, reader.thousands = saved
+    return node
+
+
+def over(reader: Parser, above: Node, start: int) -> Node:
+    """`{a \\over b}` and `{n \\choose k}`."""
+    name = reader.take("over", "\\over")[1]
+    below = reader.formulas()
+    return fraction(above, below, name, (start, reader.tokens[reader.at][3]))

@@ -1,0 +1,181 @@
+"""Tokens of a formula: one pass of one regular expression, then a table that says what each piece is.
+
+A token is `(kind, value, start, end)`: `\\leq`, `\\le` and `≤` are all `("relation", "≤", …)`. Spaces, sizes of
+brackets, labels and other things without meaning are dropped. What no table knows has the kind `unknown`, which the parser
+refuses when it gets there.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import Any
+
+from workings.check.latex.signs import FUNCTIONS, KINDS, SPELLED
+from workings.errors import ParseError
+
+Token = tuple[str, Any, int, int]
+
+LONGEST = 100_000
+"""Characters in one formula; longer ones are refused."""
+PROSE = 12
+"""A run of more letters than this is prose that strayed into a formula."""
+
+_ARGUMENT = r"\s*\{[^{}]*\}"
+_WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|mathtt|mathsf|mathit|mathbf|mbox|hbox|textsc"
+_MASTER = re.compile(
+    rf"""
+      (?P<skip>(?:\s|[~\u200b\u2060-\u2064\ufeff])+|\\[,;:!>/ \n]|\\-
+         |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace|pmod){_ARGUMENT}|\\pmod\s*\w
+         |\\textcolor\s*(?:\[\w*\]\s*)?{_ARGUMENT}|\\[hv]skip\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu)
+         |\\(?:left|right|middle)(?=\s*\\?[Vv]ert|\s*\\[lr][Vv]ert|\s*[()\[\]]|\s*\\[{{}}]|\s*\\[lr](?:angle|floor|ceil|brack|brace))
+         |\\[bB]igg?[lrm]?(?![a-zA-Z]))
+    | (?P<number>(?:[1-9]\d*(?:(?:\{{,\}}|\\,)\d{{3}})+(?!\d)(?:\.\d+)?|\d+\{{,\}}\d+|\d+(?:\.\d+)?
+         |\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
+    | (?P<run>[A-Za-z]{{2,}})
+    | (?P<word>\\(?P<font>{_WORDS})\s*\{{(?P<inner>[^{{}}$]*)\}}|\{{\s*\\rm\s+(?P<roman>[A-Za-z]{{2,}})\s*\}})
+    | (?P<env>\\begin\s*\{{(?:array|alignat\*?|alignedat|xalignat\*?|tabular)\}}\s*(?:\[\w\])?
+            \s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}
+         |\\begin\s*\{{[a-zA-Z]*\*?\}}(?:\[[lrctb]\])?|\\end\s*\{{[a-zA-Z]*\*?\}})
+    | (?P<row>\\\\\*?(?:\s*\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu|\\jot|\\baselineskip)\s*\])?
+         |\\(?:newline|cr)(?![a-zA-Z]))
+    | (?P<raised>[⁰¹²³⁴-⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ]+|[₀-₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ]+)
+    | (?P<part>[¼½¾⅐-⅞])
+    | (?P<sign>\\(?:arg\s*\\(?:max|min)(?![a-zA-Z])|not\s*(?:\\[a-zA-Z]+|[=<>∈])|(?:left|right|middle)\s*(?:\\\||[.|/<>‖])
+         |[a-zA-Z]+\*?|.)|\.\.\.|:=|<=>|<=|>=|<<|>>|->|=>|<-(?=\s)|.)
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
+_OWN = re.compile(r"\\[A-Za-z]+")
+_FOLLOWED = re.compile(r"\s*[{\[]")
+_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
+_SPACING = re.compile(r"\\[,;:! ]|[\s~]+")
+_KEEP = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ")
+_STYLES = {"textbf": ("bold",), "mathbf": ("bold",)}
+
+
+def tokens(text: str) -> list[Token]:
+    r"""The tokens of a formula; the last one has the kind `end of text`.
+
+    >>> [token[:2] for token in tokens(r"x \le 0.50")]
+    [('symbol', ('x', ())), ('relation', '≤'), ('number', '0.50'), ('end of text', '')]
+    """
+    if len(text) > LONGEST:
+        raise ParseError(f"A formula has at most {LONGEST} characters, but this one has {len(text)}.", text[:LONGEST], 0)
+    plain = text if text.isascii() else "".join(map(_plain, text))
+    found: list[Token] = []
+    for match in _MASTER.finditer(plain):
+        group = match.lastgroup
+        if group == "skip":
+            continue
+        piece = match.group()
+        known = KINDS.get(piece)
+        if known is not None:
+            if known[0] != "nothing":
+                found.append((known[0], known[1], match.start(), match.end()))
+        elif group == "number":
+            found.append(("number", number(piece), match.start(), match.end()))
+        else:
+            found += _RULES[group or ""](match, text)
+    found.append(("end of text", "", len(text), len(text)))
+    return found
+
+
+def number(piece: str) -> str:
+    """The digits of a number as a decimal: `1{,}000` is `1000`, and `0{,}5` is `0.5`."""
+    if "{" not in piece and "\\" not in piece and "−" not in piece:
+        return piece
+    decimal = piece[0] == "0" or any(len(digits.partition(".")[0]) != 3 for digits in piece.split("{,}")[1:])
+    return piece.replace("{,}", "." if decimal else "").replace("\\,", "").replace("−", "-")
+
+
+def _plain(character: str) -> str:
+    """A character's ordinary form if it is one character: full-width brackets, 𝐱, µ."""
+    if character < "\x80" or character in KINDS or character in _KEEP:
+        return character
+    form = unicodedata.normalize("NFKC", character)
+    return form if len(form) == 1 else character
+
+
+def _run(match: re.Match[str], text: str) -> list[Token]:
+    """Letters without spaces: a function before a bracket, otherwise a letter each."""
+    run, start = match.group(), match.start()
+    if run.lower() in FUNCTIONS and _BRACKET.match(match.string, match.end()):
+        return [(*FUNCTIONS[run.lower()], start, match.end())]
+    if len(run) > PROSE:
+        raise ParseError(f"A formula is needed, but the word {run!r} came: it is prose.", text, start)
+    if run in SPELLED:
+        raise ParseError(f"The word {run!r} may be the command \\{run} without its backslash.", text, start)
+    return [("symbol", (letter, ()), start + i, start + i + 1) for i, letter in enumerate(run)]
+
+
+def _word(match: re.Match[str], _: str) -> list[Token]:
+    """`\\text{…}` and its like: a function, a name, a number, or words."""
+    font, span = match["font"] or "mathrm", match.span()
+    inner = match["inner"] if match["roman"] is None else match["roman"]
+    name = _SPACING.sub("", inner)
+    function = FUNCTIONS.get(name.replace("-", "").lower())
+    if function and len(name) > 1:
+        return [(*function, *span)]
+    spaced = name != inner if font.startswith(("text", "mbox", "hbox")) else not name
+    named = _NAME.fullmatch(name) and not spaced
+    if named and font != "mathbf" and (len(name) > 1 or font in ("text", "mbox", "hbox")):
+        return [("symbol", (name, ("text", *_STYLES.get(font, ()))), *span)]
+    if not font.startswith(("text", "mbox", "hbox")) or (named and font != "mathbf"):
+        return _reread(match, font)
+    if _NUMBER.fullmatch(inner.strip()):
+        return [("number", inner.strip(), *span)]
+    return [("words", inner, *span)] if inner.strip() else []
+
+
+def _reread(match: re.Match[str], font: str) -> list[Token]:
+    """`\\mathrm{Q K^T}`: the font, then its argument as any other text."""
+    brace = match.string.index("{", match.start())
+    kind = KINDS["\\" + font.rstrip("*")]
+    before: list[Token] = [] if kind[0] == "nothing" else [(*kind, match.start(), brace)]
+    inside = tokens(match.string[brace : match.end()])[:-1]
+    return before + [(kind, value, start + brace, end + brace) for kind, value, start, end in inside]
+
+
+def _environment(match: re.Match[str], _: str) -> list[Token]:
+    piece = match.group()
+    name = piece[piece.index("{") + 1 : piece.index("}")].removesuffix("*")
+    return [("begin" if piece[1] == "b" else "end", name, *match.span())]
+
+
+def _row(match: re.Match[str], _: str) -> list[Token]:
+    return [("row", "\\\\", *match.span())]
+
+
+def _raised(match: re.Match[str], _: str) -> list[Token]:
+    """Unicode's small digits and letters: `x²` is `x^{2}`."""
+    start, end = match.span()
+    plain = unicodedata.normalize("NFKC", match.group()).replace("−", "-")
+    script = "_" if match.group()[0] in "₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ" else "^"
+    inside = [(kind, value, start + first, start + last) for kind, value, first, last in tokens(plain)[:-1]]
+    return [(script, script, start, start), ("{", "{", start, start), *inside, ("}", "}", end, end)]
+
+
+def _part(match: re.Match[str], text: str) -> list[Token]:
+    """`½` is a fraction; after a digit it would be a mixed number, which is no product."""
+    start, end = match.span()
+    if text[max(0, start - 20) : start].rstrip()[-1:].isdigit():
+        raise ParseError("A sign is needed between a number and a fraction such as ½.", text, start)
+    above, _, below = unicodedata.normalize("NFKC", match.group()).partition("⁄")
+    braced = [(("{", "{", start, start), ("number", digits, start, end), ("}", "}", end, end)) for digits in (above, below)]
+    return [("{", "{", start, start), ("frac", "", start, start), *braced[0], *braced[1], ("}", "}", end, end)]
+
+
+def _sign(match: re.Match[str], text: str) -> list[Token]:
+    piece = "".join(match.group().split())
+    known = KINDS.get(piece)
+    if known is None:
+        if _OWN.fullmatch(piece) and not _FOLLOWED.match(text, match.end()):
+            return [("symbol", (piece, ()), *match.span())]  # a name of the document's own
+        return [("unknown", match.group(), *match.span())]
+    return [] if known[0] == "nothing" else [(*known, *match.span())]
+
+
+_RULES = {"run": _run, "word": _word, "env": _environment, "row": _row, "raised": _raised, "part": _part, "sign": _sign}

@@ -1,0 +1,103 @@
+"""Results are kept by content: a document that was checked before, by the same checker, is not checked again.
+
+    key = sha256(checker, kind of file, options, bytes)
+
+An entry is a JSON file in the user's cache folder. One that is damaged counts as none and is replaced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+import time
+from functools import cache as once
+from pathlib import Path
+
+from workings.check.document.checked import Checked, from_row, to_row
+from workings.check.document.options import Options
+from workings.check.run.workers import Job
+
+MOST = 2_000
+"""Entries that are kept; beyond, the ones that were not used for longest go."""
+LARGEST = 32 << 20
+"""Bytes of a document that is worth an entry."""
+STALE = 3600.0
+"""Seconds after which a file that was never finished is rubbish."""
+
+
+def folder() -> Path:
+    """Where results are kept: `workings/check` in the user's cache."""
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "workings" / "check"
+
+
+@once
+def checker_version() -> str:
+    """A checksum of the checker's own source: another checker may say something else."""
+    here = Path(__file__).parents[1]
+    sha = hashlib.sha256()
+    for path in sorted(here.rglob("*.py")):
+        sha.update(str(path.relative_to(here)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return sha.hexdigest()
+
+
+class Cache:
+    """The results in a folder."""
+
+    def __init__(self, place: Path | None = None, most: int = MOST) -> None:
+        self.place = place or folder()
+        self.most = most
+
+    def key(self, job: Job, options: Options) -> str:
+        """What a document's result depends on, as a checksum; empty for one that is not kept."""
+        try:
+            if not job.path.is_file() or job.path.stat().st_size > LARGEST:
+                return ""
+            content = job.path.read_bytes()
+        except OSError:
+            return ""
+        facts = f"{checker_version()}\0{job.path.suffix.lower()}\0{options}\0".encode()
+        return hashlib.sha256(facts + content).hexdigest()
+
+    def get(self, key: str, job: Job) -> Checked | None:
+        """The result of an earlier run, if there is one."""
+        path = self.place / f"{key}.json"
+        try:
+            found = from_row(job.name, json.loads(path.read_text(encoding="utf-8")), source_of(job)) if key else None
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None
+        with contextlib.suppress(OSError):
+            os.utime(path)  # it was used now
+        return found
+
+    def put(self, key: str, job: Job, options: Options, result: Checked) -> None:
+        """Keep a result, written aside and renamed. A folder that cannot be written keeps nothing."""
+        if not key or self.key(job, options) != key:  # it was changed while it was checked
+            return
+        with contextlib.suppress(OSError):
+            self.place.mkdir(parents=True, exist_ok=True)
+            handle, name = tempfile.mkstemp(dir=self.place, prefix=".", suffix=".partial")
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump(to_row(result, source_of(job)), file)
+            os.replace(name, self.place / f"{key}.json")
+
+    def prune(self) -> None:
+        """Delete the entries beyond `most` that were not used for longest, and what was never finished."""
+        with contextlib.suppress(OSError):
+            entries = sorted(self.place.glob("*.json"), key=lambda path: path.stat().st_mtime, reverse=True)
+            for path in entries[self.most :]:
+                path.unlink(missing_ok=True)
+            for path in self.place.glob(".*.partial"):
+                if time.time() - path.stat().st_mtime > STALE:
+                    path.unlink(missing_ok=True)
+
+
+def source_of(job: Job) -> str:
+    """The text of a file, as it stands there; empty where it has none."""
+    try:
+        return job.path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""

@@ -1,0 +1,69 @@
+"""From a document to its report: every formula is read, then each line is checked with what was defined before it."""
+
+from __future__ import annotations
+
+from workings.check.claims.chains import Chains
+from workings.check.claims.identities import Identities
+from workings.check.claims.lines import EQUAL
+from workings.check.claims.shapes import DeclaredShapes
+from workings.check.claims.study import Study
+from workings.check.claims.tables import check_tables
+from workings.check.document.document import Document
+from workings.check.document.finding import LEVELS, Finding, Report
+from workings.check.document.options import Options
+from workings.check.knowledge import AFTER, PER_LINE
+from workings.check.knowledge.running import run_listings
+from workings.check.latex.syntax import Script, Symbol
+from workings.check.prose import claims_in_prose
+from workings.check.value.names import is_name
+from workings.check.value.scope import Scope, plain
+from workings.check.value.value import certified
+
+
+def check(document: Document, options: Options | None = None) -> Report:
+    """What is found in a document."""
+    return examined(document, options or Options()).report
+
+
+def examined(document: Document, options: Options) -> Study:
+    """A document with all its lines read and checked."""
+    with certified():
+        study = Study(document)
+        scope = Scope(one_weight=not tells_weights_apart(study))
+        chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study, scope)
+        for line in study.lines:
+            try:
+                check_tables(line, study)
+                declared.check(line)
+                identities.line(line)
+                for look in PER_LINE:
+                    look(line, study, scope)
+                chains.line(line)
+            except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
+                study.give_up(line, error)
+        for rule in AFTER:
+            rule(study, scope)
+        claims_in_prose(study)
+    if options.run_code:
+        run_listings(study)
+    study.report.findings = without_repeats(study.report.findings)
+    return study
+
+
+def without_repeats(findings: list[Finding]) -> list[Finding]:
+    """In the order of the text, one finding for a place: the surest, and of equals the first."""
+    best: dict[tuple[int, int], Finding] = {}
+    for finding in findings:
+        place = finding.start, finding.end
+        if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
+            best[place] = finding
+    return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
+
+
+def tells_weights_apart(study: Study) -> bool:
+    """Whether a document defines a bold letter and the same letter in plain type, so that they are two names."""
+    defined = {
+        line.sides[0] for line in study.lines if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])
+    }
+    names = [name for name in defined if isinstance(name, Symbol | Script)]
+    return len({plain(name) for name in names}) < len(names)

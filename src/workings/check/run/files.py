@@ -1,0 +1,138 @@
+"""Which files are meant, and all of them checked: from the cache where it knows them, else by workers.
+
+for result in check_files(["notes.md", "chapters/"]): ...
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TextIO
+
+from workings.check.document.checked import Checked
+from workings.check.document.options import Options
+from workings.check.run.cache import Cache
+from workings.check.run.workers import TIMEOUT, Job, checked, checked_by_workers
+
+SUFFIXES = (".md", ".tex", ".ipynb", ".txt")
+KINDS = {"markdown": ".md", "latex": ".tex", "notebook": ".ipynb", "text": ".txt"}
+"""The suffix that stands for each kind of document."""
+WORTH = 40_000
+"""Bytes of documents that make another worker worth its start."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The documents that a command line means, and what of it could not be found."""
+
+    jobs: list[Job]
+    failures: list[Checked]
+
+
+def find(names: Iterable[str]) -> Found:
+    """The files, and the documents in the folders; each once, in the order asked for."""
+    jobs: dict[str, Job] = {}
+    failures = []
+    for name in names:
+        paths = [name]
+        if os.path.isdir(name):
+            paths = sorted(_documents(name))
+            if not paths:
+                failures.append(Checked(name, failure=f"The folder {name} has no document ({' '.join(SUFFIXES)})."))
+        elif not os.path.exists(name):
+            failures.append(Checked(name, failure=f"There is no file {name}."))
+            continue
+        for path in paths:
+            jobs.setdefault(os.path.realpath(path), Job(path, Path(path)))
+    return Found(list(jobs.values()), failures)
+
+
+def _documents(folder: str) -> Iterator[str]:
+    """Documents below a folder; hidden ones and those of installed packages are not the reader's."""
+    for here, folders, files in os.walk(folder):
+        folders[:] = [name for name in folders if not _others(os.path.join(here, name))]
+        for name in files:
+            path = os.path.join(here, name)
+            if name.lower().endswith(SUFFIXES) and not name.startswith(".") and _filled(path):
+                yield os.path.normpath(path)
+
+
+def _filled(path: str) -> bool:
+    """An empty file is no document, unless it is named."""
+    return os.path.isfile(path) and os.path.getsize(path) > 0
+
+
+def _others(folder: str) -> bool:
+    name = os.path.basename(folder)
+    return name.startswith(".") or name == "node_modules" or os.path.exists(os.path.join(folder, "pyvenv.cfg"))
+
+
+def check_files(
+    names: Iterable[str],
+    options: Options | None = None,
+    *,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT,
+    cache: Cache | None = None,
+    progress: TextIO | None = None,
+) -> list[Checked]:
+    """Check files and folders; the results come in the order asked for, what could not be found last."""
+    found = find(names)
+    return check_jobs(found.jobs, options, jobs=jobs, timeout=timeout, cache=cache, progress=progress) + found.failures
+
+
+def check_jobs(
+    work: list[Job],
+    options: Options | None = None,
+    *,
+    jobs: int | None = None,
+    timeout: float = TIMEOUT,
+    cache: Cache | None = None,
+    progress: TextIO | None = None,
+) -> list[Checked]:
+    """Check documents: those that the cache knows at once, the others by as many workers as pay."""
+    options = options or Options()
+    results: dict[int, Checked] = {}
+    keys = {i: cache.key(job, options) for i, job in enumerate(work)} if cache else {}
+    if cache:
+        known = {i: cache.get(key, work[i]) for i, key in keys.items()}
+        results |= {i: result for i, result in known.items() if result is not None}
+    left = [i for i in range(len(work)) if i not in results]
+    tick = bar(len(work), progress)
+    todo = [work[i] for i in left]
+    for at, result in checked_by_workers(todo, options, workers(todo, jobs), timeout, checked):
+        i = left[at]
+        results[i] = result
+        tick(len(results), result.name)
+        if cache and not result.failure:
+            cache.put(keys[i], work[i], options, result)
+    tick(-1, "")
+    if cache and left:
+        cache.prune()
+    return [results[i] for i in range(len(work))]
+
+
+def workers(work: list[Job], jobs: int | None) -> int:
+    """How many processes pay: no more than asked for, than files, than their size is worth."""
+    size = sum(job.path.stat().st_size for job in work if job.path.is_file())
+    return max(1, min(jobs or os.cpu_count() or 1, len(work), 1 + size // WORTH))
+
+
+def bar(files: int, stream: TextIO | None) -> Callable[[int, str], None]:
+    """A function that draws how many of the files are done; it draws only on a terminal, and for more than one file."""
+    if stream is None or files < 2 or not stream.isatty():
+        return lambda done, name: None
+
+    def draw(done: int, name: str) -> None:
+        full = 20 * done // files
+        stream.write("\r\x1b[K" + (f"{'━' * full}{'─' * (20 - full)} {done}/{files}  {_shown(name)}" if done >= 0 else ""))
+        stream.flush()
+
+    return draw
+
+
+def _shown(name: str) -> str:
+    """The end of a long name, without what would move the cursor."""
+    return "".join(c if c.isprintable() else "�" for c in name[-40:])

@@ -1,0 +1,239 @@
+"""Documents are checked in processes of their own, each with a limit of time and memory.
+
+A document that takes too long, needs too much or makes its process crash ends in a message; the others go on. Work and
+results pass as JSON. A worker begins with `ready`, then answers each job.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection, wait
+from pathlib import Path
+from typing import Any
+
+from workings.check.document.checked import Checked, from_row, to_row
+from workings.check.document.options import Options
+from workings.errors import WorkingsError
+
+TIMEOUT = 60.0
+"""Seconds a document may take."""
+MEMORY = 2 << 30
+"""Bytes a worker may add to what it starts with."""
+START = 60.0
+"""Seconds a worker may take to start."""
+PAUSE = 2.0
+"""Seconds after which an idle worker looks whether it is still wanted."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """A document to check: the name it goes by, and the file it is in."""
+
+    name: str
+    path: Path
+
+
+Work = Callable[[Job, Options], Checked]
+
+
+def checked(job: Job, options: Options) -> Checked:
+    """Read and check one document, here and now."""
+    from workings.check.extract import read
+    from workings.check.run.checker import check
+
+    document = read(job.path)
+    document.name = job.name
+    return Checked(job.name, document, check(document, options))
+
+
+def checked_or_failure(work: Work, job: Job, options: Options) -> Checked:
+    """The result, or a message in its place."""
+    try:
+        return work(job, options)
+    except WorkingsError as error:
+        said = str(error).replace(str(job.path), job.name)
+        reason = said if job.name in said else f"{job.name}: {said}"
+    except OSError as error:
+        reason = f"{job.name} cannot be read: {error.strerror or error}."
+    except MemoryError:
+        reason = f"{job.name} needs more than {MEMORY >> 30} GB of memory."
+    except RecursionError:
+        reason = f"{job.name} is nested too deeply."
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".rstrip(".")
+        reason = f"{job.name}: the checker failed, which is a mistake of its own: {what}{_where(error)}."
+    return Checked(job.name, failure=reason)
+
+
+def _where(error: Exception) -> str:
+    """The last line of the package that an error came from."""
+    trace, found = error.__traceback__, ""
+    while trace is not None:
+        found = f" ({Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno})"
+        trace = trace.tb_next
+    return found
+
+
+# ---------------------------------------------------------------------------------------------- in the worker
+
+
+def serve(pipe: Connection, work: Work, run_code: bool) -> None:
+    """Answer jobs until an empty one comes, or until nobody is there to send one."""
+    parent = os.getppid()
+    _alone()
+    _limit_memory()
+    options = Options(run_code)
+    pipe.send_bytes(b"ready")
+    while True:
+        while not pipe.poll(PAUSE):
+            if os.getppid() != parent:
+                return
+        message = pipe.recv_bytes()
+        if not message:
+            return
+        name, path = json.loads(message)
+        row = to_row(checked_or_failure(work, Job(name, Path(path)), options))
+        pipe.send_bytes(json.dumps(row).encode())
+
+
+def _alone() -> None:
+    """A group of its own, so that what it starts ends with it; silent, so that only reports are printed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(os, "setsid"):
+        os.setsid()
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(nothing, stream)
+
+
+def _limit_memory() -> None:
+    """Only the soft limit is set: a sandbox for code listings may set its own."""
+    try:
+        import resource
+
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        most = pages * resource.getpagesize() + MEMORY
+        _, hard = resource.getrlimit(resource.RLIMIT_AS)
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
+    except (ImportError, OSError, ValueError):
+        pass  # such a system has the limit of time alone
+
+
+# ---------------------------------------------------------------------------------------------- outside
+
+
+class Worker:
+    """A process that checks one document at a time."""
+
+    def __init__(self, work: Work, options: Options) -> None:
+        context: Any = multiprocessing.get_context(start_method())
+        self.pipe, end = context.Pipe()
+        self.process = context.Process(target=serve, args=(end, work, options.run_code))
+        self.process.start()
+        end.close()
+        self.ready = False
+        self.at: int | None = None
+        """The number of the job it is at."""
+        self.deadline = time.monotonic() + START
+
+    def give(self, at: int, job: Job, timeout: float) -> None:
+        """Begin a job; a worker that is gone is noticed when its answer is awaited."""
+        self.at, self.deadline = at, time.monotonic() + timeout
+        with contextlib.suppress(OSError):
+            self.pipe.send_bytes(json.dumps([job.name, str(job.path)]).encode())
+
+    def end(self) -> str:
+        """Stop it and all that it started; says how it ended, if it ended before."""
+        code = self.process.exitcode
+        with contextlib.suppress(OSError, AttributeError):
+            os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.kill()
+        self.process.join()
+        self.process.close()
+        self.pipe.close()
+        return _ending(code)
+
+
+def _ending(code: int | None) -> str:
+    """How a process ended by itself.
+
+    >>> _ending(-11), _ending(3)
+    ('by signal SIGSEGV', 'with status 3')
+    """
+    if code is None:
+        return "without a word"
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with status {code}"
+
+
+def start_method() -> str:
+    """A copy of this process is quick to make, but not safe where PyTorch has started threads."""
+    return "fork" if sys.platform == "linux" and "torch" not in sys.modules else "spawn"
+
+
+def checked_by_workers(
+    jobs: list[Job], options: Options, workers: int, timeout: float = TIMEOUT, work: Work = checked
+) -> Iterator[tuple[int, Checked]]:
+    """Each result with the number of its job, as they come."""
+    waiting = deque(range(len(jobs)))
+    if waiting and work is checked and start_method() == "fork":
+        _loaded()
+    crew: list[Worker] = []
+    try:
+        while waiting or any(worker.at is not None for worker in crew):
+            while len(crew) < workers and len(crew) < len(waiting) + sum(worker.at is not None for worker in crew):
+                crew.append(Worker(work, options))
+            for worker in crew:
+                if worker.ready and worker.at is None and waiting:
+                    at = waiting.popleft()
+                    worker.give(at, jobs[at], timeout)
+            yield from _answers(crew, jobs, timeout)
+    finally:
+        for worker in crew:
+            worker.end()
+
+
+def _loaded() -> None:
+    """What every worker needs, loaded once before they are copied."""
+
+
+def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Checked]]:
+    """Wait until workers answer or their time is over; those that are of no more use leave the crew."""
+    active = [worker for worker in crew if worker.at is not None or not worker.ready]
+    nearest = min(worker.deadline for worker in active)
+    wait([worker.pipe for worker in active], max(0.0, nearest - time.monotonic()))
+    for worker in active:
+        at = worker.at
+        if worker.pipe.poll():
+            try:
+                message = worker.pipe.recv_bytes()
+            except (EOFError, OSError):
+                worker.process.join(5)
+                reason = f"the process that checked it ended {_left(crew, worker)}."
+            else:
+                worker.ready, worker.at = True, None
+                if at is not None:
+                    yield at, from_row(jobs[at].name, json.loads(message))
+                continue
+        elif time.monotonic() >= worker.deadline:
+            reason = f"it takes longer than {timeout:g} s, the limit (--timeout)."
+            _left(crew, worker)
+        else:
+            continue
+        if at is None:
+            raise WorkingsError("A process that checks documents could not start.")
+        yield at, Checked(jobs[at].name, failure=f"{jobs[at].name}: {reason}")
+
+
+def _left(crew: list[Worker], worker: Worker) -> str:
+    """Take a worker out of the crew; says how it ended."""
+    crew.remove(worker)
+    return worker.end()

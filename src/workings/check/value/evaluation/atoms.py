@@ -1,0 +1,92 @@
+"""Numbers and letters, and the formulas with remarks around them.
+
+`Decimals` says what a printed decimal stands for: itself, all that rounds to it, or the number that was rounded to it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from flint import arb, fmpq
+
+from workings.check.latex.syntax import Cases, Items, Labelled, Nothing, Number, Symbol, Words
+from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.scope import Decimals
+from workings.check.value.value import Undecided, Value
+
+
+@lru_cache(maxsize=50_000)
+def number(text: str) -> arb:
+    """A printed decimal, taken at its word."""
+    printed = Number(text).value
+    return arb(fmpq(printed.numerator, printed.denominator))
+
+
+@lru_cache(maxsize=50_000)
+def rounded_number(text: str) -> arb:
+    """Everything that a printed decimal may stand for: half a unit of its last place to either side."""
+    printed = Number(text)
+    if printed.places is None or not looks_rounded(printed):
+        return number(text)
+    return arb(number(text), arb(fmpq(1, 2)) * arb(10) ** -printed.places)
+
+
+def looks_rounded(printed: Number) -> bool:
+    """Three digits or more, or two after the point: `0.1`, `0.001` and `1.5` are taken at their word.
+
+    >>> [looks_rounded(Number(text)) for text in ("1.5", "0.001", "0.33", "15.2")]
+    [False, False, True, True]
+    """
+    digits = printed.text.lower().partition("e")[0].replace(".", "").lstrip("0")
+    return printed.places is not None and (len(digits) > 2 or (len(digits) == 2 and printed.places > 1))
+
+
+@rule(Number)
+def printed_number(node: Number, sight: Sight) -> Value:
+    """0.33 in the sense that is asked for; 101 in base two if it is read so."""
+    if sight.reading.base == 2 and set(node.text) <= {"0", "1"}:
+        return arb(int(node.text, 2))
+    if sight.decimals is Decimals.PRINTED or node.places is None:
+        return number(node.text)
+    if sight.decimals is Decimals.BEHIND:
+        return sight.scope.behind.get(node.text) or number(node.text)
+    if sight.places is not None and node.places < sight.places:
+        return number(node.text)
+    return rounded_number(node.text)
+
+
+@rule(Symbol)
+def constant(node: Symbol, sight: Sight) -> Value:
+    """π, e and ∞; any other letter would have been known."""
+    if not node.style:
+        if node.name == "pi":
+            return arb.pi()
+        if node.name == "e":
+            return arb.const_e()
+        if node.name == "infty":
+            return arb.pos_inf()
+    raise Undecided(f"{node.name} is not known")
+
+
+@rule(Labelled)
+def labelled(node: Labelled, sight: Sight) -> Value:
+    """What stands above a brace; if it has no value, what is written below it: H(p) with its number."""
+    try:
+        return value(node.body, sight)
+    except Undecided:
+        return value(node.label, sight)
+
+
+@rule(Items)
+def only_item(node: Items, sight: Sight) -> Value:
+    """One formula with remarks beside it."""
+    written = [part for part in node.parts if not isinstance(part, Words | Nothing)]
+    if len(written) == 1:
+        return value(written[0], sight)
+    raise Undecided("several formulas")
+
+
+@rule(Cases)
+def cases(node: Cases, sight: Sight) -> Value:
+    """Which case holds is not decided."""
+    raise Undecided("cases")

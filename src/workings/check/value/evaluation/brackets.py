@@ -1,0 +1,99 @@
+"""What stands between brackets or bars: (x), [1, 2, 3], ⌊x⌋, ⟨a, b⟩, |x|, ‖x‖ and matrices."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from workings.check.latex.syntax import Group, Matrix, Node, Number, Symbol
+from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.functions import call, norm
+from workings.check.value.names import is_capital
+from workings.check.value.value import (
+    Mismatch,
+    Table,
+    Undecided,
+    Value,
+    determinant,
+    free_list,
+    inner,
+    joined,
+    joined_rows,
+    scalar,
+)
+
+
+@rule(Group)
+def group(node: Group, sight: Sight) -> Value:
+    """(x) is x, ⌊x⌋ and ⟨a, b⟩ are computed, and a list in brackets is a vector."""
+    if node.open in "|‖":
+        if len(node.items) != 1:
+            raise Undecided("several things between bars")
+        return length(node, None, sight)
+    if node.open == "⌊" or node.open == "⌈":
+        return call("floor" if node.open == "⌊" else "ceil", [value(node.items[0], sight)], sight.reading)
+    if node.open == "⟨" and len(node.items) == 2:
+        a, b = (value(item, sight) for item in node.items)
+        if isinstance(a, Table) and isinstance(b, Table) and len(a.entries) == len(b.entries):
+            return inner(a.entries, b.entries)
+        raise Undecided("⟨ ⟩ of what are not two vectors of one length")
+    if len(node.items) == 1:
+        return value(node.items[0], sight)
+    if not node.items:
+        raise Undecided("empty brackets")
+    return listed(node, sight)
+
+
+def listed(node: Group, sight: Sight) -> Table:
+    """(1, 2, 3) is a list, ((1, 2), (3, 4)) has lists as its rows, [A, B] has tables beside or below each other."""
+    values = [value(item, sight) for item in node.items]
+    if not any(isinstance(x, Table) for x in values):
+        if node.open == "{":
+            raise Undecided("a set")
+        return free_list([scalar(x) for x in values])
+    if all(isinstance(x, Table) and x.free for x in values):
+        return joined_rows([x for x in values if isinstance(x, Table)])
+    if node.open == "[" and all(isinstance(x, Table) for x in values):
+        return joined(values, below=not sight.reading.beside)
+    raise Undecided("a list of tables")
+
+
+def length(bars: Group, below: Node | None, sight: Sight) -> arb:
+    """|x| of a number, ‖x‖ of a vector, |A| of a square matrix (its determinant)."""
+    x = value(bars.items[0], sight)
+    if below is None and bars.open == "|":
+        if not isinstance(x, Table):
+            return abs(x)
+        if is_capital(bars.items[0]):
+            raise Undecided("|A| may be the size of a set")
+        return norm(x, "2") if x.is_vector else determinant(x)
+    match below:
+        case None:
+            return norm(x, "2" if not isinstance(x, Table) or x.is_vector else "")
+        case Number(text="1" | "2" as p):
+            return norm(x, p)
+        case Symbol(name="infty"):
+            return norm(x, "∞")
+        case Symbol(name="F"):
+            return norm(x, "F")
+    raise Undecided("a norm that is not known")
+
+
+@rule(Matrix)
+def matrix(node: Matrix, sight: Sight) -> Value:
+    """Rows of numbers, or of blocks; between bars its determinant."""
+    widths = {len(row) for row in node.rows}
+    if len(widths) != 1:
+        raise Mismatch(f"rows of {' and '.join(map(str, sorted(widths)))} entries")
+    values = [[value(entry, sight) for entry in row] for row in node.rows]
+    if node.kind == "Vmatrix":
+        return norm(numbers(values), "2" if 1 in (len(values), len(values[0])) else "")
+    if node.kind == "vmatrix":
+        return determinant(numbers(values))
+    if any(isinstance(x, Table) for row in values for x in row):
+        return joined_rows([joined(row, below=False) for row in values])
+    return numbers(values)
+
+
+def numbers(values: list[list[Value]]) -> Table:
+    """A table whose entries must be numbers."""
+    return Table(tuple(tuple(scalar(x) for x in row) for row in values))

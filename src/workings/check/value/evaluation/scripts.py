@@ -1,0 +1,116 @@
+"""What a script above or below means: a power, a transpose, an inverse, an entry of a table, the kind of a norm."""
+
+from __future__ import annotations
+
+from flint import arb
+
+from workings.check.latex.syntax import Big, Function, Group, Items, Node, Number, Product, Script, Symbol
+from workings.check.value.evaluation.brackets import length
+from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.functions import ZERO, exponential
+from workings.check.value.scope import is_transpose
+from workings.check.value.value import Table, Undecided, Value, each, inverse, matrix_product, power, scalar
+
+MARKS = ("ast", "star", "dagger", "circ", "prime")
+"""Superscripts that are part of a name."""
+HIGHEST_POWER = 64
+"""The highest power of a matrix that is multiplied out."""
+
+
+@rule(Script)
+def script(node: Script, sight: Sight) -> Value:
+    """‖x‖₂², Aᵢⱼ, eˣ, Aᵀ and xʸ, in this order."""
+    base, below, above = node.base, node.below, node.above
+    if isinstance(base, Group) and base.open in "|‖" and len(base.items) == 1:
+        x = length(base, below, sight)
+        return x if above is None else power(x, scalar(value(above, sight)))
+    if above is None:
+        return entry(base, below, sight)
+    if base == Symbol("e") and below is None and sight.known(base) is None:
+        return each(exponential, value(above, sight))
+    body = base if below is None else Script(base, below, span=node.span)
+    if is_transpose(above):
+        return transpose(body, above, sight)
+    if isinstance(above, Group) and above.open in "([":
+        raise Undecided("a superscript in brackets is an index")
+    return raised(value(body, sight), above, sight)
+
+
+def transpose(body: Node, above: Node, sight: Sight) -> Value:
+    """Aᵀ; of a number the power, if T has a value."""
+    x = value(body, sight)
+    if not isinstance(x, Table):
+        return x if sight.scope.definition(above) is None else power(x, scalar(value(above, sight)))
+    if x.free and not isinstance(body, Group):
+        return Table(x.rows)  # the vector w is a column, so that its transpose is a row
+    return x.transposed
+
+
+def raised(x: Value, above: Node, sight: Sight) -> Value:
+    """xʸ; of a matrix entry by entry or as a matrix; A⁻¹ is the inverse."""
+    if isinstance(above, Symbol) and above.name in MARKS:
+        raise Undecided("a mark above a letter is part of its name")
+    exponent = scalar(value(above, sight))
+    if not isinstance(x, Table):
+        return power(x, exponent)
+    if exponent == -1:
+        return inverse(x)
+    if sight.reading.powers == "dot" and x.is_vector and exponent == 2:
+        return sum((number * number for number in x.entries), ZERO)
+    if sight.reading.powers == "matrix" and x.shape[0] == x.shape[1] and is_moderate(exponent):
+        return matrix_power(x, int(float(exponent)))
+    return each(lambda number: power(number, exponent), x)
+
+
+def is_moderate(exponent: arb) -> bool:
+    """Whether a matrix can be multiplied by itself so often."""
+    return bool(exponent.is_integer()) and 0 < float(exponent) <= HIGHEST_POWER
+
+
+def matrix_power(A: Table, n: int) -> Table:
+    """A A … A, n times."""
+    result = A
+    for _ in range(n - 1):
+        result = matrix_product(result, A)
+    return result
+
+
+def entry(base: Node, below: Node | None, sight: Sight) -> Value:
+    """xᵢ, Aᵢⱼ, A_{i,j}: an entry of a known table."""
+    if below is None:
+        return value(base, sight)
+    if isinstance(base, Function | Big):
+        raise Undecided("an index of a function")
+    table = value(base, sight)
+    indices = whole_numbers(below, table, sight)
+    if not isinstance(table, Table):
+        raise Undecided("an index of a number")
+    match [i - sight.reading.first for i in indices]:
+        case [i] if table.is_vector and 0 <= i < table.shape[0] * table.shape[1]:
+            return table.entries[i]
+        case [i, j] if 0 <= i < table.shape[0] and 0 <= j < table.shape[1]:
+            return table.rows[i][j]
+    raise Undecided("an index outside of the table")
+
+
+def whole_numbers(below: Node, table: Value, sight: Sight) -> list[int]:
+    """The whole numbers of an index."""
+    indices = []
+    for part in index_parts(below, table):
+        index = scalar(value(part, sight))
+        if not index.is_integer() or abs(float(index)) > 1e9:
+            raise Undecided("an index that is not a whole number")
+        indices.append(int(float(index)))
+    return indices
+
+
+def index_parts(below: Node, table: Value) -> tuple[Node, ...]:
+    """The parts of an index: `i`, `i,j`, `ij` or `12` (two digits of a matrix)."""
+    match below:
+        case Items(parts=parts) | Group(items=parts):
+            return parts
+        case Product(factors=factors) if all(sign == "" for sign, _ in factors):
+            return tuple(factor for _, factor in factors)
+        case Number(text=text) if len(text) == 2 and isinstance(table, Table) and not table.is_vector:
+            return Number(text[0]), Number(text[1])
+    return (below,)

@@ -1,0 +1,277 @@
+"""The functions that a formula may name, on numbers and tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import flint
+from flint import arb
+
+from workings.check.value.reading import Reading
+from workings.check.value.value import (
+    NoValue,
+    Table,
+    Undecided,
+    Value,
+    determinant,
+    each,
+    entries,
+    entrywise,
+    free_list,
+    inverse,
+    joined,
+    scalar,
+)
+
+ZERO, ONE = arb(0), arb(1)
+
+
+def real(rule: Callable[[arb], arb], name: str) -> Callable[[arb], arb]:
+    """`rule`, refusing arguments at which it is not a real number."""
+
+    def value(x: arb) -> arb:
+        if name == "a root" and x < 0:
+            raise NoValue("the root of a negative number")
+        y = rule(x)
+        if not y.is_finite() and x.is_finite():
+            raise Undecided(f"{name} is not a real number there")
+        return y
+
+    return value
+
+
+def logistic(x: arb) -> arb:
+    """1 / (1 + e⁻ˣ)."""
+    return 1 / (1 + (-x).exp())
+
+
+def positive_part(x: arb) -> arb:
+    """max(x, 0)."""
+    return x.max(ZERO)
+
+
+ENTRYWISE: dict[str, Callable[[arb], arb]] = {
+    "exp": arb.exp,
+    "sin": arb.sin,
+    "cos": arb.cos,
+    "tan": real(arb.tan, "tan"),
+    "sinh": arb.sinh,
+    "cosh": arb.cosh,
+    "tanh": arb.tanh,
+    "arctan": arb.atan,
+    "arcsin": real(arb.asin, "arcsin"),
+    "arccos": real(arb.acos, "arccos"),
+    "atan": arb.atan,
+    "sech": arb.sech,
+    "sqrt": real(arb.sqrt, "a root"),
+    "erf": arb.erf,
+    "abs": abs,
+    "sign": arb.sgn,
+    "sgn": arb.sgn,
+    "floor": arb.floor,
+    "ceil": arb.ceil,
+    "round": lambda x: (x + arb(1) / 2).floor(),
+    "relu": positive_part,
+    "sigmoid": logistic,
+    "sig": logistic,
+    "softplus": lambda x: (1 + x.exp()).log(),
+    "silu": lambda x: x * logistic(x),
+    "swish": lambda x: x * logistic(x),
+    "gelu": lambda x: x * (1 + (x / arb(2).sqrt()).erf()) / 2,
+}
+
+
+def logarithm(value: Value, base: arb | None) -> Value:
+    """log x / log base, of positive numbers."""
+
+    def rule(x: arb) -> arb:
+        if x.is_zero():
+            raise Undecided("the logarithm of zero")
+        if x < 0:
+            raise NoValue("the logarithm of a negative number")
+        if not x > 0:
+            raise Undecided("the logarithm of what may not be positive")
+        return x.log() if base is None else x.log() / base.log()
+
+    return each(rule, value)
+
+
+def exponential(x: arb) -> arb:
+    """eˣ, where −∞ gives 0."""
+    if x.is_finite():
+        if float(x) > 1e5:
+            raise Undecided("the exponential is too large")
+        return x.exp()
+    return ZERO if is_minus_infinity(x) else x.exp()
+
+
+def is_minus_infinity(x: arb) -> bool:
+    """Whether x is −∞."""
+    return not x.is_finite() and not x.is_nan() and bool(x < 0)
+
+
+def shares(row: tuple[arb, ...]) -> tuple[arb, ...]:
+    """softmax: eˣ / Σ eˣ, each share of at most 1."""
+    finite = [x for x in row if x.is_finite()]
+    top = extreme("max", [x.mid() for x in finite]) if finite else ZERO
+    powers = [exponential(x - top) if x.is_finite() else exponential(x) for x in row]
+    total = sum(powers, ZERO)
+    if not total > 0:
+        raise Undecided("softmax of nothing but −∞")
+    return tuple(p / total for p in powers)
+
+
+def softmax(value: Value, reading: Reading) -> Table:
+    """softmax of each row; of each column; of a vector as one."""
+    if not isinstance(value, Table):
+        raise Undecided("softmax of a number")
+    if value.shape[1] == 1 or (reading.softmax == "columns" and value.shape[0] > 1):
+        return Table(tuple(map(shares, value.T.rows)), value.free).T
+    return Table(tuple(map(shares, value.rows)), value.free)
+
+
+def variance(numbers: list[arb], reading: Reading) -> arb:
+    """Σ (x − μ)² / n, or / (n − 1)."""
+    n = len(numbers)
+    mean = sum(numbers, ZERO) / n
+    divisor = n if reading.spread == "n" else n - 1
+    if divisor == 0:
+        raise Undecided("the sample variance of one number")
+    return sum(((x - mean) * (x - mean) for x in numbers), ZERO) / divisor
+
+
+def norm(value: Value, p: str) -> arb:
+    """‖x‖₁, ‖x‖₂ = ‖x‖_F, ‖x‖_∞."""
+    sizes = [abs(x) for x in entries(value)]
+    if isinstance(value, Table) and not value.is_vector and p != "F":
+        if p == "2":
+            return largest_stretch(value)
+        raise Undecided("a norm of a matrix that is not computed")
+    if p in ("2", "F"):
+        return sum((x * x for x in sizes), ZERO).sqrt()
+    if p == "1":
+        return sum(sizes, ZERO)
+    if p == "∞":
+        return extreme("max", sizes)
+    raise Undecided(f"the norm ‖·‖_{p}")
+
+
+def largest_stretch(a: Table) -> arb:
+    """‖A‖₂ = √λ, the largest eigenvalue λ of AᵀA."""
+    n, m = a.shape
+    matrix = flint.arb_mat(n, m, a.entries)
+    try:
+        eigenvalues = flint.acb_mat(matrix.transpose() * matrix).eig(nonstop=True)
+    except (ValueError, RuntimeError) as error:
+        raise Undecided("eigenvalues that cannot be told apart") from error
+    return extreme("max", [value.real.mid() for value in eigenvalues]).sqrt()
+
+
+def extreme(name: str, numbers: list[arb]) -> arb:
+    """max or min."""
+    result = numbers[0]
+    for x in numbers[1:]:
+        result = result.max(x) if name == "max" else result.min(x)
+    return result
+
+
+def position(name: str, numbers: list[arb], first: int) -> arb:
+    """argmax or argmin, counted from `first`, where it is certain."""
+    best = extreme(name[3:], numbers)
+    found = [i for i, x in enumerate(numbers, first) if x.overlaps(best)]
+    if len(found) != 1:
+        raise Undecided("more than one entry is the largest")
+    return arb(found[0])
+
+
+def together(values: list[Value]) -> list[arb]:
+    """The numbers of one table, or of several arguments."""
+    return [x for value in values for x in entries(value)]
+
+
+def trace(value: Value) -> arb:
+    """Σ Aᵢᵢ."""
+    if not isinstance(value, Table):
+        return value
+    return sum((row[i] for i, row in enumerate(value.rows)), ZERO)
+
+
+def diagonal(values: list[Value]) -> Table:
+    """diag(x): a matrix with x on its diagonal; the diagonal of a matrix."""
+    [value] = values if len(values) == 1 else [free_list(together(values))]
+    if not isinstance(value, Table):
+        raise Undecided("diag of a number")
+    if not value.is_vector:
+        return free_list([row[i] for i, row in enumerate(value.rows) if i < len(row)])
+    x = value.entries
+    return Table(tuple(tuple(x[i] if i == j else ZERO for j in range(len(x))) for i in range(len(x))))
+
+
+def binomial(n: Value, k: Value) -> arb:
+    """n over k."""
+    above, below = scalar(n), scalar(k)
+    if not (above.is_integer() and below.is_integer() and 0 <= float(below) <= float(above) <= 2000):
+        raise Undecided("a binomial of what are not moderate whole numbers")
+    return arb.bin_uiui(int(float(above)), int(float(below)))
+
+
+def factorial(value: Value) -> arb:
+    """n!"""
+    n = scalar(value)
+    if not n.is_integer() or not 0 <= float(n) <= 5000:
+        raise Undecided("a factorial of what is not a moderate whole number")
+    return arb.fac_ui(int(float(n)))
+
+
+def call(name: str, values: list[Value], reading: Reading) -> Value:
+    """The value of a named function."""
+    if not values:
+        raise Undecided(f"{name} of nothing")
+    if name in ENTRYWISE and len(values) == 1:
+        return each(exponential if name == "exp" else ENTRYWISE[name], values[0])
+    if name in ("softmax", "softargmax", "logsoftmax"):
+        result = softmax(values[0] if len(values) == 1 else free_list(together(values)), reading)
+        return each(arb.log, result) if name == "logsoftmax" else result
+    if name in ("max", "min"):
+        if len(values) == 2 and any(isinstance(value, Table) for value in values):
+            return entrywise(lambda x, y: extreme(name, [x, y]), values[0], values[1], ",")
+        return extreme(name, together(values))
+    if name in ("argmax", "argmin"):
+        return position(name, together(values), reading.first)
+    if name in ("mean", "avg", "var", "std", "sum"):
+        numbers = together(values)
+        if len(values) == 1 and not isinstance(values[0], Table):
+            raise Undecided(f"{name} of one number")
+        if name == "sum":
+            return sum(numbers, ZERO)
+        if name in ("mean", "avg"):
+            return sum(numbers, ZERO) / len(numbers)
+        return variance(numbers, reading) if name == "var" else variance(numbers, reading).sqrt()
+    if name in ("concat", "cat"):
+        return joined(values, below=not reading.beside)
+    if name == "diag":
+        return diagonal(values)
+    if name == "binom" and len(values) == 2:
+        return binomial(*values)
+    if len(values) == 1 and name in ONE_ARGUMENT:
+        return ONE_ARGUMENT[name](values[0])
+    raise Undecided(f"{name} is not known")
+
+
+def need_table(value: Value) -> Table:
+    """A table, or no value."""
+    if not isinstance(value, Table):
+        raise Undecided("a matrix is needed")
+    return value
+
+
+ONE_ARGUMENT: dict[str, Callable[[Value], Value]] = {
+    "tr": trace,
+    "trace": trace,
+    "det": lambda value: determinant(need_table(value)),
+    "inv": lambda value: inverse(need_table(value)),
+    "norm": lambda value: norm(value, "2"),
+    "transpose": lambda value: need_table(value).T,
+    "flatten": lambda value: free_list(entries(value)),
+    "vec": lambda value: free_list(entries(need_table(value).T)),
+}

@@ -1,0 +1,132 @@
+"""What ambiguous notation may mean.
+
+A reading fixes every choice, and every plausible reading is tried before a line is called wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from workings.check.latex.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
+
+CHOICES: dict[str, dict[Any, str]] = {
+    "log": {"e": "log is the natural logarithm", "2": "log has base 2", "10": "log has base 10"},
+    "wide_slash": {False: "a/bc is (a/b)c", True: "a/bc is a/(bc)"},
+    "long_reach": {False: "log ab is (log a)b", True: "log ab is log(ab)"},
+    "softmax": {"rows": "softmax of each row", "columns": "softmax of each column"},
+    "beside": {True: "parts joined side by side", False: "parts joined one below the other"},
+    "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix", "dot": "x² is x · x"},
+    "spread": {"n": "a variance divides by n", "n-1": "a variance divides by n − 1"},
+    "percent": {True: "% is a hundredth", False: "% is a unit"},
+    "turned": {False: "* slides the kernel", True: "* turns the kernel and slides it"},
+    "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
+    "base": {10: "digits are decimal", 2: "digits are binary"},
+    "first": {1: "indices count from 1", 0: "indices count from 0"},
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One choice for each kind of ambiguous notation; the defaults are the most usual ones."""
+
+    log: str = "e"
+    wide_slash: bool = False
+    long_reach: bool = False
+    softmax: str = "rows"
+    beside: bool = True
+    powers: str = "entries"
+    spread: str = "n"
+    percent: bool = True
+    turned: bool = False
+    mixed: bool = False
+    base: int = 10
+    first: int = 1
+
+    def __str__(self) -> str:
+        """What differs from the usual reading, in words.
+
+        >>> str(Reading(log="2", wide_slash=True))
+        'log has base 2, a/bc is a/(bc)'
+        """
+        return ", ".join(
+            CHOICES[name][getattr(self, name)] for name in names() if getattr(self, name) != getattr(USUAL, name)
+        )
+
+
+def names() -> list[str]:
+    """The choices, in the order in which they are tried."""
+    return [choice.name for choice in fields(Reading)]
+
+
+USUAL = Reading()
+SPREADS = {"var", "std"}
+
+
+def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
+    """The choices that make a difference to these formulas."""
+    found: dict[str, None] = {}
+    for top in nodes:
+        for node in top.walk():
+            match node:
+                case Function(name="log" | "lg", below=None):
+                    found["log"] = None
+                case Function(name="softmax" | "softargmax" | "logsoftmax"):
+                    found["softmax"] = None
+                case Product(factors=factors) if any(sign in ("*", "⋆") for sign, _ in factors):
+                    found["turned"] = None
+                case Function(name="argmax" | "argmin"):
+                    found["first"] = None
+                case Product(factors=((_, Number(text=whole)), ("", Quotient(above=Number(), below=Number())))) if (
+                    whole.isdigit()
+                ):
+                    found["mixed"] = None
+                case Function(name="concat" | "cat"):
+                    found["beside"] = None
+                case Function(name=name) if name in SPREADS:
+                    found["spread"] = None
+                case Quotient(bar=False):
+                    found["wide_slash"] = None
+                case Postfix(sign="%") if any(part == Number("100") for other in nodes for part in other.walk()):
+                    found["percent"] = None
+                case Group(open="[", items=items) if len(items) > 1:
+                    found["beside"] = None
+                case Script(above=Number()):
+                    found["powers"] = None
+                case Script(base=Symbol(), below=Node()):
+                    found["first"] = None
+            if isinstance(node, Function) and not node.bracketed:
+                found["long_reach"] = None
+    digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
+    if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
+        found["base"] = None
+    return found
+
+
+NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned")
+
+
+def named(reading: Reading, nodes: tuple[Node, ...]) -> str:
+    """The choices that were made in reading these formulas, in words."""
+    found = open_choices(nodes)
+    chosen = [
+        name for name in names() if getattr(reading, name) != getattr(USUAL, name) or (name in found and name in NAMED)
+    ]
+    return ", ".join(CHOICES[name][getattr(reading, name)] for name in chosen)
+
+
+def readings(nodes: tuple[Node, ...]) -> Iterator[Reading]:
+    """The usual reading first, then every other choice alone, then the two choices of reach together."""
+    yield USUAL
+    found = open_choices(nodes)
+    for name in names():
+        if name in found:
+            for choice in CHOICES[name]:
+                if choice != getattr(USUAL, name):
+                    yield replace(USUAL, **{name: choice})
+    if "wide_slash" in found and "long_reach" in found:
+        yield replace(USUAL, wide_slash=True, long_reach=True)
+    if "log" in found and "long_reach" in found:
+        yield replace(USUAL, log="2", long_reach=True)
+        yield replace(USUAL, log="10", long_reach=True)

@@ -1,0 +1,2 @@
+"""`ExactTensor` itself: the arena of values, what results rest on, how tensors are made, saved and compared. Imports typeset
+and numbers."""

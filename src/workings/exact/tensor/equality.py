@@ -1,0 +1,96 @@
+"""Equality that proves."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from flint import arb, fmpq
+
+from workings.exact.numbers.ball import LAST_BITS, certified_sign, enclosure_at
+from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.value import Rational, Value, letters
+from workings.exact.tensor.arena import ARENA
+from workings.exact.tensor.make import exact
+
+POINTS = 8
+"""Where formulas in letters that are not proved equal have to agree."""
+TRIES = 8 * POINTS
+AGREEMENT = 256
+"""The bits to which they have to."""
+NOWHERE = "no point found where both have a value"
+
+
+class Proof(NamedTuple):
+    """`equal`, and how that is known.
+
+    `proved` and `different` are proofs. Not proved are `to 4096 bits` (numbers whose difference is smaller than that) and
+    `at 8 points, not proved` (formulas in letters that agree there to 256 bits).
+    """
+
+    equal: bool
+    how: str
+
+    def __bool__(self) -> bool:
+        return self.equal
+
+
+def equal(a: Any, b: Any) -> Proof:
+    """Whether two exact tensors hold the same values, and how that is known.
+
+    >>> from workings import exact
+    >>> exact.equal(exact("(w + 1)^2"), exact("w^2 + 2w + 1"))
+    Proof(equal=True, how='proved')
+    >>> exact.equal(exact("e^(pi sqrt(163))"), exact("262537412640768744"))
+    Proof(equal=False, how='different')
+    >>> exact.equal(exact("sin(2w)"), exact("2*sin(w)*cos(w)"))
+    Proof(equal=True, how='at 8 points, not proved')
+    """
+    x, y = exact(a), exact(b)
+    if x.shape != y.shape:
+        return Proof(False, f"different shapes {[*x.shape]} and {[*y.shape]}")
+    found = set()
+    with ARENA.working():
+        for p, q in zip(x.elements(), y.elements(), strict=True):
+            found.add(_equal(p, q))
+            if "different" in found:
+                return Proof(False, "different")
+    unproved = sorted(found - {"proved"}, key=lambda how: (how != NOWHERE, how))
+    return Proof(NOWHERE not in found, unproved[0] if unproved else "proved")
+
+
+def _equal(a: Value, b: Value) -> str:
+    if a is b:
+        return "proved"
+    if a.special or b.special:
+        return "different"
+    difference = a - b
+    if difference.free:
+        return "proved" if proved_zero(difference) else _at_points(a, b)
+    s = certified_sign(difference)
+    return f"to {LAST_BITS} bits" if s is None else "different" if s else "proved"
+
+
+def _at_points(a: Value, b: Value) -> str:
+    """Whether enclosures at some point exclude each other, or agree wherever both formulas have a value."""
+    agreed = 0
+    for point in _points(sorted(letters(a) | letters(b))):
+        x, y = (enclosure_at(v, point, 2 * AGREEMENT) for v in (a, b))
+        if not x.is_finite() or not y.is_finite():
+            continue
+        if not x.overlaps(y):
+            return "different"
+        agreed += bool(abs(x - y) < (1 + abs(x)) * arb(2) ** -AGREEMENT)
+        if agreed == POINTS:
+            break
+    return f"at {agreed} point{'s' * (agreed > 1)}, not proved" if agreed else NOWHERE
+
+
+def _points(names: list[str]) -> Iterator[dict[str, Rational]]:
+    """Rational points, always the same: close to 0 and farther out, every other one positive."""
+    draw = random.Random(0)
+    for k in range(TRIES):
+        reach = (1, 1, 4, 4, 20, 20)[k % 6]
+        signs = (1, -1) if k % 2 else (1,)
+        yield {name: fmpq(draw.choice(signs) * draw.randint(1, 996 * reach), 997) for name in names}

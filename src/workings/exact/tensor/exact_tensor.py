@@ -1,0 +1,248 @@
+"""`ExactTensor`: a `torch.Tensor` whose elements are exact values.
+
+To PyTorch it is a tensor of dtype float64 (or whatever its *label* says: modules compare dtypes). Its data is a payload, a
+real float64 tensor of handles, so views, strides and in-place writes are PyTorch's own. Every ATen operation arrives in
+`dispatch`, below autograd, which therefore works unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from workings.exact.numbers.ball import decimals, to_float
+from workings.exact.numbers.value import Value, letters
+from workings.exact.tensor.arena import ARENA, payload_of, values_of
+from workings.exact.tensor.assume import NONE, Assumption, Notes
+from workings.exact.tensor.noted import notes_among
+from workings.written_out import KINDS
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Ledger:
+    """The assumptions a tensor rests on; a tensor and its views share one."""
+
+    __slots__ = ("notes",)
+
+    def __init__(self, notes: Notes = NONE) -> None:
+        self.notes = notes
+
+
+OVERRIDES: dict[Any, Callable[..., Any]] = {}
+"""Functions above autograd that exact tensors answer themselves (see `attention.py`)."""
+
+
+class ExactTensor(torch.Tensor):
+    """A tensor of exact values. Make one with `exact(…)`; use it like any other tensor."""
+
+    payload: torch.Tensor
+    ledger: Ledger
+
+    @staticmethod
+    def __new__(
+        cls,
+        payload: torch.Tensor,
+        *,
+        dtype: torch.dtype = torch.float64,
+        requires_grad: bool = False,
+        ledger: Ledger | None = None,
+    ) -> ExactTensor:
+        self: ExactTensor = torch.Tensor._make_wrapper_subclass(
+            cls,
+            payload.shape,
+            strides=payload.stride(),
+            storage_offset=payload.storage_offset(),
+            dtype=dtype,
+            requires_grad=requires_grad,
+        )
+        self.payload = payload
+        self.ledger = ledger or Ledger()
+        ARENA.register(payload)
+        return self
+
+    def __init__(self, payload: torch.Tensor, **options: Any) -> None:
+        """Everything is set in `__new__`, which torch calls too."""
+
+    # ---- PyTorch's protocol
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        own = OVERRIDES.get(func)
+        if own is not None:
+            return own(*args, **(kwargs or {}))
+        with torch._C.DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.__getitem__:  # a 0-dim index arrives below as a plain number
+            _add_notes(result, notes_among(args))
+        return result
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        from workings.exact.dispatch.dispatch import dispatch
+
+        return dispatch(func, args, kwargs or {})
+
+    def __tensor_flatten__(self) -> tuple[list[str], Any]:
+        return ["payload"], (self.dtype, self.ledger)
+
+    @staticmethod
+    def __tensor_unflatten__(inner: dict[str, torch.Tensor], context: Any, size: Any, stride: Any) -> ExactTensor:
+        dtype, ledger = context
+        return ExactTensor(inner["payload"], dtype=dtype, ledger=ledger)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> ExactTensor:
+        if id(self) in memo:
+            return memo[id(self)]
+        copy = ExactTensor(self.payload.clone(), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
+        copy.requires_grad_(self.requires_grad)
+        if isinstance(self, torch.nn.Parameter):
+            copy = torch.nn.Parameter(copy, self.requires_grad)  # type: ignore[assignment]
+        if self.grad is not None:
+            copy.grad = self.grad.__deepcopy__(memo)
+        memo[id(self)] = copy
+        return copy
+
+    def __copy__(self) -> ExactTensor:
+        return self.detach().requires_grad_(self.requires_grad)  # type: ignore[return-value]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("Exact tensors are not pickled. Write x.to_json() and read it with exact.from_json(text).")
+
+    # ---- what a person asks of it
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What this result rests on that was not proved; empty for a fully exact result."""
+        return tuple(sorted(self.ledger.notes))
+
+    @property
+    def free_symbols(self) -> set[str]:
+        """The letters that occur in it."""
+        return set().union(*map(letters, self.elements()))
+
+    def elements(self) -> list[Value]:
+        """Its values in row-major order."""
+        return values_of(self.payload)
+
+    def nested(self, f: Callable[[Value], Any]) -> Any:
+        """f of every value, each distinct one once, in nested lists of this tensor's shape (0-dim: one result)."""
+        values = self.elements()
+        found = {v: f(v) for v in dict.fromkeys(values)}
+        return _nest([found[v] for v in values], self.shape)
+
+    def float64(self) -> torch.Tensor:
+        """The nearest doubles, as an ordinary tensor. Letters stand at their sample values."""
+        with ARENA.working():
+            values = self.elements()
+            found = {v: to_float(v) for v in dict.fromkeys(values)}
+            return torch.tensor([found[v] for v in values], dtype=torch.float64).reshape(self.shape)
+
+    def decimals(self, digits: int = 6) -> Any:
+        """Certified decimals with this many significant digits, as text in nested lists.
+
+        >>> from workings import exact
+        >>> exact("sqrt(2)").decimals(20)
+        '1.4142135623730950488'
+        """
+        return self.nested(lambda v: decimals(v, digits))
+
+    def sympy(self) -> Any:
+        """SymPy expressions: one for a 0-dim tensor, else an immutable N-dim array."""
+        import sympy
+
+        from workings.exact.numbers.sympy_form import to_sympy
+
+        found = self.nested(to_sympy)
+        return found if self.dim() == 0 else sympy.ImmutableDenseNDimArray(found, tuple(self.shape))
+
+    def fraction(self) -> Any:
+        """Python fractions in nested lists; an error where a value is not rational."""
+        return self.nested(_fraction)
+
+    def substitute(self, **letters: Any) -> ExactTensor:
+        """The tensor with numbers (or other expressions) put in for letters."""
+        from workings.exact.dispatch.substitute import substitute
+
+        return substitute(self, letters)
+
+    def settled(self) -> ExactTensor:
+        """The same values in their simplest form, e.g. 1 for e/(1+e) + 1/(1+e)."""
+        from workings.exact.typeset.settle import settle
+
+        with ARENA.working():
+            vs = [settle(v) for v in self.elements()]
+            return ExactTensor(payload_of(vs, self.shape), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
+
+    def text(self, *, width: int = 100) -> str:
+        """The exact values as a Unicode matrix, in textbook form."""
+        from workings.exact.typeset.grid import grid
+        from workings.exact.typeset.settle import settle
+        from workings.exact.typeset.text import text
+
+        with ARENA.working():
+            return grid(self.nested(lambda v: text(settle(v))), width=width)
+
+    def latex(self) -> str:
+        """The exact values in LaTeX, in textbook form."""
+        from workings.exact.typeset.latex import tensor_latex
+        from workings.exact.typeset.settle import settle
+
+        with ARENA.working():
+            return tensor_latex(self.nested(settle))
+
+    def to_json(self) -> str:
+        """The tensor as JSON text, sharing kept; `exact.from_json` reads it back."""
+        from workings.exact.tensor.json_form import to_json
+
+        return to_json(self)
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        from workings.exact.typeset.represent import represent
+
+        return represent(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec else repr(self)
+
+    def tolist(self) -> Any:
+        """The nearest doubles in nested lists."""
+        return self.nested(to_float)
+
+    def numpy(self, *, force: bool = False) -> Any:
+        """The nearest doubles as an array."""
+        return self.float64().numpy()
+
+
+KINDS.add(ExactTensor)
+
+
+def _add_notes(result: Any, notes: Notes) -> None:
+    if notes and isinstance(result, ExactTensor):
+        result.ledger.notes |= notes
+
+
+def _fraction(v: Value) -> Fraction:
+    from workings.errors import DomainError
+    from workings.exact.typeset.settle import settle
+    from workings.exact.typeset.text import text
+
+    q = settle(v).rational
+    if q is None:
+        raise DomainError(
+            f"A fraction was asked for, but {text(v)} is not known to be rational. Use .decimals(n) or .sympy()."
+        )
+    return Fraction(q) if isinstance(q, int) else Fraction(int(q.p), int(q.q))
+
+
+def _nest(flat: list[Any], shape: Sequence[int]) -> Any:
+    if not shape:
+        return flat[0]
+    if len(shape) == 1:
+        return flat
+    step = len(flat) // shape[0] if shape[0] else 0
+    return [_nest(flat[i * step : (i + 1) * step], shape[1:]) for i in range(shape[0])]

@@ -1,0 +1,155 @@
+"""Exact tensors as JSON: the graph of their values, each node once, checked when it is read.
+
+    {"format": "workings.exact", "version": 1, "dtype": "float64", "shape": [2], "assumptions": [["kind", "text"]],
+     "letters": {"w": "3/10"}, "nodes": [["q", "1/2"], ["letter", "w"], ["mul", [1, "2"]]], "values": [0, 2]}
+
+A node names earlier nodes by their position. `add` lists [coefficient, node] pairs, `mul` [node, exponent] pairs, `dot` two
+lists of nodes, a function its arguments.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import torch
+from flint import fmpq, fmpz
+
+from workings.errors import DomainError, ParseError
+from workings.exact.numbers import algebra
+from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.roots import root_of
+from workings.exact.numbers.value import (
+    ONE,
+    SPECIAL,
+    Rational,
+    Value,
+    bottom_up,
+    constant,
+    letter,
+    rational,
+    special,
+)
+from workings.exact.tensor.arena import ARENA, payload_of
+from workings.exact.tensor.assume import Assumption
+from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+
+_DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
+_NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
+
+
+def to_json(x: ExactTensor) -> str:
+    """The tensor as JSON text."""
+    order = bottom_up(*x.elements())
+    position = {v: i for i, v in enumerate(order)}
+    samples = {v.args[0]: str(v.sample) for v in position if v.kind == "letter" and v.sample is not None}
+    return json.dumps(
+        {
+            "format": "workings.exact",
+            "version": 1,
+            "dtype": str(x.dtype).removeprefix("torch."),
+            "shape": list(x.shape),
+            "assumptions": [list(note) for note in x.assumptions],
+            "letters": samples,
+            "nodes": [_row(v, position) for v in order],
+            "values": [position[v] for v in x.elements()],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _row(v: Value, position: dict[Value, int]) -> list[Any]:
+    if v.kind == "q":
+        return ["q", str(fmpq(v.args[0]))]
+    if v.kind in ("letter", "const"):
+        return [v.kind, v.args[0]]
+    if v.kind == "add":
+        return ["add", *[[str(fmpq(c)), position[t]] for c, t in v.args]]
+    if v.kind == "mul":
+        return ["mul", *[[position[b], str(r)] for b, r in v.args]]
+    if v.kind == "dot":
+        return ["dot", [position[x] for x in v.args[0]], [position[y] for y in v.args[1]]]
+    return [v.kind, *[position[a] for a in v.args]]
+
+
+def from_json(text: str) -> ExactTensor:
+    """Read what `to_json` wrote; anything else is refused with the reason.
+
+    >>> from workings import exact
+    >>> x = exact("sqrt(2) w")
+    >>> exact.equal(exact.from_json(x.to_json()), x)
+    Proof(equal=True, how='proved')
+    """
+    try:
+        data = json.loads(text)
+        return _tensor(data)
+    except (
+        ValueError,
+        KeyError,
+        IndexError,
+        TypeError,
+        AttributeError,
+        ArithmeticError,
+        RuntimeError,
+        DomainError,
+    ) as reason:
+        shown = text if len(text) <= 60 else text[:60] + "…"
+        raise ParseError(f"This is not the JSON of an exact tensor ({reason}).", shown, 0) from None
+
+
+def _tensor(data: dict[str, Any]) -> ExactTensor:
+    if data["format"] != "workings.exact" or data["version"] != 1:
+        raise ValueError(f"format {data['format']!r}, version {data['version']!r}; needed workings.exact, version 1")
+    with ARENA.working():
+        made: list[Value] = []
+        for row in data["nodes"]:
+            made.append(_read(row, made, data["letters"]))
+        shape = [int(n) for n in data["shape"]]
+        payload = payload_of([made[_position(i, made)] for i in data["values"]], shape)
+        notes = frozenset(Assumption(str(kind), str(words)) for kind, words in data["assumptions"])
+        return ExactTensor(payload, dtype=_DTYPES[data["dtype"]], ledger=Ledger(notes))
+
+
+def _position(i: Any, made: list[Value]) -> int:
+    if not isinstance(i, int) or not 0 <= i < len(made):
+        raise ValueError(f"node {i!r} does not come before its use")
+    return i
+
+
+def _number(text: Any) -> Rational:
+    if not isinstance(text, str) or not _NUMBER.fullmatch(text):
+        raise ValueError(f"{text!r} is not a rational number")
+    top, _, bottom = text.partition("/")
+    return fmpq(fmpz(top), fmpz(bottom or 1))
+
+
+def _read(row: list[Any], made: list[Value], samples: dict[str, str]) -> Value:
+    kind, *rest = row
+
+    def at(i: Any) -> Value:
+        return made[_position(i, made)]
+
+    if kind == "q":
+        return rational(_number(rest[0]))
+    if kind == "letter":
+        sample = samples.get(rest[0])
+        return letter(str(rest[0]), None if sample is None else _number(sample))
+    if kind == "const" and rest[0] in ("pi", "euler"):
+        return constant(rest[0])
+    if kind in SPECIAL:
+        return special(kind)
+    if kind == "add":
+        return algebra.add_all([algebra.scale(at(i), _number(c)) for c, i in rest])
+    if kind == "mul":
+        out = ONE
+        for i, r in rest:
+            out = out * algebra.power(at(i), _number(r))
+        return out
+    if kind == "dot":
+        return algebra.dot(tuple(at(i) for i in rest[0]), tuple(at(i) for i in rest[1]))
+    if kind == "root_of":
+        return root_of(*[at(i) for i in rest])
+    if kind in FUNCTIONS and len(rest) == FUNCTIONS[kind].takes:
+        return build(kind, *[at(i) for i in rest])
+    raise ValueError(f"no node of kind {kind!r} with {len(rest)} parts")

@@ -1,0 +1,1 @@
+"""Normalisation: over the entries of a token, over a batch."""

@@ -1,0 +1,1 @@
+"""What is minimised or reported: losses, contrastive and variational objectives, perplexity."""

@@ -1,0 +1,1 @@
+"""Recurrence: the cells as equations, and layers with weights."""

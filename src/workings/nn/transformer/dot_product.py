@@ -1,0 +1,245 @@
+r"""Scaled dot-product attention (Vaswani et al. 2017, §3.2.1).
+
+    S = Q Kᵀ / √d     scores
+    A = softmax(S)    weights, each row sums to 1
+    Z = A V           output
+
+Tokens are rows. In the column convention, `attention_columns`, tokens are columns: S = Kᵀ Q, A = softargmax_β of each
+column, H = V A. `attention_query` takes one query, unscaled: α = softmax(K q), c = Vᵀ α.
+
+Axes: b batch, n queries, m keys, d width of a key, t width of a value.
+"""
+
+from __future__ import annotations
+
+from math import inf, sqrt
+from typing import Any
+
+import torch.nn.functional as F
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from workings.nn.fits import directed
+from workings.nn.fused import fused
+from workings.nn.transformer.allowed import allowed, columns_fit, fitting, query_fits, reaching, scores_fit
+from workings.nn.transformer.hard import argmax_weights
+
+Mask = Bool[Tensor, "*c #n #m"]
+Scores = Float[Tensor, "*c #n #m"]
+
+
+def attention_kernel(
+    Q: Tensor,
+    K: Tensor,
+    V: Tensor,
+    mask: Tensor | None = None,
+    causal: bool = False,
+    scale: Any = None,
+    *,
+    bias: Tensor | None = None,
+    dropout: float = 0.0,
+) -> Tensor:
+    """What `attention` computes, in one fused operation."""
+    scores_fit(Q, K, V)
+    if mask is not None:
+        fitting(mask, Q, K)
+    if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
+        Q, scale = scale * Q, 1.0
+    if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
+    if Q.dim() == K.dim() == V.dim() < 4:  # PyTorch's fast kernel takes four axes; an axis of 1 in front changes nothing
+        Q, K, V = Q.unsqueeze(0), K.unsqueeze(0), V.unsqueeze(0)
+        return attention_kernel(Q, K, V, mask, causal, scale, bias=bias, dropout=dropout).squeeze(0)
+    causal = causal and Q.shape[-2] != 1  # the last position sees every key
+    if mask is None and bias is None and (not causal or Q.shape[-2] == K.shape[-2]):
+        return F.scaled_dot_product_attention(Q, K, V, None, dropout, causal, scale=scale)
+    M = allowed(Q, K, mask, causal) if causal or mask is not None else None
+    if bias is not None:
+        M = bias if M is None else bias.masked_fill(~M, -inf)
+    assert M is not None
+    M = M if M.dim() == 2 else M[(None,) * (Q.dim() - M.dim())]
+    return F.scaled_dot_product_attention(Q, K, V, M, dropout, scale=scale)
+
+
+@fused(attention_kernel)  # type: ignore[arg-type]  # the kernel can also drop weights
+def attention(
+    Q: Float[Tensor, "*b n d"],
+    K: Float[Tensor, "*b m d"],
+    V: Float[Tensor, "*b m t"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    scale: Any = None,
+    *,
+    bias: Scores | None = None,
+) -> Float[Tensor, "*b n t"]:
+    r"""Average the rows of `V`, each weighted by how well its key matches the query.
+
+    $$Z = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
+
+    `mask[i, j]` is true where query `i` may look at key `j`. With `causal`, the queries are the last n positions and none
+    looks ahead. `scale` stands in for 1/√d. `bias` is added to the scores.
+
+    >>> from workings import exact
+    >>> print(attention(exact("0 0; 0 sqrt(2)*log(3)"), exact("1 0; 1 1"), exact("1 0; 0 1")).text())
+    ⎡1/2  1/2⎤
+    ⎣1/4  3/4⎦
+    """
+    scores_fit(Q, K, V)
+    d = Q.shape[-1]
+    if scale is None:
+        S = Q @ K.mT / sqrt(d)
+    else:
+        S = scale * (Q @ K.mT)
+    if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
+        S = S + bias
+    if causal or mask is not None:
+        M = allowed(Q, K, mask, causal)
+        S = S.masked_fill(~M, -inf)
+    A = S.softmax(dim=-1)
+    Z = A @ V
+    return Z
+
+
+def attention_weights(
+    Q: Float[Tensor, "*b n d"],
+    K: Float[Tensor, "*b m d"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    scale: Any = None,
+    *,
+    bias: Scores | None = None,
+) -> Float[Tensor, "*b n m"]:
+    r"""The weights alone: row i says how much query i takes from each key.
+
+    $$A = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right)$$
+    """
+    scores_fit(Q, K)
+    d = Q.shape[-1]
+    if scale is None:
+        S = Q @ K.mT / sqrt(d)
+    else:
+        S = scale * (Q @ K.mT)
+    if bias is not None:
+        bias = reaching(bias, Q, K, mask, causal)
+        S = S + bias
+    if causal or mask is not None:
+        M = allowed(Q, K, mask, causal)
+        S = S.masked_fill(~M, -inf)
+    A = S.softmax(dim=-1)
+    return A
+
+
+@fused(attention_kernel)
+def dropped_attention(
+    Q: Float[Tensor, "*b n d"],
+    K: Float[Tensor, "*b m d"],
+    V: Float[Tensor, "*b m t"],
+    mask: Mask | None = None,
+    causal: bool = False,
+    scale: Any = None,
+    *,
+    bias: Scores | None = None,
+    dropout: float = 0.0,
+) -> Float[Tensor, "*b n t"]:
+    r"""Attention that forgets each weight with probability `dropout` and enlarges the others by 1/(1 − dropout).
+
+    $$Z = \operatorname{dropout}(A) V$$
+    """
+    A = attention_weights(Q, K, mask, causal, scale, bias=bias)
+    A = F.dropout(A, dropout)
+    Z = A @ V
+    return Z
+
+
+def hard_attention(
+    Q: Float[Tensor, "*b n d"],
+    K: Float[Tensor, "*b m d"],
+    V: Float[Tensor, "*b m t"],
+    mask: Mask | None = None,
+    causal: bool = False,
+) -> Float[Tensor, "*b n t"]:
+    r"""Each query copies the value of its best key; the tied best ones share. Attention at zero temperature.
+
+    $$Z = \operatorname{argmax}(Q K^\top) V$$
+
+    >>> from workings import exact
+    >>> print(hard_attention(exact([[1, 1]]), exact("3 0; 0 3; 1 1"), exact("1; 2; 7")).text())
+    [3/2]
+    """
+    scores_fit(Q, K, V)
+    S = Q @ K.mT
+    if causal or mask is not None:
+        M = allowed(Q, K, mask, causal)
+        S = S.masked_fill(~M, -inf)
+    A = argmax_weights(S)
+    Z = A @ V
+    return Z
+
+
+def attention_columns(
+    Q: Float[Tensor, "*b d n"],
+    K: Float[Tensor, "*b d m"],
+    V: Float[Tensor, "*b t m"],
+    beta: Any = 1,
+    mask: Bool[Tensor, "*c #m #n"] | None = None,
+    causal: bool = False,
+) -> Float[Tensor, "*b t n"]:
+    r"""Attention in the column convention: one column for each token, the softmax over each column.
+
+    $$H = V \operatorname{softargmax}_\beta(K^\top Q)$$
+
+    `beta` = 1/√d gives scaled attention. `mask[j, i]` is true where query `i` may look at key `j`.
+
+    >>> from workings import exact
+    >>> print(attention_columns(exact([[0, "log(3)"]]), exact([[0, 1]]), exact("1 0; 0 1")).text())
+    ⎡1/2  1/4⎤
+    ⎣1/2  3/4⎦
+    """
+    columns_fit(Q, K, V)
+    β = beta
+    S = K.mT @ Q
+    if causal or mask is not None:
+        M = allowed(Q.mT, K.mT, None if mask is None else mask.mT, causal)
+        S = S.masked_fill(~M.mT, -inf)
+    A = (β * S).softmax(dim=-2)
+    H = V @ A
+    return H
+
+
+def attention_query(
+    q: Float[Tensor, "*#b d"], K: Float[Tensor, "*#b m d"], V: Float[Tensor, "*#b m t"]
+) -> Float[Tensor, "*#b t"]:
+    r"""One query over m keys and values, without the factor 1/√d; of a batch, one query for each.
+
+    $$\alpha = \operatorname{softmax}(K q), \qquad c = V^\top \alpha$$
+
+    >>> from workings import exact
+    >>> print(attention_query(exact(["log(3)"]), exact("0; 1"), exact("4 0; 0 4")).text())
+    [1  3]
+    """
+    query_fits(q, K, V)
+    if max(q.dim(), K.dim() - 1, V.dim() - 1) > 1:
+        α = (K @ q.unsqueeze(-1)).softmax(dim=-2)
+        return (V.mT @ α).squeeze(-1)
+    α = (K @ q).softmax(dim=-1)
+    c = V.mT @ α
+    return c
+
+
+def cosine_scores(Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b m d"]) -> Float[Tensor, "*b n m"]:
+    r"""The cosines of the angles between queries and keys: dot products of vectors of length 1.
+
+    $$S_{ij} = \frac{q_i \cdot k_j}{\lVert q_i \rVert \lVert k_j \rVert}$$
+
+    >>> from workings import exact
+    >>> print(cosine_scores(exact([[3, 4]]), exact("1 0; 0 7; 6 8")).text())
+    [3/5  4/5  1]
+    """
+    scores_fit(Q, K)
+    directed("Q", Q)
+    directed("K", K)
+    Q = Q / Q.norm(dim=-1, keepdim=True)
+    K = K / K.norm(dim=-1, keepdim=True)
+    S = Q @ K.mT
+    return S

@@ -1,0 +1,1 @@
+"""Images: convolution and pooling, their sizes, patches as tokens."""

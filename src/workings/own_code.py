@@ -1,0 +1,28 @@
+"""Which code is this library's own, and which of that is written to be read.
+
+Layers, models and equations open like the author's own functions when work is shown, wherever they are installed. The
+packages that hold them say so themselves, so that no floor has to know the files of a floor above it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+FOLDER = str(Path(__file__).parent)
+_READABLE: set[str] = set()
+
+
+def mark_readable(folders: Iterable[str]) -> None:
+    """Called by a package with its `__path__`: the functions in its files are opened when their work is shown."""
+    _READABLE.update(folders)
+
+
+def is_own(file: str) -> bool:
+    """Whether the file belongs to this library."""
+    return file.startswith(FOLDER)
+
+
+def is_readable(file: str) -> bool:
+    """Whether the file belongs to a package of this library whose functions are opened."""
+    return file.startswith(tuple(_READABLE))

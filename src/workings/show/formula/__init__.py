@@ -1,0 +1,1 @@
+"""Formulas in every notation: text, LaTeX, MathML. Imports write."""

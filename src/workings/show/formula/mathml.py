@@ -1,0 +1,248 @@
+"""Names, numbers, exact values and matrices in MathML Core, which browsers draw without help.
+
+`WIDE` and `FLAT` have a row for each kind of layout (see `exact/typeset/layout.py`), as the text and LaTeX writers
+have: a row gets
+the layout and its parts, already written, and returns a term: the markup, and how tightly it holds together. Exponents are
+written flat, with slashes for bars. `mathml_formula.py` writes formulas with the same terms.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+from weakref import WeakKeyDictionary
+
+from workings.exact.numbers.value import Value
+from workings.exact.tensor.arena import ARENA
+from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.layout import Layout, fold
+from workings.exact.typeset.settle import settle
+from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
+from workings.exact.typeset.value_layout import lay_out
+from workings.show.write.escape import GREEK
+from workings.show.write.markup import element, escaped
+from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
+
+ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
+PRIMES = {"prime": "′"}
+THIN = '<mspace width="0.17em"></mspace>'
+TIMES = "<mo>·</mo>"
+PARTIAL = "<mo>∂</mo>"
+SLASH = '<mo lspace="0" rspace="0">/</mo>'
+_TALL = re.compile("<m(frac|table|under|sqrt)")
+_FENCE = 'fence="true" lspace="0" rspace="0"'
+_DERIVATIVE = re.compile(r"^∂([^/]+)/∂(.+)$")
+
+
+class Term(NamedTuple):
+    """Something written: its markup, how tightly it holds together, and whether it is a single number."""
+
+    markup: str
+    level: int = ATOM
+    scalar: bool = False
+
+
+def math(*parts: str) -> str:
+    """A formula as an element of its own, its fractions in full size."""
+    return f'<math displaystyle="true">{"".join(parts)}</math>'
+
+
+def row(*parts: str) -> str:
+    return parts[0] if len(parts) == 1 else f"<mrow>{''.join(parts)}</mrow>"
+
+
+def operator(sign: str) -> str:
+    return element("mo", escaped(sign))
+
+
+def relation(sign: str) -> str:
+    """= or ≈ at the start of a piece of an equation."""
+    return f'<mo form="infix" lspace="0" rspace="0.28em">{sign}</mo>'
+
+
+def words(text: str) -> str:
+    """Text inside a formula."""
+    return element("mtext", escaped(text))
+
+
+def fenced(markup: str, left: str = "(", right: str = ")") -> str:
+    """`markup` between brackets that grow with it; around what is low, growing ones would stand too far off."""
+    grows = "" if _TALL.search(markup) else ' stretchy="false"'
+    return (
+        f'<mrow><mo {_FENCE} form="prefix"{grows}>{left}</mo>{markup}<mo {_FENCE} form="postfix"{grows}>{right}</mo></mrow>'
+    )
+
+
+def bracketed(term: Term, least: int) -> str:
+    """The term, in brackets where it holds together less than the place needs."""
+    return term.markup if term.level >= least else fenced(term.markup)
+
+
+def name(word: str) -> str:
+    """A variable: W_q with a subscript, x1 too, alpha as α, x_hat with its hat; code stays code.
+
+    >>> name("W_q")
+    '<msub><mi>W</mi><mi>q</mi></msub>'
+    >>> name("x_hat")
+    '<mover accent="true"><mi>x</mi><mo>^</mo></mover>'
+    >>> name("∂L/∂A")
+    '<mfrac><mrow><mo>∂</mo><mi>L</mi></mrow><mrow><mo>∂</mo><mi>A</mi></mrow></mfrac>'
+    """
+    found = _DERIVATIVE.match(word)
+    if found:
+        variable, origin, place = found[2].partition(" from ")
+        fraction = f"<mfrac>{row(PARTIAL, name(found[1]))}{row(PARTIAL, name(variable))}</mfrac>"
+        return row(fraction, element("mtext", origin, class_="words"), name(place)) if origin else fraction
+    again = AGAIN.match(word)
+    if again:
+        return f"<msup>{name(again[1])}{row('<mo>(</mo>', element('mn', again[2]), '<mo>)</mo>')}</msup>"
+    if ", " in word:
+        return row(*_between([name(part) for part in word.split(", ")]))
+    word = spelled_out(without_library(without_self(word)))
+    if word.endswith(".grad"):
+        return row(name(word.removesuffix(".grad")), words(".grad"))
+    return _identifier(word) if word.isidentifier() else words(word)
+
+
+def _identifier(word: str) -> str:
+    first, *below = [part for part in re.split(r"_|(?<=[^\d_])(?=\d+$)", word) if part] or ["_"]
+    if not set(below) & {*ACCENTS, *PRIMES} and not as_letter([part for part in word.split("_") if part] or ["_"]):
+        return element("mi", escaped(word))
+    base = _letters(first)
+    while below and below[0] in ACCENTS:
+        base = f'<mover accent="true">{base}<mo>{ACCENTS[below.pop(0)]}</mo></mover>'
+    raised = [PRIMES[part] for part in below if part in PRIMES]
+    below = [part for part in below if part not in PRIMES]
+    if raised:
+        base = f"<msup>{base}<mo>{''.join(raised)}</mo></msup>"
+    return f"<msub>{base}{row(*_between([_letters(part) for part in below]))}</msub>" if below else base
+
+
+def _letters(word: str) -> str:
+    return element("mn", word) if word.isdigit() and word.isascii() else element("mi", escaped(GREEK.get(word, word)))
+
+
+def _between(parts: Sequence[str], sign: str = "<mo>,</mo>") -> list[str]:
+    """The parts with a sign between each two."""
+    return [piece for part in parts for piece in (sign, part)][1:]
+
+
+def commas(parts: Sequence[str]) -> str:
+    return "".join(_between(parts))
+
+
+def number(digits: str) -> Term:
+    """Decimal digits as Python or `decimal` writes them: −0.5, 1.5e-07, ∞, NaN."""
+    digits = digits.replace("−", "-").replace("∞", "inf")
+    if digits.startswith("-"):
+        return Term(row("<mo>−</mo>", number(digits[1:]).markup), SUM, True)
+    mantissa, e, exponent = digits.partition("e")
+    if digits.lower() in ("inf", "nan"):
+        return Term("<mi>∞</mi>" if digits == "inf" else '<mtext class="nan">NaN</mtext>', ATOM, True)
+    if not e or not mantissa:
+        return Term(element("mn", escaped(digits)), ATOM, True)
+    power = f"<msup><mn>10</mn>{number(exponent.lstrip('+').replace('-0', '-')).markup}</msup>"
+    return Term(power if mantissa == "1" else row(element("mn", escaped(mantissa)), TIMES, power), PRODUCT, True)
+
+
+def matrix(rows: Sequence[Sequence[str]]) -> str:
+    """A table of cells, markup already, between square brackets."""
+    lines = ["<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in cells) + "</mtr>" for cells in rows]
+    return fenced(f"<mtable>{''.join(lines)}</mtable>", "[", "]")
+
+
+# ------------------------------------------------------------------------------------------- exact values
+
+_WRITTEN: WeakKeyDictionary[Value, Term] = WeakKeyDictionary()
+"""Values are shared between steps: each is settled and written once."""
+
+
+def value(v: Value) -> Term:
+    """An exact value in textbook form; one too long to write by its certified decimals."""
+    found = _WRITTEN.get(v)
+    if found is None:
+        found = _WRITTEN[v] = _value(v)
+    return found
+
+
+def _value(v: Value) -> Term:
+    with ARENA.working():
+        shown = settle(v)
+        short = elided(shown, 200)
+        return _elision(short) if short is not None else fold(lay_out(shown), write)[0]._replace(scalar=True)
+
+
+def _elision(short: Elided) -> Term:
+    """0.669762…, or ⟨formula of 1,234 nodes in w⟩."""
+    if short.decimals is not None and not short.letters:
+        return Term(row(number(short.decimals).markup, "<mo>…</mo>"), ATOM, True)
+    return Term(fenced(words(f"{short.measure} in {', '.join(short.letters)}"), "⟨", "⟩"), ATOM, True)
+
+
+def write(layout: Layout, parts: list[tuple[Term, Term]]) -> tuple[Term, Term]:
+    """The layout with bars, and with slashes."""
+    wide, flat = [part[0] for part in parts], [part[1] for part in parts]
+    if layout.kind == "power":
+        wide[1] = flat[1]
+    return WIDE[layout.kind](layout, wide), FLAT[layout.kind](layout, flat)
+
+
+CONSTANTS = {"e": "<mi>e</mi>", "pi": "<mi>π</mi>", "euler": "<mi>γ</mi>", "inf": "<mi>∞</mi>", "nan": words("NaN")}
+FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "digamma": "ψ", "airy_ai": "Ai", "gamma_lower": "P"}
+
+
+def _power(layout: Layout, parts: list[Term]) -> Term:
+    return Term(f"<msup>{row(bracketed(parts[0], ATOM))}{parts[1].markup}</msup>", TIGHT)
+
+
+def _bar(layout: Layout, parts: list[Term]) -> Term:
+    return Term(f"<mfrac>{parts[0].markup}{parts[1].markup}</mfrac>", LOOSE)
+
+
+def _slash(layout: Layout, parts: list[Term]) -> Term:
+    return Term(row(bracketed(parts[0], PRODUCT), SLASH, bracketed(parts[1], TIGHT)), LOOSE)
+
+
+def _product(layout: Layout, parts: list[Term]) -> Term:
+    out = [bracketed(parts[0], PRODUCT)]
+    for right, term in zip(layout.parts[1:], parts[1:], strict=True):
+        digits = right.kind == "number" or (right.kind == "power" and right.parts[0].kind == "number")
+        out += [TIMES if digits else THIN, term.markup if bare_at_end(layout, right) else bracketed(term, PRODUCT)]
+    return Term(row(*out), LOOSE if parts[-1].level == LOOSE else PRODUCT)
+
+
+def _sum(layout: Layout, parts: list[Term]) -> Term:
+    out: list[str] = []
+    for sign, term in zip(layout.word, parts, strict=True):
+        joint = ["<mo>−</mo>"] if sign == "-" else ["<mo>+</mo>"] if out else []
+        out += [*joint, bracketed(term, LOOSE) if sign == "-" else term.markup]
+    return Term(row(*out), SUM)
+
+
+def _minus(layout: Layout, parts: list[Term]) -> Term:
+    return Term(row("<mo>−</mo>", bracketed(parts[0], LOOSE)), SUM)
+
+
+def _call(layout: Layout, parts: list[Term]) -> Term:
+    if layout.word == "abs":
+        return Term(fenced(parts[0].markup, "|", "|"))
+    function = element("mi", escaped(FUNCTIONS.get(layout.word, layout.word)))
+    if layout.word == "log" and layout.parts[0].kind == "number":
+        return Term(row(function, THIN, parts[0].markup), LOOSE)
+    return Term(row(function, fenced(commas([term.markup for term in parts]))))
+
+
+FLAT: dict[str, Callable[[Layout, list[Term]], Term]] = {
+    "number": lambda layout, parts: Term(element("mn", escaped(layout.word))),
+    "name": lambda layout, parts: Term(name(layout.word)),
+    "constant": lambda layout, parts: Term(CONSTANTS[layout.word]),
+    "root": lambda layout, parts: Term(f"<msqrt>{parts[0].markup}</msqrt>", TIGHT),
+    "power": _power,
+    "fraction": _slash,
+    "product": _product,
+    "sum": _sum,
+    "minus": _minus,
+    "call": _call,
+}
+WIDE = FLAT | {"fraction": _bar}

@@ -1,0 +1,96 @@
+"""What is known of a formula's parts beside its letters: sizes are the numbers they were, and what is None is not there.
+
+A size is no letter of a formula, and its number is known: `x.shape[-1]`, `x.size(0)` and `len(x)` are put in everywhere,
+so √Q.shape[-1] reads √2. Where b is None, linear(x, W, b) is x Wᵀ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from workings.trace.code.look_up import MISSING
+from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence
+
+
+def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
+    """The formula with its sizes as numbers; a formula that is nothing but a size stays as it is written.
+
+    >>> with_sizes(Apply("sqrt", (Leaf("Q.shape[-1]"),)), {"Q.shape[-1]": 2})
+    Apply(op='sqrt', args=(Number(value=2),), options=())
+    >>> with_sizes(Leaf("Q.shape[-1]"), {"Q.shape[-1]": 2})
+    Leaf(text='Q.shape[-1]')
+    """
+    whole = _size(formula, operands)
+    if whole is not None:
+        return formula
+    return replaced(replaced(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
+
+
+OPTIONAL = {"linear": (2, ("bias",)), "conv2d": (2, ("bias",)), "layer_norm": (2, ("weight", "bias"))}
+"""The operands that may be None: after how many others they come, and their names."""
+
+
+def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
+    """An operation with the optional operands that were given, in their places.
+
+    >>> _given(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
+    Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W')), options=())
+    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", "b"),)), {"b": 1.0})
+    Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
+    """
+    if not isinstance(formula, Apply) or formula.op not in OPTIONAL:
+        return None
+    first, names = OPTIONAL[formula.op]
+    if len(formula.args) < first:
+        return None
+    args = [replaced(part, lambda p: _given(p, operands)) for part in formula.args]
+    options = dict(formula.options)
+    for name in names[len(args) - first :]:
+        text = options.pop(name, None)
+        args.append(Number(None) if text in (None, "None") else Leaf(str(text)))
+    absent = [isinstance(part, Leaf) and operands.get(part.text, MISSING) is None for part in args]
+    args = [Number(None) if none else part for none, part in zip(absent, args, strict=True)]
+    while args[-1] == Number(None):
+        args.pop()
+    return Apply(formula.op, tuple(args), tuple(options.items()))
+
+
+def replaced(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
+    """The formula with every part, outside in, for which `rule` has another one."""
+    other = rule(formula)
+    if other is not None:
+        return other
+    match formula:
+        case Apply(_, args) | Call(_, args):
+            return replace(formula, args=tuple(replaced(part, rule) for part in args))
+        case Sequence(items, is_list):
+            return Sequence(tuple(replaced(part, rule) for part in items), is_list)
+    return formula
+
+
+def _size(formula: Formula, operands: Mapping[str, Any]) -> Number | None:
+    """The number a part of a formula is, if it is a size of something whose value is known."""
+    match formula:
+        case Leaf(text) if ".shape[" in text and type(operands.get(text)) is int:
+            return Number(operands[text])
+        case Call(name, (Leaf(text), *axis), ()) if name in ("size", "len"):
+            return _size_of(operands.get(text), [_number(part) for part in axis] if name == "size" else [0])
+    return None
+
+
+def _size_of(value: Any, axis: list[Any]) -> Number | None:
+    fits = isinstance(value, torch.Tensor) and len(axis) == 1 and isinstance(axis[0], int)
+    return Number(value.shape[axis[0]]) if fits and -value.dim() <= axis[0] < value.dim() else None
+
+
+def _number(part: Formula) -> Any:
+    match part:
+        case Number(value):
+            return value
+        case Apply("neg", (Number(value),)):
+            return -value
+    return None

@@ -1,0 +1,235 @@
+"""What of a trace is shown, in which order and how deep: the same for every printer.
+
+A trace becomes a list of lines. Each has a level of indentation and a kind:
+
+    input, equation     a step with its formula and value
+    branch              if a > b: True
+    title               a module, a call, a turn of a loop: what follows one level deeper is inside it
+    note                a remark on the step above
+    fold                how many steps are not shown here, and what shows them
+    error               the statement that failed
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from workings.errors import WorkingsError
+from workings.show.options import Options, did_you_mean
+from workings.show.outline.assigned import assigned
+from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
+from workings.show.outline.turns import heading, tall
+from workings.show.value.value import is_same
+from workings.trace.formula.targets import parsed, unpacked
+from workings.trace.formula.tree import Call, Code, Formula, Leaf, Sequence
+from workings.trace.record import Trace
+from workings.trace.step import Step
+
+FIRST_TURNS = 3
+MANY_TURNS = 5
+"""A loop of more turns shows the first three and the last."""
+MOST_NAMES = 12
+"""Names that a message lists."""
+_UNCOUNTED = frozenset("input turn gradient folded root call module loop".split())
+_INSIDE = frozenset("call module expansion".split())
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the outline; `valued` is false where the value is known already, or never came about."""
+
+    level: int
+    kind: str
+    step: Step
+    text: str = ""
+    valued: bool = True
+
+
+def outline(trace: Trace, options: Options) -> list[Line]:
+    """The lines of a trace."""
+    root = trace.root
+    if options.only:
+        return [line for line in _Outline(options).chosen(root) if line.step.kind != "root"]
+    while len(root.children) == 1 and root.children[0].kind in _INSIDE:
+        root = root.children[0]
+    lines = list(_Outline(options).inside(root, 0, 1))
+    return [*lines, Line(0, "note", root, root.note)] if root.note else lines
+
+
+def aliases(step: Step) -> set[str]:
+    """What a step can be asked for by; nothing where it has no name."""
+    if not step.name:
+        return set()
+    return {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)} - {""}
+
+
+def check_names(trace: Trace, options: Options) -> None:
+    """Refuse a name to show or to hide that no step has; what failed may not have come to all of its names."""
+    wanted = {name: choice for choice in ("only", "hide") for name in sorted(getattr(options, choice))}
+    if not wanted or trace.error is not None:
+        return
+    known = dict.fromkeys(name for step in trace.steps() for name in sorted(aliases(step)))
+    for name, choice in wanted.items():
+        if name not in known:
+            lines = outline(trace, replace(options, only=frozenset(), hide=frozenset()))
+            shown = [line.step for line in lines if line.kind in ("input", "equation")]
+            names = list(dict.fromkeys(s.name for s in shown if s.name and s.kind in ("input", "assign")))
+            there = (
+                f" There are: {', '.join(names[:MOST_NAMES])}{', …' if len(names) > MOST_NAMES else ''}." if names else ""
+            )
+            raise WorkingsError(
+                f"{choice} takes names of steps, and none is called {name!r}.{did_you_mean(name, known) or there}"
+            )
+
+
+class _Outline:
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def chosen(self, root: Step) -> Iterator[Line]:
+        """Only the steps that were asked for by name or address, wherever they are."""
+        for step in root.walk():
+            if self.named(step, self.options.only) or step.kind == "error":
+                yield from self.step(step, 0, 1, {})
+
+    def named(self, step: Step, names: frozenset[str]) -> bool:
+        return bool(names & aliases(step))
+
+    def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
+        known: dict[str, Any] = {}
+        for step in inside_of(parent):
+            if not self.named(step, self.options.hide) and not is_plumbing(step):
+                yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
+                known |= _names(step)
+
+    # ---- a row for each kind of step
+    def step(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        """A statement: its line, its note, what is inside it."""
+        failed = step.kind != "error" and has_error(step)
+        kind = {"input": "input", "error": "error", "branch": "branch"}.get(step.kind, "equation")
+        yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
+        if step.note and step.kind != "error":
+            yield Line(level + 1, "note", step, step.note)
+        yield from self.opened(step, level + 1, depth)
+
+    def repeats(self, step: Step, known: dict[str, Any]) -> bool:
+        """Whether this is `return Z` of a Z that stands above, with the value it still has."""
+        match step.formula:
+            case Leaf(text):
+                given = {text: step.result}
+            case Sequence(items) if isinstance(step.result, tuple | list) and len(items) == len(step.result):
+                given = {getattr(item, "text", ""): value for item, value in zip(items, step.result, strict=True)}
+            case _:
+                return False
+        return step.kind == "return" and all(name in known and is_same(known[name], x) for name, x in given.items())
+
+    def opened(self, step: Step, level: int, depth: int) -> Iterator[Line]:
+        """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
+        gradients = [c for c in step.children if c.kind == "gradient"]
+        others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
+        if self.options.depth is None:
+            others = [c for c in others if not is_aside(c)]
+        if not others or self.options.opens(depth) or has_error(step):
+            for child in others:
+                if child.kind in _INSIDE:
+                    yield from self.container(child, level, depth + 1, {})
+                else:
+                    yield from RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, {})
+        elif fold := self.fold(others, depth):
+            yield Line(level, "fold", step, fold)
+        for child in gradients:
+            yield from self.step(child, level, depth, {})
+
+    def is_same(self, step: Step, child: Step) -> bool:
+        """Whether the child is a closed module or call whose value is the statement's own."""
+        alone = child.kind in _INSIDE and not child.children and not child.note
+        return alone and (child.kind == "expansion" or _is_call(step.formula)) and is_same(child.result, step.result)
+
+    def fold(self, steps: list[Step], depth: int) -> str:
+        count = sum(1 for step in steps for s in step.walk() if s.kind not in _UNCOUNTED)
+        names = list(dict.fromkeys(s.name or s.source for s in steps if s.kind in _INSIDE))
+        inside = f" inside {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else " inside"
+        steps_, them = ("1 step", "it") if count == 1 else (f"{count} steps", "them")
+        return f"… {steps_}{inside} (depth {depth + 1} shows {them})" if count else ""
+
+    def container(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        """A module or call that is open: its title, then its statements."""
+        title = f"{step.name}: {step.source}" if step.name and step.source else step.name or step.source
+        yield Line(level, "title", step, title, valued=not step.children)
+        if step.note:
+            yield Line(level + 1, "note", step, step.note)
+        yield from self.inside(step, level + 1, depth)
+
+    def closed(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        """A module or call that is a step of its own: open to the reader's depth."""
+        if self.options.opens(depth) or has_error(step):
+            yield from self.container(step, level, depth + 1, known)
+            return
+        (title, *_) = self.container(step, level, depth, known)
+        yield Line(level, "title", step, title.text)
+        if fold := self.fold(step.children, depth):
+            yield Line(level + 1, "fold", step, fold.replace("inside", f"inside {step.name or step.source}", 1))
+
+    def loop(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        """Turns, the first three and the last where there are many."""
+        turns = [c for c in step.children if c.kind == "turn"]
+        unrecorded = sum(int(c.name) for c in step.children if c.kind == "folded" and c.name.isdigit())
+        total, header = len(turns) + unrecorded, (step.source or step.name).rstrip(":")
+        many = len(turns) > MANY_TURNS
+        shown = [*turns[:FIRST_TURNS], *turns[-1:]] if many else turns
+        for turn in shown:
+            if turn is shown[-1]:
+                yield from self.between(step, len(turns) - len(shown), level)
+            about = heading(turn, self.options)
+            title = f"{header}: turn {turn.name} of {total}{', ' if about else ''}{about}"
+            yield Line(level, "title", turn, title, valued=False)
+            if turn.note:
+                yield Line(level + 1, "note", turn, turn.note)
+            yield from (Line(level + 1, "input", given) for given in tall(turn, self.options))
+            yield from self.inside(turn, level + 1, depth)
+        if not turns:
+            yield Line(level, "title", step, f"{header}: no turns", valued=False)
+        if step.children and step.children[-1].kind == "folded":
+            yield from self.folded(step.children[-1], level, depth, known)
+
+    def between(self, step: Step, unshown: int, level: int) -> Iterator[Line]:
+        """The turns before the last: those like the first ones, and those that were not kept."""
+        if unshown:
+            yield Line(level, "fold", step, f"… {unshown} turns like these")
+        for folded in step.children[:-1]:
+            if folded.kind == "folded":
+                yield from self.folded(folded, level, 0, {})
+
+    def folded(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        yield Line(level, "fold", step, f"… {step.note or f'{step.name} more turns'}")
+
+
+RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
+    "loop": _Outline.loop,
+    "module": _Outline.closed,
+    "call": _Outline.closed,
+    "expansion": _Outline.closed,
+    "folded": _Outline.folded,
+}
+"""How each kind of step becomes lines; a kind without a row is a statement."""
+
+
+def _is_call(formula: Formula | None) -> bool:
+    """Whether a statement is one call, whose value is its own: self.net(x), self.layers[0](x)."""
+    called = parsed(formula.text) if isinstance(formula, Code) else None
+    return isinstance(formula, Call) or isinstance(called, ast.Call)
+
+
+def _names(step: Step) -> dict[str, Any]:
+    """The names that have a value after this step: a, b of `a, b = …`, and those of a loop's turns."""
+    steps = [s for s in (step.walk() if step.kind in ("loop", "turn") else (step,)) if s.kind in ("assign", "input")]
+    parts = {name: value for s in steps if "," in s.name for name, value, _ in unpacked(s.name, s.result, s.result)}
+    wholes = {place.whole: s.result for s in steps if (place := assigned(s)) is not None}
+    return parts | {s.name: s.result for s in steps} | wholes
+
+
+def _unnumbered(address: str) -> str:
+    return address.partition("#")[0]

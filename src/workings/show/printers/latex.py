@@ -1,0 +1,165 @@
+r"""The worked solution in LaTeX: for pdflatex with amsmath and amssymb, each display also for KaTeX.
+
+\begin{align*}
+S &= \frac{Q \, K^{\top}}{\sqrt{d}} \\ &= \begin{bmatrix} … \end{bmatrix}
+\end{align*}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import groupby
+
+from workings.show.options import Options
+from workings.show.outline.equation import Equation, latex_equation, text_equation
+from workings.show.outline.outline import Line, outline
+from workings.show.printers.text import branch, closing, described
+from workings.show.value.value import latex_of
+from workings.show.write.escape import latex_text
+from workings.show.write.names import latex_name, without_self
+from workings.trace.record import Trace
+
+ROOM = 64
+"""Characters of plain text that fill a line of a page; beyond it, an equation goes on in the next line."""
+
+PREAMBLE = r"""\documentclass{article}
+\usepackage[a4paper, margin=2cm]{geometry}
+\usepackage{amsmath, amssymb}
+\setlength{\parindent}{0pt}
+\allowdisplaybreaks
+"""
+
+
+def latex(trace: Trace, options: Options | None = None) -> str:
+    """The steps as a fragment, to be put into a document that uses amsmath and amssymb."""
+    return "\n\n".join(_parts(trace, options or Options())) + "\n"
+
+
+def document(trace: Trace, options: Options | None = None) -> str:
+    """The steps as a document of their own."""
+    return f"{PREAMBLE}\\begin{{document}}\n\n{latex(trace, options)}\n\\end{{document}}\n"
+
+
+def displays(trace: Trace, options: Options | None = None) -> list[str]:
+    r"""The formulas of the fragment alone, each a display: what stands between $$ and $$."""
+    options = options or Options()
+    return [display for kind, display in _sections(trace, options) if kind == "display"]
+
+
+def _parts(trace: Trace, options: Options) -> Iterator[str]:
+    for kind, content in _sections(trace, options):
+        yield content if kind == "prose" else starred(content)
+    yield from (latex_prose(line) for line in closing(trace))
+
+
+def starred(display: str) -> str:
+    r"""aligned and gathered, which KaTeX knows inside $$, as the displays align* and gather* of a page."""
+    for inner, outer in (("aligned", "align*"), ("gathered", "gather*")):
+        if display.startswith(rf"\begin{{{inner}}}") and display.endswith(rf"\end{{{inner}}}"):
+            body = display[len(rf"\begin{{{inner}}}") : -len(rf"\end{{{inner}}}")]
+            return rf"\begin{{{outer}}}{body}\end{{{outer}}}"
+    return rf"\[{display}\]"
+
+
+def _sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
+    """Displays and prose in the order they are read."""
+    for kind, group in groupby(outline(trace, options), lambda line: line.kind):
+        lines = list(group)
+        if kind == "input":
+            yield "display", gathered(lines, options)
+        else:
+            for line in lines:
+                yield from WRITERS[kind](line, options)
+
+
+# ---------------------------------------------------------------------------------------------- displays
+
+
+def gathered(lines: list[Line], options: Options) -> str:
+    """Inputs, as many in a row as a page holds."""
+    rows: list[list[str]] = [[]]
+    used = 0
+    for line in lines:
+        needed = _width(text_equation(line, options)) + 4
+        if rows[-1] and used + needed > ROOM:
+            rows, used = [*rows, []], 0
+        rows[-1].append(_flat(latex_equation(line, options)))
+        used += needed
+    inside = " \\\\\n".join(r" \qquad ".join(row) for row in rows)
+    return f"\\begin{{gathered}}\n{inside}\n\\end{{gathered}}"
+
+
+def _flat(found: Equation) -> str:
+    return found.head + "".join(f" {sign} {value}" for sign, value in found.forms)
+
+
+def aligned(line: Line, options: Options) -> str:
+    """One equation, going on in the next line where a page ends."""
+    found, measure = latex_equation(line, options), text_equation(line, options)
+    lead = "&" if not found.left else f" &{found.lead.strip()} " if found.lead == " = " else rf"{found.lead}&"
+    first = found.left + (lead + found.links[0] if found.links else "")
+    pieces = [("=", link) for link in found.links[1:]] + found.forms
+    widths = [_columns(block) for block in (*measure.links[1:], *(block for _, block in measure.forms))]
+    used = len(measure.left) + len("".join(measure.links[:1]))
+    out, marked = first, bool(found.links)
+    for (sign, piece), needed in zip(pieces, [*widths, *[0] * len(pieces)], strict=False):
+        if marked and used + needed > ROOM:
+            out, used = f"{out} \\\\\n&", 0
+        out, marked, used = f"{out} {'' if marked else '&'}{sign} {piece}", True, used + needed + 3
+    return f"\\begin{{aligned}}\n{out}\n\\end{{aligned}}"
+
+
+def _columns(block: str) -> int:
+    return max(map(len, block.split("\n")))
+
+
+def _width(found: Equation) -> int:
+    return _columns(found.head) + sum(3 + _columns(block) for _, block in found.forms)
+
+
+# ---------------------------------------------------------------------------------------------- prose
+
+
+def latex_prose(words: str) -> str:
+    """A remark on a line of its own."""
+    return rf"\noindent {latex_text(without_self(words))}"
+
+
+def _equation(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    yield "display", aligned(line, options)
+
+
+def _title(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    title = latex_text(without_self(line.text))
+    yield "prose", rf"\noindent\textbf{{{title}}}"
+    if line.valued and line.step.result is not None:
+        yield "display", rf"{latex_name(line.step.name or line.step.source)} = {latex_of(line.step.result, options)}"
+
+
+def _note(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    yield "prose", rf"\noindent\textit{{{latex_text(line.text)}}}"
+
+
+def _branch(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    yield "prose", rf"\noindent\texttt{{{latex_text(branch(line))}}}"
+
+
+def _error(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    step = line.step
+    yield "prose", rf"\noindent\textbf{{fails:}} \texttt{{{latex_text(without_self(step.source))}}}"
+    shapes = [rf"{latex_name(name)} &\colon \text{{{latex_text(words)}}}" for name, words in described(step)]
+    if shapes:
+        yield "display", "\\begin{aligned}\n" + " \\\\\n".join(shapes) + "\n\\end{aligned}"
+    if step.note:
+        yield "prose", latex_prose(step.note)
+
+
+WRITERS: dict[str, Callable[[Line, Options], Iterator[tuple[str, str]]]] = {
+    "equation": _equation,
+    "branch": _branch,
+    "title": _title,
+    "fold": _note,
+    "note": _note,
+    "error": _error,
+}
+"""How each kind of line is written; inputs are gathered."""

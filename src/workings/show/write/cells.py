@@ -1,0 +1,75 @@
+"""The entries of a tensor as text, in nested lists of its shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from workings.errors import WorkingsError
+from workings.exact.numbers.ball import decimals
+from workings.exact.numbers.value import Value, letters
+from workings.exact.tensor.arena import ARENA
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.typeset.latex import latex
+from workings.exact.typeset.settle import settle
+from workings.exact.typeset.text import text
+from workings.show.options import Options
+from workings.show.write.decimals import decimal, latex_decimal, mapped
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way a value is written: the sign before it (= or ≈), its entries as text and as LaTeX."""
+
+    sign: str
+    text: Any
+    latex: Any
+
+
+def forms(x: torch.Tensor, options: Options) -> list[Form]:
+    """The entries: exact and then as decimals where those say more; decimals alone for floats."""
+    if not isinstance(x, ExactTensor):
+        cells = entries(x, options.digits)
+        return [Form("=", cells, mapped(cells, latex_decimal))]
+    with ARENA.working():
+        exact = Form("=", x.nested(lambda v: text(settle(v))), x.nested(lambda v: latex(settle(v))))
+        approximate = _approximate(x, options.digits)
+    if approximate is None:
+        return [exact]
+    return [exact, approximate] if options.exact else [Form("=", approximate.text, approximate.latex)]
+
+
+def entries(x: torch.Tensor, digits: int) -> Any:
+    """The entries of an ordinary tensor."""
+    if x.dtype == torch.bool:
+        return mapped(x.tolist(), lambda b: "T" if b else "F")
+    return mapped(x.tolist(), lambda v: decimal(v, digits))
+
+
+def _approximate(x: ExactTensor, digits: int) -> Form | None:
+    """The decimals of exact values; None for whole numbers, for letters, and where no digits could be certified."""
+    values = x.elements()
+    if all(map(_is_whole, values)) or any(letters(v) for v in values):
+        return None
+    try:
+        cells = x.nested(lambda v: _decimals(v, digits))
+    except WorkingsError:
+        return None
+    sign = "=" if all(_is_short(v, digits) for v in values) else "≈"
+    return Form(sign, cells, mapped(cells, latex_decimal))
+
+
+def _decimals(v: Value, digits: int) -> str:
+    found = decimals(v, digits).replace("-", "−")
+    return {"nan": "NaN"}.get(found, found)
+
+
+def _is_whole(v: Value) -> bool:
+    return v.special or (v.kind == "q" and isinstance(v.rational, int))
+
+
+def _is_short(v: Value, digits: int) -> bool:
+    """Whether so many digits are all of it: 1/4 is 0.25."""
+    return v.special or (v.kind == "q" and decimals(v, digits) == decimals(v, digits + 4))

@@ -1,0 +1,1 @@
+"""Running rewritten code and recording its steps. Imports code, definitions, optimizer, replay and what they import."""

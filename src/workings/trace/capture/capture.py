@@ -1,0 +1,98 @@
+"""Capture a computation: run it, collect its steps, compare it with a plain run."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from workings.trace.address import address
+from workings.trace.capture.generators import finished
+from workings.trace.capture.modules import reporting_modules
+from workings.trace.capture.recorder import STATEMENTS, Recorder
+from workings.trace.code.arguments import refuse_ambiguous, unwrapped
+from workings.trace.code.functions import written_out
+from workings.trace.first_bad import first_bad, first_nan
+from workings.trace.record import Trace
+from workings.trace.replay.plain_run import State
+from workings.trace.step import Step
+from workings.trace.tensors.snapshot import COPIED
+
+__all__ = ["address", "capture", "first_bad", "refuse_ambiguous"]
+
+DEPTH = 2
+
+
+def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
+    """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised.
+
+    With `names`, only the statements that assign these are recorded, which costs little. A generator is asked for its first
+    50 values, and the result is the list of them; a coroutine is run to its end. Where there is no source, the steps are
+    PyTorch's operations. A parameter of the function's own that is called depth, names or replay is given by
+    `functools.partial(function, depth=…)`.
+    """
+    function, args, kwargs = unwrapped(function, args, kwargs)
+    given = (("depth", depth, DEPTH), ("names", names, ()), ("replay", replay, True))
+    refuse_ambiguous(function, args, kwargs, **{name: value for name, value, usual in given if value != usual})
+    recorder = Recorder(depth, frozenset([names] if isinstance(names, str) else names))
+    if depth >= 4:
+        from workings.trace.capture.fused import expanding
+
+        recorder.expand = expanding
+    before = State(function, args, kwargs) if replay else None
+    recorder.world = None if before is None else before.world
+    trace = Trace(recorder.root)
+    with _ONE_AT_A_TIME, reporting_modules(recorder, function, watch=replay):
+        try:
+            trace.result = finished(_start(recorder, function, args, kwargs))
+        except Exception as error:
+            trace.error = error
+            _mark_failure(recorder, error)
+        finally:
+            recorder.muted += 1  # a generator or closure that outlives the capture reports no more
+            recorder.bound.clear()  # its functions lead back to the recorder, which would wait for the garbage collector
+    if recorder.names:
+        _prune(trace.root)
+    address(trace.root)
+    trace.later(modules=lambda _: recorder.modules(), first_bad=first_bad, first_nan=first_nan)
+    if recorder.snapshots.changed():
+        trace.notes.append(CHANGED)
+    if before is not None:
+        trace.agreement, trace.difference = before.compare(trace, recorder)
+        trace.undo = before.undo if trace.error is not None else None
+        varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
+        trace.cut = before.cut if varies else None
+    return trace
+
+
+_ONE_AT_A_TIME = threading.RLock()
+"""Captures of several threads take turns: modules are shared, and each capture hooks into their calls."""
+CHANGED = (
+    f"a tensor of more than {COPIED:,} elements was changed in place after it was recorded: such tensors are not copied, "
+    "so its earlier values are shown as they are now"
+)
+
+
+def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
+    if isinstance(function, torch.nn.Module):
+        return function(*args, **kwargs)
+    function = written_out(function)
+    return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
+
+
+def _mark_failure(recorder: Recorder, error: BaseException) -> None:
+    """The statement the code failed in becomes an error step."""
+    step = recorder.failing or recorder.root
+    step.note = f"{type(error).__name__}: {error}"
+    if step.kind in STATEMENTS or step.kind == "operation":
+        step.kind, step.live = "error", None
+
+
+def _prune(step: Step) -> None:
+    """Where only some names were asked for: the calls, modules and turns in which none of them stands go."""
+    for child in step.children:
+        _prune(child)
+    empty = ("call", "module", "loop", "turn", "folded")
+    step.children = [c for c in step.children if c.children or c.kind not in empty or step.kind == "root"]

@@ -1,0 +1,282 @@
+"""Where there is no source to read: each PyTorch operation as a step.
+
+A function made by `exec`, a compiled one, a function of PyTorch itself: its statements are not known, but PyTorch tells us
+each of its operations. They are written down as the statements they amount to (`t1 = x + 1`), and read as those are.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+import inspect
+import re
+import types
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch.overrides import TorchFunctionMode, resolve_name
+from torch.utils._pytree import tree_leaves
+
+from workings.trace.capture.recorder import PYTORCH, Recorder
+from workings.trace.code.effects import is_uncounted
+from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.tree import Formula
+from workings.trace.step import Step
+
+NOTE = "source not available: operations shown instead of statements"
+NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
+MOST_OPERATIONS = 100
+"""Operations of one function that are recorded; the rest run and are counted."""
+SIGNS = {
+    **{"add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
+    **{
+        "matmul": "@",
+        "and": "&",
+        "or": "|",
+        "xor": "^",
+        "lt": "<",
+        "le": "<=",
+        "gt": ">",
+        "ge": ">=",
+        "eq": "==",
+        "ne": "!=",
+    },
+}
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+    """Call a function and record its operations inside a step."""
+    note_changes(recorder, step, function, reason)
+    code = getattr(function, "__code__", None)
+    owner = getattr(function, "__self__", None)
+    method = isinstance(owner, torch.Tensor)
+    mode = Operations(
+        recorder, step, getattr(torch.Tensor, function.__name__) if method else function, NOTES.get(reason, NOTE)
+    )
+    names = code.co_varnames[: code.co_argcount] if code is not None else ()
+    mode.inputs(names, (owner, *args) if method else args, kwargs)
+    try:
+        with mode:
+            result = function(*args, **kwargs)
+    except Exception as error:
+        recorder.failing = recorder.failing or (mode.failed[0] if mode.failed and mode.failed[1] is error else None)
+        raise
+    finally:
+        step.note = mode.note() if mode.count else f"not shown: {reason}"
+    if not mode.count and code is None:
+        mode.alone(result, args, kwargs)
+    return result
+
+
+def note_changes(recorder: Recorder, step: Step, function: Any, reason: str) -> None:
+    """A function whose statements are not seen has an effect if its compiled code may have one."""
+    code = getattr(function, "__code__", None)
+    if code is None or is_uncounted(code):
+        recorder.snapshots.doubtful = True
+    if code is not None and reason != PYTORCH and changes_something(code):
+        recorder.effects.append(f"{step.name}, whose statements are not known")
+
+
+def changes_something(code: types.CodeType) -> bool:
+    """Whether compiled code writes to attributes or globals, or calls something only for what it does.
+
+    In-place methods of tensors, which end in an underscore, do not count.
+    """
+    writes = {"STORE_ATTR", "STORE_GLOBAL", "STORE_DEREF", "DELETE_ATTR", "DELETE_GLOBAL"}
+    method = ""
+    for now, after in pairwise(dis.get_instructions(code)):
+        method = str(now.argval) if now.opname in ("LOAD_METHOD", "LOAD_ATTR", "LOAD_GLOBAL", "LOAD_NAME") else method
+        dropped = now.opname.startswith("CALL") and after.opname == "POP_TOP" and not method.endswith("_")
+        if dropped or now.opname in writes:
+            return True
+    return False
+
+
+class Operations(TorchFunctionMode):
+    """Files each operation that makes a tensor, or changes one, under a step."""
+
+    def __init__(self, recorder: Recorder, step: Step, whole: Any, remark: str = NOTE) -> None:
+        super().__init__()
+        self.recorder = recorder
+        self.step = step
+        self.whole = whole
+        self.remark = remark
+        self.failed: tuple[Step, BaseException] | None = None
+        self.count = 0
+        self.names: dict[int, tuple[str, Any]] = {}
+        self.taken: set[str] = set()
+
+    def inputs(self, names: tuple[str, ...], args: Any, kwargs: Any) -> None:
+        """The arguments by the names in the code, or by letters."""
+        tensors = dict.fromkeys(id(a) for a in args if isinstance(a, torch.Tensor))
+        letters = dict(zip(tensors, LETTERS, strict=False))
+        given = zip(names, args, strict=False) if names else ((letters.get(id(a), ""), a) for a in args)
+        for name, value in (*given, *kwargs.items()):
+            if name and name not in self.taken and isinstance(value, (torch.Tensor, int, float)):
+                shown = self.recorder.snapshot(value)
+                self.step.operands[name] = shown
+                self.step.children.append(Step("input", name, result=shown, live=value))
+                self.taken.add(name)
+                if isinstance(value, torch.Tensor):
+                    self.names[id(value)] = name, value
+
+    def note(self) -> str:
+        left = self.count - MOST_OPERATIONS
+        return f"{self.remark}; {left} more operations ran and are not shown" if left > 0 else self.remark
+
+    def alone(self, result: Any, args: Any, kwargs: Any) -> None:
+        """A function with no PyTorch in it: the call and its value."""
+        source = written(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
+        source, self.step.note = source.removeprefix("torch."), "source not available: the call is shown, not its statements"
+        step = Step("operation", source, source, formula_of_text(source), result=self.recorder.snapshot(result), live=result)
+        self.step.children.append(step)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if self.recorder.muted or self.recorder.stack[-1] is not self.step:
+            return func(*args, **kwargs)
+        if self.count >= MOST_OPERATIONS:
+            result = func(*args, **kwargs)
+            self.count += self.makes(func, result)
+            return result
+        step, source = self.operation(func, args, kwargs)
+        try:
+            result = func(*args, **kwargs)
+        except Exception as error:
+            self.failed = step, error
+            self.file(step, source, func)
+            step.note = "raised an exception"
+            raise
+        if self.makes(func, result):
+            step.live = args[0] if result is None else result
+            step.result = self.recorder.snapshot(step.live)
+            self.file(step, source, func)
+            self.expand(step, func, args, kwargs, result)
+        return result
+
+    def makes(self, func: Any, result: Any) -> bool:
+        """Whether the operation belongs to the mathematics: it made a tensor or wrote into one."""
+        return name_of(func) == "__setitem__" or any(isinstance(part, torch.Tensor) for part in tree_leaves(result))
+
+    def operation(self, func: Any, args: Any, kwargs: Any) -> tuple[Step, str]:
+        """The step of an operation that is about to run, with its operands as they are now."""
+        operands = {self.text(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        source = written(func, [self.text(a) for a in args], {k: self.text(v) for k, v in given(func, kwargs).items()})
+        step = Step("operation", formula=formula_of_text(source))
+        step.operands = {text: self.recorder.snapshot(value) for text, value in operands.items()}
+        step.lives = operands
+        return step, source
+
+    def file(self, step: Step, source: str, func: Any) -> None:
+        self.count += 1
+        left, _, right = source.rpartition(" = ")
+        whole = func is self.whole and not isinstance(step.live, (tuple, list))
+        step.name = left or (right.removeprefix("torch.") if whole else self.made(step.live))
+        step.source = source if whole or left or not step.name else f"{step.name} = {source}"
+        self.step.children.append(step)
+
+    def made(self, value: Any) -> str:
+        """t1, t2, … for new tensors, in the order they are made; several at once are t1, t2."""
+        parts = value if isinstance(value, (tuple, list)) else [value]
+        return ", ".join(self.text(part) for part in parts if isinstance(part, torch.Tensor))
+
+    def text(self, value: Any) -> str:
+        """How a value is written: a tensor by its name, anything else as in Python."""
+        if isinstance(value, torch.Tensor):
+            if id(value) not in self.names:
+                self.names[id(value)] = self.fresh(value), value
+            return self.names[id(value)][0]
+        if type(value) in (tuple, list):
+            inside = ", ".join(map(self.text, value))
+            return f"[{inside}]" if type(value) is list else f"({inside},)" if len(value) == 1 else f"({inside})"
+        if isinstance(value, slice):
+            return ":".join("" if part is None else self.text(part) for part in (value.start, value.stop))
+        return "..." if value is Ellipsis else repr(value)
+
+    def fresh(self, value: torch.Tensor) -> str:
+        known = next((n for m in self.recorder.known for n, p in m.named_parameters() if p is value), "")
+        numbers = (f"t{n}" for n in range(1, len(self.taken) + 2))
+        name = known or next(name for name in numbers if name not in self.taken)
+        self.taken.add(name)
+        return name
+
+    def expand(self, step: Step, func: Any, args: Any, kwargs: Any, result: Any) -> None:
+        """At depth 4 a fused operation is written out beside it."""
+        from workings.trace.capture.fused import record_expansion
+        from workings.trace.definitions.expand import DEFINITIONS
+
+        if self.recorder.expand is not None and func in DEFINITIONS:
+            self.recorder.stack.append(step)
+            try:
+                record_expansion(self.recorder, func, args, kwargs, result)
+            finally:
+                self.recorder.stack.pop()
+
+
+def given(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The options that differ from the usual: functions of PyTorch report all of theirs.
+
+    >>> given(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
+    {'label_smoothing': 0.1}
+    """
+    code = getattr(func, "__code__", None)
+    if code is None:
+        return kwargs
+    try:
+        usual = {name: p.default for name, p in inspect.signature(func).parameters.items()}
+    except ValueError:  # Tensor.__pow__ and others wrap a function whose signature Python does not know
+        return kwargs
+    return {name: value for name, value in kwargs.items() if name not in usual or value is not usual[name]}
+
+
+def name_of(func: Any) -> str:
+    """`matmul`, `__add__`; `T` for the getter of an attribute."""
+    name = str(getattr(func, "__name__", func))
+    return str(getattr(func.__self__, "__name__", name)) if name == "__get__" else name
+
+
+def written(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
+    """The operation as one would write it in Python.
+
+    >>> written(torch.Tensor.__add__, ["x", "1"], {})
+    'x + 1'
+    >>> written(torch.Tensor.softmax, ["x"], {"dim": "-1"})
+    'x.softmax(dim=-1)'
+    >>> written(torch.matmul, ["A", "B"], {})
+    'torch.matmul(A, B)'
+    """
+    name = name_of(func)
+    bare = name.strip("_")
+    if getattr(func, "__name__", "") == "__get__":
+        return f"{args[0]}.{name}"
+    if name == "__getitem__":
+        return f"{args[0]}[{_index(args[1])}]"
+    if name == "__setitem__":
+        return f"{args[0]}[{_index(args[1])}] = {args[2]}"
+    operator = name.startswith("__") or (
+        name == bare and (resolve_name(func) or "").startswith("torch.Tensor.") and not kwargs
+    )
+    if operator and len(args) == 2 and (sign := SIGNS.get(bare) or SIGNS.get(bare[1:])):
+        left, right = reversed(args) if bare not in SIGNS and bare.startswith("r") else args
+        return f"{left} {sign} {right}"
+    if name.startswith("__") and len(args) == 1:
+        return {"neg": f"-{args[0]}", "invert": f"~{args[0]}"}.get(bare, f"{bare}({args[0]})")
+    options = [f"{key}={value}" for key, value in kwargs.items()]
+    if (resolve_name(func) or "").startswith("torch.Tensor.") and args:
+        return f"{args[0]}.{name}({', '.join([*args[1:], *options])})"
+    return f"torch.{name}({', '.join([*args, *options])})"
+
+
+def _index(text: str) -> str:
+    return text[1:-1].removesuffix(",") if text.startswith("(") else text
+
+
+def formula_of_text(source: str) -> Formula | None:
+    """The formula of an operation (`x.mul_(2)` makes x · 2 of x); None where what is written there is not Python."""
+    text = re.sub(r"(?<=[a-z])_\(", "(", source.rpartition(" = ")[2], count=1)
+    try:
+        return formula_of(ast.parse(text, mode="eval").body)
+    except SyntaxError:
+        return None

@@ -1,0 +1,379 @@
+"""The recorder: what rewritten code reports to. It builds the tree of steps while the code runs.
+
+Depth is the reader's choice: 1 the function itself, 2 into the author's own functions and modules, 3 into library modules, 4
+into fused operations. What lies deeper runs as it is.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import itertools
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from workings.trace.capture.generators import MOST_VALUES, PIECES, Paused
+from workings.trace.capture.loops import STATEMENTS
+from workings.trace.capture.statements import Frame, Statements
+from workings.trace.code.decorated import inmost, with_inmost
+from workings.trace.code.functions import call_name, call_of, is_library, underlying, written_out
+from workings.trace.code.instrument import RECORDER
+from workings.trace.code.look_up import MISSING, computed, property_of
+from workings.trace.code.mutators import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VALUES, changes_its_owner
+from workings.trace.code.rewrite import Rewritten, rewritten
+from workings.trace.code.statement import Statement
+from workings.trace.step import Step, Where
+
+__all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder"]
+
+MOST_DEPTH = 60
+"""Calls inside calls that are recorded; deeper recursion runs unrecorded and says so."""
+_BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
+_FUNCTION = (types.FunctionType, types.MethodType)
+_MODULE = torch.nn.Module
+_CACHED = type(functools.cache(len))
+KEPT = "not opened: functools.lru_cache keeps its values, and runs it for new arguments only"
+
+
+class Recorder(Statements):
+    """Collects steps. One for each capture; its methods are called by rewritten code."""
+
+    def __init__(self, depth: int, names: frozenset[str] = frozenset()) -> None:
+        super().__init__()
+        self.depth = depth
+        self.names = names
+        self.codes: set[int] = set()
+        self.known_code: dict[tuple[Any, Any], Rewritten | str] = {}
+        self.bound: dict[types.FunctionType, types.FunctionType] = {}
+        self.expand: Callable[[Recorder, Any], Any] | None = None
+        self.paths: dict[int, str] = {}
+        self.known: list[torch.nn.Module] = []
+        self.called: tuple[Any, str] = (None, "")
+
+    # ---- calls
+    def get(self, owner: Any, name: str, text: str) -> Any:
+        """A property of the author's: computed as a step of its own, and an operand of the statement."""
+        pending, found = self.pending, property_of(type(owner), name)
+        if self.muted or found is None or not self._wanted(found.fget.__code__):  # type: ignore[union-attr]
+            value = getattr(owner, name)
+        else:
+            try:
+                value = self.run(types.MethodType(found.fget, owner), (), {}, "call", text)  # type: ignore[arg-type]
+            except AttributeError:
+                value = getattr(owner, name)  # which may have another way
+        if not self.muted:
+            self._hand(text, value)
+        self.pending = pending
+        return value
+
+    def call(self, function: Any, text: str = "") -> Any:
+        """What to call instead: the same function, reporting too, where the depth asks for it."""
+        if self.world is None and type(function) is types.BuiltinFunctionType and self.expand is None:
+            self.pending = ""
+            return function
+        if isinstance(function, _MODULE) and not self.pending:
+            self.called = function, text
+            return function
+        pending, self.pending = self.pending, ""
+        found = self._instead(function, text)
+        if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
+            return self._alone(function, found, pending)
+        if self.world is None or self.quiet:
+            return found
+        if isinstance(found, type) and not issubclass(found, VALUES):
+            return lambda *args, **kwargs: self.made(found(*args, **kwargs))
+        if changes_its_owner(function):
+            self.changes(function.__self__, f"{text}(…)")
+        return found
+
+    def _alone(self, function: Any, found: Any, pending: str) -> Any:
+        """A call whose value nobody wants: what it changes may be put back, or is an effect."""
+        owner = getattr(function, "__self__", None)
+        own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
+        if own or any(function is c for c in CHECKS):
+            return found
+        if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
+            self.changes(owner, pending)
+        elif self.world is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
+            return self._watched(function, pending)
+        else:
+            self.effects.append(pending)
+        return found
+
+    def _watched(self, function: Any, pending: str) -> Any:
+        """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
+        plain = underlying(function)
+        found = rewritten(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
+        if not isinstance(found, Rewritten) or found.code.co_flags & PIECES:
+            self.effects.append(pending)
+            return function
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.push(self._frame(function, found))
+            self.muted += 1
+            self.watching += 1
+            try:
+                return _bound(function, found, self)(*args, **kwargs)
+            finally:
+                self.muted -= 1
+                self.watching -= 1
+                self.pop()
+
+        return run
+
+    def _instead(self, function: Any, text: str) -> Any:
+        if self.watching and isinstance(function, _FUNCTION) and not is_library(function.__code__):
+            return self._unopened(function, function) if id(function.__code__) not in self.codes else function
+        if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
+            return function
+        if isinstance(function, torch.nn.Module):
+            self.called = function, text
+            return function
+        if (definition := written_out(function)) is not function and self.depth >= 2 and not self.terse:
+            return self.traced(definition)
+        if self.expand is not None and callable(function):
+            expanded = self.expand(self, function)
+            if expanded is not None:
+                return expanded
+        if isinstance(function, functools.partial):
+            return functools.partial(self._instead(function.func, text), *function.args, **function.keywords)
+        if isinstance(getattr(function, "__func__", function), _CACHED):
+            return self._kept_values(function)
+        return self._opened(function if isinstance(function, _FUNCTION) else call_of(function), function, text)
+
+    def _opened(self, method: Any, function: Any, text: str) -> Any:
+        if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
+            return function
+        if self._wanted(method.__code__) or self._wanted_part(method):
+            return self.traced(method, name="" if method is function else text or type(function).__name__)
+        if is_library(method.__code__):
+            return self._decorated(function) if hasattr(method, "__wrapped__") and not self.terse else function
+        return function if self.terse else self._unopened(method, function)
+
+    def _decorated(self, function: Any) -> Any:
+        """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
+        code = getattr(inmost(function), "__code__", None)
+        if code is None or is_library(code) or id(code) in self.codes:
+            return function
+        found = with_inmost(function, lambda plain: self._opened(plain, plain, ""))
+        setattr(underlying(found), REPORTS, True)
+        return found
+
+    def _kept_values(self, function: Any) -> Any:
+        """A function whose values are kept: which of its calls run, only Python knows."""
+        code = getattr(inspect.unwrap(function), "__code__", None)
+        if code is None or self.names or not self._wanted(code):
+            return function
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            step = Step("call", call_name(function), note=KEPT)
+            self.file(step)
+            value = function(*args, **kwargs)
+            self.keep(step, value)
+            return value
+
+        return run
+
+    def _unopened(self, method: Any, function: Any) -> Any:
+        """A function of the author's that lies deeper: run to see whether it changes something, as are those it calls."""
+        note = f"{call_name(method)}, which is not opened at this depth"
+        if self.world is None:
+            self.effects.append(note)
+            return function
+        watched = self._watched(method, note)
+        if watched is not method:
+            setattr(watched, REPORTS, True)
+        return watched
+
+    def _wanted(self, code: types.CodeType) -> bool:
+        return self.depth >= 2 and not self.terse and not is_library(code)
+
+    def _wanted_part(self, method: Any) -> bool:
+        """A method of a library's module opens with it: `self.forward_features(x)`. Those of PyTorch's modules do not."""
+        ours = self.depth >= 3 and not self.terse and isinstance(getattr(method, "__self__", None), torch.nn.Module)
+        return ours and not str(method.__module__).startswith("torch.")
+
+    def traced(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
+        """The function, rewritten to report here."""
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            return self.run(function, args, kwargs, kind, name or call_name(function), title)
+
+        setattr(run, REPORTS, True)
+        return run
+
+    def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
+        """Call a function as a step of its own, its statements inside."""
+        found = self._rewritten(function, kind)
+        if isinstance(found, Rewritten) and found.code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+            return self._in_pieces(function, found, args, kwargs, name)
+        step = Step(kind, name, title)
+        self.file(step)
+        if not isinstance(found, Rewritten):
+            return self._unseen(step, function, args, kwargs, found)
+        depth, muted = len(self.stack), self.muted
+        self.stack.append(step)
+        if not self.names:
+            step.children += self._inputs(function, args, kwargs)
+            step.operands = {child.name: child.result for child in step.children}
+        self.push(self._frame(function, found, name if kind == "module" else None))
+        self.terse += kind == "expansion"
+        try:
+            value = _bound(function, found, self)(*args, **kwargs)
+        except Exception:
+            self.fail()
+            raise
+        finally:
+            self.pop()
+            self.terse -= kind == "expansion"
+            self.muted = muted
+            del self.stack[depth:]
+        if not self.names:
+            self.keep(step, value)
+        return value
+
+    def _frame(self, function: Any, found: Rewritten, path: str | None = None) -> Frame:
+        if self.world is not None:
+            self.world.add(function)
+        if found.outer:
+            self.effects.append(f"{found.outer} in {call_name(function)}")
+        if found.uncounted:
+            self.snapshots.doubtful = True
+        owner = getattr(function, "__self__", None)
+        path = self.paths.get(id(owner)) if path is None and isinstance(owner, torch.nn.Module) else path
+        return Frame(found.statements, underlying(function).__globals__, len(self.stack), path)
+
+    def _in_pieces(self, function: Any, found: Rewritten, args: Any, kwargs: Any, name: str) -> Any:
+        """A generator or coroutine whose pieces report when they run."""
+        inner = _bound(function, found, self)(*args, **kwargs)
+        inputs = [] if self.names else self._inputs(function, args, kwargs)
+        coroutine = bool(found.code.co_flags & inspect.CO_COROUTINE)
+        paused = Paused(self, name, self._frame(function, found), inputs, coroutine)
+        if coroutine:
+            return paused.awaited(inner)
+        return paused.pieces(inner) if len(self.stack) > 1 else self._values(paused, inner, found)
+
+    def _values(self, paused: Paused, inner: Any, found: Rewritten) -> Any:
+        """A generator that is shown itself: it is asked for its values, each a turn."""
+        step = Step("call", paused.name)
+        step.children, paused.flat = paused.inputs, True
+        self.file(step)
+        self.stack.append(step)
+        where = Where(found.code.co_filename, found.code.co_firstlineno)
+        asking = Statement("loop", "yield", f"next({paused.name})", None, where)
+        try:
+            values = [*itertools.islice(self.turns(asking, paused.pieces(inner)), MOST_VALUES)]
+        finally:
+            del self.stack[1:]
+        inner.close()
+        self.keep(step, values)
+        step.note = f"a generator: it was stopped after {MOST_VALUES} values" if len(values) == MOST_VALUES else ""
+        return values
+
+    def _unseen(self, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+        """A function whose statements cannot be shown: the PyTorch operations it runs are."""
+        from workings.trace.capture.operations import note_changes, run_with_operations
+
+        if self.names or reason == TOO_DEEP:
+            note_changes(self, step, function, reason)
+            value = function(*args, **kwargs)
+            step.note = f"not shown: {reason}"
+        else:
+            self.stack.append(step)
+            try:
+                value = run_with_operations(self, step, function, args, kwargs, reason)
+            except Exception:
+                self.fail()
+                raise
+            finally:
+                self.stack.pop()
+        self.keep(step, value)
+        return value
+
+    def _inputs(self, function: Any, args: Any, kwargs: Any) -> list[Step]:
+        """The arguments by their names, as the first steps of the call."""
+        code = underlying(function).__code__
+        names = code.co_varnames[isinstance(function, types.MethodType) : code.co_argcount]
+        given = [*zip(names, args, strict=False), *kwargs.items()]
+        if code.co_flags & inspect.CO_VARARGS:
+            given.append((code.co_varnames[code.co_argcount + code.co_kwonlyargcount], tuple(args[len(names) :])))
+        shown = [(name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float)) or _holds(value)]
+        steps = [Step("input", name) for name, _ in shown]
+        for step, (_, value) in zip(steps, shown, strict=True):
+            self.keep(step, value)
+        return steps
+
+    def _rewritten(self, function: Any, kind: str) -> Rewritten | str:
+        if len(self.stack) > MOST_DEPTH:
+            return TOO_DEEP
+        plain = underlying(function)
+        if not isinstance(plain, types.FunctionType):
+            return "it is not written in Python"
+        if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
+            return PYTORCH
+        method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
+        owner = type(function.__self__) if method else None
+        found = self.known_code.get((owner, plain))
+        if found is None:
+            properties = frozenset[str]() if owner is None else computed(owner, plain.__code__)
+            found = self.known_code[owner, plain] = rewritten(plain.__code__, self.names, properties)
+        return found
+
+    def modules(self) -> dict[str, torch.nn.Module]:
+        """The modules that were called and their parts, by their paths."""
+        parts = (part for module in self.known for part in module.modules())
+        return {self.paths[id(part)]: part for part in parts if id(part) in self.paths}
+
+    def named(self, optimizer: Any) -> dict[str, torch.Tensor]:
+        """The optimizer's parameters by the names they have in the code."""
+        known = {id(step.live): step.name for step in self.root.walk() if step.kind in ("input", "assign")}
+        parameters: dict[str, torch.Tensor] = {}
+        for module in self.known:
+            own = dict(module.named_parameters())
+            prefix = f"{self.paths.get(id(module), '')}." if own.keys() & parameters.keys() else ""
+            parameters.update({f"{prefix}{name}": p for name, p in own.items()})
+        known.update({id(p): name for name, p in parameters.items()})
+        mine = [p for group in optimizer.param_groups for p in group["params"]]
+        return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
+
+
+MOST_ITEMS = 64
+
+
+def _holds(value: Any) -> bool:
+    """Whether an argument is a list, tuple or dict of a few tensors."""
+    if type(value) not in (list, tuple, dict) or not 0 < len(value) <= MOST_ITEMS:
+        return False
+    return all(isinstance(item, torch.Tensor) for item in (value.values() if type(value) is dict else value))
+
+
+NOBODY = frozenset(("of no statement",))
+"""The name of no statement: code that is rewritten for it tells its effects only."""
+REPORTS = "__reports__"
+"""Marks a function whose statements report, and with them its effects."""
+PYTORCH = "it is a function of PyTorch"
+TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
+
+
+def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
+    """The rewritten code as a function with the original's globals, defaults and closure; one for each capture."""
+    plain = underlying(function)
+    new = recorder.bound.get(plain)
+    if new is None or new.__code__ is not found.code:
+        new = recorder.bound[plain] = _with_code(plain, found.code, recorder)
+        recorder.codes.add(id(found.code))
+    return types.MethodType(new, function.__self__) if isinstance(function, types.MethodType) else new
+
+
+def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Recorder) -> types.FunctionType:
+    cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
+    cells[RECORDER] = types.CellType(recorder)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    new = types.FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
+    new.__kwdefaults__ = plain.__kwdefaults__
+    return new

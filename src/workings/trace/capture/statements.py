@@ -1,0 +1,292 @@
+"""The part of the recorder that the statements of rewritten code report to: what they read, what they made, what failed."""
+
+from __future__ import annotations
+
+import copy
+import sys
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, number_of_turns, unfold
+from workings.trace.code.look_up import MISSING, look_up
+from workings.trace.code.statement import CALLED, Statement, names_of, read
+from workings.trace.formula.from_python import with_axes
+from workings.trace.formula.from_text import FormulaError, read_index
+from workings.trace.shapes.layer_text import spelled
+from workings.trace.step import Step, caught_note
+
+if TYPE_CHECKING:
+    from workings.trace.replay.world import World
+
+
+@dataclass
+class Frame:
+    """A running function: its statements and globals, where its steps begin on the stack, the path of its module."""
+
+    statements: tuple[Statement, ...]
+    globals: dict[str, Any]
+    base: int
+    path: str | None = None
+
+
+class Statements(Loops):
+    """Keeps the stack of open steps: a statement enters, and leaves with its value."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.globals: list[dict[str, Any]] = []
+        self.frames: list[Frame] = []
+        self.snapshot = self.snapshots.take
+        self.failed: tuple[Any, Any, Any] | None = None
+        self.failing: Step | None = None
+        self.at: tuple[Any, Any] | None = None  # the statement of a followed frame that failed, with its names
+        self.effects: list[str] = []
+        self.world: World | None = None  # what is put back for the plain run, if there is one
+        self.watching = 0  # in a function that is run only to see whether it changes something outside
+        self.pending = ""  # the effect a call alone would be, until it is known which function is called
+        self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
+        self.terse = 0  # inside a written-out definition: its equations only
+        self.paths: dict[int, str] = {}  # of modules, by their identity
+        self.left: list[tuple[Step, Frame | None]] = []  # loops that are over, whose last turn was not recorded
+
+    # ---- called by rewritten code
+    def enter(self, number: int, here: dict[str, Any]) -> Step | None:
+        """A statement begins."""
+        if self.muted:
+            return None
+        known = self.statements[-1][number]
+        self.pending = ""
+        if self.left:
+            self._after(here)
+        if known.effect:
+            self.effect(number)
+        if self.terse and known.kind == "branch":
+            return None
+        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
+        self._read(step, known, here)
+        if known.undecided is not None:
+            self.deciding[id(step)] = known, {}
+        if self.stack[-1].kind == "turn":
+            self._given(here)
+        self.file(step)
+        self.stack.append(step)
+        return step
+
+    def leave(self, step: Step | None, value: Any) -> Any:
+        """Its value is there."""
+        if step is not None:
+            while self.stack.pop() is not step:
+                pass
+            self.keep(step, value)
+            if self.deciding:
+                self._decided(step)
+        return value
+
+    def begun(self, step: Step | None, value: Any) -> Any:
+        """The right side of `x += e`, `y[0] = e` or `a, b = e` is there; the statement may still fail."""
+        if step is not None:
+            step.live = value
+        return value
+
+    def changed(self, value: Any) -> None:
+        """`x += e` or `y[0] = e` is over, and x or y is this."""
+        if not self.muted and self.stack[-1].kind in STATEMENTS:
+            self.leave(self.stack[-1], value)
+
+    def unpacked(self) -> None:
+        """`a, b = e` is over."""
+        if not self.muted and self.stack[-1].kind in STATEMENTS:
+            self.leave(self.stack[-1], self.stack[-1].live)
+
+    def keep(self, step: Step, value: Any) -> None:
+        """The value of a step, as it is now."""
+        step.result = now = self.snapshot(value)
+        step.live = self.snapshots.live(value, now)
+
+    def effect(self, number: int) -> None:
+        """A statement that changes something outside begins."""
+        known = self.statements[-1][number]
+        text = f"{known.source} (line {known.where.line})"
+        if known.effect == CALLED:
+            self.pending = "" if self.quiet else text
+        elif not self.quiet:
+            self.effects.append(text)
+
+    @property
+    def quiet(self) -> bool:
+        return bool(self.muted and not self.watching)
+
+    def written(self, owner: Any, text: str, attribute: bool) -> Any:
+        """A statement is about to change an attribute or an entry of this object."""
+        if self.world is not None and not self.quiet and not self.terse:
+            self.changes(owner, text, attribute)
+        return owner
+
+    def changes(self, owner: Any, text: str, attribute: bool = False) -> None:
+        """It is an effect unless the object is put back for the plain run, or was made in this one."""
+        assert self.world is not None
+        if attribute if isinstance(owner, torch.Tensor) else self.world.is_outside(owner):
+            self.effects.append(text)
+
+    def made(self, value: Any) -> Any:
+        """A list, dictionary or set that is written out here, or an object of a class that is called here."""
+        if self.world is not None:
+            self.world.made(value)
+        return value
+
+    def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
+        """`(n := e)` begins: a step of its own, before the statement it stands in."""
+        outer = self.stack[-1]
+        step = self.enter(number, here)
+        if step is not None and outer.kind in STATEMENTS and outer.children and outer.children[-1] is step:
+            container = next(s for s in reversed(self.stack[:-1]) if s.kind not in STATEMENTS)
+            place = next((i for i, child in enumerate(container.children) if child is outer), None)
+            if place is not None:
+                container.children.insert(place, outer.children.pop())
+        return step
+
+    def leave_named(self, step: Step | None, value: Any) -> Any:
+        """The statement it stands in reads n."""
+        self.leave(step, value)
+        if step is not None:
+            self._hand(step.name, value)
+        return value
+
+    def chosen(self, number: int, test: Any) -> bool:
+        """Which branch of `a if test else b` the statement takes."""
+        found = bool(test)
+        if not self.muted and (entry := self.deciding.get(id(self.stack[-1]))) is not None:
+            entry[1][number] = found
+        return found
+
+    def _decided(self, step: Step) -> None:
+        known, choices = self.deciding.pop(id(step), (None, {}))
+        if known is not None and choices:
+            taken = known.taken(choices)
+            step.formula, step.note = with_axes(taken.formula, step.operands), taken.note
+            step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
+            step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
+
+    def _hand(self, text: str, value: Any) -> None:
+        """A value the running statement reads, which came about while it ran."""
+        step = self.stack[-1]
+        if step.kind in STATEMENTS:
+            step.operands[text] = now = self.snapshot(value)
+            if isinstance(value, torch.Tensor):
+                step.lives[text] = self.snapshots.live(value, now)
+
+    # ---- exceptions
+    def mark(self) -> int:
+        """A `try` begins: how deep we are in this function."""
+        return len(self.stack) - self.frames[-1].base
+
+    def caught(self, level: int) -> None:
+        """An exception was handled: what was running inside the `try` is over."""
+        level += self.frames[-1].base
+        step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
+        if step is not None and step.kind in STATEMENTS:
+            step.note, step.live = caught_note(sys.exc_info()[1]), None
+        self.failed = self.failing = self.interrupted = self.at = None
+        while len(self.stack) > level:
+            self.muted -= self.stack.pop().kind == "folded"
+
+    def fail(self) -> None:
+        """An exception leaves a function: remember where it came from."""
+        self.failing = self.failing or self.interrupted or self._statement()
+
+    def _statement(self) -> Step:
+        """The statement that is running."""
+        return next((s for s in reversed(self.stack) if s.kind in STATEMENTS), self.stack[-1])
+
+    def push(self, frame: Frame) -> None:
+        """A function begins to run, or goes on."""
+        self.frames.append(frame)
+        self.statements.append(frame.statements)
+        self.globals.append(frame.globals)
+
+    def pop(self) -> None:
+        self.frames.pop()
+        self.statements.pop()
+        self.globals.pop()
+
+    # ---- turns
+    def _given(self, here: dict[str, Any]) -> None:
+        """What the open turns are about, known when the first statement in them begins: h = 0 of `for h in range(heads)`."""
+        for loop, turn in pairwise(self.stack[self.frames[-1].base - 1 :] if self.frames else ()):
+            if turn.kind == "turn" and loop.kind == "loop" and turn.live is None:
+                turn.live = True
+                for name in names_of(loop.name):
+                    self._give(turn, name, here.get(name, MISSING))
+
+    def ended(self, loop: Step) -> None:
+        self.left.append((loop, self.frames[-1] if self.frames else None))
+
+    def _after(self, here: dict[str, Any]) -> None:
+        """What the last turn of a long loop left is known when the next statement begins."""
+        left, self.left = self.left, []
+        for loop, frame in left:
+            if not self.frames or self.frames[-1] is not frame:
+                continue
+            turn = Step("turn", str(number_of_turns(loop)), note="of this turn only what it left is shown", live=True)
+            for name in names_of(loop.name):
+                self._give(turn, name, here.get(name, MISSING))
+            for name in assigned_in(loop):
+                if _is_plain(value := here.get(name, MISSING)):
+                    turn.children.append(Step("assign", name))
+                    self.keep(turn.children[-1], value)
+            if turn.children:
+                unfold(loop, turn)
+
+    def _give(self, turn: Step, name: str, value: Any) -> None:
+        if isinstance(value, torch.nn.Module):
+            path = self.paths.get(id(value), "")
+            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{spelled(value)}"
+        elif _is_plain(value):
+            turn.operands[name] = self.snapshot(value)
+
+    # ---- operands
+    def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
+        """The values the statement reads: as they are now, and the tensors themselves."""
+        outside = self.globals[-1]
+        for wanted in known.reads:
+            value = look_up(wanted, here, outside)
+            if value is not MISSING and not (wanted.beside and not isinstance(value, (torch.Tensor, int, float))):
+                step.operands[wanted.text] = now = self.snapshot(value)
+                if isinstance(value, torch.Tensor):
+                    step.lives[wanted.text] = self.snapshots.live(value, now)
+                elif type(value) in CONTAINERS and torch.is_grad_enabled():
+                    step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then
+        for whole, index in known.entries:
+            self._read_entry(step.operands, whole, index)
+        if known.named_axis and step.formula is not None:
+            step.formula = with_axes(step.formula, step.operands)
+
+    def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
+        """The value of x[t], where t is a whole number."""
+        values = operands.get(whole)
+        if not isinstance(values, (*CONTAINERS, torch.Tensor)):
+            return
+        try:
+            place = read_index(index, operands)
+            if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
+                operands[f"{whole}[{index}]"] = values[place]
+        except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
+            return
+
+    def look_up(self, text: str, here: dict[str, Any]) -> Any:
+        """The value of a leaf among these names and the globals at hand."""
+        return look_up(read(text), here, self.globals[-1])
+
+
+CONTAINERS = (list, tuple, dict)
+FEW_ITEMS = 8
+_PLAIN = (torch.Tensor, int, float, complex, str, type(None))
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether a value that a loop gives is shown: a tensor, a number, a word, a few of them together."""
+    several = isinstance(value, (tuple, list)) and len(value) <= FEW_ITEMS and all(map(_is_plain, value))
+    return several or isinstance(value, _PLAIN)

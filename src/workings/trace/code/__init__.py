@@ -1,0 +1,1 @@
+"""The author's code, read and rewritten, not run: statements, names, effects. Imports formula and tensors."""

@@ -1,0 +1,61 @@
+"""What stands behind a function: whose code it is, the plain function, the name it is called by."""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+import types
+from pathlib import Path
+from typing import Any
+
+from workings.own_code import FOLDER, is_readable
+
+_LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
+_INSTALLED = frozenset({"site-packages", "dist-packages"})
+"""Folders of packages that are installed elsewhere: for one user, for the whole system, in a place of their own."""
+
+
+def is_library(code: types.CodeType) -> bool:
+    """Whether the code is installed or part of Python, not the author's."""
+    return _in_library(code.co_filename)
+
+
+@functools.cache
+def _in_library(file: str) -> bool:
+    installed = file.startswith((*_LIBRARY, FOLDER, "<frozen")) or any(part in _INSTALLED for part in Path(file).parts)
+    return installed and not is_readable(file)
+
+
+def written_out(function: Any) -> Any:
+    """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
+    return unchecked(getattr(function, "__definition__", function))
+
+
+def unchecked(function: Any) -> Any:
+    """The function behind jaxtyping's check of its argument types, which is there while tests run."""
+    owner = getattr(function, "__self__", None)
+    while (code := getattr(function, "__code__", None)) is not None and "/jaxtyping/" in code.co_filename:
+        plain = function.__wrapped__
+        function = plain if owner is None else types.MethodType(plain, owner)
+    return function
+
+
+def call_name(function: Any) -> str:
+    """`attention`, or `Encoder.mix` for a method."""
+    owner = getattr(function, "__self__", None)
+    name = getattr(function, "__name__", type(function).__name__)
+    if owner is None or isinstance(owner, types.ModuleType):
+        return str(name)
+    return f"{(owner if isinstance(owner, type) else type(owner)).__name__}.{name}"
+
+
+def call_of(function: Any) -> Any:
+    """The method that runs when an object of the author's is called."""
+    found = (vars(cls)["__call__"] for cls in type(function).__mro__ if "__call__" in vars(cls))
+    own = None if isinstance(function, type) else next(found, None)
+    return types.MethodType(own, function) if isinstance(own, types.FunctionType) else None
+
+
+def underlying(function: Any) -> Any:
+    """The plain function behind a method."""
+    return unchecked(function.__func__ if isinstance(function, types.MethodType) else function)

@@ -1,0 +1,211 @@
+"""What is known of a statement before it runs: its name, its formula, what it reads."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from workings.trace.formula.from_python import formula_of, has_named_axis, is_path
+from workings.trace.formula.tree import Apply, Formula, Leaf, leaves, walk
+from workings.trace.step import Where
+
+
+class Read(NamedTuple):
+    """A value to look up: `self.x.shape[-1]` is the name self, its attributes x and shape, the index −1."""
+
+    text: str
+    name: str
+    attributes: tuple[str, ...] = ()
+    entry: str = ""
+    beside: bool = False
+    """Whether it is no leaf of the formula: kept if it is a tensor or a number."""
+
+
+def read(text: str, beside: bool = False) -> Read:
+    """
+    >>> read("self.x.shape[-1]")
+    Read(text='self.x.shape[-1]', name='self', attributes=('x', 'shape'), entry='-1', beside=False)
+    """
+    path, _, index = text.partition("[")
+    name, *attributes = path.split(".")
+    return Read(text, name, tuple(attributes), index.rstrip("]"), beside)
+
+
+class Taken(NamedTuple):
+    """A statement with its conditional expressions decided: the formula of the branches taken, and why these."""
+
+    formula: Formula
+    texts: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A statement of a rewritten function."""
+
+    kind: str
+    name: str
+    source: str
+    formula: Formula | None
+    where: Where
+    reads: tuple[Read, ...] = ()
+    effect: str = ""
+    """Whether it may change something outside the function, so that a plain run after it would not start from the same
+    state: EFFECT if it does, CALLED if that depends on the function it calls."""
+    entries: tuple[tuple[str, str], ...] = ()
+    """The entries it reads, by what they are entries of and the text in the brackets: x[t]."""
+    named_axis: bool = False
+    """Whether it names an axis, as in softmax(x, dim)."""
+    undecided: ast.expr | None = None
+    """The expression, where it has an `a if test else b` in it."""
+    leaves: bool = False
+    """Of a loop: whether it may end before it comes to the end, by break or return."""
+    _known: dict[Any, Taken] = field(default_factory=dict)
+
+    def taken(self, choices: dict[int, bool]) -> Taken:
+        """The statement as it ran, by the outcome of each of its tests."""
+        key = tuple(sorted(choices.items()))
+        if key not in self._known:
+            assert self.undecided is not None
+            decided = _Decided(choices)
+            value = decided.visit(copy.deepcopy(self.undecided))
+            formula = formula_of(value)
+            texts = [*leaves(formula), *names_inside(value), *paths_inside(value)]
+            texts += [f"{whole}[{index}]" for whole, index in entries_of(formula)]
+            texts += _index_paths(self.name) if self.kind == "assign" else []
+            self._known[key] = Taken(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
+        return self._known[key]
+
+
+def statement(
+    kind: str, name: str, source: str, value: ast.expr | None, where: Where, effect: str, given: frozenset[str]
+) -> Statement:
+    """Read an expression as a formula. `given` are the names it reads that are handed in while it runs."""
+    if value is None:
+        return Statement(kind, name, source, None, where, effect=effect)
+    shown = _with_names(value)
+    formula = formula_of(shown)
+    later = {n.target.id for n in ast.walk(value) if isinstance(n, ast.NamedExpr)} | given
+    choice = any(isinstance(n, ast.IfExp) for n in _own(shown))
+    texts = [*leaves(formula), *names_inside(shown), *(_either(shown) if choice else ())]
+    texts += _index_paths(name) if kind == "assign" else []
+    reads = {text: read(text) for text in texts if text not in later}
+    beside = paths_inside(shown)
+    reads |= {text: read(text, beside=True) for text in beside if text not in later and text not in reads}
+    return Statement(
+        kind,
+        name,
+        source,
+        formula,
+        where,
+        tuple(reads.values()),
+        effect,
+        tuple(entries_of(formula)),
+        has_named_axis(formula),
+        undecided=copy.deepcopy(shown) if choice else None,
+    )
+
+
+@functools.cache
+def names_of(target: str) -> tuple[str, ...]:
+    """The names that a loop gives values to.
+
+    >>> names_of("i, (a, *rest)"), names_of("while")
+    (('i', 'a', 'rest'), ())
+    """
+    try:
+        parts = ast.walk(ast.parse(f"({target})", mode="eval"))
+    except SyntaxError:
+        return ()
+    names = sorted((n for n in parts if isinstance(n, ast.Name)), key=lambda n: n.col_offset)
+    return tuple(n.id for n in names if n.id != "_")
+
+
+def names_inside(value: ast.expr) -> list[str]:
+    """The names read inside indices and options, which the formula keeps as text: x[i], dim=axis."""
+    texts = [n.slice for n in ast.walk(value) if isinstance(n, ast.Subscript)]
+    texts += [part for n in ast.walk(value) if isinstance(n, ast.Call) for part in (*n.args, *[k.value for k in n.keywords])]
+    return [n.id for text in texts for n in ast.walk(text) if isinstance(n, ast.Name)]
+
+
+def paths_inside(value: ast.expr) -> list[str]:
+    """What is read by a path, also where it is no leaf: the w of `weight=self.w`, the x of `(W @ x).chunk(2)`."""
+    calls = {id(n.func) for n in _own(value) if isinstance(n, ast.Call)}
+    inner = {id(n.value) for n in _own(value) if isinstance(n, ast.Attribute) and is_path(n) and id(n) not in calls}
+    found = [n for n in _own(value) if isinstance(n, ast.expr) and is_path(n) and id(n) not in calls | inner]
+    return [ast.unparse(n) for n in found]
+
+
+def _index_paths(target: str) -> list[str]:
+    """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
+    if not target.endswith("]") or " = " in target or "," in target.partition("[")[0]:
+        return []
+    place = ast.parse(target, mode="eval").body
+    return [*paths_inside(place.slice), *paths_inside(place.value)] if isinstance(place, ast.Subscript) else []
+
+
+def entries_of(formula: Formula) -> list[tuple[str, str]]:
+    """The entries at named places, x[t] and x[t - 1], as x with the text in the brackets."""
+    found = []
+    for part in walk(formula):
+        match part:
+            case Apply("index", (Leaf(whole),), (("text", str(index)),)) if not index.replace("-", "").isdigit():
+                found += [(whole, index)] if ":" not in index else []
+    return list(dict.fromkeys(found))
+
+
+EFFECT, CALLED = "effect", "called"
+_APART = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def _own(value: ast.AST) -> list[ast.AST]:
+    """The parts of an expression that run with it: not the bodies of its lambdas and comprehensions."""
+    return [] if isinstance(value, _APART) else [value, *[n for part in ast.iter_child_nodes(value) for n in _own(part)]]
+
+
+def _either(value: ast.expr) -> list[str]:
+    """What any branch of the conditional expressions reads."""
+    branches = [part for n in _own(value) if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
+    whole = [_Decided({}, otherwise).visit(copy.deepcopy(value)) for otherwise in (True, False)]
+    return [text for part in (*branches, *whole) for text in (*leaves(formula_of(part)), *names_inside(part))]
+
+
+class _Decided(ast.NodeTransformer):
+    """Puts the branch that was taken in the place of `a if test else b`."""
+
+    def __init__(self, choices: dict[int, bool], otherwise: bool = True) -> None:
+        self.choices = choices
+        self.otherwise = otherwise
+        self.reasons: list[str] = []
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        found = self.choices.get(number(node), self.otherwise)
+        self.reasons.append(f"since {ast.unparse(node.test)} is {'true' if found else 'false'}")
+        return self.visit(node.body if found else node.orelse)
+
+    def visit_Lambda(self, node: Any) -> Any:
+        return node
+
+    visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_Lambda
+
+
+def number(node: ast.IfExp) -> int:
+    """By its place in the source, which survives copying."""
+    return node.lineno * 10_000 + node.col_offset
+
+
+class _Named(ast.NodeTransformer):
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
+        return ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
+
+
+def _with_names(value: ast.expr) -> ast.expr:
+    """`(n := f(x)) > 0` is shown as n > 0: that n = f(x) is a step of its own."""
+    if not any(isinstance(n, ast.NamedExpr) for n in ast.walk(value)):
+        return value
+    shown = _Named().visit(copy.deepcopy(value))
+    assert isinstance(shown, ast.expr)
+    return shown

@@ -1,0 +1,100 @@
+"""From a fused call to its written-out definition, and how the two compare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from workings.exact.tensor.equality import equal
+from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.trace.definitions.definition import Definition, NotCovered, Refusal
+from workings.trace.definitions.functions import FUNCTIONS, Entry
+from workings.trace.definitions.modules import MODULES
+
+__all__ = ["DEFINITIONS", "Definition", "Refusal", "compare", "definition_of"]
+
+DEFINITIONS: dict[Any, Entry] = {**FUNCTIONS, **MODULES}
+"""PyTorch functions and module classes → the entry that gives their definition, or refuses an option."""
+
+
+def definition_of(call: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Definition | Refusal:
+    """The written-out definition of calling a PyTorch function or module with these arguments.
+
+    >>> x = torch.tensor([0.0, 0.0])
+    >>> definition_of(torch.softmax, (x, -1))()
+    tensor([0.5000, 0.5000])
+    >>> definition_of(nn.LSTM(2, 2, num_layers=3), (torch.zeros(4, 2),))
+    Refusal(reason='LSTM is not written out for num_layers=3.')
+    """
+    entry, name = entry_of(call)
+    if entry is None:
+        return Refusal(f"{name} has no written-out definition.")
+    given = (call, *args) if isinstance(call, nn.Module) else args
+    try:
+        return entry(*given, **(kwargs or {}))
+    except NotCovered as reason:
+        return Refusal(f"{name} is not written out for {reason}.")
+    except TypeError as error:
+        return Refusal(f"{name} is not written out for these arguments: {error}.")
+
+
+def entry_of(call: Any) -> tuple[Entry | None, str]:
+    """The table's entry and the name of the call; a subclass with a forward of its own is another computation.
+
+    So is a module whose weight is computed whenever it is read, and may then be another: `parametrizations.spectral_norm`.
+    """
+    if not isinstance(call, nn.Module):
+        return (DEFINITIONS.get(call) if callable(call) else None), getattr(call, "__name__", repr(call))
+    own = type(call)
+    if "parametrizations" in call._modules:
+        return None, own.__name__
+    same = (cls for cls in own.__mro__ if cls in MODULES and cls.forward is own.forward)
+    return DEFINITIONS.get(next(same, None)), own.__name__
+
+
+def compare(fused: Any, expanded: Any) -> str:
+    """A sentence on how the written-out result compares with the fused one.
+
+    >>> compare(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
+    'compared with the fused result: largest difference 0.5'
+    """
+    return f"compared with the fused result: {verdict(list(tensors(fused)), list(tensors(expanded)))}"
+
+
+def verdict(fused: list[Tensor], expanded: list[Tensor]) -> str:
+    """Equal and how that is known for exact tensors, the largest difference for floats."""
+    if [x.shape for x in fused] != [x.shape for x in expanded]:
+        shapes = [" and ".join(str([*x.shape]) for x in xs) for xs in (fused, expanded)]
+        return f"different shapes, {shapes[0]} against {shapes[1]}"
+    pairs = list(zip(fused, expanded, strict=True))
+    if any(isinstance(x, ExactTensor) for pair in pairs for x in pair):
+        return exactly(pairs)
+    return f"largest difference {max((difference(*pair) for pair in pairs), default=0.0):.2g}"
+
+
+def exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
+    """Whether exact tensors are equal, by the weakest of the proofs."""
+    proofs = [equal(*pair) for pair in pairs]
+    if not all(proofs):
+        return "different"
+    weaker = [proof.how for proof in proofs if proof.how != "proved"]
+    return f"equal {weaker[0]}, not proved" if weaker else "equal, proved"
+
+
+def difference(x: Tensor, y: Tensor) -> float:
+    """The largest |x − y|; entries that are both NaN, or the same infinity, do not differ."""
+    a, b = (t.detach().to(torch.float64) for t in (x, y))
+    apart = (a - b).abs().masked_fill((a == b) | (a.isnan() & b.isnan()), 0.0)
+    return apart.max().item() if apart.numel() else 0.0
+
+
+def tensors(value: Any) -> Iterator[Tensor]:
+    """The tensors in a result: itself, or those in its tuples, in order."""
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for part in value:
+            yield from tensors(part)

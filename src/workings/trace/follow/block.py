@@ -1,0 +1,325 @@
+"""`with workings.trace() as work:` the statements of a block as steps.
+
+The block stands in code that is already running, so it is not rewritten: it runs as it is, once, and is followed.
+Python reports each line of its frame before it runs (each instruction, where a line has several statements); what a
+statement made is read from the frame when it is over. The author's functions called inside are followed in the same
+way, modules and optimizers report as in `capture`, and libraries run unobserved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import types
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from workings.trace.address import address
+from workings.trace.assumed import assumed
+from workings.trace.capture.capture import _ONE_AT_A_TIME, CHANGED, capture
+from workings.trace.capture.generators import Paused
+from workings.trace.capture.modules import reporting_modules
+from workings.trace.capture.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
+from workings.trace.code.source import Unavailable
+from workings.trace.first_bad import first_bad, first_nan
+from workings.trace.follow.calls import (
+    caller,
+    is_called,
+    is_comprehension,
+    is_exact,
+    is_fused,
+    is_generator,
+    is_module_call,
+    is_opened,
+    opened,
+    tell_module,
+    write_out,
+)
+from workings.trace.follow.comprehensions import Turns, turns_of
+from workings.trace.follow.failure import tell_failure
+from workings.trace.follow.frame import Follower
+from workings.trace.follow.listener import Ear, Listener, Told
+from workings.trace.follow.names import Names, inputs
+from workings.trace.follow.plan import plan_of_block, plan_of_function
+from workings.trace.follow.source import calling, yielding
+from workings.trace.record import Trace
+from workings.trace.step import Step
+
+ONCE = "not compared with a plain run: a block runs once, in its place"
+LOST = "another trace function was set inside the block: not all that ran after that is shown"
+
+
+class Block:
+    """Records the statements of one `with` block into a trace."""
+
+    def __init__(self, trace: Trace, depth: int = 2) -> None:
+        self.trace = trace
+        self.recorder = Recorder(depth)
+        self.recorder.root = trace.root
+        self.recorder.stack = [trace.root]
+        self.listener = Listener(self._called)
+        self.listener.block = self  # type: ignore[attr-defined]
+        self.followers: dict[types.FrameType, Follower] = {}
+        self.paused: dict[types.FrameType, tuple[Paused, Follower]] = {}
+        self.closing = contextlib.ExitStack()
+        self.waiting = False
+
+    # ---- the block
+    def begin(self, frame: types.FrameType) -> None:
+        """Start with the statement after the `with`."""
+        self.frame = frame
+        try:
+            plan, block = plan_of_block(frame)
+        except Unavailable as reason:
+            self._begin_without_source(str(reason))
+            return
+        self._open_hooks()
+        for name, value in inputs(block.body, Names(frame)):
+            self.trace.root.children.append(Step("input", name, result=self.recorder.snapshot(value), live=value))
+        follower = self.followers[frame] = Follower(self.recorder, plan)
+        follower.start(Frame(plan.statements, frame.f_globals, 1))
+        if self.recorder.depth >= 4:
+            from workings.trace.follow.fused import Expanding
+
+            self.closing.enter_context(Expanding(self.recorder, self.followers))
+        self.listener.start(frame, self._guarded(self._told), plan.crowded)
+        if self.outer is not None:
+            self.outer.recorder.muted += 1
+
+    def _open_hooks(self) -> None:
+        self.closing.enter_context(_ONE_AT_A_TIME)
+        self.closing.enter_context(reporting_modules(self.recorder, None))
+
+    def _begin_without_source(self, reason: str) -> None:
+        """PyTorch's operations in the place of statements."""
+        from workings.trace.capture.operations import NOTE, Operations
+
+        self._open_hooks()
+        code, names = self.frame.f_code, Names(self.frame)
+        known = {name: names.get(name) for name in (*code.co_varnames, *code.co_names)}
+        mode = Operations(self.recorder, self.trace.root, None)
+        mode.inputs((), (), {name: value for name, value in known.items() if isinstance(value, torch.Tensor)})
+        self.closing.enter_context(mode)
+        self.trace.notes.append(f"{NOTE} ({reason})")
+
+    def end(self, error: BaseException | None) -> None:
+        """Stop, with everything as it was before. A `return` in the block is waited for: its value is not there yet."""
+        follower = self.followers.get(self.frame)
+        if follower is not None and error is None:
+            follower.finish(self.frame, None)
+            if follower.returning is not None and not self.waiting:
+                self.waiting = True
+                self.closing.close()
+                return
+        self._stop(error)
+
+    @property
+    def outer(self) -> Block | None:
+        """The block around this one, in this thread."""
+        return getattr(getattr(self.listener, "outer", None), "block", None)
+
+    def _stop(self, error: BaseException | None) -> None:
+        if self.followers:
+            if not self.listener.stop():
+                self.trace.notes.append(LOST)
+            self._leave(self.frame)
+        self.closing.close()
+        if error is not None:
+            tell_failure(self.trace, self.recorder, error)
+        address(self.trace.root)
+        self.trace.modules = self.recorder.modules()
+        self.trace.first_bad = first_bad(self.trace)
+        self.trace.first_nan = first_nan(self.trace)
+        if self.recorder.snapshots.changed():
+            self.trace.notes.append(CHANGED)
+        self.trace.notes += assumed(self.trace)
+        self.trace.agreement = ONCE
+        if self.outer is not None:
+            self._report_to(self.outer, error)
+        self.followers.clear()
+        self.paused.clear()
+        del self.frame
+
+    def _report_to(self, outer: Block, error: BaseException | None) -> None:
+        """What ran in this block ran in the block around it too."""
+        outer.recorder.muted -= 1
+        if outer.recorder.muted:
+            return
+        steps = [_copied(step) for step in self.trace.root.children if step.kind != "input"]
+        outer.recorder.stack[-1].children += steps
+        if error is not None:
+            for failed in (s for step in steps for s in step.walk() if s.kind == "error"):
+                failed.kind, failed.note = "assign" if failed.name else "expression", ""
+                outer.recorder.failing = failed  # until it is caught
+            outer.recorder.fail()
+            outer.recorder.at = self.recorder.at
+            if self.frame in outer.followers:
+                outer.followers[self.frame].thrown = error
+
+    # ---- what Python reports
+    def _told(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        """Of the block's own frame."""
+        follower = self.followers[frame]
+        if event != "return":
+            follower.told(frame, event, arg)
+        elif not self.waiting:
+            follower.give(arg)  # a yield
+        else:
+            follower.give(arg)
+            self.trace.result = arg
+            before = self.listener.before[0]
+            self._stop(None)
+            if isinstance(before, Ear) and before.ours is not None:  # a block around this one waits for it too
+                before.ours(frame, event, arg)
+
+    def _called(self, frame: types.FrameType) -> Told | None:
+        """A function is called: the author's own are followed."""
+        if frame is self.frame:  # a generator that goes on
+            return self._guarded(self._told)
+        if self.recorder.muted or self.waiting:
+            return None
+        if frame.f_code is capture.__code__:
+            return self._silence()
+        if is_comprehension(frame.f_code):
+            return self._in_turns(frame)
+        back = caller(frame, self.followers)
+        if back not in self.followers or id(frame.f_code) in self.recorder.codes or not is_called(frame):
+            return None
+        if is_module_call(frame.f_code):
+            tell_module(self.recorder, frame)
+        if self.recorder.depth < 2 or not is_opened(frame.f_code):
+            return None
+        if is_fused(frame.f_code):
+            return None if is_exact(frame) else self._guarded(self._written_out)
+        if is_generator(frame.f_code):
+            return self._guarded(self._piece(frame, self.followers[back]))
+        return self._guarded(self._follow(frame, self.followers[back]))
+
+    def _silence(self) -> Told:
+        """`show` inside the block records for itself."""
+        self.recorder.muted += 1
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            self.recorder.muted -= event == "return"
+
+        return told
+
+    def _written_out(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event == "return" and arg is not None:
+            write_out(self.recorder, frame, arg)
+
+    def _follow(self, frame: types.FrameType, back: Follower) -> Told:
+        """A step for the call, the statements inside it as they run, its result at the end."""
+        found = opened(self.recorder, frame)
+        step = Step("call", found.name, operands={child.name: child.result for child in found.inputs}, children=found.inputs)
+        plan = plan_of_function(frame.f_code) if len(self.recorder.stack) <= MOST_DEPTH else TOO_DEEP
+        self.recorder.file(step)
+        follower = None
+        if isinstance(plan, str):
+            step.note = f"not shown: {plan}"
+        else:
+            follower = self.followers[frame] = Follower(self.recorder, plan)
+            follower.start(Frame(plan.statements, frame.f_globals, len(self.recorder.stack) + 1, found.path), step)
+            frame.f_trace_opcodes = plan.crowded
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event == "return":
+                self._returned(frame, step, arg)
+                back.called = found.call, arg
+            elif follower is not None:
+                follower.told(frame, event, arg)
+
+        return told
+
+    def _in_turns(self, frame: types.FrameType) -> Told | None:
+        """A comprehension runs, or a generator expression goes on."""
+        turns, back = self.followers.get(frame), None if frame.f_back is None else self.followers.get(frame.f_back)
+        if turns is None and back is not None:
+            turns = turns_of(self.recorder, back.plan, frame)
+        if not isinstance(turns, Turns):
+            return None
+        self.followers[frame] = turns
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event != "return":
+                turns.told(frame, event, arg)
+            elif turns.thrown is None and yielding(frame):
+                turns.give(arg)
+            else:
+                self._leave(frame)
+                turns.settle(arg)
+                if back is not None:
+                    back.called = turns.whole.node, arg
+
+        return self._guarded(told)
+
+    def _piece(self, frame: types.FrameType, back: Follower) -> Told:
+        """A generator runs up to its next yield."""
+        if frame.f_back is not None and not calling(frame.f_back):
+            back.asks_first()
+        plan = plan_of_function(frame.f_code)
+        if isinstance(plan, str):
+            return _nothing
+        if frame not in self.paused:
+            found = opened(self.recorder, frame)
+            running = Frame(plan.statements, frame.f_globals, len(self.recorder.stack), found.path)
+            paused = Paused(self.recorder, found.name, running, found.inputs)
+            self.paused[frame] = paused, Follower(self.recorder, plan)
+            frame.f_trace_opcodes = plan.crowded
+        paused, follower = self.paused[frame]
+        paused.resume()
+        self.followers[frame] = follower
+
+        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+            if event == "return":
+                if not yielding(frame):
+                    follower.finish(frame, None)
+                    _name_last(paused)
+                follower.give(arg)
+                self.followers.pop(frame, None)
+                paused.pause()
+            else:
+                follower.told(frame, event, arg)
+
+        return told
+
+    def _returned(self, frame: types.FrameType, step: Step, value: Any) -> None:
+        follower = self.followers.get(frame)
+        failed = follower is not None and follower.thrown is not None
+        if follower is not None:
+            follower.finish(frame, None)
+            if not failed:
+                follower.give(value)
+            self._leave(frame)
+        if not failed:
+            step.live, step.result = value, self.recorder.snapshot(value)
+
+    def _leave(self, frame: types.FrameType) -> None:
+        follower = self.followers.pop(frame)
+        follower.close()
+
+    def _guarded(self, told: Told) -> Told:
+        """What goes wrong here must not go wrong in the author's code."""
+
+        def safe(frame: types.FrameType, event: str, arg: Any) -> None:
+            try:
+                told(frame, event, arg)
+            except Exception as reason:
+                self.recorder.muted += 1
+                self.trace.notes.append(f"the rest of the block is not shown: following it failed ({reason!r})")
+
+        return safe
+
+
+def _name_last(paused: Paused) -> None:
+    if paused.step is not None:
+        paused.step.source = "after the last yield" if paused.count > 1 else "to its end"
+
+
+def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:
+    """Runs unobserved."""
+
+
+def _copied(step: Step) -> Step:
+    return replace(step, children=[_copied(child) for child in step.children])

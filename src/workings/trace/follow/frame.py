@@ -1,0 +1,242 @@
+"""Following one frame: its statements, loops and turns, told to a recorder while the frame runs.
+
+Python reports where the frame is. A statement begins where the frame comes to it, and is over when the frame is
+somewhere else; a turn of a loop begins where the frame comes from the loop's header, or jumps back, into its body.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from workings.trace.capture.loops import STATEMENTS
+from workings.trace.capture.recorder import Frame, Recorder
+from workings.trace.code.look_up import MISSING
+from workings.trace.follow.names import Names
+from workings.trace.follow.plan import LOOPS, Plan
+from workings.trace.follow.result import made
+from workings.trace.step import Step, caught_note
+
+UNREAD = "not shown: to read it again would run the code behind it"
+_UNWINDING = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
+"""Statements that an exception passes through on its way out."""
+
+
+@dataclass
+class Loop:
+    """A loop the frame is in; `step` is None where nothing is recorded, or the loop has not asked for its first turn."""
+
+    node: ast.stmt
+    began: int
+    step: Step | None = None
+    at_header: bool = False
+
+
+class Follower:
+    """The statements of one frame as steps."""
+
+    def __init__(self, recorder: Recorder, plan: Plan) -> None:
+        self.recorder, self.plan = recorder, plan
+        self.node: ast.stmt | None = None
+        self.began = self.line = -1
+        self.open: Step | None = None
+        self.loops: list[Loop] = []
+        self.named: list[tuple[ast.NamedExpr, Step | None]] = []
+        self.called: tuple[ast.expr | None, Any] = None, None
+        self.thrown: BaseException | None = None
+        self.returning: Step | None = None
+
+    def start(self, frame: Frame, step: Step | None = None) -> None:
+        """What the frame runs is recorded in this step, or where we are."""
+        self.level, self.muted = len(self.recorder.stack), self.recorder.muted
+        self.recorder.stack += [] if step is None else [step]
+        self.recorder.push(frame)
+
+    # ---- what Python reports
+    def told(self, frame: types.FrameType, event: str, arg: Any) -> None:
+        if event == "exception":
+            self.throw(frame, arg[1])
+        else:
+            self.come_to(frame, event)
+
+    def come_to(self, frame: types.FrameType, event: str) -> None:
+        """The frame is about to run an instruction, the first of its line or any."""
+        offset = frame.f_lasti
+        told, self.line = event == "opcode" and offset == self.line, offset if event == "line" else -1
+        if told or not self.plan.placed[offset // 2]:
+            return
+        node = self.plan.at[offset // 2]
+        if node is self.node and offset > self.began:
+            if not self.recorder.muted:
+                self._come_to_part(frame, offset)
+            return
+        if self.open is not None or self.named:
+            self.finish(frame, node)
+        if self.thrown is not None:
+            self._see_caught(node)
+        self.node, self.began = node, offset
+        if node is None:
+            self._leave_loops([])
+            return
+        self._enter_loops(node, offset)
+        if self.recorder.muted:
+            return
+        if node in self.plan.numbers and not isinstance(node, LOOPS):
+            self.open = self.recorder.enter(self.plan.numbers[node], frame.f_locals)
+        self._come_to_part(frame, offset)
+
+    def _come_to_part(self, frame: types.FrameType, offset: int) -> None:
+        """Inside a statement: `(n := e)` is a step before it, `a if test else b` is the branch that runs."""
+        if not self.plan.crowded:
+            return
+        named, choice = self.plan.named[offset // 2], self.plan.chosen[offset // 2]
+        while self.named and self.named[-1][0] is not named and not _is_inside(named, self.named[-1][0]):
+            self._leave_named(frame)
+        if named is not None and all(node is not named for node, _ in self.named):
+            self.named.append((named, self.recorder.enter_named(self.plan.numbers[named], frame.f_locals)))
+        known = None if choice is None or self.open is None else self.recorder.deciding.get(id(self.open))
+        if known is not None and choice is not None:
+            known[1][choice[0]] = choice[1]
+
+    def _leave_named(self, frame: types.FrameType) -> None:
+        node, step = self.named.pop()
+        self.recorder.leave_named(step, Names(frame).get(node.target.id))
+
+    def throw(self, frame: types.FrameType, error: BaseException) -> None:
+        """An exception comes out of the statement the frame is in."""
+        if isinstance(self.node, LOOPS) and isinstance(error, StopIteration):
+            return  # how the items of a loop end
+        if self.thrown is not error:
+            self.recorder.fail()
+        if (
+            self.node is not None
+            and self.open is not None
+            and self.recorder.failing is self.open
+            and self.recorder.at is None
+        ):
+            self.recorder.at = self.node, Names(frame).kept()
+        self.thrown = error
+        self.named.clear()
+        self._pop(self.open)
+        self.open = None
+
+    def finish(self, frame: types.FrameType, following: ast.stmt | None) -> None:
+        """The open statement is over, and the frame goes on to the following one."""
+        while self.named:
+            self._leave_named(frame)
+        step, node, self.open = self.open, self.node, None
+        if step is not None and node is not None:
+            self._pop(step)
+            if isinstance(node, ast.Return):
+                self.returning = step  # its value comes when the frame returns
+            elif isinstance(node, ast.If):
+                self._keep(step, self.plan.within(following, node, "body"))
+            else:
+                self._keep(step, made(node, step, Names(frame), self.called))
+        self.called = None, None
+
+    def give(self, value: Any) -> None:
+        """The frame returns this, or yields it."""
+        if self.returning is not None:
+            self._keep(self.returning, value)
+        elif self.open is not None and self.open.name == "yield":
+            self._pop(self.open)
+            self._keep(self.open, value)
+            self.open = None
+
+    def close(self) -> None:
+        """The frame is over, or the block."""
+        self._leave_loops([])
+        del self.recorder.stack[self.level :]
+        self.recorder.muted = self.muted
+        self.recorder.pop()
+
+    # ---- statements
+    def _pop(self, step: Step | None) -> None:
+        stack = self.recorder.stack
+        if step is not None and any(s is step for s in stack):
+            while (last := stack.pop()) is not step:
+                self.recorder.muted -= last.kind == "folded"
+
+    def _keep(self, step: Step, value: Any) -> None:
+        if value is MISSING:
+            step.note = UNREAD
+        else:
+            step.live, step.result = value, self.recorder.snapshot(value)
+        self.recorder._decided(step)
+
+    def _see_caught(self, node: ast.stmt | None) -> None:
+        """Where the frame goes on after an exception, it was caught; a `finally` may run before that is known."""
+        last = any(part == "finalbody" for _, part in self.plan.around(node)) if node is not None else True
+        if last or isinstance(node, _UNWINDING):
+            return
+        failing = self.recorder.failing
+        if failing is not None and failing.kind in STATEMENTS:
+            failing.note = caught_note(self.thrown)
+        self.thrown = None
+        self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
+
+    # ---- loops
+    def _enter_loops(self, node: ast.stmt, offset: int) -> None:
+        """Leave the loops that are over, enter those that begin, and begin turns."""
+        around = self.plan.loops[node]
+        header = isinstance(node, LOOPS)
+        if not header and [loop.node for loop in self.loops] == around and not self._is_at_top(offset):
+            return  # further on in the same turn
+        self._leave_loops([*around, node])
+        if self.loops and self.loops[-1].node is node and offset <= self.loops[-1].began:
+            self._leave_loops(around)  # not the next turn of this loop: the loop once more
+        again = bool(self.loops) and self.loops[-1].node is node
+        for outer in around[len(self.loops) - again :]:
+            self.loops.append(Loop(outer, offset))  # a loop without a header to evaluate: `while True`
+        if not again:
+            self._turns(offset)
+        if header:
+            if not again:
+                self.loops.append(Loop(node, offset))
+            self._ask(self.loops[-1], first=not again)
+
+    def _is_at_top(self, offset: int) -> bool:
+        return bool(self.loops) and (self.loops[-1].at_header or offset <= self.loops[-1].began)
+
+    def _ask(self, loop: Loop, first: bool) -> None:
+        """The loop asks for another turn. What a `for` goes through is evaluated before its loop begins."""
+        loop.at_header = True
+        if not first or not isinstance(loop.node, ast.For):
+            self._begin(loop)
+
+    def asks_first(self) -> None:
+        """A generator runs for the first turn of a loop: so the loop has begun."""
+        if self.loops and self.loops[-1].at_header and self.loops[-1].step is None:
+            self._begin(self.loops[-1])
+
+    def _begin(self, loop: Loop) -> None:
+        number = self.plan.numbers.get(loop.node)
+        if loop.step is None and number is not None and not self.recorder.muted:
+            loop.step = self.recorder.open(self.plan.statements[number])
+        if loop.step is not None:
+            self.recorder.begin(loop.step)
+
+    def _turns(self, offset: int) -> None:
+        """Turns that begin here: from the header into the body, or back to the top of a loop without one."""
+        for loop in self.loops:
+            endless = isinstance(loop.node, ast.While) and isinstance(loop.node.test, ast.Constant)
+            top = endless and offset <= loop.began
+            if top or (loop.at_header and loop.step is None):
+                self._begin(loop)
+            if loop.step is not None and (top or loop.at_header):
+                self.recorder.turn(loop.step)
+            loop.at_header = False
+
+    def _leave_loops(self, staying: list[ast.stmt]) -> None:
+        while self.loops and self.loops[-1].node not in staying:
+            loop = self.loops.pop()
+            if loop.step is None and loop.at_header and not self.recorder.muted:
+                self._begin(loop)  # not one turn
+            self.recorder.close_loop(loop.step)
+
+
+def _is_inside(node: ast.AST | None, outer: ast.AST) -> bool:
+    return node is not None and any(part is node for part in ast.walk(outer))

@@ -1,0 +1,348 @@
+"""From Python to mathematics: the formula of an expression.
+
+One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call
+is read as a method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`,
+`F` or `math`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+from workings.trace.formula.signatures import TENSORS, signature
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
+
+LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
+
+_BINARY = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+    ast.Pow: "pow",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.Mod: "mod",
+}
+_RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
+
+_SPELLINGS = {
+    "matmul": "matmul mm bmm",
+    "transpose": "t adjoint mT T H",
+    "add": "add",
+    "sub": "sub subtract",
+    "mul": "mul multiply",
+    "div": "div divide true_divide",
+    "pow": "pow",
+    "neg": "neg negative",
+    "sqrt": "sqrt",
+    "rsqrt": "rsqrt",
+    "exp": "exp",
+    "log": "log",
+    "square": "square",
+    "abs": "abs",
+    "floor": "floor",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "sigmoid": "sigmoid",
+    "relu": "relu",
+    "gelu": "gelu",
+    "silu": "silu",
+    "softmax": "softmax",
+    "log_softmax": "log_softmax",
+    "logsumexp": "logsumexp",
+    "sum": "sum",
+    "mean": "mean",
+    "var": "var",
+    "max": "max",
+    "min": "min",
+    "amax": "amax",
+    "amin": "amin",
+    "cat": "cat concat concatenate",
+    "stack": "stack",
+    "masked_fill": "masked_fill",
+    "where": "where",
+    "linear": "linear",
+    "embedding": "embedding",
+    "cross_entropy": "cross_entropy",
+    "mse_loss": "mse_loss",
+    "layer_norm": "layer_norm",
+    "conv2d": "conv2d",
+    "scaled_dot_product_attention": "scaled_dot_product_attention",
+    "reshape": "reshape view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
+}
+OPERATION_OF = {spelling: op for op, spellings in _SPELLINGS.items() for spelling in spellings.split()}
+_OPERANDS = {
+    **dict.fromkeys("matmul add sub mul div pow mse_loss cross_entropy embedding".split(), 2),
+    **dict.fromkeys("masked_fill where linear scaled_dot_product_attention layer_norm conv2d".split(), 9),
+}
+"""How many arguments are operands; the rest are options."""
+_REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min amax amin cat stack".split())
+"""Operations that take an axis after their operand."""
+_BUILTINS = frozenset({"max", "min", "sum"})
+"""Python has functions of these names too, whose second argument is no axis."""
+_FIRST = ("input", "tensors", "query", "x1", "condition")
+_SECOND = ("other", "mat2", "exponent")
+"""What PyTorch calls its operands where they are given by name."""
+_LOSSES = frozenset({"cross_entropy", "embedding", "mse_loss"})
+
+
+def formula_of(node: ast.expr) -> Formula:
+    """The formula of an expression; what has no mathematics is `Code`."""
+    rule = _RULES.get(type(node))
+    found = rule(node) if rule is not None else None
+    return Code(ast.unparse(node)) if found is None else found
+
+
+def _name(node: ast.Name) -> Formula:
+    return Leaf(node.id)
+
+
+def _constant(node: ast.Constant) -> Formula | None:
+    return Number(node.value) if isinstance(node.value, (int, float, complex, bool)) or node.value is None else None
+
+
+def _binary(node: ast.BinOp) -> Formula | None:
+    op = _BINARY.get(type(node.op))
+    if isinstance(node.op, ast.FloorDiv):
+        return Apply("floor", (Apply("div", (formula_of(node.left), formula_of(node.right))),))
+    if op is None or (op == "mod" and _is_text(node.left)):
+        return None
+    left, right = formula_of(node.left), formula_of(node.right)
+    if op == "pow" and isinstance(right, Number) and right.value == 0.5:
+        return Apply("sqrt", (left,))
+    if op == "pow" and isinstance(right, Apply) and right == Apply("neg", (Number(0.5),)):
+        return Apply("rsqrt", (left,))
+    return Apply(op, (left, right))
+
+
+def _is_text(node: ast.expr) -> bool:
+    """Whether this is a string, of which % makes another."""
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)))
+
+
+def _unary(node: ast.UnaryOp) -> Formula | None:
+    op = {ast.USub: "neg", ast.Not: "not", ast.Invert: "not"}.get(type(node.op))
+    return formula_of(node.operand) if op is None else Apply(op, (formula_of(node.operand),))
+
+
+def _compare(node: ast.Compare) -> Formula | None:
+    relation = _RELATIONS.get(type(node.ops[0]))
+    if len(node.ops) > 1 or relation is None:
+        return None
+    return Apply("compare", (formula_of(node.left), formula_of(node.comparators[0])), (("relation", relation),))
+
+
+def _logic(node: ast.BoolOp) -> Formula:
+    op = "and" if isinstance(node.op, ast.And) else "or"
+    first, *rest = [formula_of(value) for value in node.values]
+    for part in rest:
+        first = Apply(op, (first, part))
+    return first
+
+
+def _attribute(node: ast.Attribute) -> Formula:
+    own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
+    if node.attr in ("T", "mT", "H", "mH") and not own:
+        return Apply("transpose", (formula_of(node.value),))
+    return Leaf(ast.unparse(node)) if is_path(node) else Code(ast.unparse(node))
+
+
+def is_path(node: ast.expr) -> bool:
+    """Whether this is a name or a chain of attributes: self.attn.W"""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return isinstance(node, ast.Name)
+
+
+def _subscript(node: ast.Subscript) -> Formula:
+    if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and is_path(node.value):
+        return Leaf(ast.unparse(node))
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return Apply("index", (formula_of(node.value),), (("text", ", ".join(map(ast.unparse, parts))),))
+
+
+def _items(node: ast.Tuple | ast.List) -> Formula:
+    return Sequence(tuple(formula_of(item) for item in node.elts), isinstance(node, ast.List))
+
+
+def _call(node: ast.Call) -> Formula | None:
+    if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+        return None
+    if isinstance(node.func, ast.Attribute):
+        return _dotted_call(node, node.func)
+    if isinstance(node.func, ast.Name):
+        return _named_call(node, node.func.id, [formula_of(a) for a in node.args])
+    if isinstance(node.func, ast.Subscript):  # self.layers[i](x)
+        return Call(ast.unparse(node.func), tuple(formula_of(a) for a in node.args), _keywords(node))
+    return None
+
+
+def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
+    args = [formula_of(a) for a in node.args]
+    root = func.value
+    library = isinstance(root, ast.Name) and root.id in LIBRARIES
+    library = library or (isinstance(root, ast.Attribute) and is_path(root) and ast.unparse(root).split(".")[0] in LIBRARIES)
+    if library:
+        node = _in_order(node, func.attr)
+        return _named_call(node, func.attr, [formula_of(a) for a in node.args])
+    if isinstance(root, ast.Name) and root.id in ("self", "cls"):
+        return Call(ast.unparse(func), tuple(args), _keywords(node))  # a module or method of the author's
+    if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
+        return _named_call(node, func.attr, [formula_of(root), *args], method=True)
+    if is_path(func):
+        return Call(ast.unparse(func), tuple(args), _keywords(node))
+    inner = formula_of(root)  # (W @ x).chunk(2) reads chunk(W x, 2)
+    of_tensor = isinstance(inner, Apply) and inner.op != "index" and hasattr(torch.Tensor, func.attr)
+    return Call(func.attr, (inner, *args), _keywords(node)) if of_tensor and not func.attr.endswith("_") else None
+
+
+def _in_order(node: ast.Call, name: str) -> ast.Call:
+    """A call whose operands are given by name, with these in their places: softmax(input=x, dim=1) is softmax(x, dim=1)."""
+    given = {keyword.arg: keyword.value for keyword in node.keywords}
+    first = next((word for word in _FIRST if word in given), None)
+    if node.args or first is None:
+        return node
+    names = signature(OPERATION_OF.get(name, name))
+    names = names if names[0] == first and len(names) > 1 else [first, *(word for word in _SECOND if word in given)]
+    placed = list[ast.expr]()
+    while len(placed) < len(names) and (names[len(placed)] in given):
+        placed.append(given.pop(names[len(placed)]))
+        if len(placed) < len(names) and names[len(placed)] not in TENSORS:
+            break
+    rest = [keyword for keyword in node.keywords if keyword.arg in given]
+    return ast.copy_location(ast.Call(node.func, placed, rest), node)
+
+
+def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
+    if name in ("transpose", "swapaxes") and args:
+        return _swapped(node, name, args, method)
+    op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
+    bare = isinstance(node.func, ast.Name)
+    if op is None or (bare and op == "reshape") or _other_meaning(op, args, node):
+        return Call(name, tuple(args), _keywords(node))
+    if not args:
+        return None
+    if op == "reshape":
+        return Apply(op, (args[0],), (("text", _last_call(node, name, method)),))
+    if op == "where" and method and len(args) == 3:
+        args = [args[1], args[0], args[2]]  # P.where(c, Q) is P where c
+    count = _OPERANDS.get(op, 1)
+    rest = args[count:]
+    if rest and _is_pairwise(op, name, rest[0], bare):
+        return Call(name, tuple(args), _keywords(node))
+    options = _positional(op, count, node.args[len(node.args) - len(rest) :]) if rest else ()
+    return None if options is None else Apply(op, tuple(args[:count]), (*options, *_keywords(node)))
+
+
+def _is_pairwise(op: str, name: str, second: Formula, bare: bool) -> bool:
+    """Whether the second argument is an operand, no axis: max(a, 0) and torch.max(a, b) are the larger of two."""
+    if bare and name in _BUILTINS:
+        return True
+    parts = second.items if isinstance(second, Sequence) else (second,)
+    return name in ("max", "min") and not all(isinstance(_plain(part), int) for part in parts)
+
+
+def _positional(op: str, count: int, given: list[ast.expr]) -> Options | None:
+    """Options that are given by their place, by their names: x.sum(0, True) is x.sum(dim=0, keepdim=True)."""
+    names = ["tensors", "dim"] if op in ("cat", "stack") else signature(op)
+    names = [name for name in names if name != "dim"] if op == "var" and _is_truth(given[0]) else names
+    if len(given) > len(names) - count:
+        return None
+    return tuple((name, _option(value)) for name, value in zip(names[count:], given, strict=False))
+
+
+def _is_truth(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, bool)
+
+
+def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
+    """Whether options change what the notation says: x.add(y, alpha=2) is not x + y, log(8, 2) not log 8."""
+    simple = op not in _REDUCTIONS | _LOSSES | {"reshape", "gelu"} and _OPERANDS.get(op, 1) < 9
+    options = {k.arg for k in node.keywords} - {"approximate", "reduction", "input", "other"}
+    return simple and (bool(options) or len(args) > _OPERANDS.get(op, 1))
+
+
+def _swapped(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
+    """aᵀ where the last two axes change places, else a change of shape."""
+    if {_plain(axis) for axis in args[1:]} == {-1, -2}:
+        return Apply("transpose", (args[0],))
+    return Apply("reshape", (args[0],), (("text", _last_call(node, name, method)),))
+
+
+def _last_call(node: ast.Call, name: str, method: bool) -> str:
+    """`flatten(1)` of `x.flatten(1)` and of `torch.flatten(x, 1)`, where x is the first argument."""
+    inside = [
+        *map(ast.unparse, node.args[0 if method else 1 :]),
+        *[f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords],
+    ]
+    return f"{name}({', '.join(inside)})"
+
+
+def _plain(formula: Formula) -> Any:
+    """The number a formula is, if it is one (−1 is `neg` of 1)."""
+    if isinstance(formula, Number):
+        return formula.value
+    if isinstance(formula, Apply) and formula.op == "neg" and isinstance(formula.args[0], Number):
+        return -formula.args[0].value
+    return None
+
+
+def _keywords(node: ast.Call) -> Options:
+    return tuple((str(keyword.arg), _option(keyword.value)) for keyword in node.keywords)
+
+
+def _option(node: ast.expr) -> Any:
+    """The value of an option: a number, or the text of what is written there."""
+    value = formula_of(node)
+    number = _plain(value)
+    return ast.unparse(node) if number is None and value != Number(None) else number
+
+
+def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
+    """The formula with the axes that were given by name: softmax(x, dim=d) is softmax(x, dim=-1) where d is −1.
+
+    >>> with_axes(Apply("sum", (Leaf("x"),), (("dim", "d"),)), {"d": 1})
+    Apply(op='sum', args=(Leaf(text='x'),), options=(('dim', 1),))
+    """
+    match formula:
+        case Apply(op, args, options):
+            return Apply(op, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+        case Call(name, args, options):
+            return Call(name, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+        case Sequence(items, is_list):
+            return Sequence(tuple(with_axes(item, values) for item in items), is_list)
+    return formula
+
+
+def _settled(options: Options, values: Mapping[str, Any]) -> Options:
+    known = {key: values[text] for key, text in options if key == "dim" and isinstance(text, str) and text in values}
+    axes = {key: value for key, value in known.items() if isinstance(value, (int, tuple, list)) or value is None}
+    return tuple((key, axes.get(key, value)) for key, value in options)
+
+
+def has_named_axis(formula: Formula) -> bool:
+    """Whether an axis is given by a name, whose value is known when the statement runs."""
+    options = (option for part in walk(formula) if isinstance(part, (Apply, Call)) for option in part.options)
+    return any(key == "dim" and isinstance(value, str) for key, value in options)
+
+
+_RULES: dict[type[ast.expr], Callable[[Any], Formula | None]] = {
+    ast.Name: _name,
+    ast.Constant: _constant,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.Compare: _compare,
+    ast.BoolOp: _logic,
+    ast.Attribute: _attribute,
+    ast.Subscript: _subscript,
+    ast.Tuple: _items,
+    ast.List: _items,
+    ast.Call: _call,
+}

@@ -1,0 +1,107 @@
+"""The gradient of a statement in its own letters: reverse mode on the formula.
+
+    Z = A V          ∂L/∂A = ∂L/∂Z Vᵀ,   ∂L/∂V = Aᵀ ∂L/∂Z
+    A = softmax(S)   ∂L/∂S = A ⊙ (∂L/∂A − rowsum(A ⊙ ∂L/∂A))
+
+The gradient that arrives at the statement is pushed through its operations, outside in, each by its rule, to the leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import torch
+
+from workings.trace.formula import kernels as pullback_compute
+from workings.trace.formula.simplify import plus
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves
+from workings.trace.gradient.rules import attention as pullback_attention
+from workings.trace.gradient.rules import elementwise as pullback_elementwise
+from workings.trace.gradient.rules import entries as pullback_entries
+from workings.trace.gradient.rules import loss as pullback_loss
+from workings.trace.gradient.rules import norm as pullback_norm
+from workings.trace.gradient.rules import product as pullback_product
+from workings.trace.gradient.rules import reduce as pullback_reduce
+from workings.trace.gradient.rules import window as pullback_window
+from workings.trace.gradient.rules.node import Context, Node, Rule, RuleError
+
+RULES: dict[str, Rule] = {
+    **pullback_elementwise.RULES,
+    **pullback_reduce.RULES,
+    **pullback_product.RULES,
+    **pullback_entries.RULES,
+    **pullback_norm.RULES,
+    **pullback_window.RULES,
+    **pullback_attention.RULES,
+    **pullback_loss.RULES,
+}
+CONSTANT = pullback_compute.CONSTANT | frozenset("compare indicator not and or sign onehot ones order causal_mask".split())
+"""Operations whose derivative is zero wherever it exists."""
+
+
+def adjoints(
+    formula: Formula,
+    upstream: Formula,
+    operands: Mapping[str, Any],
+    *,
+    name: str = "",
+    result: Any = None,
+    wanted: Collection[str] | None = None,
+    loss: str = "L",
+    letters: dict[str, Formula] | None = None,
+) -> dict[str, Formula]:
+    """For each leaf of the formula, what it receives of ∂L/∂leaf, in the leaf's shape.
+
+    `upstream` is ∂L/∂(result); `operands` the values of the leaves, for their shapes; `name` and `result` what the statement
+    assigns, so that softmax's rule can say A; `wanted` the leaves that are asked for (default: the floating-point tensors).
+    A rule may introduce letters of its own (x̂ of a layer norm): `letters` receives them, else they are spelled out.
+
+    >>> x = torch.ones(3)
+    >>> adjoints(Apply("exp", (Leaf("x"),)), Leaf("∂L/∂y"), {"x": x}, name="y")
+    {'x': Apply(op='mul', args=(Leaf(text='∂L/∂y'), Leaf(text='y')), options=())}
+    """
+    asked = {text for text, value in operands.items() if _differentiable(value)} if wanted is None else wanted
+    context = Context(dict(operands), frozenset(asked), loss)
+    if isinstance(result, torch.Tensor):
+        context.known[id(formula)] = formula, result
+    found: dict[str, Formula] = {}
+    own = Leaf(name) if name and name not in leaves(formula) else None
+    _pull(formula, upstream, own or formula, context, found)
+    if letters is None:
+        return {text: context.spelled_out(gradient) for text, gradient in found.items()}
+    letters |= context.letters
+    return found
+
+
+def _differentiable(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.is_floating_point()
+
+
+def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[str, Formula]) -> None:
+    """Push the gradient G of a part down to its leaves."""
+    if not context.varies(part):
+        return
+    match part:
+        case Leaf(text=text):
+            found[text] = plus(found[text], G) if text in found else G
+        case Sequence(items=items):
+            if not isinstance(G, Sequence):
+                raise RuleError("there is no rule for a tuple or list")
+            for item, to_item in zip(items, G.items, strict=True):
+                if not (isinstance(to_item, Apply) and to_item.op == "zeros"):
+                    _pull(item, to_item, item, context, found)
+        case Apply(op=op) if op not in CONSTANT:
+            for arg, gradient in zip(part.args, _rule(op)(Node(part, G, Y, context)), strict=True):
+                if gradient is not None:
+                    _pull(arg, gradient, arg, context, found)
+        case Call(name=name):
+            raise RuleError(f"there is no rule for {name}(…): it has no formula here")
+        case Code(text=text):
+            raise RuleError(f"there is no rule for '{text}'")
+
+
+def _rule(op: str) -> Rule:
+    if op not in RULES:
+        raise RuleError(f"there is no rule for {op}")
+    return RULES[op]

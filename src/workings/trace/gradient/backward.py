@@ -1,0 +1,251 @@
+"""The backward pass as steps: ∂L/∂name for each named value, filed under the statement that used it.
+
+The numbers are autograd's. The rule beside them is ours (`adjoint.py`), computed again (`evaluate.py`) and compared, so that
+a reader knows of every line whether rule and numbers agree:
+
+    Z = A V      ∂L/∂A = ∂L/∂Z Vᵀ      rule checked: largest difference 0
+
+A value that several statements use receives a contribution from each; they are shown, and then their sum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workings.trace.address import address_gradients
+from workings.trace.formula.tree import Apply, Formula, Leaf
+from workings.trace.gradient.contribution import Contribution, contribution
+from workings.trace.gradient.flow import STATEMENTS, scopes, tensors
+from workings.trace.gradient.gates import Gates
+from workings.trace.gradient.loss import Loss, find_loss, gradients
+from workings.trace.gradient.scope import Scope, Value, value_of
+from workings.trace.record import Trace
+from workings.trace.step import Step
+from workings.trace.tensors.difference import is_rounding, largest_difference
+
+ELSEWHERE = "elsewhere"
+UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
+
+
+def backward(trace: Trace, loss: str | None = None) -> None:
+    """Add the gradients of a loss to a trace. `loss` is its name, by default the `loss` of what the code returned, or the
+    last result that is a number."""
+    _forget(trace.root)
+    found = list(scopes(trace.root, trace.modules))
+    target = find_loss(found, loss, trace.result)
+    hidden = _unrecorded(trace, found, target)
+    values = {value.key: value for scope in found for value in scope.values.values()}
+    target.totals = gradients(target, [*values.values(), *hidden.values()])
+    target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
+    filed: set[Hashable] = {target.value.key}
+    for scope in found:
+        with Gates(scope) as gates:
+            for key in scope.uses:
+                parts = _contributions(scope, key, target, gates)
+                _file(parts, scope, key, target)
+                filed |= {key} if parts else set()
+    for scope in found:
+        _finish(scope, filed, target)
+    for name, value in (_unread(found, filed) | hidden).items():
+        total = target.total(value)
+        if total is not None:
+            _add(_home(trace.root, name), target.symbol(name), None, {}, total, UNRECORDED)
+    address_gradients(trace.root)
+    trace.notes += [note for note in _skipped(found[0], target) if note not in trace.notes] if found else []
+
+
+def _forget(root: Step) -> None:
+    """Steps of an earlier backward pass are replaced, not repeated."""
+    for step in root.walk():
+        step.children = [child for child in step.children if child.kind != "gradient"]
+
+
+# ---- what the recorded statements add
+
+
+def _contributions(scope: Scope, key: Hashable, loss: Loss, gates: Gates) -> list[Contribution]:
+    """What each statement of a scope adds to the gradient of one value, in the order of the statements."""
+    if loss.totals.get(key) is None:
+        return []
+    found = [contribution(statement, scope.values[key], scope, loss, gates) for statement in scope.uses[key]]
+    return [part for part in found if part is not None]
+
+
+def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss) -> None:
+    """Put the contributions under the statements they come from, and their sum under the first of these."""
+    if not parts:
+        return
+    total = loss.totals[key]
+    assert total is not None
+    rest = _remainder(total, [part.value for part in parts])
+    symbol = loss.symbol(scope.names[key])
+    if len(parts) == 1 and rest is None:
+        _add_part(parts[0], symbol, total)
+        return
+    terms: dict[str, Tensor] = {}
+    for part, label in zip(parts, _labels([part.source for part in parts]), strict=True):
+        name = f"{symbol} from {label}"
+        _add_part(part, name, part.value)
+        terms[name] = part.value
+    note = "" if rest is None else f"{ELSEWHERE}: uses of {scope.names[key]} that are not among these statements"
+    if rest is not None:
+        terms = {**terms, f"{symbol} from {ELSEWHERE}": rest}
+    _add(parts[0].step, symbol, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
+
+
+def _add_part(part: Contribution, name: str, value: Tensor) -> None:
+    """The letters of a rule, each once for its statement, and the line itself."""
+    shown = {child.name for child in part.step.children if child.kind == "gradient"}
+    for letter, (formula, operands, meaning) in part.letters.items():
+        if letter not in shown and isinstance(meaning, Tensor):
+            _add(part.step, letter, formula, operands, meaning, "")
+    _add(part.step, name, part.formula, part.operands, value, part.note)
+
+
+def _sum(terms: Iterable[Formula]) -> Formula:
+    first, *others = terms
+    for term in others:
+        first = Apply("add", (first, term))
+    return first
+
+
+def _remainder(total: Tensor, values: list[Tensor]) -> Tensor | None:
+    """What the contributions leave of the total, if anything."""
+    added = values[0]
+    for value in values[1:]:
+        added = added + value
+    return None if is_rounding(largest_difference(total, added), total, *values) else total - added
+
+
+def _labels(names: list[str]) -> list[str]:
+    """The names, numbered where one stands twice: h (1), h (2)."""
+    seen: dict[str, int] = {}
+    out = []
+    for name in names:
+        seen[name] = seen.get(name, 0) + 1
+        out.append(f"{name} ({seen[name]})" if names.count(name) > 1 else name)
+    return out
+
+
+def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str) -> None:
+    step = Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
+    if under.kind == "loop":  # what a loop takes apart stands at the head of its first turn
+        first = next(child for child in under.children if child.kind == "turn").children
+        first.insert(sum(child.kind == "gradient" for child in first[: len(first)]), step)
+    else:
+        under.children.append(step)
+
+
+# ---- what no recorded statement reads
+
+
+def _finish(scope: Scope, filed: set[Hashable], loss: Loss) -> None:
+    """Gradients that the rules stand on and no statement gave, under the statements that made their values.
+
+    What a function returns is its caller's, who may have no name for it.
+    """
+    ends = [statement for statement in scope.statements if statement.step.kind == "return"]
+    returned = {value.key for end in ends for value in (*end.read.values(), *(v for _, v in end.made))}
+    for statement in scope.statements:
+        flows = any(loss.total(value) is not None for value in statement.read.values())
+        for _, value in statement.made if flows else ():
+            total = loss.total(value)
+            known = value.key in filed | returned or not scope.new(statement, value)
+            if total is not None and not known and value.key in scope.names:
+                filed.add(value.key)
+                _add(statement.step, loss.symbol(scope.names[value.key]), None, {}, total, UNRECORDED)
+
+
+def _unrecorded(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value]:
+    """The parameters and inputs that the loss depends on and no recorded statement reads, by their names."""
+    known = {value.key for scope in found for value in scope.values.values()}
+    known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copied(value)}
+    names = {
+        id(tensor): f"{path}.{name}" if path else name
+        for path, module in trace.modules.items()
+        for name, tensor in module.named_parameters(recurse=False)
+    }
+    hidden: dict[str, Value] = {}
+    for tensor in _origins(loss.value):
+        value = value_of(tensor)
+        if value.key not in known:
+            kind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "input"
+            count = sum(1 for name in hidden if name.startswith(f"{kind} ")) + 1
+            hidden[names.get(id(tensor), f"{kind} {count}")] = value
+    order = {name: i for i, name in enumerate(names.values())}
+    return dict(sorted(hidden.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+
+def _unread(found: list[Scope], filed: Collection[Hashable]) -> dict[str, Value]:
+    """The inputs and parameters that have a name, and that no recorded statement of a known rule reads, by these names."""
+    given = {value.key for step in found[0].inputs for value in _values(step)} if found else set()
+    unread: dict[Hashable, tuple[str, Value]] = {}
+    for scope in found:
+        for key, name in scope.names.items():
+            value = scope.values[key]
+            if key not in filed and (key in given or value.edge is None):
+                unread.setdefault(key, (name, value))
+    return dict(unread.values())
+
+
+def _values(step: Step) -> list[Value]:
+    return [value_of(tensor, then) for _, tensor, then in tensors(step)]
+
+
+def _origins(value: Value) -> Iterator[Tensor]:
+    """The tensors at the beginning of autograd's graph that a value was made of."""
+    queue = [value.edge.node] if value.edge is not None else []
+    seen = set(queue)
+    while queue:
+        node = queue.pop()
+        if hasattr(node, "variable"):
+            yield node.variable
+        following = [after for after, _ in node.next_functions if after is not None and after not in seen]
+        seen.update(following)
+        queue += following
+
+
+def _copied(value: Value) -> list[Tensor]:
+    """The tensor that an input is a copy of."""
+    node = None if value.edge is None else value.edge.node
+    if node is None or not node.name().startswith("CloneBackward"):
+        return []
+    return [after.variable for after, _ in node.next_functions if after is not None and hasattr(after, "variable")]
+
+
+def _home(root: Step, name: str) -> Step:
+    """The statement or module that a parameter belongs to: the one around the innermost module that its name begins with."""
+    best, length = root.children[0] if root.children else root, 0
+    queue = [(child, child) for child in root.children]
+    while queue:
+        step, around = queue.pop()
+        if step.kind == "module" and name.startswith(f"{step.name}.") and len(step.name) > length:
+            best, length = around, len(step.name)
+        around = step if step.kind in STATEMENTS else around if around.kind in STATEMENTS else step
+        queue += [(child, around) for child in step.children]
+    return best
+
+
+# ---- what has no gradient
+
+
+def _skipped(scope: Scope, loss: Loss) -> list[str]:
+    """Which named values have no gradient, and why: one note for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for key, name in scope.names.items():
+        value = scope.values[key]
+        if key != loss.value.key and loss.totals.get(key) is None and not name.startswith("self."):
+            names = reasons.setdefault(_reason(value, loss), [])
+            names += [name] if name not in names else []
+    return [f"no gradient of {', '.join(names)}: {reason}" for reason, names in reasons.items()]
+
+
+def _reason(value: Value, loss: Loss) -> str:
+    tensor = value.tensor
+    if not tensor.is_floating_point():
+        return "not a real number that could vary" if tensor.dtype == torch.bool else "whole numbers do not vary"
+    return f"{loss.name} does not depend on it" if value.varies else "it does not require one"

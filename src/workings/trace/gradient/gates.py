@@ -1,0 +1,70 @@
+"""Autograd's gradient through one statement alone.
+
+Each value that a scope knows is a gate in autograd's graph. To ask what a statement adds to ∂L/∂x, the whole gradient ∂L/∂y
+of each of its results y is put in there, and the way from y to x is open only inside the statement: at another result of it
+stands that one's own gradient (which has in it already what comes from y), and at the results of other statements nothing
+passes, since that is what those add.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from workings.trace.gradient.loss import Loss, pulled
+from workings.trace.gradient.scope import Scope, Statement, Value
+
+Gradients = tuple[Tensor | None, ...]
+
+
+class Gates:
+    """The gates of one scope; used as a context, which puts them up and takes them down."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.statement: Statement | None = None
+        self.read: set[Hashable] = set()
+        self.given: dict[Hashable, Tensor] = {}
+        self.wanted: Hashable = None
+        self.hooks: list[Any] = []
+
+    def __enter__(self) -> Gates:
+        for key, value in self.scope.values.items():
+            if value.edge is not None:
+                self.hooks.append(value.edge.node.register_prehook(self._gate(key, value.edge.output_nr)))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for hook in self.hooks:
+            hook.remove()
+
+    def through(self, statement: Statement, made: list[Value], value: Value, loss: Loss) -> Tensor | None:
+        """What flows from the results of a statement to a value that it read."""
+        self.statement, self.wanted = statement, value.key
+        self.read = {v.key for v in statement.read.values()}
+        self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
+        try:
+            (found,) = pulled(made, [value], list(self.given.values()), loss.name)
+        finally:
+            self.statement = None
+        return found
+
+    def _gate(self, key: Hashable, number: int) -> Callable[[Gradients], Gradients | None]:
+        def hook(gradients: Gradients) -> Gradients | None:
+            here = gradients[number]
+            if here is None or self._open(key):
+                return None
+            put = self.given.get(key, None)
+            return (*gradients[:number], torch.zeros_like(here) if put is None else put, *gradients[number + 1 :])
+
+        return hook
+
+    def _open(self, key: Hashable) -> bool:
+        """Whether a gradient passes here: at the value that is asked for, and where no other statement made the value."""
+        if self.statement is None or key == self.wanted:
+            return True
+        closed = key in self.given or key in self.read or self.scope.makers.get(key) not in (None, self.statement)
+        return not closed

@@ -1,0 +1,169 @@
+"""The number that is differentiated: which one, and its gradients by autograd."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_leaves, tree_map
+
+from workings.errors import WorkingsError
+from workings.trace.gradient.scope import Scope, Value, value_of
+from workings.trace.tensors.dense import dense
+
+FREED = "backward through the graph a second time"
+CHANGED = "modified by an inplace operation"
+"""What PyTorch says of a graph that is gone, and of one that no longer holds."""
+
+
+class GradientError(WorkingsError):
+    """A gradient that cannot be had: name the loss, and say what to do."""
+
+
+@dataclass
+class Loss:
+    """The loss L: its name, its value, ∂L/∂v for each value v (by its key), and the names of these."""
+
+    name: str
+    value: Value
+    totals: dict[Hashable, Tensor | None] = field(default_factory=dict)
+    names: dict[Hashable, str] = field(default_factory=dict)
+
+    def symbol(self, name: str) -> str:
+        """∂L/∂name"""
+        return f"∂{self.name}/∂{name}"
+
+    def total(self, value: Value) -> Tensor | None:
+        return self.totals.get(value.key)
+
+
+def varying(given: Any, copies: bool = False) -> Any:
+    """What is given, with tensors of real numbers that autograd follows: the caller's own stay as they are.
+
+    If some of them require a gradient already, the caller has chosen, and the others are constants. `copies` lets code
+    change them in place, which autograd forbids for the tensors it starts from.
+
+    >>> x, c = varying((torch.ones(2), torch.tensor(1)))
+    >>> x.requires_grad, c.requires_grad
+    (True, False)
+    """
+    tensors = [t for t in tree_leaves(given) if isinstance(t, Tensor) and t.is_floating_point()]
+    chosen = any(t.requires_grad for t in tensors)
+
+    def one(value: Any) -> Any:
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            return value
+        started = value if chosen else value.detach().requires_grad_()
+        return started.clone() if copies and started.requires_grad and started.is_leaf else started
+
+    return tree_map(one, given)
+
+
+Named = list[tuple[str, Value]]
+
+
+def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
+    """The loss of this name; or the `loss` of what the code returned; or the last result of the outermost scope that is one
+    number."""
+    results = [pair for scope in found for statement in scope.statements for pair in statement.made]
+    returned = _returned(result)
+    if not results and returned is None:
+        raise GradientError("Backward needs a loss, but no statement was recorded that made a tensor.")
+    if name:
+        loss = _named(found, results, name)
+    elif returned is not None and (not results or not isinstance(result, Tensor)):
+        loss = Loss(_name_of(found, returned) or _no_name(result), returned)
+    else:
+        loss = _last_number(found[0], results)
+    tensor = loss.value.tensor
+    if tensor.numel() != 1:
+        how = f", for example L = {loss.name}.sum()," if loss.name.isidentifier() else " to one number L in the code,"
+        raise GradientError(
+            f"Backward needs one number, but {loss.name} has shape {[*tensor.shape]}. Sum it{how} and differentiate L."
+        )
+    if not loss.value.varies:
+        raise GradientError(
+            f"The gradient of {loss.name} needs a tensor that requires one, and {loss.name} depends on none. "
+            f"{_IF_COMPLEX if _is_complex(found) else ''}Pass one with requires_grad=True, outside torch.no_grad()."
+        )
+    return loss
+
+
+_IF_COMPLEX = "Inputs of complex numbers do not vary by themselves. "
+
+
+def _is_complex(found: list[Scope]) -> bool:
+    """Whether a statement reads complex numbers."""
+    return any(v.tensor.is_complex() for scope in found for statement in scope.statements for v in statement.read.values())
+
+
+def _returned(result: Any) -> Value | None:
+    """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`."""
+    if not isinstance(result, Tensor):
+        result = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+    return value_of(result) if isinstance(result, Tensor) and result.is_floating_point() else None
+
+
+def _no_name(result: Any) -> str:
+    return "loss" if not isinstance(result, Tensor) else "L" if result.numel() == 1 else "the result"
+
+
+def _name_of(found: list[Scope], value: Value) -> str:
+    """What the code calls a value, without a number: the loss is the last of its name."""
+    return next((scope.names[value.key].partition("#")[0] for scope in found if value.key in scope.names), "")
+
+
+def _named(found: list[Scope], results: Named, name: str) -> Loss:
+    outer = [pair for statement in found[0].statements for pair in statement.made] if found else []
+    for known, value in (*reversed(outer), *reversed(results)):
+        if known == name or any(scope.names.get(value.key) == name for scope in found):
+            return Loss(name, value)
+    names = list(dict.fromkeys(known for known, _ in results if known))
+    near = get_close_matches(name, names, 1)
+    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
+    raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name. {hint}")
+
+
+def _last_number(scope: Scope, results: Named) -> Loss:
+    own = [pair for statement in scope.statements for pair in statement.made] or results
+    last = next((p for p in reversed(own) if p[1].tensor.numel() == 1 and p[1].tensor.is_floating_point()), own[-1])
+    name = scope.names.get(last[1].key, last[0]).partition("#")[0]
+    return Loss(name or ("L" if last[1].tensor.numel() == 1 else "the result"), last[1])
+
+
+def gradients(loss: Loss, values: Iterable[Value]) -> dict[Hashable, Tensor | None]:
+    """∂L/∂v for each value, by its key; None where L does not depend on it."""
+    wanted = [value for value in values if value.varies]
+    found = pulled([loss.value], wanted, [torch.ones_like(loss.value.tensor)], loss.name) if wanted else ()
+    return {value.key: gradient for value, gradient in zip(wanted, found, strict=True)}
+
+
+def pulled(results: list[Value], wanted: list[Value], upstream: list[Tensor], name: str) -> tuple[Tensor | None, ...]:
+    """Autograd's gradients, the graph kept."""
+    try:
+        found = torch.autograd.grad(  # tensors and edges may stand side by side, though the signature does not say so
+            [value.place for value in results],  # type: ignore[arg-type]
+            [value.place for value in wanted],  # type: ignore[arg-type]
+            upstream,
+            retain_graph=True,
+            allow_unused=True,
+        )
+        return tuple(g if g is None or g.layout is torch.strided else dense(g) for g in found)
+    except RuntimeError as error:
+        if FREED in str(error):
+            raise GradientError(
+                f"The gradient of {name} needs the graph, but backward() in the code has freed it. "
+                f"Leave backward() out, or write {name}.backward(retain_graph=True)."
+            ) from error
+        if CHANGED in str(error):
+            raise GradientError(
+                f"The gradient of {name} needs the graph, but a tensor of it was changed in place afterwards, as "
+                "optimizer.step() changes the parameters. End the recording before that, or show a function that "
+                "returns the loss."
+            ) from error
+        reason = str(error).split(" Hint:")[0]
+        raise GradientError(f"The gradient of {name} cannot be computed: {reason}") from error

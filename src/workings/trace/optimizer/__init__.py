@@ -1,0 +1,1 @@
+"""`optimizer.step()` as steps. Imports code, formula, tensors."""

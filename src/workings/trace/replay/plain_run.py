@@ -1,0 +1,170 @@
+"""The plain run beside the captured one: from the same state, and how the two compare.
+
+The code runs twice, and what it changes is changed once: before the plain run everything the code can reach (its module, its
+arguments, its closure, the globals it names) is put back to where the captured run began, and afterwards to where that left
+it. Results are compared, and so is what was changed. Code that changes something else, such as a file or the gradients of
+parameters, is not run a second time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils._pytree import tree_flatten
+
+from workings.trace.capture.generators import finished
+from workings.trace.capture.recorder import Recorder
+from workings.trace.record import Trace
+from workings.trace.replay.world import World
+from workings.trace.shapes.counters import Calls
+from workings.trace.tensors.dense import is_ordinary
+from workings.trace.tensors.difference import is_rounding
+from workings.trace.tensors.state import parts_of
+
+
+class State:
+    """What a plain run needs to start from where the captured run started."""
+
+    def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        self.random = _draws()
+        self.world = World(function, args, kwargs)
+
+    def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
+        if effect := self._effect(recorder):
+            return f"not compared with a plain run, which would repeat an effect: {effect}", None
+        self.world.settle()
+        args = tuple(self.world.given(a) for a in self.args)
+        kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
+        if reason := self.world.lost():
+            return f"not compared with a plain run: {reason}", None
+        ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
+        try:
+            with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
+                plain = finished(self.function(*args, **kwargs))
+                theirs = [self.world.copy(part) for part in _comparable([plain, *self.world.news()])]
+        except Exception as error:
+            _explain_failure(trace, recorder, calls)
+            same = type(error) is type(trace.error) and str(error) == str(trace.error)
+            return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
+        if trace.error is not None:
+            return "the plain run does not fail", None
+        return _agreement(ours, theirs)
+
+    def undo(self) -> None:
+        """Everything is as it was before the captured run, as far as it can be put back."""
+        self.world.restore()
+        _set_draws(self.random)
+
+    def cut(self, own: Any) -> None:
+        """The author's tensors do not lead to the copies that were given in place of the author's own arguments."""
+        from workings.trace.replay.cut import cut
+
+        cut(self.world, (self.args, self.kwargs), own)
+
+    def _effect(self, recorder: Recorder) -> str:
+        """What a second run would do again, outside what is put back here."""
+        if recorder.effects:
+            return recorder.effects[0]
+        used_up = any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0])
+        if used_up:
+            return "an argument is an iterator, which is used up"
+        return "an iterator within its reach may be used up" if self.world.used_up() else ""
+
+    @contextlib.contextmanager
+    def _as_before(self) -> Iterator[None]:
+        """Everything as it was before the captured run; afterwards as that left it."""
+        drawn = _draws()
+        _set_draws(self.random)
+        try:
+            with self.world.as_before():
+                yield
+        finally:
+            _set_draws(drawn)
+
+
+def _draws() -> Any:
+    other = torch.cuda.get_rng_state_all() if torch.cuda.is_initialized() else None
+    return torch.get_rng_state(), random.getstate(), np.random.get_state(), other
+
+
+def _set_draws(state: Any) -> None:
+    torch.set_rng_state(state[0])
+    random.setstate(state[1])
+    np.random.set_state(state[2])
+    if state[3] is not None:
+        torch.cuda.set_rng_state_all(state[3])
+
+
+def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
+    """What the failing operation needed, what came and the fix to try, where shapes are at fault."""
+    if trace.error is None:
+        return
+    from workings.trace.shapes.explain import explain
+
+    found = None
+    if recorder.failed is not None:
+        module, args, kwargs = recorder.failed
+        before = (
+            calls.before_flattening(args[0].shape[-1])
+            if args and isinstance(args[0], torch.Tensor) and args[0].dim()
+            else None
+        )
+        found = explain(trace.error, module, args, kwargs, before)
+    if found is None and calls.failed is not None:
+        found = explain(trace.error, *calls.failed)
+    if found is not None:
+        step = next((s for s in trace.steps() if s.kind == "error"), trace.root)
+        step.note = f"{found}\n{step.note}" if step.note else str(found)
+
+
+def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
+    if [_form(a) for a in ours] != [_form(b) for b in theirs]:
+        return "differs from the plain run: other shapes or kinds of results", None
+    if not ours or all(isinstance(part, torch.Tensor) and part.is_meta for part in ours):
+        return "ran like the plain run; there is no result to compare", None
+    pairs = list(zip(ours, theirs, strict=True))
+    if any(a != b for a, b in pairs if isinstance(a, str)):
+        return "differs from the plain run: another text", None
+    tensors = [(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs if not isinstance(a, str)]
+    largest = max([_distance(a, b) for a, b in tensors], default=0.0)
+    if is_rounding(largest, *(t for pair in tensors for t in pair)):
+        return f"agrees with the plain run (largest difference {largest:.3g})", largest
+    return f"differs from the plain run by {largest:.3g}", largest
+
+
+def _comparable(value: Any) -> list[Any]:
+    """The parts of a result that have a value to compare; an object of a dataclass has its fields."""
+    found: list[Any] = []
+    for part in tree_flatten(value)[0]:
+        if isinstance(part, torch.Tensor):
+            found += [part] if is_ordinary(part) or part.is_meta else parts_of(part)
+        elif isinstance(part, (bool, int, float, complex, str)):
+            found.append(part)
+        elif dataclasses.is_dataclass(part) and not isinstance(part, type):
+            found += [inner for known in dataclasses.fields(part) for inner in _comparable(getattr(part, known.name))]
+    return found
+
+
+def _form(value: Any) -> Any:
+    return value.shape if isinstance(value, torch.Tensor) else type(value)
+
+
+def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
+    if not a.numel() or a.is_meta:
+        return 0.0
+    if hasattr(a, "elements") and hasattr(b, "elements"):
+        if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
+            return 0.0
+        a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
+    widest = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
+    a, b = a.detach().to(widest), b.detach().to(widest)
+    gap = (a - b).abs()
+    same = (a == b) | (a.isnan() & b.isnan())
+    return float(torch.where(same, torch.zeros_like(gap), gap).max())

@@ -1,0 +1,113 @@
+"""Values as they are at one moment."""
+
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+import torch
+
+from workings.trace.tensors.dense import is_ordinary, ordinary
+from workings.trace.tensors.state import same_bits, sum_of_bits, version_of
+
+COPIED = 1 << 16
+"""Tensors of up to this many elements are copied; larger ones are kept by reference."""
+_UNCHANGING = frozenset((int, float, bool, str, type(None)))
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
+Copy = tuple[int, "weakref.ref[torch.Tensor]", Any]
+"""The version of a tensor that was copied, the tensor if it still lives, the copy."""
+
+torch.empty(1 << 24, dtype=torch.uint8)  # glibc then keeps freed memory of this size for the next copies (docs/log.md)
+
+
+class Snapshots:
+    """Copies of values. A tensor that has not changed since it was last copied shares that copy, and so do views of it."""
+
+    def __init__(self) -> None:
+        self.known: dict[int, Copy] = {}
+        self.wholes: dict[int, Copy] = {}
+        self.by_reference: list[tuple[int, torch.Tensor, int]] = []
+        self.doubtful = False  # the code may change tensors without PyTorch's counting it: copies are compared, not trusted
+
+    def take(self, value: Any) -> Any:
+        """The value now: later in-place changes do not reach it (unless it is very large)."""
+        if type(value) in _UNCHANGING:
+            return value
+        if isinstance(value, torch.Tensor):
+            version = version_of(value)
+            found = self.known.get(id(value))
+            if found is not None and found[0] == version and found[1]() is value and self._holds(found[2], value):
+                return found[2]
+            return self._new(value, version)
+        if type(value) in (list, tuple):
+            return type(value)(self.take(item) for item in value)
+        if type(value) is dict:
+            return {key: self.take(item) for key, item in value.items()}
+        return value
+
+    def live(self, value: Any, now: Any) -> Any:
+        """What stands for the value itself: its copy where no gradients are recorded, so that its memory is free again."""
+        if isinstance(value, torch.Tensor):
+            return value if value.requires_grad or torch.is_grad_enabled() else now
+        return value if not isinstance(value, (tuple, list)) or torch.is_grad_enabled() else now
+
+    def _new(self, value: torch.Tensor, version: int) -> Any:
+        base = None if value.is_inference() else value._base
+        now = self._copy(value, version) if base is None else self._view(value, base, version)
+        if (node := value.grad_fn) is not None and isinstance(now, torch.Tensor):
+            ref = _Ref(now, _gone)
+            ref.key = key = id(now)
+            _MADE[key] = ref, node, value.output_nr
+        self.known[id(value)] = version, weakref.ref(value), now
+        return now
+
+    def _copy(self, value: torch.Tensor, version: int) -> Any:
+        if not is_ordinary(value):
+            return ordinary(value)
+        if value.numel() <= COPIED:
+            return value.detach().clone()
+        self.by_reference.append((version, value, sum_of_bits(value) if self.doubtful else 0))
+        return value.detach()
+
+    def _holds(self, copy: Any, value: torch.Tensor) -> bool:
+        return not self.doubtful or (isinstance(copy, torch.Tensor) and same_bits(copy, value))
+
+    def _view(self, value: torch.Tensor, base: torch.Tensor, version: int) -> Any:
+        """A view of a tensor that is copied as a whole is the same view of the copy."""
+        if type(value) is not torch.Tensor or type(base) not in _PLAIN or value.is_complex():
+            return self._copy(value, version)
+        offset = value.storage_offset() - base.storage_offset()
+        found = self.wholes.get(id(base)) or self.known.get(id(base))
+        trusted = found is not None and found[0] == version and found[1]() is base and found[2].dtype == value.dtype
+        if found is not None and trusted and not self.doubtful:
+            whole = found[2]
+            if whole.is_contiguous() and whole.numel() == base.numel():
+                return whole.as_strided(value.size(), value.stride(), whole.storage_offset() + offset)
+        now = self._copy(value, version)
+        if offset == 0 and value.numel() == base.numel() and value.is_contiguous():
+            self.wholes[id(base)] = version, weakref.ref(base), now
+        return now
+
+    def changed(self) -> bool:
+        """Whether a tensor that was too large to copy was changed in place after it was recorded."""
+        return any(version_of(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
+
+
+def made_by(copy: torch.Tensor) -> tuple[Any, int] | None:
+    """Where the tensor stood in autograd's graph when this copy of it was made: the node and which of its outputs."""
+    found = _MADE.get(id(copy))
+    return found[1:] if found is not None and found[0]() is copy else None
+
+
+class _Ref(weakref.ref[torch.Tensor]):
+    """A weak reference that knows which copy it was to."""
+
+    __slots__ = ("key",)
+    key: int
+
+
+_MADE: dict[int, tuple[_Ref, Any, int]] = {}
+
+
+def _gone(copy: _Ref) -> None:
+    _MADE.pop(copy.key, None)

@@ -1,0 +1,1 @@
+"""A run on disk: settings, metrics, checkpoints, lock, report. Imports process and the settings."""
