@@ -8,10 +8,6 @@ The folders: `numbers/` the values themselves, `typeset/` their textbook form, `
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import Any
-
 from workings.exact.dispatch.exactify import exactify
 from workings.exact.dispatch.mode import mode
 from workings.exact.ops import (  # noqa: F401  (they register rules)
@@ -59,13 +55,3 @@ __all__ = [
     "symbols",
     "zeros",
 ]
-
-
-class _Callable(types.ModuleType):
-    """Lets `from workings import exact` be used both ways: `exact("1 0; 0 1")` and `exact.symbols("w")`."""
-
-    def __call__(self, data: Any, **options: Any) -> ExactTensor:
-        return exact(data, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

@@ -281,8 +281,8 @@ def _summed(work: Work) -> str | None:
     return "L"
 
 
-class trace:  # a context manager, named like one
-    """Record the statements of a block.
+class Recording:
+    """`with workings.trace() as work:` the statements of a block.
 
     >>> import torch, workings
     >>> x = torch.tensor([1.0, 2.0])

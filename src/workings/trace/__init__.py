@@ -1,14 +1,19 @@
-"""What happened, as data: the steps of a computation.
+"""`with workings.trace() as work:` records the statements of a block; `workings.show(f, …)` those of a function.
 
-`with workings.trace() as work:` records a block; `workings.show(f, …)` a function.
+    >>> import torch, workings
+    >>> x = torch.tensor([1.0, 2.0])
+    >>> with workings.trace() as work:
+    ...     y = x * x
+    >>> work["y"]
+    tensor([1., 4.])
+
+What happened is data: a `Trace` of `Step`s, each with the author's name, the formula, the operands, the result and where it
+stands. `capture(function, *args)` gives the bare trace; `workings.show` prints it.
+
+Rooms, each importing only from those before it: `formula` (mathematics as trees), `tensors` (values at one moment), `code`
+(the author's, read), `definitions` (fused operations written out), `shapes`, `optimizer`, `replay` (the unmodified run),
+`capture` (rewritten code, recorded), `follow` (running code, recorded), `gradient` (the backward pass).
 """
-
-from __future__ import annotations
-
-import importlib
-import sys
-import types
-from typing import Any
 
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Formula
@@ -16,13 +21,3 @@ from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 
 __all__ = ["Formula", "Step", "Trace", "Where", "capture"]
-
-
-class _Callable(types.ModuleType):
-    """Lets `workings.trace` be opened and called; the `Work` it gives prints itself, which the floor above does."""
-
-    def __call__(self, depth: int | None = None) -> Any:
-        return importlib.import_module("workings.show.work").trace(depth)
-
-
-sys.modules[__name__].__class__ = _Callable
