@@ -31,7 +31,7 @@ FLOORS = [
     "cli lab",
 ]
 ROOMS = {
-    "exact": "numbers typeset tensor dispatch ops",
+    "exact": "numbers typeset reading tensor dispatch ops",
     "trace": "formula step address record assumed first_bad tensors code definitions shapes optimizer replay capture follow "
     "gradient",
     "show": "options write formula value outline printers ask work",

@@ -9,11 +9,13 @@ from flint import fmpq
 from hypothesis import given, settings
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import enclosure, sign, to_float
-from workings.exact.numbers.functions import build
-from workings.exact.numbers.parse import parse
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.build import build
+from workings.exact.numbers.rounding import to_float
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.sympy_form import from_sympy, to_sympy
 from workings.exact.numbers.value import ONE, ZERO, Value, letter, rational
+from workings.exact.reading.parse import parse
 
 HALF = fmpq(1, 2)
 

@@ -107,7 +107,7 @@ def test_assumptions_of_threads_stay_apart():
 AT_THE_END = """
 import builtins
 from workings import exact
-from workings.exact import arena
+from workings.exact.tensor import arena
 
 class Last:
     def __del__(self, names=vars(arena)):

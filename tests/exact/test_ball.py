@@ -9,9 +9,10 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 
-from workings.exact.numbers.ball import decimals, sign, to_float
-from workings.exact.numbers.parse import parse
+from workings.exact.numbers.rounding import decimals, to_float
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import rational
+from workings.exact.reading.parse import parse
 
 
 @pytest.mark.parametrize(

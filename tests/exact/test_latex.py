@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings.exact.numbers.algebra import exp, log, power
-from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.build import build
+from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
 from workings.exact.typeset.latex import latex, matrix_latex, name, tensor_latex
 

@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from workings.errors import ParseError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import to_float
-from workings.exact.numbers.functions import build
-from workings.exact.numbers.parse import DEEPEST, parse, parse_matrix
-from workings.exact.numbers.tokens import LONGEST
+from workings.exact.numbers.build import build
+from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, letter, letters, rational
+from workings.exact.reading.parse import DEEPEST, parse, parse_matrix
+from workings.exact.reading.tokens import LONGEST
 
 HALF = fmpq(1, 2)
 w, x = letter("w"), letter("x")

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import to_float
-from workings.exact.numbers.families import DECAYS, FORMATS, grid, rounded
-from workings.exact.numbers.parse import parse
-from workings.exact.numbers.recover import as_is, recover
+from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, rational
+from workings.exact.reading.families import DECAYS, FORMATS, grid, rounded
+from workings.exact.reading.parse import parse
+from workings.exact.reading.recover import as_is, recover
 
 GELU = math.sqrt(2 / math.pi)
 

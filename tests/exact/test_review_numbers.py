@@ -9,8 +9,8 @@ import torch
 from workings import exact
 from workings.errors import BudgetError, DomainError, ParseError, UndecidedError
 from workings.exact.numbers.ball import enclosure_at
-from workings.exact.numbers.parse import parse
 from workings.exact.numbers.value import letter
+from workings.exact.reading.parse import parse
 
 UNPROVED = ("sin(2)", "2*sin(1)*cos(1)")
 """Equal numbers that no identity here proves equal."""

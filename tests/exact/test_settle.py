@@ -8,10 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings.exact.numbers.algebra import add_all, exp, power
-from workings.exact.numbers.ball import enclosure, to_float
-from workings.exact.numbers.functions import build
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.build import build
+from workings.exact.numbers.rounding import to_float
+from workings.exact.numbers.simplest import MOST, simplest
 from workings.exact.numbers.value import INF, ONE, ZERO, Value, letter, rational
-from workings.exact.typeset.settle import MOST, settle
 from workings.exact.typeset.text import text
 
 HALF = fmpq(1, 2)
@@ -57,30 +58,30 @@ SETTLED = [
 
 @pytest.mark.parametrize(("v", "written"), SETTLED, ids=[f"{text(v)} to {written}" for v, written in SETTLED])
 def test_worked_by_hand(v, written):
-    assert text(settle(v)) == written
+    assert text(simplest(v)) == written
 
 
 @pytest.mark.parametrize(("v", "written"), SETTLED, ids=[f"{text(v)} to {written}" for v, written in SETTLED])
 def test_what_is_settled_stays(v, written):
-    assert settle(settle(v)) is settle(v)
+    assert simplest(simplest(v)) is simplest(v)
 
 
 def test_a_denominator_that_vanishes_is_left_alone():
     v = ONE / ((root(2) + ONE) * (root(2) - ONE) - ONE)
-    assert settle(v) is v
+    assert simplest(v) is v
 
 
 def test_another_number_is_refused(monkeypatch):
-    monkeypatch.setattr("workings.exact.typeset.settle._forms", lambda v: [ONE])
+    monkeypatch.setattr("workings.exact.numbers.simplest._forms", lambda v: [ONE])
     v = p - p * p
-    assert settle(v) is v
+    assert simplest(v) is v
 
 
 def test_long_formulas_stay():
     v = w
     while v.size <= MOST:
         v = build("sin", v + x)
-    assert settle(v) is v
+    assert simplest(v) is v
 
 
 LEAVES = [w, x, b, u, root(2), root(3), exp(ONE), exp(w), exp(-x)]
@@ -115,7 +116,7 @@ UNARY = {
 @settings(deadline=None, max_examples=200)
 @given(values())
 def test_the_number_stays_the_same(v):
-    found = settle(v)
+    found = simplest(v)
     assert found.size <= v.size + 3  # e^x/(1 + e^x) is one node longer than 1/(1 + e^(−x))
     before, after = enclosure(v, 512), enclosure(found, 512)
     assert before.overlaps(after)
@@ -139,5 +140,5 @@ def test_worst_cases_are_quick(n):
     ]
     for v in cases:
         start = time.process_time()
-        settle(v)
+        simplest(v)
         assert time.process_time() - start < 2

@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from workings.exact.numbers.algebra import _large_dot, exp, log, power
+from workings.exact.numbers.assume import recording
 from workings.exact.numbers.ball import enclosure
-from workings.exact.numbers.functions import build
-from workings.exact.numbers.parse import parse
+from workings.exact.numbers.build import build
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
-from workings.exact.tensor.assume import recording
+from workings.exact.reading.parse import parse
 from workings.exact.typeset.surd import surd
 from workings.exact.typeset.text import text
 

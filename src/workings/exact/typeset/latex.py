@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from workings.exact.numbers.tokens import MOST_NAMED
+from workings.exact.numbers.names import MOST_NAMED
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold, number

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workings.exact.numbers.tokens import MOST_NAMED, spelled
+from workings.exact.numbers.names import MOST_NAMED, spelled
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold, number
@@ -149,3 +149,6 @@ def _elision(short: Elided) -> str:
         return f"⟨{formula}⟩"
     samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
     return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
+
+
+Value.text = text  # errors and notes about a number write it, and writing a long formula needs its decimals

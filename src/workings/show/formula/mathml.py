@@ -13,11 +13,11 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import ARENA
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold
-from workings.exact.typeset.settle import settle
 from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
 from workings.exact.typeset.value_layout import lay_out
 from workings.show.write.escape import GREEK
@@ -168,7 +168,7 @@ def value(v: Value) -> Term:
 
 def _value(v: Value) -> Term:
     with ARENA.working():
-        shown = settle(v)
+        shown = simplest(v)
         short = elided(shown, 200)
         return _elision(short) if short is not None else fold(lay_out(shown), write)[0]._replace(scalar=True)
 

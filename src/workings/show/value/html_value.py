@@ -16,7 +16,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor
-from workings.exact.numbers.ball import decimals
+from workings.exact.numbers.rounding import decimals
 from workings.show.formula import mathml
 from workings.show.formula.mathml import Term, number, relation
 from workings.show.options import Options

@@ -13,11 +13,13 @@ from flint import fmpq
 
 from workings.errors import BudgetError, DomainError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import enclosure, sign
-from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.build import build
+from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
-from workings.exact.numbers.tokens import MOST_BITS
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import INF, LARGE, NAN, NEG_INF, ONE, ZERO, Rational, Value, rational
+from workings.exact.reading.tokens import MOST_BITS
 
 HALF = fmpq(1, 2)
 HIGHEST = 2**31

@@ -1,4 +1,6 @@
-"""The simplest form of a value, for display: 1 for e^a/(1 + e^a) + 1/(1 + e^a), and p(1 − p) worked out.
+"""The simplest form of a value: 1 for e^a/(1 + e^a) + 1/(1 + e^a), and p(1 − p) worked out.
+
+It is what people read, and what encloses tighter where much cancels.
 
 A formula of up to `MOST` nodes is also written as a quotient of polynomials without a common factor
 (`rational_form.py`), each of the two both multiplied out and factored; the shortest of all that is shown.
@@ -8,27 +10,24 @@ Longer formulas stay as they are.
 from __future__ import annotations
 
 from workings.errors import DomainError, UndecidedError
-from workings.exact.numbers import algebra, functions
+from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.build import build
 from workings.exact.numbers.rational_form import MOST_TO_FACTOR, NoForm, RationalForm
 from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuilt
-from workings.exact.numbers.value import LOCK, ONE, ZERO, Value, bottom_up
-from workings.exact.typeset.layout import fold
-from workings.exact.typeset.text import write
-from workings.exact.typeset.value_layout import lay_out
+from workings.exact.numbers.value import CAP, LOCK, ONE, ZERO, Value, bottom_up
 
 MOST = 200
 NEGATIVE_EXPONENT = 3
 """Nodes by which a formula with e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
 
 
-def settle(v: Value) -> Value:
+def simplest(v: Value) -> Value:
     """The shortest form of `v` that cancelling, multiplying out and factoring find, or `v` itself.
 
-    >>> from workings.exact.typeset.text import text
     >>> from workings.exact.numbers.value import letter
     >>> w = letter("w")
-    >>> text(settle((w * w - ONE) / (w - ONE)))
+    >>> simplest((w * w - ONE) / (w - ONE)).text()
     'w + 1'
     """
     if v.size > MOST or v.kind in ATOMS:
@@ -50,7 +49,7 @@ def _settled_product(v: Value, made: Made) -> Value:
 
 
 def _settled_function(v: Value, made: Made) -> Value:
-    return functions.build(v.kind, *[_shortest(made[x]) for x in v.args])
+    return build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
 SETTLED = REBUILD | {"mul": _settled_product}
@@ -85,7 +84,7 @@ def _shortest_of(forms: list[Value]) -> Value:
     """The one of the fewest nodes; among those, of the fewest characters; among those, the first."""
     sizes = [_nodes(v) for v in forms]
     shortest = list(dict.fromkeys(v for v, size in zip(forms, sizes, strict=True) if size == min(sizes)))
-    return shortest[0] if len(shortest) == 1 else min(shortest, key=lambda v: len(fold(lay_out(v), write).string))
+    return shortest[0] if len(shortest) == 1 else min(shortest, key=lambda v: len(v.text(most=CAP)))
 
 
 def _nodes(v: Value) -> int:

@@ -7,8 +7,8 @@ row    = entry {("," | space) entry}          only commas separate where there i
 from __future__ import annotations
 
 from workings.errors import ParseError
-from workings.exact.numbers.real import NAMES
-from workings.exact.numbers.tokens import OPERAND, Token, tokens
+from workings.exact.reading.real import NAMES
+from workings.exact.reading.tokens import OPERAND, Token, tokens
 
 
 def entries(text: str) -> tuple[list[list[list[Token]]], int]:

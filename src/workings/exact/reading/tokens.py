@@ -142,16 +142,3 @@ def letter_name(token: Token) -> str:
     """The canonical spelling of a letter: `W_{1,2}` is `W_1,2` and `x₁` is `x_1`."""
     name = _SUBSCRIPTS.sub(lambda match: "_" + match.group().translate(_DIGITS), token.text)
     return re.sub(r"[{}\s]", "", name)
-
-
-def spelled(name: str) -> str:
-    """The name of a letter as it is written: a subscript with a comma needs braces, W_{1,2}."""
-    return re.sub(r"_([^_]*,[^_]*)", r"_{\1}", name)
-
-
-MOST_NAMED = 6
-
-
-def listed(names: list[str]) -> list[str]:
-    """At most six of the names as they are written, then …"""
-    return [spelled(name) for name in names[:MOST_NAMED]] + ["…"] * (len(names) > MOST_NAMED)

@@ -17,10 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 from workings.errors import BudgetError, DomainError, ParseError
-from workings.exact.numbers import algebra, real
-from workings.exact.numbers.rows import entries
-from workings.exact.numbers.tokens import OPERAND, Token, letter_name, number, superscript, tokens
+from workings.exact.numbers import algebra
 from workings.exact.numbers.value import INF, NAN, ONE, Value, constant, letter, rational
+from workings.exact.reading import real
+from workings.exact.reading.rows import entries
+from workings.exact.reading.tokens import OPERAND, Token, letter_name, number, superscript, tokens
 
 DEEPEST = 100
 """Brackets, roots and exponents inside one another."""
