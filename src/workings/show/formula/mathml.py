@@ -18,8 +18,10 @@ from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import ARENA
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold
-from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
+from workings.exact.typeset.text import bare_at_end
 from workings.exact.typeset.value_layout import lay_out
+from workings.precedence import ATOM, LOOSE, PRODUCT, SUM
+from workings.precedence import POWER as TIGHT
 from workings.show.write.escape import GREEK
 from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self

@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT
+from workings.precedence import ATOM, LOOSE, PRODUCT, SUM
+from workings.precedence import POWER as TIGHT
 from workings.show.formula.mathml import THIN, TIMES, Term, bracketed, commas, fenced, name, number, operator, row, words
 from workings.show.formula.script import MADE, axes_of, new_axes, operands
 from workings.show.formula.spelled import INFINITY, spelled, spelled_call
