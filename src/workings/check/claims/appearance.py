@@ -22,8 +22,9 @@ from workings.check.latex.syntax import (
     Symbol,
     Words,
 )
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name, letters_of
-from workings.check.value.scope import is_transpose, plain
+from workings.check.value.scope import is_transpose
 
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
 """Notation that has no value at random letters."""

@@ -28,12 +28,13 @@ from workings.check.claims.words import decimal
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
 from workings.check.value.evaluate import Sight, evaluate
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, ends
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
 SEEDS = range(4)

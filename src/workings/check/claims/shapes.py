@@ -11,8 +11,9 @@ from workings.check.claims.sizes import Shapes, Size, Sizes, Unfit, written
 from workings.check.claims.study import Study
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Dots, Items, Matrix, Node, Number, Product, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 SPOKEN = re.compile(

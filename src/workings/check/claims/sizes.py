@@ -25,10 +25,11 @@ from workings.check.latex.syntax import (
     Sum,
     Symbol,
 )
+from workings.check.latex.weights import plain
 from workings.check.value.evaluate import Sight, evaluate
 from workings.check.value.names import letters_of
 from workings.check.value.sample import Sample
-from workings.check.value.scope import is_transpose, plain
+from workings.check.value.scope import is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided
 
 ENTRYWISE = frozenset(

@@ -1,7 +1,6 @@
 """What the checker knows of deep learning: one file for each idea.
 
-A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`. A rule of `PER_LINE` looks at a
-line before its definitions are carried: `rule(line, study, scope)`.
+A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`.
 """
 
 from __future__ import annotations
@@ -56,4 +55,3 @@ AFTER: tuple[Callable[[Study, Scope], None], ...] = (
     check_named_layers,
     check_perplexity,
 )
-PER_LINE: tuple[LineRule, ...] = ()

@@ -21,8 +21,9 @@ from workings.check.knowledge.nearby import (
     words,
 )
 from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)

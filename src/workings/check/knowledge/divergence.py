@@ -25,7 +25,8 @@ from workings.check.knowledge.nearby import (
     words,
 )
 from workings.check.latex.syntax import Given, Group, Node, Product, Script, Symbol
-from workings.check.value.scope import Decimals, Scope, plain
+from workings.check.latex.weights import plain
+from workings.check.value.scope import Decimals, Scope
 from workings.check.value.value import Table, Value
 
 BITS = re.compile(r"\bbits?\b|\blog_2|\bbase 2")

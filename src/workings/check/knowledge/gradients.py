@@ -12,7 +12,8 @@ from workings.check.claims.lines import EQUAL, Line
 from workings.check.claims.study import Study
 from workings.check.knowledge.nearby import in_doubt, window, words
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
-from workings.check.value.scope import Scope, plain
+from workings.check.latex.weights import plain
+from workings.check.value.scope import Scope
 
 ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
 RISING = re.compile(

@@ -25,8 +25,9 @@ from workings.check.knowledge.nearby import (
     window,
 )
 from workings.check.latex.syntax import Node, Number, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.rounding import one_shape
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Value, each, entries, entrywise
 
 MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}

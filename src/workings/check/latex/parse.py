@@ -21,15 +21,14 @@ from workings.check.latex.parse_build import product, side_by_side
 from workings.check.latex.parse_derivatives import begins_differential, derivative
 from workings.check.latex.parse_environments import continues
 from workings.check.latex.parse_scripts import scripted
+from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
-from workings.check.latex.tokens import Token, tokens
 from workings.errors import ParseError
 
 __all__ = ["DEEPEST", "ParseError", "Parser", "parse"]
 
 DEEPEST = 80
 """How deep a formula may be nested."""
-NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
 STARTS = frozenset(ATOMS) - {"bar"}
 SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
 ENDS = frozenset(("end of text", "end", "close", "}"))
@@ -51,46 +50,8 @@ def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> N
     return node
 
 
-class Parser:
-    """The tokens, how far they are read, and what the place that is being read in allows."""
-
-    def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
-        self.text = text
-        self.tokens = tokens(text)
-        self.at = 0
-        self.wide_slash = wide_slash
-        self.long_reach = long_reach
-        self.depth = 0
-        self.style: tuple[str, ...] = ()
-        self.bar = ""
-        """The sign `|` or `‖` if that is the innermost open bracket."""
-        self.thousands = True
-        """Whether `1,000` is one number here: not in brackets and scripts, where commas separate."""
-        self.bars: dict[int, int] | None = None
-
-    @property
-    def kind(self) -> str:
-        return self.tokens[self.at][0]
-
-    def take(self, kind: str, needed: str) -> Token:
-        """The next token, which must be of this kind."""
-        token = self.tokens[self.at]
-        if token[0] != kind:
-            raise self.refuse(needed)
-        self.at += 1
-        return token
-
-    def refuse(self, needed: str) -> ParseError:
-        """The error that says what was needed here and what came."""
-        kind, _, start, end = self.tokens[self.at]
-        came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
-        if kind == "unknown":
-            return ParseError(f"{came} is not known here.", self.text, start)
-        return ParseError(f"{needed} is needed here, but {came} came.", self.text, start)
-
-    def span(self, start: int) -> tuple[int, int]:
-        """From `start` to the end of what was read last."""
-        return (start, self.tokens[self.at - 1][3]) if self.at else (start, start)
+class Parser(Reader):
+    """The grammar: from several formulas down to one factor."""
 
     def formulas(self, rows: bool = False) -> Node:
         """What stands between two brackets, or in the whole text: one formula or several."""
@@ -257,14 +218,6 @@ class Parser:
             return False
         self.at = at
         return True
-
-    def sign(self, rows: bool) -> str:
-        """The sign of a term; a row may end after it."""
-        sign = str(self.tokens[self.at][1])
-        self.at += 1
-        while rows and self.kind in ("row", "&"):
-            self.at += 1
-        return sign
 
     def signed_term(self, rows: bool) -> Node | None:
         """`a + -b`: the term has a sign of its own."""

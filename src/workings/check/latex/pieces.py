@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.shift import shifted
 from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
 
 STEPS = re.compile(
@@ -73,6 +73,14 @@ def read_piece(text: str, start: int, end: int) -> Node | None:
         return shifted(parse(piece), start)
     except ParseError:
         return None
+
+
+def shifted(node: Node, by: int) -> Node:
+    """The tree with all its spans moved by `by` characters."""
+    if by == 0:
+        return node
+    first, last = node.span
+    return replace(node.rebuilt(lambda part: shifted(part, by)), span=(first + by, last + by))
 
 
 def read_pieces(text: str) -> tuple[Node, int] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workings.check.latex.syntax import Chain, Group, Items, Node, Number, Script, Symbol
-from workings.check.value.scope import plain
+from workings.check.latex.weights import plain
 
 
 def layers(tree: Node) -> set[Node]:

@@ -11,12 +11,13 @@ from workings.check.claims.tables import check_tables
 from workings.check.document.document import Document
 from workings.check.document.finding import LEVELS, Finding, Report
 from workings.check.document.options import Options
-from workings.check.knowledge import AFTER, PER_LINE
+from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.latex.syntax import Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.prose import claims_in_prose
 from workings.check.value.names import is_name
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import certified
 
 
@@ -36,8 +37,6 @@ def examined(document: Document, options: Options) -> Study:
                 check_tables(line, study)
                 declared.check(line)
                 identities.line(line)
-                for look in PER_LINE:
-                    look(line, study, scope)
                 chains.line(line)
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
                 study.give_up(line, error)

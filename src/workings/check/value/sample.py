@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from flint import arb, fmpq
 
 from workings.check.latex.syntax import Big, Node, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.evaluate import Sight, evaluate
 from workings.check.value.names import CONSTANTS, is_name
 from workings.check.value.recurrences import MOST_TURNS, Recurrence, turn
-from workings.check.value.scope import Decimals, Scope, indexed, plain
+from workings.check.value.scope import Decimals, Scope, indexed
 from workings.check.value.value import Table, Value
 
 DEEPEST = 12
