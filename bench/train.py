@@ -150,6 +150,31 @@ def bench_throughput(text: str) -> None:
         row(name, f"{BATCH * BLOCK / seconds:,.0f} a second")
 
 
+def bench_steps(text: str) -> None:
+    """What `fit` adds to a step of a bare loop, in turn: the model is so small that the loop itself shows."""
+    from workings.train import Training, fit
+
+    x, steps = torch.randn(16, 8), 400
+
+    def bare() -> None:
+        model = nn.Linear(8, 8)
+        groups = [{"params": [model.weight]}, {"params": [model.bias]}]
+        rule = torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.0, fused=True)
+        for _ in range(steps):
+            L = model(x).square().mean()
+            L.backward()
+            rule.step()
+            rule.zero_grad()
+            L.item()
+
+    def ours() -> None:
+        fit(nn.Linear(8, 8), lambda step: x, lambda m, b: m(b).square().mean(), settings=Training(steps=steps))
+
+    print("\na step of AdamW on a layer of 8 × 8, CPU time")
+    for name, seconds in in_turn({"a bare loop": bare, "workings fit": ours}, 7).items():
+        row(name, f"{1e6 * seconds / steps:.0f} µs a step")
+
+
 def bench_generation(text: str) -> None:
     """Writing token by token with a cache, in turn; greedy with and without cache must agree."""
     from workings.models.character_transformer import CharacterTransformer
@@ -276,6 +301,7 @@ BENCHES: dict[str, Callable[..., None]] = {
     "sentiment": bench_sentiment,
     "bigram": bench_bigram,
     "throughput": bench_throughput,
+    "steps": bench_steps,
     "generation": bench_generation,
     "shakespeare": bench_shakespeare,
 }

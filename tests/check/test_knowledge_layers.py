@@ -1,7 +1,6 @@
 """Layers: listings of `nn.Sequential`, sizes and parameters in words, and listings that are run."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -246,9 +245,7 @@ def test_nothing_is_run_unless_asked(tmp_path):
 
 def test_a_listing_that_does_not_end(monkeypatch):
     monkeypatch.setattr(running, "SECONDS", 1)
-    start = time.monotonic()
-    assert ran("while True:\n    pass") == ran("import time\ntime.sleep(60)") == []
-    assert time.monotonic() - start < 20
+    assert ran("while True:\n    pass") == ran("import time\ntime.sleep(3600)") == []
 
 
 def test_what_raises_inside_a_library_is_told_at_the_line_that_called_it():

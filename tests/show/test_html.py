@@ -4,7 +4,6 @@ import math
 import re
 import shutil
 import subprocess
-import time
 from html.parser import HTMLParser
 
 import pytest
@@ -264,7 +263,7 @@ def test_deep_nesting_stays_bounded():
 @pytest.mark.parametrize(
     "result", [exact("1 1/2; sqrt(2) 0"), torch.randn(64, 64), torch.randn(4, 4)], ids=["exact", "large", "small"]
 )
-def test_500_steps_take_less_than_2_seconds(result):
+def test_500_steps_are_a_page_of_bounded_size(result):
     steps = [
         Step(
             "assign",
@@ -277,9 +276,7 @@ def test_500_steps_take_less_than_2_seconds(result):
         )
         for i in range(500)
     ]
-    start = time.process_time()
     page = html(Trace(Step("root", children=steps)), Options())
-    assert time.process_time() - start < 2
     assert len(page) < 15_000_000
 
 
