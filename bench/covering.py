@@ -109,5 +109,5 @@ def quiet_run(arguments: list[str], plugin: object, log: Path) -> int:
     with open(log, "w") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)
-    how = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=line"]
+    how = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--assert=plain", "--tb=line", "-rfE"]
     return int(pytest.main([*how, *arguments], [plugin]))

@@ -9,6 +9,8 @@ import pytest
 from flint import fmpq
 from hypothesis import given
 
+from workings import exact
+from workings.errors import WorkingsError
 from workings.exact.numbers.rounding import decimals, to_float
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import rational
@@ -70,3 +72,18 @@ def test_extremes_as_floats():
     assert to_float(parse("-e^1000")) == -math.inf
     assert to_float(parse("e^(-1000)")) == 0.0
     assert to_float(parse("e^(-740)")) == math.exp(-740)
+
+
+@pytest.mark.parametrize("k", [2, 3, 40])
+def test_a_power_of_letters_that_cancel_at_their_sample_values(k):
+    # 1/3 has no exact ball, so w − v is a ball around 0, and FLINT has no powers of such a one
+    v, w = exact.symbols(v="1/3", w="1/3")
+    assert (1 + (w - v) ** k).float64().item() == 1
+    assert (2 + (w - v) ** k).decimals() == "2.00000"
+    assert (3 + ((w - v) ** 2 + (w - v) ** 4).sqrt()).decimals() == "3.00000"
+
+
+def test_a_negative_power_of_letters_that_cancel_has_no_value():
+    v, w = exact.symbols(v="1/3", w="1/3")
+    with pytest.raises(WorkingsError, match=r"v = 1/3, w = 1/3\. Give other sample values"):
+        (1 + 1 / (w - v)).decimals()

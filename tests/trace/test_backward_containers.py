@@ -9,6 +9,7 @@ from workings import exact
 from workings.trace.capture.capture import capture
 from workings.trace.formula.magnitude import largest_term
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
+from workings.trace.gradient.adjoint import RULES
 from workings.trace.gradient.backward import backward
 from workings.trace.tensors.difference import is_rounding
 
@@ -248,6 +249,24 @@ def test_a_small_false_rule_is_not_rounding():
     assert not is_rounding(6e-6, small, computed_with=[torch.ones(2)])
     assert is_rounding(1e-12, small, computed_with=[torch.ones(2)])
     assert not is_rounding(0.5, torch.ones(2, dtype=torch.bfloat16))  # three digits, so half a one is a difference
+
+
+@pytest.mark.parametrize(("dtype", "off"), [(torch.float64, 1e-11), (torch.float32, 2e-4), (torch.bfloat16, 0.15)])
+def test_a_rule_that_is_off_by_more_than_rounding_is_told(monkeypatch, dtype, off):
+    """Of sixteen digits thirteen must be right, of seven four, of three one."""
+    right = RULES["mul"]
+
+    def wrong(node):
+        return tuple(None if part is None else Apply("div", (part, Number(1 - off))) for part in right(node))
+
+    def f(x, y):
+        L = (x * y).sum()
+        return L
+
+    x, y = (torch.tensor(row, dtype=dtype, requires_grad=True) for row in ([1.0, 2.0], [3.0, 5.0]))
+    assert all_checked(gradients(f, x, y))
+    monkeypatch.setitem(RULES, "mul", wrong)
+    assert gradients(f, x, y)["∂L/∂x"].note.startswith("the rule gives other numbers than autograd")
 
 
 def test_the_terms_of_a_rule():

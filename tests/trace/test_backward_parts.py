@@ -119,6 +119,19 @@ def test_what_flows_through_another_statements_result_is_that_ones():
     )
 
 
+def test_what_flows_between_the_inputs_is_no_statements():
+    def f(a, b):
+        L = (a * b).sum()
+        return L
+
+    a = X.clone().requires_grad_()
+    found = gradients(f, a, 3 * a)
+    # L = Σ a b with b = 3a: ∂L/∂a is 6a, but the statement in f adds b = 3a of it; the rest comes through b, made outside.
+    assert found["∂L/∂a from L"].result.tolist() == (3 * X).tolist()
+    assert found["∂L/∂a"].result.tolist() == (6 * X).tolist()
+    assert found["∂L/∂a"].note == "elsewhere: uses of a that are not among these statements"
+
+
 # ---- what is taken apart
 
 
