@@ -213,10 +213,10 @@ def recover_seconds() -> float:
 
     draw = random.Random(1)
     xs = [draw.uniform(-10, 10) for _ in range(5_000)]
-    begun = time.process_time()
+    begun = clock()
     for x in xs:
         recover(x)
-    return (time.process_time() - begun) / len(xs)
+    return (clock() - begun) / len(xs)
 
 
 def in_own_process(name: str) -> Any:

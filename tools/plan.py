@@ -19,7 +19,7 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 """The front door may name every floor."""
 
 FLOORS = [
-    "errors lazy own_code precedence written_out",
+    "errors lazy own_code precedence version written_out",
     "equations",
     "exact",
     "trace",

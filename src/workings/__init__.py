@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from workings.front import CALLABLE, ExactPackage, ShowPackage, TracePackage
+from workings.version import __version__
 
 if TYPE_CHECKING:
     from workings import check as check
@@ -31,7 +32,6 @@ exact: ExactPackage
 show: ShowPackage
 trace: TracePackage
 
-__version__ = "0.1.0"
 __all__ = [
     "ExactTensor",
     "WorkingsError",

@@ -31,7 +31,7 @@ app = typer.Typer(
 def version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
-        from workings import __version__
+        from workings.version import __version__
 
         typer.echo(f"workings {__version__}")
         raise typer.Exit

@@ -12,9 +12,9 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from workings import __version__
 from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
+from workings.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SARIF_LEVELS = {"error": "error", "likely": "warning", "note": "note", "possible": "note"}

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from workings.errors import WorkingsError
 from workings.train.recipe import Recipe, Task, recipe
 from workings.train.settings import Training
+from workings.version import __version__
 
 if TYPE_CHECKING:
     from torch import nn
@@ -139,9 +140,7 @@ def versions() -> dict[str, str]:
     import numpy
     import torch
 
-    import workings
-
-    found = {"workings": workings.__version__, "torch": torch.__version__, "numpy": numpy.__version__}
+    found = {"workings": __version__, "torch": torch.__version__, "numpy": numpy.__version__}
     return {**found, "python": platform.python_version()}
 
 
