@@ -32,8 +32,8 @@ FLOORS = [
 ]
 ROOMS = {
     "exact": "numbers typeset reading tensor dispatch ops",
-    "trace": "formula step address record assumed first_bad tensors code definitions shapes optimizer replay capture follow "
-    "gradient",
+    "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay capture "
+    "follow gradient",
     "show": "options write formula value outline printers ask work",
     "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
     "check": "document latex value extract claims knowledge prose run report",
@@ -86,7 +86,7 @@ def floor_of(module: str) -> int | None:
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """The package and the room in it: ("trace", "gradient") for `workings.trace.gradient.rules.norm`."""
+    """The package and the room in it: ("trace", "gradient") for `workings.trace.gradient.adjoint`."""
     parts = module.split(".")[1:]
     return parts[0], parts[1] if len(parts) > 1 else ""
 

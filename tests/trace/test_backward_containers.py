@@ -1,5 +1,7 @@
 """Entries of lists, tuples and dicts: each has its own gradient, whatever stands in the brackets."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -11,6 +13,7 @@ from workings.trace.formula.magnitude import largest_term
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
 from workings.trace.gradient.adjoint import RULES
 from workings.trace.gradient.backward import backward
+from workings.trace.operations import OPERATIONS
 from workings.trace.tensors.difference import is_rounding
 
 
@@ -281,7 +284,6 @@ def test_the_terms_of_a_rule():
 
 def test_a_rule_is_measured_by_its_own_terms(monkeypatch):
     """A rule that forgets a part is told, however small the gradient is beside the operands."""
-    from workings.trace.gradient import adjoint
 
     def f(x, W):
         h = W @ (x * 1e-4)
@@ -289,12 +291,12 @@ def test_a_rule_is_measured_by_its_own_terms(monkeypatch):
 
     x, W = normal(2, 2, dtype=torch.float32), normal(2, 2, seed=1, dtype=torch.float32)
     assert all_checked(gradients(f, x, W))
-    right = adjoint.RULES["matmul"]
+    right = OPERATIONS["matmul"].gradient
 
     def wrong(node):
         return tuple(None if part is None else Apply("mul", (part, Number(0.5))) for part in right(node))
 
-    monkeypatch.setitem(adjoint.RULES, "matmul", wrong)
+    monkeypatch.setitem(OPERATIONS, "matmul", replace(OPERATIONS["matmul"], gradient=wrong))
     assert gradients(f, x, W)["∂L/∂W"].note.startswith("the rule gives other numbers than autograd")
 
 

@@ -17,7 +17,8 @@ Rooms, each importing only from those before it: `formula` (mathematics as trees
 
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Formula
+from workings.trace.operations import OPERATIONS
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 
-__all__ = ["Formula", "Step", "Trace", "Where", "capture"]
+__all__ = ["OPERATIONS", "Formula", "Step", "Trace", "Where", "capture"]

@@ -21,6 +21,7 @@ from torch.utils._pytree import tree_leaves
 from workings.trace.capture.recorder import PYTORCH, Recorder
 from workings.trace.code.effects import is_uncounted
 from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Formula
 from workings.trace.step import Step
 
@@ -205,9 +206,8 @@ class Operations(TorchFunctionMode):
     def expand(self, step: Step, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """At depth 4 a fused operation is written out beside it."""
         from workings.trace.capture.fused import record_expansion
-        from workings.trace.definitions.expand import DEFINITIONS
 
-        if self.recorder.expand is not None and func in DEFINITIONS:
+        if self.recorder.expand is not None and func in OPERATIONS.definitions:
             self.recorder.stack.append(step)
             try:
                 record_expansion(self.recorder, func, args, kwargs, result)

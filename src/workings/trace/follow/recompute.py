@@ -15,25 +15,20 @@ from torch import nn
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.code.look_up import MISSING
 from workings.trace.follow.names import Names
-from workings.trace.formula.from_python import OPERATION_OF
-from workings.trace.shapes.explain import FUNCTIONS
+from workings.trace.formula.operation import names_of
+from workings.trace.operations import OPERATIONS
 
 _OPERATORS: Mapping[type, Callable[[Any, Any], Any]] = {
     **{ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv},
     **{ast.MatMult: operator.matmul, ast.Pow: operator.pow, ast.Lt: operator.lt, ast.LtE: operator.le},
     **{ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Eq: operator.eq, ast.NotEq: operator.ne},
 }
-_KNOWN = (
-    frozenset(OPERATION_OF)
-    | frozenset(FUNCTIONS)
-    | frozenset(
-        """
-    item tolist size dim numel transpose swapaxes movedim all any argmax argmin cumsum prod norm dot outer einsum triu tril
-    ones zeros full eye arange linspace tensor as_tensor ones_like zeros_like full_like rand randn rand_like randn_like
+_KNOWN = {name for row in OPERATIONS.values() for name in names_of(row)} | set(
+    """
+    item tolist size dim transpose swapaxes movedim all any as_tensor rand randn rand_like randn_like
     """.split()
-    )
 )
-COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_"))  # add_ and __iadd__ change a tensor
+COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_")) - {"dropout"}  # __setitem__ changes a tensor
 """Functions and methods that compute a value and change nothing."""
 _LIBRARIES = ("torch", "torch.nn.functional", "torch.special")
 

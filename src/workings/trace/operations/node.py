@@ -16,12 +16,14 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.trace.formula.evaluate import evaluate, option
 from workings.trace.formula.from_text import read_text
-from workings.trace.formula.signatures import signature
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.simplify import ONE, join, linear, over, product, split, times
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, spelled_out, walk
 
 Shape = tuple[int, ...]
-Rule = Callable[["Node"], tuple[Formula | None, ...]]
+Gradients = tuple[Formula | None, ...]
+Rule = Callable[["Node"], Gradients]
+TWO = Number(2)
 SPREAD = frozenset({"expand", "ones"})
 
 
@@ -91,7 +93,7 @@ class Node:
 
     def given(self, name: str) -> Formula | None:
         """An argument by PyTorch's name for it, wherever it stands; None where it is not given or None."""
-        place, options = signature(self.formula.op).index(name), dict(self.formula.options)
+        place, options = OPERATIONS.signature(self.formula.op).index(name), dict(self.formula.options)
         if place < len(self.args):
             return None if self.args[place] == Number(None) else self.args[place]
         value = options.get(name)
@@ -113,6 +115,10 @@ class Node:
 
     def varies(self, part: Formula) -> bool:
         return self.context.varies(part)
+
+    def to_first(self, gradient: Formula | None) -> Gradients:
+        """This gradient to the first argument, none to the others."""
+        return gradient, *(None for _ in self.args[1:])
 
     def bare(self, G: Formula, like: Formula) -> Formula:
         """G without its repetition to the shape of `like`: beside a value of that shape it need not be written."""
@@ -180,6 +186,16 @@ def unbroadcast(G: Formula, shape: Shape, wanted: Shape) -> Formula:
     if not lead:
         return linear("sum", G, dim=stretched[0] if len(stretched) == 1 else stretched, keepdim=True)
     return linear("unbroadcast", G, shape=wanted)
+
+
+def f(op: str, *args: Formula, **options: Any) -> Apply:
+    """An operation on formulas: f("softmax", z, dim=-1)."""
+    return Apply(op, args, tuple(options.items()))
+
+
+def indicator(a: Formula, relation: str, b: Formula) -> Formula:
+    """[a > b]: 1 where the relation holds, else 0."""
+    return f("indicator", a, b, relation=relation)
 
 
 def axes(dim: Any, rank: int) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Rules of differentiation for losses.
+"""Losses.
 
     L = cross-entropy(z, y)   ∂L/∂z = (softmax(z) − y)/N    y as rows with a 1 at the class
     L = mean (a − b)²         ∂L/∂a = 2 (a − b)/n
@@ -11,15 +11,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 
+from workings import equations
+from workings.trace.definitions.definition import Definition, refuse
+from workings.trace.formula import notation
+from workings.trace.formula.operation import Operation
 from workings.trace.formula.simplify import ONE, linear, minus, negate, over, plus, times
 from workings.trace.formula.tree import Apply, Formula, Number
-from workings.trace.gradient.rules.node import Node, Rule, RuleError
-
-Gradients = tuple[Formula | None, ...]
-
+from workings.trace.operations.elementwise import layer
+from workings.trace.operations.node import TWO, Gradients, Node, Rule, RuleError, f
+from workings.trace.shapes import explain_entries
+from workings.trace.shapes.explain_tensors import elementwise
 
 # ---- classes
 
@@ -42,7 +49,7 @@ def _cross_entropy(node: Node) -> Gradients:
     scale, total = (None, Number(shape[0] if len(shape) == 2 else 1)) if soft else _weights(node, y, shape)
     to_z = _of_classes(node, error, scale, total)
     if not node.varies(y):
-        return to_z, *(None for _ in node.args[1:])
+        return node.to_first(to_z)
     logs = negate(Apply("log_softmax", (z,), (("dim", -1),)))
     return to_z, _of_classes(node, logs, scale, total), *(None for _ in node.args[2:])
 
@@ -54,7 +61,7 @@ def _nll_loss(node: Node) -> Gradients:
         raise RuleError(f"there is no rule for nll_loss of shape {[*shape]}")
     scale, total = _weights(node, y, shape)
     to_p = _of_classes(node, negate(_onehot(node, y, shape[-1])), scale, total)
-    return to_p, *(None for _ in node.args[1:])
+    return node.to_first(to_p)
 
 
 def _of_classes(node: Node, error: Formula, scale: Formula | None, total: Formula) -> Formula:
@@ -170,14 +177,125 @@ def _kl_div(node: Node) -> Gradients:
     return *(s and _reduced(node, s) for s in slopes), *(None for _ in node.args[2:])
 
 
-RULES: dict[str, Rule] = {
-    "cross_entropy": _cross_entropy,
-    "nll_loss": _nll_loss,
-    "mse_loss": _of_difference(lambda node, d: times(Number(2), d)),
-    "l1_loss": _of_difference(lambda node, d: Apply("sign", (d,))),
-    "huber_loss": _of_difference(_huber),
-    "smooth_l1_loss": _of_difference(_smooth_l1),
-    "binary_cross_entropy": _binary(_probability),
-    "binary_cross_entropy_with_logits": _binary(_logit),
-    "kl_div": _kl_div,
-}
+# ---- definitions
+
+
+def _define_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Any = None,
+    size_average: Any = None,
+    ignore_index: int = -100,
+    reduce: Any = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Definition:
+    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
+    return Definition(equations.cross_entropy, (input, target, weight, ignore_index, reduction, label_smoothing))
+
+
+def _define_binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Any = None,
+    size_average: Any = None,
+    reduce: Any = None,
+    reduction: str = "mean",
+    pos_weight: Any = None,
+) -> Definition:
+    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
+    return Definition(equations.binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
+
+
+_LOSS = "input target size_average reduce reduction"
+
+
+def _loss(name: str, meaning: str, cls: type[nn.Module] | None, gradient: Rule, **columns: Any) -> Operation:
+    """The row of a loss that has no notation of its own."""
+    layers = layer(cls, "reduction") if cls is not None else ()
+    columns = {"calls": name, "signature": _LOSS, "layers": layers} | columns
+    return Operation(name, meaning, compute=getattr(F, name), gradient=gradient, reduces=True, **columns)
+
+
+ROWS = (
+    _loss(
+        "cross_entropy",
+        "cross-entropy of logits and targets",
+        None,
+        _cross_entropy,
+        spellings="cross_entropy",
+        calls="",
+        signature="input target weight size_average ignore_index reduce reduction label_smoothing",
+        operands=2,
+        keeps_options=True,
+        notation=notation.function("CE"),
+        definitions={F.cross_entropy: _define_cross_entropy},
+        misfit=explain_entries.cross_entropy,
+        layers=layer(
+            nn.CrossEntropyLoss,
+            "ignore_index reduction label_smoothing",
+            definition=lambda m, z, y: _define_cross_entropy(
+                z, y, m.weight, ignore_index=m.ignore_index, reduction=m.reduction, label_smoothing=m.label_smoothing
+            ),
+            misfit=explain_entries.cross_entropy_layer,
+        ),
+    ),
+    _loss(
+        "nll_loss",
+        "minus the entry of each row at its class",
+        None,
+        _nll_loss,
+        signature="input target weight size_average ignore_index reduce reduction",
+        layers=layer(nn.NLLLoss, "ignore_index reduction"),
+    ),
+    _loss(
+        "mse_loss",
+        "mean (a − b)²",
+        nn.MSELoss,
+        _of_difference(lambda node, d: times(TWO, d)),
+        spellings="mse_loss",
+        calls="",
+        operands=2,
+        keeps_options=True,
+        spelled=lambda a, o: None if o or len(a) != 2 else f("mean", f("pow", f("sub", *a), TWO)),
+        misfit=elementwise,
+    ),
+    _loss("l1_loss", "mean |a − b|", nn.L1Loss, _of_difference(lambda node, d: f("sign", d))),
+    _loss(
+        "huber_loss",
+        "squares of small differences, the size of large ones",
+        None,
+        _of_difference(_huber),
+        signature="input target reduction delta",
+    ),
+    _loss(
+        "smooth_l1_loss",
+        "squares of small differences, the size of large ones, divided by β",
+        None,
+        _of_difference(_smooth_l1),
+        signature=f"{_LOSS} beta",
+    ),
+    _loss(
+        "binary_cross_entropy",
+        "cross-entropy of probabilities and truths",
+        nn.BCELoss,
+        _binary(_probability),
+        signature="input target weight size_average reduce reduction",
+    ),
+    _loss(
+        "binary_cross_entropy_with_logits",
+        "cross-entropy of σ(z) and truths",
+        None,
+        _binary(_logit),
+        signature="input target weight size_average reduce reduction pos_weight",
+        definitions={F.binary_cross_entropy_with_logits: _define_binary_cross_entropy},
+        layers=layer(
+            nn.BCEWithLogitsLoss,
+            "reduction",
+            definition=lambda m, z, y: _define_binary_cross_entropy(
+                z, y, m.weight, reduction=m.reduction, pos_weight=m.pos_weight
+            ),
+        ),
+    ),
+    _loss("kl_div", "Σ y (log y − a)", None, _kl_div, signature=f"{_LOSS} log_target"),
+)

@@ -1,0 +1,357 @@
+"""Entries by their places: parts side by side, indices, sorted entries. The gradient goes back where each entry came from.
+
+a, b = chunk(x)   ∂L/∂x = cat(∂L/∂a, ∂L/∂b)
+y = cat(a, b)     ∂L/∂a = the part of ∂L/∂y        y = sort(x)     ∂L/∂x = ∂L/∂y put back where the entries stood
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from workings import equations
+from workings.trace.definitions.definition import Definition, refuse
+from workings.trace.formula import notation
+from workings.trace.formula.from_text import read_index
+from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation
+from workings.trace.formula.simplify import ZERO, linear
+from workings.trace.formula.tree import Apply, Call, Formula, Number, Options, Sequence
+from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axes, f, unbroadcast
+from workings.trace.shapes import explain_entries, explain_layers, explain_tensors
+from workings.trace.shapes.arithmetic import Size
+
+# ---- parts side by side
+
+
+def _cat(node: Node) -> Gradients:
+    items, dim = _items(node), axes(node.options.get("dim", 0), len(node.shape()))[0]
+    start, parts = 0, []
+    for item in items:
+        stop = start + node.shape(item)[dim]
+        parts.append(_at(node.G, dim, f"{start}:{stop}"))
+        start = stop
+    return node.to_first(Sequence(tuple(parts)))
+
+
+def _stack(node: Node) -> Gradients:
+    dim = axes(node.options.get("dim", 0), len(node.shape()))[0]
+    return node.to_first(Sequence(tuple(_at(node.G, dim, str(i)) for i in range(len(_items(node))))))
+
+
+def _items(node: Node) -> tuple[Formula, ...]:
+    if not isinstance(node.args[0], Sequence):
+        raise RuleError(f"there is no rule for {node.formula.op} of a list that is not written out")
+    return node.args[0].items
+
+
+def _at(G: Formula, dim: int, place: str) -> Formula:
+    return linear("index", G, text=", ".join([":"] * dim + [place]))
+
+
+def _joined(op: str) -> Rule:
+    """chunk and split are undone by cat, unbind by stack."""
+
+    def rule(node: Node) -> Gradients:
+        if not isinstance(node.G, Sequence):
+            raise RuleError(f"there is no rule for {node.formula.op} whose parts have no names")
+        dim = node.plain("dim", 0)
+        return node.to_first(Apply(op, (node.G,), (("dim", dim),)))
+
+    return rule
+
+
+# ---- entries at places
+
+
+def _index(node: Node) -> Gradients:
+    a, text = node.args[0], node.options["text"]
+    whole = node.value(a)
+    if isinstance(whole, (tuple, list)):
+        return (_some_of(node, whole, read_index(text, node.context.operands)),)
+    return (linear("scatter", node.G, text=text, shape=node.shape(a)),)
+
+
+def _some_of(node: Node, parts: tuple[Tensor, ...] | list[Tensor], place: int | slice) -> Sequence:
+    """The gradient of one part or several; the others have none."""
+    items: list[Formula] = [Apply("zeros", (), (("shape", tuple(part.shape)),)) for part in parts]
+    if isinstance(place, slice):
+        assert isinstance(node.G, Sequence), "several parts have several gradients"
+        items[place] = node.G.items
+    else:
+        items[place] = node.G
+    return Sequence(tuple(items))
+
+
+def _put(node: Node) -> Gradients:
+    """y#2 = y with v at [i]: what stood there has no influence any more."""
+    y, v = node.args
+    text = node.options["text"]
+    place = Apply("index", (y,), (("text", text),))
+    everything = node.shape(place) == node.shape(y) and text in ("...", ":")
+    rest = (
+        Apply("zeros", (), (("shape", node.shape(y)),)) if everything else Apply("put", (node.G, ZERO), node.formula.options)
+    )
+    part = node.G if everything else linear("index", node.G, text=text)
+    return (
+        rest if node.varies(y) else None,
+        unbroadcast(part, node.shape(place), node.shape(v)) if node.varies(v) else None,
+    )
+
+
+def _gather(node: Node) -> Gradients:
+    x, index = node.args[0], node.given("index")
+    assert index is not None
+    back = Apply("scatter_add", (node.G, index), (("dim", node.plain("dim")), ("shape", node.shape(x))))
+    return node.to_first(back)
+
+
+def _index_select(node: Node) -> Gradients:
+    x, index = node.args[0], node.given("index")
+    assert index is not None
+    dim = axes(node.plain("dim"), len(node.shape(x)))[0]
+    if dim:
+        raise RuleError("there is no rule for index_select along another axis than the first")
+    back = Apply("scatter_rows", (node.G, index), (("rows", node.shape(x)[0]),))
+    return node.to_first(back)
+
+
+def _embedding(node: Node) -> Gradients:
+    x, W = node.args[:2]
+    odd = [n for n in ("padding_idx", "max_norm", "scale_grad_by_freq", "sparse") if node.plain(n, False) is not False]
+    if odd:
+        raise RuleError(f"there is no rule for embedding with {', '.join(odd)}")
+    back = Apply("scatter_rows", (node.G, x), (("rows", node.shape(W)[0]),))
+    return None, back, *(None for _ in node.args[2:])
+
+
+# ---- order and copies
+
+
+def _sort(node: Node) -> Gradients:
+    x = node.args[0]
+    dim, down = node.plain("dim", -1), bool(node.plain("descending", False))
+    order = Apply("order", (x,), (("dim", dim), *((("descending", True),) if down else ())))
+    return node.to_first(_unsorted(node, order, dim))
+
+
+def _topk(node: Node) -> Gradients:
+    dim, largest = node.plain("dim", -1), bool(node.plain("largest", True))
+    order = Apply("order", (node.args[0],), (("dim", dim), ("descending", largest), ("k", node.plain("k"))))
+    return node.to_first(_unsorted(node, order, dim))
+
+
+def _unsorted(node: Node, order: Formula, dim: int) -> Formula:
+    where = node.let("π", order)
+    return Apply("unsort", (node.G, where), (("dim", dim), ("shape", node.shape(node.args[0]))))
+
+
+# ---- values
+
+
+def _put_value(operands: Mapping[str, Any], a: Tensor, b: Any, *, text: str) -> Tensor:
+    found = a.clone()
+    found[read_index(text, operands)] = b
+    return found
+
+
+def _index_value(operands: Mapping[str, Any], a: Any, *, text: str) -> Any:
+    return a[read_index(text, operands)]
+
+
+def _first_of(name: str) -> Callable[..., Tensor]:
+    """A function that returns values and where they stood: the values."""
+    return lambda a, *args, **options: getattr(torch, name)(a, *args, **options)[0]
+
+
+# ---- by simpler operations
+
+
+def _gathered(args: Args, options: Options) -> Formula:
+    """take_along_dim(x, index, dim) is gather(x, dim, index); without dim it is of x in one row"""
+    given = dict(options) | dict(zip(("indices", "dim"), args[1:], strict=False))
+    if "dim" not in given or not isinstance(index := given.get("indices"), Formula):
+        return Call("take_along_dim", args, options)
+    dim = given["dim"]
+    return Apply("gather", (args[0], dim if isinstance(dim, Formula) else Number(dim), index))
+
+
+def _everywhere(args: Args, options: Options) -> Formula:
+    return f("put", args[0], args[1] if len(args) > 1 else Number(0), text="...")
+
+
+# ---- an embedding
+
+
+def _define_embedding(
+    input: Tensor, weight: Tensor, padding_idx: Any = None, max_norm: Any = None, *others: Any, **options: Any
+) -> Definition:
+    refuse(max_norm is not None, f"max_norm={max_norm} (the rows of the table are rescaled in place)")
+    return Definition(equations.embedding, (input, weight))
+
+
+# ---- which cells a cell needs
+
+
+def _embedding_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | None:
+    own: Cells = [index[:-1], (EVERY, index[-1])]
+    return own if index and len(formula.args) == 2 else None
+
+
+def _index_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | None:
+    """x[0, :]: numbers and whole axes, as they are written."""
+    rest, found = list(index), list[Any]()
+    for part in str(dict(formula.options).get("text", "")).split(", "):
+        if part.removeprefix("-").isdigit():
+            found.append(int(part))
+        elif part == ":" and rest:
+            found.append(rest.pop(0))
+        else:
+            return None
+    return [(*found, *rest)]
+
+
+ROWS = (
+    Operation(
+        "cat",
+        "concatenation of the items of a Sequence along option dim",
+        spellings="cat concat concatenate",
+        signature="tensors dim",
+        keeps_options=True,
+        compute=torch.cat,
+        gradient=_cat,
+        moves=True,
+        misfit=explain_tensors.cat,
+    ),
+    Operation(
+        "stack",
+        "stack of the items of a Sequence along option dim",
+        spellings="stack",
+        signature="tensors dim",
+        keeps_options=True,
+        compute=torch.stack,
+        gradient=_stack,
+        moves=True,
+        misfit=explain_tensors.stack,
+    ),
+    Operation(
+        "chunk",
+        "a in so many parts along option dim",
+        calls="chunk",
+        signature="input chunks dim",
+        compute=torch.chunk,
+        gradient=_joined("cat"),
+        moves=True,
+        gives="parts",
+    ),
+    Operation(
+        "split",
+        "a in parts of such sizes along option dim",
+        calls="split",
+        signature="input split_size_or_sections dim",
+        compute=torch.split,
+        gradient=_joined("cat"),
+        moves=True,
+        gives="parts",
+    ),
+    Operation(
+        "unbind",
+        "the slices of a along option dim",
+        calls="unbind",
+        signature="input dim",
+        compute=torch.unbind,
+        gradient=_joined("stack"),
+        moves=True,
+        gives="parts",
+    ),
+    Operation(
+        "index",
+        "a[option text]",
+        operator="getitem",
+        compute=_index_value,
+        needs_values=True,
+        gradient=_index,
+        moves=True,
+        reach=_index_reach,
+        misfit=explain_entries.indexed,
+    ),
+    Operation("entry", "a[b]: how rows of a table are written", notation=notation.entry),
+    Operation(
+        "put",
+        "a with b in place of its entries at [option text]",
+        operator="setitem",
+        compute=_put_value,
+        needs_values=True,
+        notation=notation.put,
+        gradient=_put,
+        linear=True,
+    ),
+    Operation("copy", "b in place of all entries of a", calls="copy", means=_everywhere),
+    Operation("fill", "a number in place of all entries of a", calls="fill", means=_everywhere),
+    Operation("zero", "0 in place of all entries of a", calls="zero", means=lambda a, o: _everywhere(a[:1], o)),
+    Operation(
+        "gather",
+        "the entries of a at the indices b along option dim",
+        calls="gather",
+        signature="input dim index",
+        compute=torch.gather,
+        gradient=_gather,
+        moves=True,
+        misfit=explain_entries.gathered,
+    ),
+    Operation("take_along_dim", "the entries of a at the indices b", calls="take_along_dim", means=_gathered),
+    Operation(
+        "index_select",
+        "the slices of a at the indices b along option dim",
+        calls="index_select",
+        signature="input dim index",
+        compute=torch.index_select,
+        gradient=_index_select,
+        moves=True,
+        misfit=explain_entries.gathered,
+    ),
+    Operation(
+        "embedding",
+        "rows of W at the indices x; args x, W",
+        spellings="embedding",
+        signature="input weight padding_idx max_norm norm_type scale_grad_by_freq sparse",
+        operands=2,
+        keeps_options=True,
+        compute=F.embedding,
+        spelled=lambda a, o: None if len(a) != 2 else f("entry", a[1], a[0]),
+        gradient=_embedding,
+        reach=_embedding_reach,
+        definitions={F.embedding: _define_embedding},
+        layers=(
+            Layer(
+                classes=(nn.Embedding,),
+                parameters="weight",
+                options="padding_idx max_norm scale_grad_by_freq sparse",
+                misfit=explain_layers.embedding_layer,
+                size=lambda m, x, y: Size(f"each index → {m.embedding_dim} numbers"),
+                arguments="num_embeddings embedding_dim",
+            ),
+        ),
+    ),
+    Operation(
+        "sort",
+        "the entries of a in order along option dim",
+        calls="sort",
+        signature="input dim descending stable",
+        gives="pair",
+        compute=_first_of("sort"),
+        gradient=_sort,
+    ),
+    Operation(
+        "topk",
+        "the k largest entries of a along option dim",
+        calls="topk",
+        signature="input k dim largest sorted",
+        gives="pair",
+        compute=_first_of("topk"),
+        gradient=_topk,
+    ),
+)
