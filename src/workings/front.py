@@ -85,6 +85,7 @@ class TracePackage(ModuleType):
         Trace = _trace.Trace
         Where = _trace.Where
         capture = staticmethod(_trace.capture)
+        OPERATIONS = _trace.OPERATIONS
 
 
 CALLABLE: dict[str, type[ModuleType]] = {"exact": ExactPackage, "show": ShowPackage, "trace": TracePackage}
