@@ -61,7 +61,7 @@ def plays(text: str) -> Iterator[str]:
 def trained(name: str, report: Callable[[Any], None] | None = None, **given: Any) -> tuple[Any, Any, float]:
     """A recipe carried out: its task with the trained model, what happened, CPU seconds with reading the data."""
     from workings.train.loop.engine import train
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
 
     found = recipe(name)
     settings = found.Settings(threads=1, **given)
@@ -88,7 +88,8 @@ BUDGETS = [int(s) for s in os.environ.get("BUDGETS", "30 90").split()]
 
 def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float]:
     """Both trained, a tenth of each in turn, and judged by the same windows; CPU seconds of a step of each."""
-    from workings.train.recipes.shakespeare import ShakespeareSettings, judged, split
+    from workings.train.recipes.shakespeare import ShakespeareSettings
+    from workings.train.tasks.shakespeare import judged, split
     from workings.train.text.vocabulary import Alphabet
 
     whole = Path(path).read_text(encoding="utf-8")
@@ -206,7 +207,7 @@ def bench_generation(text: str) -> None:
 
 def bench_bigram(text: str, dev: str = "") -> None:
     """Dev perplexity of words: counts, our network, the classic NumPy network."""
-    from workings.train.recipes.bigram import encoded, sentences, vocabulary
+    from workings.train.tasks.bigram import encode, sentences, vocabulary
 
     task, history, seconds = trained("bigram", dev=dev, **({"text": text} if text else {}))
     last = history.rows[-1]
@@ -216,7 +217,7 @@ def bench_bigram(text: str, dev: str = "") -> None:
     row("workings train bigram", f"{last['perplexity']:.2f}", seconds)
     train, dev, _ = sentences(text or "shakespeare", dev)
     words = vocabulary(train, 2000)
-    tokens, judges = (encoded(part, words).numpy() for part in (train, dev))
+    tokens, judges = (encode(part, words).numpy() for part in (train, dev))
     v, count = np.unique(judges[:-1] * len(words) + judges[1:], return_counts=True)
     for name, spread in (("unit-normal", lambda n: 1.0), ("small", lambda n: n**-0.5)):
         began = time.process_time()
@@ -229,7 +230,7 @@ def bench_bigram(text: str, dev: str = "") -> None:
 def vectors(words: list[str]) -> np.ndarray:
     """GloVe, or random vectors where it cannot be read."""
     from workings.errors import WorkingsError
-    from workings.train.evaluation.vectors import vectors as named
+    from workings.train.text.vectors import vectors as named
 
     try:
         return named("glove").table(words).double().numpy()

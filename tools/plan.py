@@ -19,7 +19,7 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 """The front door may name every floor."""
 
 FLOORS = [
-    "errors lazy own_code precedence version written_out",
+    "errors atomic checksum lazy own_code precedence version written_out",
     "equations",
     "exact",
     "trace",
@@ -37,7 +37,7 @@ ROOMS = {
     "show": "options write formula value outline printers ask work",
     "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
     "check": "document latex value extract claims knowledge prose run report",
-    "train": "settings process data run recipe loop text recipes evaluation",
+    "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
 
 

@@ -309,7 +309,9 @@ OWN_NAMES = {name for name, row in OPERATIONS.items() if names_of(row)} | {"oneh
 """Operations whose notation may have their name in it."""
 
 
-@pytest.mark.parametrize("op", [row.name for row in (*backward.ROWS, *windows.ROWS) if row.compute and row.name not in OWN_NAMES])
+@pytest.mark.parametrize(
+    "op", [row.name for row in (*backward.ROWS, *windows.ROWS) if row.compute and row.name not in OWN_NAMES]
+)
 def test_every_operation_of_a_gradient_has_a_notation(op):
     assert OPERATIONS[op].notation is not None
     count = {"zeros": 0, "causal_mask": 0, "identity": 0, "order": 1, "sum_copies": 1, "spread_windows": 1}.get(op, 2)

@@ -152,9 +152,7 @@ def test_the_caller_s_tensors_stay_as_they_are():
 def test_what_is_not_callable_is_refused():
     with pytest.raises(WorkingsError, match=r"show takes a function or a module, not int\."):
         workings.show(3)
-    with pytest.raises(
-        WorkingsError, match=r"Printing has no choice 'digit'; there are: digits, .* Did you mean 'digits'\?"
-    ):
+    with pytest.raises(WorkingsError, match=r"Printing has no choice 'digit'; there are: digits, .* Did you mean digits\?"):
         worked().text(digit=3)
 
 

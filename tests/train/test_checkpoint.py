@@ -205,7 +205,7 @@ def test_a_run_gives_its_best_model(tmp_path):
     # the class is made through the recipe's name, with the weights of the best checkpoint
     from tests.train import tiny
 
-    tiny.RECIPES["tiny"] = "tests.train.tiny:Tiny"
+    tiny.RECIPES["tiny"] = tiny.Tiny()
     model = run.model()
     assert not model.training
     state = load_file(run.best() / "weights.safetensors")

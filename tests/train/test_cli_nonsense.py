@@ -6,16 +6,17 @@ import sys
 
 import pytest
 
+from tests.train.letters import Letters
 from tests.train.smoke import trained
 from workings.cli import main
-from workings.train.recipe import RECIPES
+from workings.train.recipes import RECIPES
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory):
     """A run of digits, one of letters and one of a VAE, beside a plain file and what is left of damaged runs."""
     folder = tmp_path_factory.mktemp("runs")
-    RECIPES["letters"] = "tests.train.letters:Letters"
+    RECIPES["letters"] = Letters()
     trained("digits", folder / "digits", steps=2, model="logistic")
     trained("letters", folder / "letters", steps=2)
     trained("vae", folder / "vae", steps=2, hidden="8", latent=2)
@@ -74,7 +75,7 @@ NEEDS = "settings.json is damaged: it needs recipe, settings and data, and {} is
         ("names", f"names/{NEEDS.format('recipe')}"),
         ("data", f"data/{NEEDS.format('data')}"),
         ("wrong", "steps is a whole number; got 'x'."),
-        ("unknown", "No recipe is called 'digitz'; did you mean digits?"),
+        ("unknown", "No recipe is called 'digitz'. Did you mean digits?"),
         (
             "undecodable",
             "undecodable/settings.json is damaged: 'utf-8' codec can't decode byte 0xff in position 0: invalid ",

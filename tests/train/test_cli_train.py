@@ -11,12 +11,12 @@ from tests.train import tiny
 from workings.cli import app
 from workings.errors import WorkingsError
 from workings.train import Run
-from workings.train.recipe import RECIPES, summary
+from workings.train.recipes import RECIPES
 
 
 @pytest.fixture(autouse=True)
 def folder(monkeypatch, tmp_path):
-    monkeypatch.setitem(RECIPES, "tiny", "tests.train.tiny:Tiny")
+    monkeypatch.setitem(RECIPES, "tiny", tiny.Tiny())
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -50,12 +50,6 @@ def test_help_needs_no_pytorch():
     assert done.stdout.endswith("Example: workings train digits\nFalse\n")
 
 
-def test_a_summary_is_read_from_the_source(monkeypatch):
-    assert summary("tiny") == tiny.Tiny.summary
-    monkeypatch.setitem(RECIPES, "gone", "workings.train.recipes.gone:Gone")
-    assert summary("gone") == ""
-
-
 def test_help_of_a_recipe_shows_every_setting(monkeypatch):
     monkeypatch.setenv("COLUMNS", "120")
     said = workings("tiny", "--help")
@@ -81,17 +75,17 @@ def test_help_fits_the_terminal(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--stepz", "3"], "tiny has no option --stepz; did you mean --steps?"),
-        (["--save-evry=3"], "tiny has no option --save-evry; did you mean --save-every?"),
-        (["--bogus"], "tiny has no option --bogus; `workings train tiny --help` lists them."),
-        (["--qqq", "3"], "tiny has no option --qqq; `workings train tiny --help` lists them."),
+        (["--stepz", "3"], "tiny has no option --stepz. Did you mean --steps?"),
+        (["--save-evry=3"], "tiny has no option --save-evry. Did you mean --save-every?"),
+        (["--bogus"], "tiny has no option --bogus. `workings train tiny --help` lists them."),
+        (["--qqq", "3"], "tiny has no option --qqq. `workings train tiny --help` lists them."),
         (["foo"], "'foo' stands alone: settings of tiny are given as --name value."),
         (["--steps", "many"], "--steps is a whole number; got 'many'."),
         (["--rate", "x"], "--rate is a number; got 'x'."),
         (["--steps", "0"], "steps is at least 1; got 0."),
         (["--activation", "selu"], "activation is one of tanh, relu; got 'selu'."),
         (["--steps"], "--steps: needs a value."),
-        (["--step", "3"], "tiny has no option --step; did you mean --steps?"),
+        (["--step", "3"], "tiny has no option --step. Did you mean --steps?"),
         (["--shard"], "shard needs several processes: torchrun --nproc-per-node 2 -m workings train …"),
     ],
 )
@@ -100,7 +94,7 @@ def test_what_cannot_be_read_is_refused(words, message):
 
 
 def test_an_unknown_recipe_or_none():
-    assert refusal("tinny") == "No recipe is called 'tinny'; did you mean tiny?"
+    assert refusal("tinny") == "No recipe is called 'tinny'. Did you mean tiny?"
     assert refusal("--steps", "3") == "Name a recipe or a run: workings train digits, or workings train --resume RUN."
 
 

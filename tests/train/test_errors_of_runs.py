@@ -16,9 +16,9 @@ from workings.errors import WorkingsError
 from workings.train.data.images import images
 from workings.train.data.reviews import reviews
 from workings.train.evaluation.mistakes import chosen
-from workings.train.evaluation.opened import opened
-from workings.train.evaluation.words import Part, Read, Reader, beside, changed, table
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run
+from workings.train.evaluation.words import beside, changed, table
+from workings.train.text.explain import Explanation, Part
 
 GOOD = "a great film with great actors", "lovely and warm", "I liked the great story", "fine lovely work"
 BAD = "a dull film with bad actors", "awful and cold", "I hated the dull story", "poor awful work"
@@ -67,7 +67,7 @@ def test_the_choice_goes_from_the_surest_to_the_most_undecided():
 def test_mistakes_of_pictures_are_those_of_the_model(digits, tmp_path):
     data = images("digits", 0)
     with torch.no_grad():
-        p = Run(digits).model()(data.x_test).softmax(dim=1)
+        p = open_run(digits).model(data.x_test).softmax(dim=1)
     wrong = (p.argmax(dim=1) != data.y_test).nonzero()[:, 0].tolist()
     found = json.loads(said(digits, "--errors", 1000, "--json"))
     assert found["mistaken"] == len(wrong) and found["examples"] == 359
@@ -84,13 +84,13 @@ def test_mistakes_of_pictures_are_those_of_the_model(digits, tmp_path):
 
 
 def test_parts_of_words_against_the_model(films):
-    found = opened(films)
-    reader = Reader.of(found)
+    found = open_run(films)
+    explainer = found.recipe.explainer(found)
     text = "a great film with great actors"
-    read = reader.read(text, 1)
+    read = explainer.explain(text, 1)
     part = {p.word: p for p in read.parts}["great"]
-    tokens = reader.encode(text).tolist()
-    without = [t for k, t in enumerate(tokens) if k != tokens.index(reader.grams.words.index["great"])]
+    tokens = explainer.encode(text).tolist()
+    without = [t for k, t in enumerate(tokens) if k != tokens.index(explainer.grams.words.index["great"])]
     with torch.no_grad():
         θ, θ_without = (found.model(torch.tensor([row]))[0] for row in (tokens, without))
     assert part.times == 2
@@ -99,16 +99,16 @@ def test_parts_of_words_against_the_model(films):
     assert read.p == pytest.approx(θ.softmax(dim=0).tolist())
     totals = [p.times * p.leave_one_out for p in read.parts]
     assert totals == sorted(totals, reverse=True)
-    nothing = reader.read("zzz qqq")
+    nothing = explainer.explain("zzz qqq")
     assert nothing.parts == () and sum(nothing.p) == pytest.approx(1)
 
 
 def test_mistakes_of_texts(films):
     found = json.loads(said(films, "--errors", 100, "--json"))
-    run = opened(films)
+    run = open_run(films)
     test = reviews(run.settings.data, run.settings.test, 0).test
-    reader = Reader.of(run)
-    wrong = [i for i, (text, y) in enumerate(test) if reader.read(text).p[y] < 0.5]
+    explainer = run.recipe.explainer(run)
+    wrong = [i for i, (text, y) in enumerate(test) if explainer.explain(text).p[y] < 0.5]
     assert wrong and sorted(row["number"] for row in found["errors"]) == wrong
     assert all(row["text"] == test[row["number"]][0] for row in found["errors"])
     text = said(films, "--errors", 1)
@@ -116,13 +116,13 @@ def test_mistakes_of_texts(films):
 
 
 def test_an_edit_before_and_after(films):
-    run = opened(films)
-    reader = Reader.of(run)
+    run = open_run(films)
+    explainer = run.recipe.explainer(run)
     (first, *_) = json.loads(said(films, "--errors", 1, "--json"))["errors"]
     word = first["text"].split(",")[0].split()[0]
     (edit,) = json.loads(said(films, "--errors", 1, "--json", "--edit", f"{word} => dull"))["edits"]
     assert edit["text"] == changed(first["text"], f"{word} => dull") != first["text"]
-    assert list(edit["probabilities"].values()) == pytest.approx(reader.read(edit["text"]).p)
+    assert list(edit["probabilities"].values()) == pytest.approx(explainer.explain(edit["text"]).p)
     after = said(films, "--errors", 1, "--edit", f"{word} => dull").partition("Edit: ")[2]
     assert "before" in after and "taken for" in after and "dull" in after
     whole = said(films, "--errors", 3, "--edit", "lovely lovely story").partition("Edit: ")[2]
@@ -161,11 +161,11 @@ def test_on_a_terminal_it_asks_until_nothing_is_said(films):
 
 def test_of_a_whole_new_text_the_words_that_count_are_enough():
     parts = tuple(Part(f"w{i:02}", 1, i / 100, 0.0) for i in range(30))
-    old, new = Read("x", (0.5, 0.5), 0.0, parts), Read("y", (0.5, 0.5), 0.0, (Part("new", 1, 0.5, 0.5),))
+    old, new = Explanation("x", (0.5, 0.5), 0.0, parts), Explanation("y", (0.5, 0.5), 0.0, (Part("new", 1, 0.5, 0.5),))
     lines = beside(old, new, ["no", "yes"]).splitlines()
     assert [line.split()[0] for line in lines[6:]] == ["new", *(f"w{i}" for i in range(29, 10, -1)), "…"]
     assert lines[-1] == "… and 11 more words that came or went"
-    assert beside(old, Read("z", (0.5, 0.5), 0.0, ()), ["no", "yes"]).endswith(
+    assert beside(old, Explanation("z", (0.5, 0.5), 0.0, ()), ["no", "yes"]).endswith(
         "\nThe model knows none of the new text's words: what it says is what it says of nothing."
     )
 
@@ -185,8 +185,8 @@ def test_edits(edit, after):
 
 
 def test_tables_by_hand():
-    old = Read("x", (0.25, 0.75), 1.1, (Part("good", 2, 0.5, 0.4), Part("so_", 1, -0.1, -0.2)))
-    new = Read("y", (0.6, 0.4), -0.4, (Part("so_", 1, -0.3, -0.2),))
+    old = Explanation("x", (0.25, 0.75), 1.1, (Part("good", 2, 0.5, 0.4), Part("so_", 1, -0.1, -0.2)))
+    new = Explanation("y", (0.6, 0.4), -0.4, (Part("so_", 1, -0.3, -0.2),))
     assert table(old) == (
         "word  times  leave one out  gradient × input\n"
         "good  2      +0.500         +0.400\n"
@@ -208,7 +208,8 @@ def test_tables_by_hand():
 def test_the_page_of_texts_escapes_and_colours(films, tmp_path):
     from workings.train.evaluation.mistakes_page import coloured
 
-    page = coloured(Read("Good <b> so dull", (0.5, 0.5), 0.0, (Part("good", 1, 0.2, 0.2), Part("so_", 1, -0.1, -0.1))))
+    parts = (Part("good", 1, 0.2, 0.2), Part("so_", 1, -0.1, -0.1))
+    page = coloured(Explanation("Good <b> so dull", (0.5, 0.5), 0.0, parts))
     assert page == (
         '<mark title="+0.200" style="background:rgba(192,57,43,0.65)">Good</mark> &lt;b&gt; '
         '<mark title="-0.100" style="background:rgba(31,111,196,0.33)">so</mark> dull'

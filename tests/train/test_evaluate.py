@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from sklearn.metrics import confusion_matrix
 from typer.testing import CliRunner
 
-from tests.train.letters import TEXT
+from tests.train.letters import TEXT, Letters
 from tests.train.smoke import trained
 from workings.cli import app
 from workings.errors import WorkingsError
@@ -18,17 +18,17 @@ from workings.models.averaging import DeepAveraging
 from workings.models.character import CharacterModel
 from workings.models.language_model import LanguageModel
 from workings.train.evaluation.comparison import BOUND, STAR, comparison, legend
-from workings.train.evaluation.contributions import contributions, margin, of_text
 from workings.train.evaluation.figures import confusion, matrix, rates
+from workings.train.evaluation.open import open_run
 from workings.train.evaluation.preprocess import STEPS
-from workings.train.recipe import RECIPES
-from workings.train.run.run import Run
+from workings.train.recipes import RECIPES
+from workings.train.text.contributions import contributions, margin
 from workings.train.text.language import Language, Measured, log_probabilities, measured
 
 
 @pytest.fixture
 def letters(monkeypatch):
-    monkeypatch.setitem(RECIPES, "letters", "tests.train.letters:Letters")
+    monkeypatch.setitem(RECIPES, "letters", Letters())
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_a_classifier_has_accuracy_and_confusion_matrix(digits):
     (row,) = json.loads(said(digits, "--json"))["runs"]
     data = images("digits", 0)
     with torch.no_grad():
-        found = Run(digits).model()(data.x_test).argmax(dim=1)
+        found = open_run(digits).model(data.x_test).argmax(dim=1)
     assert row["confusion"] == confusion_matrix(data.y_test, found).tolist()
     C = torch.tensor(row["confusion"])
     assert row["figures"]["accuracy"] == pytest.approx(C.diagonal().sum().item() / len(data.y_test))
@@ -76,7 +76,7 @@ def test_the_bound_of_a_vae_is_split(tmp_path):
 
     x = images("digits", 0).x_test.flatten(1)
     with torch.no_grad():
-        μ, s = Run(tmp_path / "vae").model().encode(x)
+        μ, s = open_run(tmp_path / "vae").model.encode(x)
         KL = (μ**2 + s.exp() - 1 - s).sum(dim=1).mean() / 2
     assert f["kl"] == pytest.approx(KL.item(), rel=1e-4)
     assert json.loads(said(tmp_path / "vae", "--json"))["runs"][0]["figures"] == f  # drawn by the seed, so the same again
@@ -181,7 +181,7 @@ def test_models_by_passages(tmp_path):
     runs = [tmp_path / "gru", tmp_path / "words"]
     data = json.loads(said(*runs, "--text", a, "--text", b, "--json"))
     gru, words = (row["texts"] for row in data["runs"])
-    model = Run(tmp_path / "gru").model()
+    model = open_run(tmp_path / "gru").model
     alphabet = sorted(set(TEXT))
     t = torch.tensor([alphabet.index(c) for c in TEXT[:200]])
     with torch.no_grad():
@@ -233,7 +233,7 @@ def test_shakespeare_on_a_text(tmp_path, model):
     (tmp_path / "a.txt").write_text("to be or not to be Zzz")
     (row,) = json.loads(said(tmp_path / "run", "--text", tmp_path / "a.txt", "--json"))["runs"]
     found = row["texts"][str(tmp_path / "a.txt")]
-    net, alphabet = Run(tmp_path / "run").model(), sorted(set(TEXT))
+    net, alphabet = open_run(tmp_path / "run").model, sorted(set(TEXT))
     t = torch.tensor([[alphabet.index(c) for c in "to be or not to be "]])
     with torch.no_grad():
         assert found["perplexity_per_token"] == pytest.approx(exp(net.loss(t).item()), rel=1e-5)
@@ -284,7 +284,7 @@ def test_contributions_against_the_model_itself():
     torch.manual_seed(0)
     model = DeepAveraging(torch.randn(9, 4), [6], classes=3).eval()
     tokens = [1, 5, 7, 5]
-    found = of_text(model, tokens, 2)
+    found = contributions(model.network, model.E[torch.tensor(tokens)], 2)
     with torch.no_grad():
         s = margin(model(torch.tensor([tokens])), 2)
         for t in range(4):
@@ -324,7 +324,7 @@ def test_messages_about_texts(tmp_path):
         f"{short} has 1 characters that the model knows; predicting the next one needs at least 2."
     )
     assert refused(tmp_path / "gru", "--text", short, "--preprocess", "lowr") == (
-        "--preprocess has no step 'lowr'; did you mean lower?"
+        "--preprocess has no step 'lowr'. Did you mean lower?"
     )
     assert refused(tmp_path / "gru", "--preprocess", "lower") == (
         "--preprocess follows one run on one --text; there are 1 and 0."

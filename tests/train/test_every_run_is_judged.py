@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import online, trained
 from workings.cli import app
-from workings.train.evaluation.vectors import vectors
-from workings.train.recipe import RECIPES
+from workings.train.evaluation.open import open_run, vectors_of
+from workings.train.recipes import RECIPES
 from workings.train.run import checkpoint
 from workings.train.run.run import Run
 
@@ -107,15 +107,15 @@ def test_a_figure_that_is_not_what_training_recorded_is_told():
 
 def test_neighbours_among_the_words_of_a_bigram_run_and_of_a_classifier():
     trained("bigram", Path("words"), steps=2, **GIVEN["bigram"])
-    known = vectors("words")
-    E = Run(Path("words")).model().E
+    known = vectors_of(open_run("words"))
+    E = open_run(Path("words")).model.E
     i, j = (json.loads((Path("words") / "files" / "words.json").read_text()).index(w) for w in ("king", "queen"))
     assert known["king"] @ known["queen"] == pytest.approx((E[i] @ E[j]).item(), rel=1e-4)
     lines = said("neighbors", "king", "--vectors", "words", "--count", 3).splitlines()
     assert len(lines) == 3 and not any(line.endswith("  king") for line in lines)
     assert len(said("neighbors", "--analogy", "king", "queen", "to", "--vectors", "words").splitlines()) >= 3
     trained("sentiment", Path("films"), steps=2, **GIVEN["sentiment"])
-    model = Run(Path("films")).model()
+    model = open_run(Path("films")).model
     words = json.loads((Path("films") / "files" / "words.json").read_text())
-    assert torch.equal(vectors("films")["good"], model.E[words.index("good")])
+    assert torch.equal(vectors_of(open_run("films"))["good"], model.E[words.index("good")])
     assert len(said("neighbors", "good", "--vectors", "films", "--count", 2).splitlines()) == 2

@@ -6,22 +6,19 @@ import torch
 from PIL import Image
 from typer.testing import CliRunner
 
-from tests.train.letters import TEXT
+from tests.train.letters import TEXT, Letters
 from tests.train.smoke import online, trained
 from workings.cli import app
 from workings.errors import WorkingsError
 from workings.models.decoding.search import beam
-from workings.train.evaluation.drawings import samples
-from workings.train.evaluation.opened import opened
-from workings.train.evaluation.vectors import vectors
-from workings.train.evaluation.writing import RecurrentDecoder
-from workings.train.recipe import RECIPES
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run, vectors_of
+from workings.train.recipes import RECIPES
+from workings.train.text.decoders import RecurrentDecoder
 
 
 @pytest.fixture
 def letters(monkeypatch):
-    monkeypatch.setitem(RECIPES, "letters", "tests.train.letters:Letters")
+    monkeypatch.setitem(RECIPES, "letters", Letters())
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +60,7 @@ def test_text_follows_the_seed(tmp_path, kind):
 @pytest.mark.usefixtures("letters")
 def test_the_likeliest_characters_are_those_of_the_model(tmp_path):
     trained("letters", tmp_path / "run", steps=60, rate=0.02)
-    model, alphabet = Run(tmp_path / "run").model(), sorted(set(TEXT))
+    model, alphabet = open_run(tmp_path / "run").model, sorted(set(TEXT))
     prompt = torch.tensor([alphabet.index(c) for c in "to be"])
     own = "".join(alphabet[i] for i in model.generate(prompt, 20, T=0.0).tolist())
     assert said(tmp_path / "run", "--prompt", "to be", "--length", 20, "--temperature", 0) == f"to be{own}\n"
@@ -135,9 +132,10 @@ def test_a_grid_of_samples(vae, tmp_path):
     assert said(vae, "--count", 9, "--seed", 3, "--out", out) == f"{out}\n"
     pixels = pixels_of(out)
     assert pixels.shape == (4 * 26, 4 * 26)  # 3 pictures of 8 and 2 gaps of 1, each pixel 4 wide
-    x = Run(vae).model().sample(9, torch.Generator().manual_seed(3)).view(9, 8, 8)
+    x = open_run(vae).model.sample(9, torch.Generator().manual_seed(3)).view(9, 8, 8)
     assert (pixels[::4, ::4][9:17, 18:26] == (x[5] * 255).round().numpy()).all()  # second row, third column
-    assert samples(opened(vae), 5, 0).shape == (1, 17, 26)  # 5 in rows of 3
+    run = open_run(vae)
+    assert run.recipe.samples(run, 5, 0).shape == (1, 17, 26)  # 5 in rows of 3
 
 
 def test_interpolation_begins_and_ends_at_test_pictures(vae, tmp_path):
@@ -149,7 +147,7 @@ def test_interpolation_begins_and_ends_at_test_pictures(vae, tmp_path):
     assert pixels.shape == (17, 89)
     x = images("digits", 0).x_test.flatten(1)
     a, _, b, _ = torch.randperm(len(x), generator=torch.Generator().manual_seed(0))[:4].tolist()
-    model = Run(vae).model()
+    model = open_run(vae).model
     with torch.no_grad():
         ends = model.decode(model.encode(x[[a, b]])[0]).view(2, 8, 8)
     assert abs(ends[0] - ends[1]).max() > 0.05
@@ -161,7 +159,7 @@ def test_pictures_are_found_by_words(tmp_path):
     for style in ("noto", "twemoji", "fluent", "openmoji"):
         online(f"emoji-{style}")
     from workings.train.data.emoji import emoji
-    from workings.train.recipes.clip import numbered
+    from workings.train.tasks.clip import numbered
 
     task, _ = trained("clip", tmp_path / "clip", steps=2, batch=8, channels=2, words=8, width=8)
     out = said(tmp_path / "clip", "--search", "red heart", "--count", 3, "--out", tmp_path / "h.png")
@@ -176,7 +174,7 @@ def test_pictures_are_found_by_words(tmp_path):
     assert CliRunner().invoke(app, asked).stderr == "Left out, since the model does not know: xyzzy.\n"
     words = task.files["words.txt"].splitlines()
     number = numbered(["heart"], words)[0, 0]
-    assert torch.equal(vectors(str(tmp_path / "clip"))["heart"], task.model.text.E.weight[number])
+    assert torch.equal(vectors_of(open_run(tmp_path / "clip"))["heart"], task.model.text.E.weight[number])
     assert refused(tmp_path / "clip") == "A run of clip finds pictures: give --search WORDS."
 
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
+from tests.train.letters import Letters
 from tests.train.smoke import online, trained
 from workings.cli import app
 from workings.errors import WorkingsError
-from workings.train.evaluation.vectors import vectors
-from workings.train.recipe import RECIPES
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run, vectors_of
+from workings.train.recipes import RECIPES
 
 
 @pytest.fixture
@@ -51,10 +51,10 @@ def test_glove_knows_the_queen():
 
 
 def test_the_words_of_a_run(tmp_path, monkeypatch):
-    monkeypatch.setitem(RECIPES, "letters", "tests.train.letters:Letters")
+    monkeypatch.setitem(RECIPES, "letters", Letters())
     trained("letters", tmp_path / "run", kind="words", steps=2)
-    E = Run(tmp_path / "run").model().E
-    known = vectors(str(tmp_path / "run"))
+    E = open_run(tmp_path / "run").model.E
+    known = vectors_of(open_run(tmp_path / "run"))
     assert torch.equal(known["question"], E[known.words.index("question")])
     cosines = torch.cosine_similarity(E, known["be"][None])
     assert said("be", "--vectors", tmp_path / "run", "--count", 1).split()[1] == known.words[cosines.argsort()[-2]]

@@ -12,6 +12,7 @@ from PIL import Image
 from torch.testing import assert_close
 
 from tests.train.smoke import made, online
+from workings.checksum import sha256
 from workings.errors import WorkingsError
 from workings.train.data.images import folder
 from workings.train.data.pairs import table as pairs_of
@@ -19,9 +20,8 @@ from workings.train.data.pixels import on_white, pixels
 from workings.train.data.reviews import records, reviews
 from workings.train.data.split import split
 from workings.train.data.texts import lines
-from workings.train.recipes.bigram import sentences
 from workings.train.run import metrics
-from workings.train.text.tokens import hash_of
+from workings.train.tasks.bigram import sentences
 
 
 def refused(function, *given):
@@ -320,7 +320,7 @@ def test_the_reviews_of_the_package_are_split_as_before():
     online("reviews")
     data = reviews("rotten", test=500)
     assert (len(data.test), data.classes) == (500, ["negative", "positive"])
-    assert hash_of([(text, str(y)) for text, y in data.test]).startswith("a659a6792890")
+    assert sha256("\n".join(f"{text}\t{y}" for text, y in data.test)).startswith("a659a6792890")
 
 
 # what a run was begun with

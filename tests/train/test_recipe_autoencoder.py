@@ -7,7 +7,7 @@ from sklearn.decomposition import PCA
 from tests.train.smoke import assert_repeats_and_restores, made, trained
 from workings.errors import WorkingsError
 from workings.train.data.images import digits
-from workings.train.recipes.autoencoder import error, principal_error, widths
+from workings.train.tasks.autoencoder import error, principal_error, widths
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0)
 

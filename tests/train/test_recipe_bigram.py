@@ -10,8 +10,8 @@ from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.kneser_ney import KneserNey
 from workings.train.data.texts import text as read
-from workings.train.recipe import recipe
-from workings.train.recipes.bigram import Contexts, Pairs, encoded, joined, judged, loss, tokens_of, vocabulary
+from workings.train.recipes import recipe
+from workings.train.tasks.bigram import Contexts, Pairs, encode, join, judged, loss, tokens_of, vocabulary
 
 SHORT = dict(steps=3, evaluate_every=3, width=8, hidden=8)
 LINES = "the cat sees the dog.\nthe dog sees 2 birds.\nno bird sees the cat!\n"
@@ -38,7 +38,7 @@ def test_pairs_of_the_text_are_learned(own):
 def test_the_loss_is_the_mean_over_all_places(own):
     _, task = made("bigram", text=own, **SHORT)
     words = vocabulary(LINES, 2000)
-    tokens = encoded(LINES * 20, words)
+    tokens = encode(LINES * 20, words)
     pairs = Pairs(tokens, len(words))
     one_by_one = task.model.loss(tokens[:-1], tokens[1:])
     assert_close(loss(task.model, Contexts(pairs, 1000, 0)(7)), one_by_one)
@@ -63,7 +63,7 @@ def test_smoothed_rows_by_hand():
 
 def test_smoothed_counts_are_those_of_kneser_ney(own):
     words = vocabulary(LINES * 18, 2000)
-    tokens = encoded(LINES * 18, words)
+    tokens = encode(LINES * 18, words)
     counts = KneserNey(tokens, len(words))
     _, task = made("bigram", text=own, **SHORT)
     v, C = task.batches(0)
@@ -77,7 +77,7 @@ def test_smoothed_counts_are_those_of_kneser_ney(own):
 def test_counts_as_they_are(own):
     _, task = made("bigram", text=own, smooth=False, **SHORT)
     words = vocabulary(LINES * 18, 2000)
-    pairs = Pairs(encoded(LINES * 18, words), len(words))
+    pairs = Pairs(encode(LINES * 18, words), len(words))
     v, C = task.batches(0)
     assert torch.equal(C, pairs.rows(v)) and torch.equal(C, C.round())
 
@@ -94,16 +94,16 @@ def test_some_contexts_at_a_time_come_round():
 def test_it_begins_as_the_frequencies_of_words(own):
     _, task = made("bigram", text=own, **SHORT)
     words = vocabulary(LINES * 18, 2000)
-    n = torch.bincount(encoded(LINES * 18, words), minlength=len(words)).double() + 1
+    n = torch.bincount(encode(LINES * 18, words), minlength=len(words)).double() + 1
     assert_close(task.model.network.b_2.detach().double(), torch.log(n / n.sum()), rtol=1e-5, atol=1e-5)
 
 
 def test_kneser_ney_stands_beside_it(own):
     _, task = made("bigram", text=own, **SHORT)
     words = vocabulary(LINES * 18, 2000)
-    counts = KneserNey(encoded(LINES * 18, words), len(words))
+    counts = KneserNey(encode(LINES * 18, words), len(words))
     beside = task.evaluate(task.model)["kneser_ney_perplexity"]
-    assert beside == pytest.approx(counts.perplexity(encoded(LINES * 2, words)))
+    assert beside == pytest.approx(counts.perplexity(encode(LINES * 2, words)))
 
 
 def test_a_second_file_to_be_judged_by(tmp_path, own):
@@ -136,7 +136,7 @@ def test_vectors_that_are_not_there(own):
 
 
 def test_text_and_words_there_and_back(own):
-    assert joined(tokens_of("yes, my lord.\nno!\n")) == "yes, my lord.\nno!\n"
+    assert join(tokens_of("yes, my lord.\nno!\n")) == "yes, my lord.\nno!\n"
     _, task = made("bigram", text=own, **SHORT)
     language = recipe("bigram").language(None, task.files, task.model)
     assert language.decode(language.encode(language.cut("The cat sees 77 cows."))) == "the cat sees <number> <unk>."
@@ -145,7 +145,7 @@ def test_text_and_words_there_and_back(own):
 def test_a_vocabulary_keeps_the_end_of_a_line():
     words = vocabulary("a a a b b c\n", 3)
     assert words.words == ["<unk>", "</s>", "a"]
-    assert encoded("a b\n", words).tolist() == [1, 2, 0, 1]
+    assert encode("a b\n", words).tolist() == [1, 2, 0, 1]
 
 
 def test_a_text_of_few_lines(tmp_path):

@@ -7,9 +7,9 @@ from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.clip import CLIP, SigLIP
 from workings.train.data import emoji
+from workings.train.evaluation.open import open_run
 from workings.train.recipes import clip
-from workings.train.recipes.clip import found, judged, numbered
-from workings.train.run.run import Run
+from workings.train.tasks.clip import judged, nearest, numbered
 
 SHORT = dict(steps=4, batch=12, evaluate_every=4, warmup=0, channels=2, words=8, width=8)
 
@@ -38,7 +38,7 @@ def small(few, monkeypatch):
 def test_it_repeats_and_is_restored(name, kind, tmp_path):
     task = assert_repeats_and_restores(name, tmp_path / "run", **SHORT)
     assert type(task.model) is kind and task.whole
-    assert type(Run(tmp_path / "run").model()) is kind
+    assert type(open_run(tmp_path / "run").model) is kind
 
 
 @pytest.mark.parametrize("name", ["clip", "siglip"])
@@ -102,7 +102,7 @@ def test_words_find_pictures(few):
     task, _ = trained("clip", **SHORT)
     words = task.files["words.txt"].splitlines()
     with torch.no_grad():
-        best = found(task.model, few.captions[3], words, few.styles["noto"], k=20)
+        best = nearest(task.model, few.captions[3], words, few.styles["noto"], k=20)
         F = task.model.image_embedding(few.styles["noto"])
         G = task.model.text_embedding(numbered([few.captions[3]], words))
     assert sorted(i for i, _ in best) == list(range(20))

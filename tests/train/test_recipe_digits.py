@@ -12,13 +12,15 @@ from tests.train.smoke import assert_repeats_and_restores, made, same_weights, t
 from workings.errors import ShapeError, WorkingsError
 from workings.nn.vision.convolution import parameter_count
 from workings.train.data.images import digits
+from workings.train.evaluation.open import open_run
 from workings.train.loop.engine import train
-from workings.train.recipe import recipe
-from workings.train.recipes.digits import MODELS, judged, shown
-from workings.train.recipes.drawing import grid, save, shades
-from workings.train.recipes.pictures import Standardised, hashes, in_parts, moved
-from workings.train.recipes.shuffled import Shuffled
+from workings.train.recipes import recipe
+from workings.train.recipes.digits import MODELS
 from workings.train.run.run import Run
+from workings.train.tasks.digits import judged, shown
+from workings.train.tasks.drawing import grid, save, shades
+from workings.train.tasks.pictures import Standardised, hashes, in_parts, moved
+from workings.train.tasks.shuffled import Shuffled
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0)
 
@@ -173,7 +175,7 @@ def test_standardised_pictures_have_mean_0_and_deviation_1():
 
 def test_the_model_knows_the_mean_of_its_pictures(tmp_path):
     trained("digits", tmp_path / "run", model="logistic", **SHORT)
-    layer, x = Run(tmp_path / "run").model()[0], digits().x
+    layer, x = open_run(tmp_path / "run").model[0], digits().x
     assert (layer.μ.item(), layer.σ.item()) == pytest.approx((x.mean().item(), x.std().item()))
 
 

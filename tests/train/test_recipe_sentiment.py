@@ -8,7 +8,8 @@ from torch.testing import assert_close
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.averaging import DeepAveraging
-from workings.train.recipes.sentiment import Grams, Texts, cut, judged, loss, part
+from workings.train.evaluation.open import open_run
+from workings.train.tasks.sentiment import Grams, Texts, cut, judged, loss, part
 
 SHORT = dict(steps=3, batch=16, evaluate_every=3, width=4, hidden=4)
 
@@ -28,10 +29,9 @@ def test_reviews_repeat_and_are_restored(tmp_path):
     task, _ = trained("sentiment", tmp_path / "run", **settings)
     again, _ = trained("sentiment", **settings)
     assert torch.equal(task.model.E, again.model.E)
-    from workings.train.run.run import Run
 
     with torch.no_grad():
-        restored = Run(tmp_path / "run").model()
+        restored = open_run(tmp_path / "run").model
         assert task.evaluate(restored).keys() == {"loss", "accuracy"}
 
 

@@ -6,8 +6,8 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.decoding.search import greedy
-from workings.train.recipes.seq2seq import Lengthwise, best, encoded, greedy_rows, judged, kind, together, translated
-from workings.train.text.tokens import PAD, START, STOP, Tokens, hash_of, learned
+from workings.train.tasks.seq2seq import Lengthwise, best, encode, greedy_rows, judged, kind, together, translated
+from workings.train.text.tokens import PAD, START, STOP, Tokens, learn_tokens
 
 SHORT = dict(steps=4, batch=8, evaluate_every=4, warmup=0, test=10, width=16, heads=2, depth=1)
 
@@ -61,7 +61,7 @@ def test_what_does_not_fit_is_said(tmp_path, own):
         made("seq2seq", data=own, source="characters", longest=2)
     assert str(caught.value) == "All of the 35 pairs have more than 2 tokens on a side: raise --longest."
     with pytest.raises(WorkingsError, match=r"^There are no texts to learn tokens from\.$"):
-        learned([], "words")
+        learn_tokens([], "words")
 
 
 def small(own):
@@ -144,17 +144,16 @@ def test_a_batch_by_hand():
 
 
 def test_long_pairs_are_left_out():
-    tokens = learned(["abcd"], "characters")
-    assert len(encoded([("ab", "ab"), ("abc", "a"), ("a", "abc")], tokens, tokens, 2)) == 1
+    tokens = learn_tokens(["abcd"], "characters")
+    assert len(encode([("ab", "ab"), ("abc", "a"), ("a", "abc")], tokens, tokens, 2)) == 1
 
 
 def test_tokens():
     assert kind("auto", "sounds", 0) == "characters" and kind("auto", "sounds", 1) == "words"
     assert kind("auto", "mine.tsv", 0) == "subwords" and kind("words", "sounds", 0) == "words"
     text = "Thou shalt not — naïve"
-    tokens = learned(["thou shalt", "thou art"], "subwords", 300)
+    tokens = learn_tokens(["thou shalt", "thou art"], "subwords", 300)
     (ids,) = tokens.encode([text])
     assert tokens.decode(ids) == text  # bytes it never saw are tokens too
     assert tokens.encode(["thou"]) == Tokens.read(tokens.json()).encode(["thou"])
     assert len(tokens.encode(["thou"])[0]) < 4
-    assert hash_of([("a", "b")]) != hash_of([("a", "c")])

@@ -7,8 +7,8 @@ import torch
 
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
-from workings.train.recipe import recipe
-from workings.train.recipes.shakespeare import examples, judged, split
+from workings.train.recipes import recipe
+from workings.train.tasks.shakespeare import examples, judged, split
 from workings.train.text.vocabulary import Alphabet
 
 SHORT = dict(steps=4, batch=4, evaluate_every=4, warmup=0, judges=1000, width=16, hidden=16, depth=1, window=32, rows=64)

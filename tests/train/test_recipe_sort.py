@@ -6,7 +6,7 @@ from torch import nn
 
 from tests.train.smoke import assert_repeats_and_restores, made, trained
 from workings.course.dedupe_task import STOP, answer, encode
-from workings.train.recipes.sort import IGNORE, answers, fixed_answer, fixed_match, is_held_out, judged, strings, taught
+from workings.train.tasks.sort import IGNORE, answers, fixed_answer, fixed_match, is_held_out, judged, strings, taught
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, test=20)
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.train.smoke import assert_repeats_and_restores, same_weights, trained
 from workings.errors import WorkingsError
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run
 
 LINES = (
     "\n".join(f"the {animal} sees the {other} ." for animal in ("cat", "dog", "fox") for other in ("bird", "fish", "cow"))
@@ -42,7 +42,7 @@ def test_sentiment(tmp_path):
     again, _ = trained("sentiment", data=str(path), steps=60)
     assert same_weights(task.model, again.model)
     assert history.best["accuracy"] > 0.9  # good and bad tell the classes apart
-    assert Run(tmp_path / "run").model().training is False
+    assert open_run(tmp_path / "run").model.training is False
 
 
 def test_a_text_that_is_too_short(tmp_path):

@@ -5,8 +5,8 @@ import torch
 
 from tests.train.smoke import assert_repeats_and_restores, trained
 from workings.train.data.images import digits
-from workings.train.recipes.vae import between, drawn, judged
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run
+from workings.train.tasks.vae import between, drawn, judged
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, hidden="32", latent=3)
 
@@ -14,7 +14,7 @@ SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, hidden="32", latent=
 @pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
 def test_it_repeats_and_is_restored(likelihood, tmp_path):
     assert_repeats_and_restores("vae", tmp_path / "run", likelihood=likelihood, **SHORT)
-    assert Run(tmp_path / "run").model().likelihood == likelihood
+    assert open_run(tmp_path / "run").model.likelihood == likelihood
 
 
 def test_the_bound_rises_and_is_split():

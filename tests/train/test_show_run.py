@@ -10,15 +10,14 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import online, trained
 from workings.cli import app
-from workings.cli.show_run import picture, visible
-from workings.cli.show_towers import picture as drawing
 from workings.errors import WorkingsError
 from workings.train.data.emoji import emoji
 from workings.train.data.images import images
-from workings.train.evaluation.opened import opened
-from workings.train.evaluation.words import Reader
-from workings.train.recipes.clip import numbered
-from workings.train.run.run import Run
+from workings.train.evaluation.open import open_run
+from workings.train.forward_pass import visible
+from workings.train.tasks.clip import numbered
+from workings.train.tasks.clip import picture as drawing
+from workings.train.tasks.picture_input import picture
 
 TEXT = "to be or not to be that is the question\n" * 40
 
@@ -63,7 +62,7 @@ def shares(text):
 
 @pytest.mark.parametrize("kind", ["transformer", "gru", "bigram"])
 def test_the_next_token(runs, kind):
-    found = opened(runs / kind)
+    found = open_run(runs / kind)
     language = found.recipe.language(found.settings, found.files, found.model)
     tokens = torch.tensor([language.encode(language.cut("to be"))])
     with torch.no_grad():
@@ -95,25 +94,26 @@ def test_deeper_and_in_another_form(runs):
 def test_the_class_of_a_text(runs):
     text = said(runs / "sentiment", "--input", "bad film, good zzz", "--depth", 1)
     assert "which reads 3 tokens: 0 bad, 1 film, 2 good" in text
-    p = Reader.of(opened(runs / "sentiment")).read("bad film good").p
+    run = open_run(runs / "sentiment")
+    p = run.recipe.explainer(run).explain("bad film good").p
     assert shares(text) == pytest.approx({"no": 100 * p[0], "yes": 100 * p[1]}, abs=0.06)
 
 
 def test_the_class_of_a_picture(runs, tmp_path):
     data = images("digits", 0)
     with torch.no_grad():
-        p = Run(runs / "digits").model()(data.x_test[[7]])[0].softmax(dim=0)
+        p = open_run(runs / "digits").model(data.x_test[[7]])[0].softmax(dim=0)
     text = said(runs / "digits", "--input", "7", "--depth", 1)
     assert f"test picture 7, which is {int(data.y_test[7])}:" in text
     assert "\nthrough 1 Standardised, 2 Flatten, 3 Linear\n" in text and "for layer in layers: turn 3 of 3" in text
     assert shares(text)[str(int(p.argmax()))] == pytest.approx(100 * p.max().item(), abs=0.06)
     pixels = (data.x_test[7, 0] * 255).round().to(torch.uint8).numpy()
     Image.fromarray(pixels).save(tmp_path / "seven.png")
-    x, read = picture(opened(runs / "digits"), str(tmp_path / "seven.png"))
+    x, read = picture(open_run(runs / "digits"), str(tmp_path / "seven.png"), "")
     assert x.shape == (1, 1, 8, 8) and read.startswith(f"{tmp_path / 'seven.png'}:\n")
     torch.testing.assert_close(x, data.x_test[[7]], atol=0.003, rtol=0)
     Image.fromarray(np.zeros((30, 20, 3), dtype=np.uint8)).save(tmp_path / "large.png")
-    assert picture(opened(runs / "digits"), str(tmp_path / "large.png"))[0].shape == (1, 1, 8, 8)
+    assert picture(open_run(runs / "digits"), str(tmp_path / "large.png"), "")[0].shape == (1, 1, 8, 8)
 
 
 @pytest.fixture(scope="module")
@@ -128,8 +128,8 @@ def towers(tmp_path_factory):
 
 @pytest.mark.parametrize("name", ["clip", "siglip"])
 def test_words_and_pictures_through_their_towers(towers, name, tmp_path):
-    model, data = Run(towers / name).model(), emoji()
-    words = opened(towers / name).files["words.txt"].splitlines()
+    model, data = open_run(towers / name).model, emoji()
+    words = open_run(towers / name).files["words.txt"].splitlines()
     x = data.styles["twemoji"]
     with torch.no_grad():
         F = torch.cat([model.image_embedding(part) for part in x.split(500)])
@@ -155,7 +155,7 @@ def near(cosines, names):
 
 def test_what_is_transparent_is_white_for_the_towers(towers, tmp_path):
     Image.new("RGBA", (50, 50), (0, 0, 0, 0)).save(tmp_path / "clear.png")
-    x, _ = drawing(opened(towers / "clip"), str(tmp_path / "clear.png"))
+    x, _ = drawing(open_run(towers / "clip"), str(tmp_path / "clear.png"), "")
     assert x.shape == (1, 3, 32, 32) and x.min() > 0.999999
 
 

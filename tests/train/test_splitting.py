@@ -12,7 +12,7 @@ from workings.errors import ShapeError, WorkingsError
 from workings.train import Training, fit
 from workings.train.loop.batches import examples
 from workings.train.loop.splitting import bounds, doubt, part, pieces
-from workings.train.recipe import Task
+from workings.train.task import Task
 
 
 @pytest.mark.parametrize("parts", [2, 3, 4, 7])  # 6 examples: equal parts, unequal ones, more parts than examples

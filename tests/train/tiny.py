@@ -8,8 +8,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workings.train.recipe import RECIPES, Recipe, Task
+from workings.train.recipe import Recipe
+from workings.train.recipes import RECIPES
 from workings.train.settings import Training, setting
+from workings.train.task import Task
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Tiny(Recipe):
         return Net(settings.width, settings.activation, settings.drop)
 
 
-RECIPES["tiny"] = f"{__name__ if __name__ != '__main__' else 'tests.train.tiny'}:Tiny"
+RECIPES["tiny"] = Tiny()
 
 if __name__ == "__main__":
     from workings.cli import main

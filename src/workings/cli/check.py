@@ -135,16 +135,16 @@ class Asked:
 
     def written(self, results: list[Checked]) -> None:
         """The files that were asked for."""
-        from workings.check.report import write
+        from workings.atomic import write_text
 
         if self.html is not None:
             from workings.check.report.html import html
 
-            write(self.html, html(results, self.level))
+            write_text(self.html, html(results, self.level))
         if self.sarif is not None:
             from workings.check.report.sarif import sarif
 
-            write(self.sarif, sarif(results, self.level))
+            write_text(self.sarif, sarif(results, self.level))
 
     def printed(self, results: list[Checked], seconds: float) -> None:
         """The report, then on standard error what could not be checked. Only a person is told how long it took."""

@@ -76,6 +76,7 @@ def show(
 
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.values import random_input, read_values
+    from workings.cli.output import str_for_terminal, write_page
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
@@ -87,7 +88,7 @@ def show(
         call = partial(function, *args, **kwargs)
         work = show_work(call, depth=depth, backward=backward, options=options)
         if html is not None:
-            write(html, work.html())
+            write_page(html, work.html())
             typer.echo(f"wrote {html}")
         if form:
             typer.echo(getattr(work, form)())
@@ -175,31 +176,3 @@ def hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
             f'classes, write :int after the name, as in {name}:int="{value}".',
             err=True,
         )
-
-
-def str_for_terminal(work: Any) -> str:
-    """Coloured on a terminal, plain when piped."""
-    import shutil
-    import sys
-
-    terminal = sys.stdout.isatty()
-    return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first, then renamed."""
-    import os
-
-    if path.is_dir():
-        from workings.errors import WorkingsError
-
-        raise WorkingsError(f"Could not write {path}: it is a folder. Name a file in it, such as {path / 'work.html'}.")
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        from workings.errors import WorkingsError
-
-        partial.unlink(missing_ok=True)
-        raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 if TYPE_CHECKING:
     from workings.train.recipe import Recipe
@@ -38,11 +38,11 @@ def train(context: typer.Context) -> None:
 
 
 def help_of(name: str) -> str:
-    """The help of a recipe, from its source: quick, for PyTorch is not loaded."""
+    """The help of a recipe."""
     from workings.cli.train_help import manual
-    from workings.cli.train_source import described
+    from workings.train.recipes import recipe
 
-    return manual(described(name))
+    return manual(recipe(name))
 
 
 def start(name: str, words: list[str]) -> None:
@@ -55,7 +55,7 @@ def start(name: str, words: list[str]) -> None:
 
 
 def carry_out(name: str, words: list[str]) -> None:
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
 
     given = options(recipe(name), words) if name else resumed(words)
     if given.get("resume"):
@@ -66,10 +66,11 @@ def carry_out(name: str, words: list[str]) -> None:
 
 def go_on(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
+    from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
     run = Run(Path(given["resume"]))
-    found, settings = run.recipe()
+    found, settings = recipe_of(run)
     if name and name != found.name:
         raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
     if "out" in given:
@@ -89,7 +90,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     from workings.train.process.distributed import join, leave
     from workings.train.process.progress import Lines
     from workings.train.process.signals import Interrupted
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
     from workings.train.run.lock import locked
     from workings.train.run.report import report
     from workings.train.run.run import Run
@@ -171,6 +172,7 @@ def options(found: Recipe, words: list[str]) -> dict[str, Any]:
 
 def resumed(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
+    from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
     parser = Parser(add_help=False, allow_abbrev=False)
@@ -178,7 +180,7 @@ def resumed(words: list[str]) -> dict[str, Any]:
     given, _ = parser.parse_known_args(words)
     if "resume" not in given:
         raise WorkingsError("Name a recipe or a run: workings train digits, or workings train --resume RUN.")
-    return options(Run(Path(given.resume)).recipe()[0], words)
+    return options(recipe_of(Run(Path(given.resume)))[0], words)
 
 
 def with_dashes(word: str) -> str:
@@ -188,14 +190,11 @@ def with_dashes(word: str) -> str:
 
 
 def refuse(word: str, flags: list[str], name: str) -> NoReturn:
-    from workings.train.settings import nearest
-
     if not word.startswith("-"):
         raise WorkingsError(f"{word!r} stands alone: settings of {name} are given as --name value.")
     flag = word.partition("=")[0]
-    near = nearest(flag.lstrip("-"), [known.lstrip("-") for known in flags])
-    hint = near.replace("mean ", "mean --") or f"; `workings train {name} --help` lists them."
-    raise WorkingsError(f"{name} has no option {flag}{hint}")
+    hint = did_you_mean(flag, flags, f"`workings train {name} --help` lists them.")
+    raise WorkingsError(f"{name} has no option {flag}.{hint}")
 
 
 def number(found: Recipe, name: str, value: Any) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from workings.cli.train_source import Described
+from workings.train.recipe import Recipe
+from workings.train.recipes import RECIPES
 from workings.train.settings import Training, types_of
 
 
@@ -23,10 +24,8 @@ def option(name: str) -> str:
 
 def overview() -> str:
     """The recipes, each with its summary."""
-    from workings.train.recipe import RECIPES, summary
-
     column = max(map(len, RECIPES))
-    lines = [f"  {name:{column}}  {summary(name)}" for name in RECIPES]
+    lines = [f"  {name:{column}}  {recipe.summary}" for name, recipe in RECIPES.items()]
     return USAGE.format(recipes="\n".join(lines))
 
 
@@ -45,7 +44,7 @@ Options:
 Example: workings train digits"""
 
 
-def manual(found: Described) -> str:
+def manual(found: Recipe) -> str:
     """Every setting of a recipe: its default, what it may be, what it means."""
     common = {known.name for known in dataclasses.fields(Training)}
     lines = [(known, f"{option(known.name)} {value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from workings.errors import WorkingsError
-from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole, did_you_mean
+from workings.errors import WorkingsError, did_you_mean
+from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole
 from workings.show.outline.outline import check_names
 from workings.trace.code.arguments import refuse_ambiguous
 from workings.trace.formula.tree import Apply, Leaf

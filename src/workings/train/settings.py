@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 
 def setting(
@@ -81,26 +81,18 @@ class Training:
 
         >>> Training.read({"stepz": 3})
         Traceback (most recent call last):
-        workings.errors.WorkingsError: Training has no setting 'stepz'; did you mean steps?
+        workings.errors.WorkingsError: Training has no setting 'stepz'. Did you mean steps?
         """
         names = [known.name for known in dataclasses.fields(cls)]
         for name in data:
             if name not in names:
-                hint = nearest(name, names) or f". It has: {', '.join(names)}."
-                raise WorkingsError(f"{cls.__name__} has no setting {name!r}{hint}")
+                hint = did_you_mean(name, names, f"It has: {', '.join(names)}.")
+                raise WorkingsError(f"{cls.__name__} has no setting {name!r}.{hint}")
         return cls(**data)
 
 
 HOW = ("shard",)
 """Settings that say how a run is computed, not what."""
-
-
-def nearest(name: str, names: list[str]) -> str:
-    """`; did you mean steps?` for the name that is nearest, or nothing."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, 1)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def check(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:

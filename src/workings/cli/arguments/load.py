@@ -9,12 +9,11 @@ import inspect
 import re
 import sys
 import traceback
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,19 +56,16 @@ def suggestion(name: str, names: list[str]) -> str:
     >>> suggestion("nett", ["net", "train"]), suggestion("x", ["net"]), suggestion("x", [])
     (' Did you mean net?', ' It has: net.', '')
     """
-    if near := get_close_matches(name, names, n=1):
-        return f" Did you mean {near[0]}?"
     more = ", …" if len(names) > 8 else ""
-    return f" It has: {', '.join(names[:8])}{more}." if names else ""
+    return did_you_mean(name, names, f"It has: {', '.join(names[:8])}{more}." if names else "")
 
 
 def from_file(path: Path) -> ModuleType:
     """Run a file as a module; files beside it can be imported by it."""
     if not path.is_file():
         what = "is a directory, not a file" if path.is_dir() else "does not exist"
-        beside = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        near = get_close_matches(path.name, beside, n=1)
-        raise WorkingsError(f"{path} {what}." + (f" Did you mean {path.parent / near[0]}?" if near else ""))
+        beside = path.parent.glob("*.py") if path.parent.is_dir() else ()
+        raise WorkingsError(f"{path} {what}.{did_you_mean(path.name, beside)}")
     check_syntax(path)
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:

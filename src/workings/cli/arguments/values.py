@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from math import isinf, prod
 from pathlib import Path
 from typing import Any
 
 from workings.cli.arguments.kinds import ANYTHING, kinds
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 LARGEST = 2**30
 """Entries of a random input."""
@@ -260,9 +259,7 @@ def _nearest(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f" There is no folder {folder} either."
-    names = sorted(p.name for p in folder.iterdir() if p.suffix in _FILES and p.is_file())
-    near = get_close_matches(path.name, names, 1)
-    return f" Did you mean {folder / near[0]}?" if near else ""
+    return did_you_mean(path.name, sorted(p for p in folder.iterdir() if p.suffix in _FILES and p.is_file()))
 
 
 def _npy(path: Path) -> Any:

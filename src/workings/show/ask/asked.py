@@ -9,14 +9,13 @@ turn 2.h     the one of that turn
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 from workings.show.write.names import without_self
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -32,8 +31,7 @@ def asked(trace: Trace, address: str) -> Step:
     steps = [step for step in trace.steps() if step.address]
     found = _statement(steps, address) or _gradient(steps, address)
     if found is None:
-        near = difflib.get_close_matches(address, list(dict.fromkeys(step.address for step in steps)), 3)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(address, dict.fromkeys(step.address for step in steps), most=3)
         raise WorkingsError(f"No step is called {address!r}.{hint}")
     return found
 

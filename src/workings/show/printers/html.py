@@ -7,13 +7,12 @@ Content-Security-Policy), and all text of the trace passes through `markup.escap
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+from workings.checksum import source_hash
 from workings.show.formula import mathml
 from workings.show.formula.mathml import operator, relation
 from workings.show.formula.notation import mathml_formula
@@ -102,10 +101,8 @@ class _Page:
 
 def _document(title: str, body: str) -> str:
     style, script = _asset("page.css"), _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
+    allowed = f"style-src 'unsafe-inline'; script-src {source_hash(script)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     head = (
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'

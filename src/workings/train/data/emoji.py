@@ -14,12 +14,12 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from workings.atomic import replacing
 from workings.errors import WorkingsError
 from workings.train.data.fetch import archive, folder
 from workings.train.data.members import members
 from workings.train.data.pixels import on_white
-
-STYLES = ("noto", "twemoji", "fluent", "openmoji")
+from workings.train.data.sources import STYLES
 
 
 @dataclass
@@ -51,16 +51,13 @@ def named(style: str) -> dict[str, str]:
 
 def drawn(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
     """The pictures of a style, from the cache or rendered now."""
-    import os
-
     from workings.train.data.progress import bar
 
     kept = folder() / f"emoji-{style}-{size}-{len(captions)}.npy"
     if not kept.is_file():
         pixels = np.stack([picture(icons[caption], size) for caption in bar(captions, f"drawing {style}")])
-        partial = kept.with_suffix(".partial.npy")
-        np.save(partial, pixels, allow_pickle=False)
-        os.replace(partial, kept)
+        with replacing(kept) as partial, partial.open("wb") as file:
+            np.save(file, pixels, allow_pickle=False)
     return torch.from_numpy(np.load(kept, allow_pickle=False)).permute(0, 3, 1, 2).to(torch.float32) / 255
 
 

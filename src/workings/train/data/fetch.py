@@ -6,7 +6,6 @@ one, so the expected sha256 goes to pip itself, which checks it before anything 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workings.checksum import sha256_of_file
 from workings.errors import WorkingsError
 from workings.train.data.sources import Source, source
 
@@ -41,7 +41,7 @@ def archive(name: str) -> Path:
     wanted = source(name)
     path = folder() / wanted.file
     if path.is_file():
-        if checksum(path) == wanted.sha256:
+        if sha256_of_file(path) == wanted.sha256:
             return path
         print(f"{path} is damaged (its checksum differs): fetching it again", file=sys.stderr)
     return fetched(wanted)
@@ -56,7 +56,7 @@ def fetched(wanted: Source) -> Path:
             with progress(wanted, Path(temporary)):
                 run(wanted, Path(temporary))
             came = checked(wanted, Path(temporary))
-            os.replace(came, place / wanted.file)
+            came.replace(place / wanted.file)
     except OSError as error:
         raise WorkingsError(f"Could not keep {wanted.name} in {place}: {error.strerror or error}.") from None
     return place / wanted.file
@@ -102,18 +102,12 @@ def checked(wanted: Source, place: Path) -> Path:
         if len(others) != 1:
             raise WorkingsError(f"{wanted.command()} did not bring {wanted.file}.")
         came = others[0]
-    if (found := checksum(came)) != wanted.sha256:
+    if (found := sha256_of_file(came)) != wanted.sha256:
         raise WorkingsError(
             f"{wanted.command()} brought other bytes than expected: sha256 {found[:12]}… instead of {wanted.sha256[:12]}…. "
             "Nothing was kept."
         )
     return came
-
-
-def checksum(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager

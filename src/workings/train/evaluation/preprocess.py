@@ -6,9 +6,8 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 from workings.train.evaluation.comparison import BOUND, aligned, bits
 from workings.train.text.language import Language, Measured, measured
 
@@ -52,9 +51,8 @@ def steps_named(names: str) -> list[str]:
     found = [name.strip() for name in names.split(",") if name.strip()]
     for name in found:
         if name not in STEPS:
-            near = get_close_matches(name, STEPS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(STEPS)}."
-            raise WorkingsError(f"--preprocess has no step {name!r}; {hint}")
+            hint = did_you_mean(name, STEPS, f"There are: {', '.join(STEPS)}.")
+            raise WorkingsError(f"--preprocess has no step {name!r}.{hint}")
     if not found:
         raise WorkingsError(f"--preprocess needs a step; there are: {', '.join(STEPS)}.")
     return found

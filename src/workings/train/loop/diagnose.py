@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 from workings.train.loop.batches import tensors
-from workings.train.recipe import Loss
+from workings.train.task import Loss
 
 
 class NotFinite(WorkingsError):

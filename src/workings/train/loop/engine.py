@@ -16,10 +16,10 @@ from workings.train.loop.loop import Loop
 from workings.train.loop.sense import require_given
 from workings.train.process.distributed import join, require_matching
 from workings.train.process.progress import Progress
-from workings.train.recipe import Batches, Loss, Task
 from workings.train.run.lock import locked
 from workings.train.run.run import Run
 from workings.train.settings import Training
+from workings.train.task import Batches, Loss, Task
 
 
 def fit(

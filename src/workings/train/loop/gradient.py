@@ -14,8 +14,8 @@ from workings.train.loop.splitting import doubt, pieces
 from workings.train.process.distributed import World
 from workings.train.process.progress import Progress
 from workings.train.process.randomness import preserved
-from workings.train.recipe import Task
 from workings.train.settings import Training
+from workings.train.task import Task
 
 
 class Gradient:

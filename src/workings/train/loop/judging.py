@@ -14,8 +14,8 @@ from workings.train.loop.modes import still
 from workings.train.loop.sense import require_figures, require_text
 from workings.train.process.distributed import World
 from workings.train.process.progress import Progress
-from workings.train.recipe import Task
 from workings.train.settings import Training
+from workings.train.task import Task
 
 Figures = dict[str, float]
 

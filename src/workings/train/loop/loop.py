@@ -34,8 +34,8 @@ from workings.train.process.progress import Progress
 from workings.train.process.randomness import preserved, seed_all
 from workings.train.process.signals import Asked, Interrupted
 from workings.train.process.watch import Watch
-from workings.train.recipe import Task
 from workings.train.settings import Training
+from workings.train.task import Task
 
 POINTS = 200
 """Points of the training loss in `metrics.jsonl`."""

@@ -10,8 +10,8 @@ from torch.nn.parameter import is_lazy
 
 from workings.errors import ShapeError, WorkingsError
 from workings.train.process.progress import Progress
-from workings.train.recipe import Task
 from workings.train.settings import Training
+from workings.train.task import Task
 
 
 def a(found: Any) -> str:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from workings.errors import ShapeError
 from workings.train.loop.batches import examples, plain
-from workings.train.recipe import Task
+from workings.train.task import Task
 
 NEARER = 0.1
 """A loss is taken for a sum where it is this much nearer to the sum of its parts than to their mean."""

@@ -1,33 +1,22 @@
-r"""Shakespeare, or a text of your own: a model of the next character.
-
-    θ_t = model(c_1 … c_t)                            scores of character t + 1: a Transformer, an RNN, an LSTM or a GRU
-    L = −1/n Σ_t log softmax(θ_t)_{c_{t+1}}           in nats a character; L / log 2 is in bits
-
-The last tenth of the text is for validation. An example is `window` characters from anywhere in the rest.
-
-Axes: b examples, n characters of an example.
-"""
+"""The recipe of a model of characters; its equations stand in `workings.train.tasks.shakespeare`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
-
-from workings.errors import WorkingsError
-from workings.models.character import CharacterModel
-from workings.models.character_transformer import CharacterTransformer
-from workings.models.decoding.search import sample
-from workings.train.data.texts import text
-from workings.train.recipe import Recipe, Task
+from workings.checksum import sha256
+from workings.train.capabilities import Writes
+from workings.train.recipe import Recipe
 from workings.train.settings import Training, setting
-from workings.train.text.language import Language
-from workings.train.text.vocabulary import Alphabet, sha256
+from workings.train.task import Task
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from workings.train.text.language import Language
+
 
 MODELS = ("transformer", "rnn", "lstm", "gru")
 
@@ -52,13 +41,17 @@ class ShakespeareSettings(Training):
     clip: float = setting(1.0, "largest norm of the gradient; 0 does not clip", least=0)
 
 
-class Shakespeare(Recipe):
+class Shakespeare(Recipe, Writes):
     name = "shakespeare"
     summary = "The next character of a text: a small Transformer, RNN, LSTM or GRU on Shakespeare, or on a text of your own."
     example = "workings train shakespeare --steps 500"
     Settings = ShakespeareSettings
 
     def task(self, settings: Any) -> Task:
+        from workings.train.data.texts import text
+        from workings.train.tasks.shakespeare import examples, judged, loss, split, start, written
+        from workings.train.text.vocabulary import Alphabet
+
         whole = text(settings.text)
         alphabet = Alphabet.of(whole)
         files = {"alphabet.json": alphabet.json()}
@@ -76,6 +69,10 @@ class Shakespeare(Recipe):
         )
 
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
+        from workings.models.character import CharacterModel
+        from workings.models.character_transformer import CharacterTransformer
+        from workings.train.text.vocabulary import Alphabet
+
         characters = len(Alphabet.read(files["alphabet.json"]))
         width, depth, hidden = settings.width, settings.depth, settings.hidden
         if settings.model != "transformer":
@@ -85,47 +82,7 @@ class Shakespeare(Recipe):
 
     def language(self, settings: Any, files: Mapping[str, str], model: nn.Module) -> Language:
         """How the model reads a text: character by character, without those it never saw."""
+        from workings.train.text.language import Language
+        from workings.train.text.vocabulary import Alphabet
+
         return Language(model, "character", list, "".join, Alphabet.read(files["alphabet.json"]).characters)
-
-
-def split(tokens: Int[Tensor, " m"], window: int) -> tuple[Tensor, Tensor]:
-    """The text to learn from, and its last tenth; both long enough for an example."""
-    cut = 9 * len(tokens) // 10
-    if len(tokens) - cut < window + 1:
-        raise WorkingsError(
-            f"The text has {len(tokens):,} characters. Its last tenth is for validation and must hold an example of "
-            f"{window} and the character after it: give at least {10 * (window + 1):,} characters, or a smaller --window."
-        )
-    return tokens[:cut], tokens[cut:]
-
-
-def examples(tokens: Int[Tensor, " m"], batch: int, window: int) -> Int[Tensor, "b n"]:
-    """Characters from random places, each example with the one that follows it."""
-    at = torch.randint(len(tokens) - window, (batch, 1))
-    return tokens[at + torch.arange(window + 1)]
-
-
-def loss(model: Any, batch: Int[Tensor, "b n"]) -> Tensor:
-    L: Tensor = model.loss(batch)
-    return L
-
-
-def judged(model: Any, tokens: Int[Tensor, " m"], window: int, rows: int = 256) -> dict[str, float]:
-    """Windows one after the other; each begins without knowing what stood before it, as in training."""
-    n = (len(tokens) - 1) // window
-    table = tokens.unfold(0, window + 1, window)[:n]
-    L = sum(model.loss(part).item() * len(part) for part in table.split(rows)) / n
-    return {"loss": L, "perplexity": exp(L), "bits_per_character": L / log(2)}
-
-
-def start(whole: str) -> str:
-    """What a sample goes on from: a new line, where the text has lines."""
-    return "\n" if "\n" in whole else whole[0]
-
-
-def written(language: Language, prompt: str, count: int = 200) -> str:
-    """The prompt goes on for some characters, drawn at random."""
-    from workings.train.evaluation.writing import decoder_of
-
-    tokens = sample(decoder_of(language.model), language.encode([*prompt]), count, T=0.8)
-    return language.decode([*tokens]).strip("\n")

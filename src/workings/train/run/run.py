@@ -16,15 +16,13 @@ import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workings.atomic import write_text
 from workings.errors import WorkingsError
-from workings.train.recipe import Recipe, Task, recipe
 from workings.train.settings import Training
+from workings.train.task import Task
 from workings.version import __version__
-
-if TYPE_CHECKING:
-    from torch import nn
 
 
 class Run:
@@ -40,11 +38,12 @@ class Run:
 
     def begin(self, name: str, settings: Training, task: Task) -> None:
         """Write down what is about to happen. `name` is empty where no recipe was followed."""
+        make_folder(self.folder / "files")
         for file, text in task.files.items():
-            write(self.folder / "files" / file, text)
+            write_text(self.folder / "files" / file, text)
         data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}
         data["data"] = task.hashes
-        write(self.folder / "settings.json", json.dumps(data, indent=1))
+        write_text(self.folder / "settings.json", json.dumps(data, indent=1))
 
     def require(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
         """Going on needs what the run began with: the recipe, every setting, the data (where it was read already)."""
@@ -85,17 +84,6 @@ class Run:
         folder = self.folder / "files"
         return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())} if folder.is_dir() else {}
 
-    def recipe(self) -> tuple[Recipe, Training]:
-        """The recipe of the run and its settings."""
-        data = self.read()
-        if not data["recipe"]:
-            raise WorkingsError(
-                f"{self.folder} was trained by fit(), not by a recipe: make its model yourself and load "
-                f"{self.best() / 'weights.safetensors'}."
-            )
-        found = recipe(data["recipe"])
-        return found, found.Settings.read(data["settings"])
-
     def last(self) -> tuple[Path | None, list[str]]:
         """The newest checkpoint that is whole, and what was wrong with newer ones."""
         from workings.train.run import checkpoint
@@ -124,15 +112,6 @@ class Run:
                 f"{self.folder} has only the weights it started from: go on by `workings train --resume {self.folder}`."
             )
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
-
-    def model(self, best: Path | None = None) -> nn.Module:
-        """The trained model, ready to use, with its best weights or those of another checkpoint."""
-        from workings.train.run import checkpoint
-
-        found, settings = self.recipe()
-        model = found.model(settings, self.files())
-        checkpoint.load_weights(model, best or self.best())
-        return model.eval()
 
 
 def versions() -> dict[str, str]:
@@ -167,6 +146,14 @@ def processor() -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those it is in."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkingsError(f"Could not make {path}: {error.strerror or error}.") from None
+
+
 def new_folder(name: str, under: Path = Path("runs")) -> Path:
     """A folder of its own for the next run: runs/digits-1, runs/digits-2 …"""
     number = 1
@@ -178,15 +165,3 @@ def new_folder(name: str, under: Path = Path("runs")) -> Path:
             number += 1
         except OSError as error:
             raise WorkingsError(f"Could not make {under / f'{name}-{number}'}: {error.strerror or error}.") from None
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first, then renamed."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True) if path.parent.is_dir() else None
-        raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None

@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import WorkingsError
+from workings.models.vectors import WordVectors
 
 Tokens = Int[Tensor, " m"]
 
@@ -49,6 +50,11 @@ class Language:
 
     def decode(self, tokens: Sequence[int]) -> str:
         return self.join([self.vocabulary[i] for i in tokens])
+
+    def vectors(self) -> WordVectors | None:
+        """The vector of each token, where the model has a table of them."""
+        E = getattr(self.model, "E", None)
+        return None if E is None else WordVectors(list(self.vocabulary), getattr(E, "weight", E).detach())
 
 
 @dataclass(frozen=True)

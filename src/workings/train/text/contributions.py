@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
@@ -49,8 +49,3 @@ def contributions(network: Network, X: Float[Tensor, "t d"], c: int) -> Contribu
         without = (X.sum(dim=0) - X) / max(1, n - 1) if n > 1 else torch.zeros_like(X)
         l = s - margin(network(without), c)
     return Contributions(s.item(), l.tolist(), g.tolist())
-
-
-def of_text(model: Any, tokens: list[int], c: int) -> Contributions:
-    """Of the words of a text, for a `DeepAveraging` model."""
-    return contributions(model.network, model.E[torch.tensor(tokens)], c)

@@ -5,6 +5,7 @@ Axes: b pictures, c channels, n m height and width.
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
 
 import torch
@@ -12,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import ShapeError
+from workings.errors import ShapeError, WorkingsError
 
 SHADES = " ░▒▓█"
 Pictures = Float[Tensor, "b c n m"]
@@ -48,10 +49,17 @@ def grid(x: Pictures, columns: int, gap: int = 1) -> Float[Tensor, "c n m"]:
     return sheet
 
 
+def square_grid(x: Pictures) -> Float[Tensor, "c n m"]:
+    """Pictures in as many columns as rows, or one more."""
+    return grid(x, columns=ceil(len(x) ** 0.5))
+
+
 def save(sheet: Float[Tensor, "c n m"], path: Path, scale: int = 2) -> None:
-    """A picture as a PNG file, each pixel `scale` wide."""
+    """Write a picture as a PNG file, each pixel `scale` wide; what stands in the way is named."""
     from PIL import Image
 
+    if path.suffix.lower() != ".png":
+        raise WorkingsError(f"--out is a PNG file, such as samples.png; got {path}.")
     pixels = (
         (sheet.clamp(0, 1) * 255)
         .round()
@@ -61,5 +69,8 @@ def save(sheet: Float[Tensor, "c n m"], path: Path, scale: int = 2) -> None:
         .repeat_interleave(scale, 1)
     )
     image = Image.fromarray(pixels[:, :, 0].numpy() if pixels.shape[2] == 1 else pixels.numpy())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    image.save(path)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        image.save(path)
+    except OSError as error:
+        raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None
