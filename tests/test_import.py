@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
@@ -59,3 +61,16 @@ def test_a_callable_package_offers_what_its_types_say(name):
 def test_help_opens_with_the_call():
     text = python("import pydoc, workings; print(pydoc.plain(pydoc.render_doc(workings.show)))")
     assert text.index("show(function, *args)") < text.index(">>> from workings import show") < text.index("PACKAGE CONTENTS")
+
+
+@pytest.mark.parametrize("package", ["workings.nn", "workings.models", "workings.course"])
+def test_a_lazy_package_offers_the_names_of_its_stub(package):
+    """Every line of the stub is one that `lazy` reads, and no name is that of a file, which an import would bind instead."""
+    module = import_module(package)
+    [folder] = map(Path, module.__path__)
+    lines = (folder / "__init__.pyi").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(module.__all__) == len({getattr(module, name) for name in module.__all__})
+    assert not set(module.__all__) & {path.stem for path in folder.iterdir()}
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match=f"^module '{package}' has no attribute 'nonsense'$"):
+        module.nonsense  # noqa: B018

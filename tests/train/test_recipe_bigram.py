@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
-from workings.models.kneser_ney import KneserNey
+from workings.models.smoothing import KneserNey
 from workings.train.data.texts import text as read
 from workings.train.recipes import recipe
 from workings.train.tasks.bigram import Contexts, Pairs, encode, join, judged, loss, tokens_of, vocabulary

@@ -42,7 +42,7 @@ class Bigram(Recipe, Writes):
     Settings = BigramSettings
 
     def task(self, settings: Any) -> Task:
-        from workings.models.kneser_ney import KneserNey
+        from workings.models.smoothing import KneserNey
         from workings.train.tasks.bigram import (
             Contexts,
             Pairs,

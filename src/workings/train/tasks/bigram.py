@@ -11,7 +11,7 @@ beside it.
 A network that learns counts of 0 and 1 as they are soon knows a short text by heart. So the counts it learns are smoothed as
 Kneser and Ney do it (after Xie et al. 2017, who let this noise into the text):
 
-    c(v,w) − D + D N_v• P₁(w)                   each pair gives up D; v hands it out by P₁, see `workings.models.kneser_ney`
+    c(v,w) − D + D N_v• P₁(w)                   each pair gives up D; v hands it out by P₁, see `workings.models.smoothing`
 
 A line is a sentence and ends in `</s>`; the numbers in it are `<number>`, the words that are not among the most frequent
 `<unk>`. A text with `<unk>` in it, as the Penn Treebank has, is taken to be cut already: its words stand between spaces.
