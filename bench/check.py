@@ -26,12 +26,12 @@ from workings.check.document.options import Options
 from workings.check.extract import read, read_text
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Matrix, Node, Number, Script, Sum
-from workings.check.run.checker import check, examined
-from workings.check.value.evaluate import Sight, evaluate
+from workings.check.run.checker import check, examine
+from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import is_closed
 from workings.check.value.rounding import one_shape
 from workings.check.value.scope import Scope, is_transpose
-from workings.check.value.value import Mismatch, Undecided, certified, entries
+from workings.check.value.value import Mismatch, Undecided, ball_precision, entries
 
 HERE = Path(__file__).parent / "documents"
 CORRECT_TEXTS = [path.read_text() for path in sorted(HERE.glob("*.*")) if path.suffix in (".md", ".tex", ".txt")]
@@ -41,7 +41,7 @@ LEVEL = "note"
 def claimed(document: Document) -> list[tuple[Node, Node, list[int], str]]:
     """Every part of a side in a decided claim: the part, the side, the part's positions, the formula's text."""
     found = []
-    for line, index in examined(document, Options()).decided:
+    for line, index in examine(document, Options()).decided:
         formula, side = line.formulas[index], line.sides[index]
         for node in side.walk():
             found.append((node, side, [formula.position(i) for i in range(*node.span)], formula.text))
@@ -55,9 +55,9 @@ def is_harmless(node: Node, side: Node, text: str, changed: str) -> bool:
     first, last = (span - side.span[0] for span in node.span)
     written = text[slice(*side.span)]
     try:
-        with certified():
-            sight = Sight(Scope())
-            before, after = (evaluate(parse(t), sight) for t in (written, written[:first] + changed + written[last:]))
+        with ball_precision():
+            context = EvaluationContext(Scope())
+            before, after = (evaluate(parse(t), context) for t in (written, written[:first] + changed + written[last:]))
             return one_shape(before, after) is not None and all(
                 bool(abs(x - y) < 1e-12) for x, y in zip(entries(before), entries(after), strict=True)
             )

@@ -187,11 +187,11 @@ def test_words_alone_end_as_typer_ends_them(monkeypatch, capsys):
     for end, code in ((typer.Exit(2), 2), (KeyboardInterrupt(), 130)):
         monkeypatch.setattr(cli, "show", raising(end))
         with pytest.raises(SystemExit) as left:
-            cli.shown_alone(["show", "attention"])
+            cli.show_without_options(["show", "attention"])
         assert left.value.code == code
-    assert not cli.shown_alone(["show", "attention", "--list"])
-    assert not cli.shown_alone(["show"])
-    assert not cli.shown_alone(["demo", "attention"])
+    assert not cli.show_without_options(["show", "attention", "--list"])
+    assert not cli.show_without_options(["show"])
+    assert not cli.show_without_options(["demo", "attention"])
     monkeypatch.setattr(sys, "argv", ["workings", "show", "attention", "Q=1 0; 0"])
     monkeypatch.setattr(cli, "show", raising(WorkingsError("no")))
     with pytest.raises(SystemExit) as left:

@@ -71,19 +71,21 @@ def check(
       workings check homework/ --level error --html report.html
       cat notes.md | workings check -
     """
-    asked = Asked(files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code)
+    request = Request(
+        files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code
+    )
     if watch:
-        watching(asked)
+        watch_files(request)
         return
     try:
-        status = asked.report()
+        status = request.report()
     except KeyboardInterrupt:
         status = 130
     raise typer.Exit(status)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The command line, read."""
 
     files: list[str]
@@ -105,10 +107,10 @@ class Asked:
 
         start = perf_counter()
         results = self.results()
-        self.written(results)
+        self.write_files(results)
         if clear:
             typer.echo(clear, nl=False)
-        self.printed(results, perf_counter() - start)
+        self.print_report(results, perf_counter() - start)
         if any(result.failure for result in results):
             return 2
         return int(any(result.findings(self.level) for result in results))
@@ -133,7 +135,7 @@ class Asked:
                 *found.failures,
             ]
 
-    def written(self, results: list[Checked]) -> None:
+    def write_files(self, results: list[Checked]) -> None:
         """The files that were asked for."""
         from workings.atomic import write_text
 
@@ -146,7 +148,7 @@ class Asked:
 
             write_text(self.sarif, sarif(results, self.level))
 
-    def printed(self, results: list[Checked], seconds: float) -> None:
+    def print_report(self, results: list[Checked], seconds: float) -> None:
         """The report, then on standard error what could not be checked. Only a person is told how long it took."""
         from workings.check.report.text import Style, failures, text
 
@@ -189,22 +191,22 @@ def standard_input(kind: str | None) -> Iterator[list[Job]]:
         yield [Job(STDIN, path)]
 
 
-def watching(asked: Asked) -> None:
+def watch_files(request: Request) -> None:
     """Report on every change, until Ctrl-C."""
     from workings.check.run.watch import CLEAR, watch
     from workings.errors import WorkingsError
 
-    if "-" in asked.files or asked.json:
-        what = "standard input" if "-" in asked.files else "--json"
+    if "-" in request.files or request.json:
+        what = "standard input" if "-" in request.files else "--json"
         raise WorkingsError(f"--watch reports on files again and again, which {what} is not for.")
     terminal = sys.stdout.isatty()
 
     def report() -> None:
         try:
-            asked.report(CLEAR if terminal else "")
+            request.report(CLEAR if terminal else "")
         except WorkingsError as error:
             typer.echo(str(error), err=True)  # it may be written at the next change
         if terminal:
             typer.echo("watching; Ctrl-C ends", err=True)
 
-    watch(asked.files, report)
+    watch(request.files, report)

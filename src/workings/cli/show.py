@@ -81,7 +81,7 @@ def show(
 
     torch.manual_seed(seed)
     with direct():
-        function = found(what)
+        function = resolve(what)
         args, kwargs = read_values(values or [], function, exact=not floats)
         args += [random_input(size) for size in input or []]
         check_arguments(what, function, args, kwargs)
@@ -115,12 +115,12 @@ def one_form(**asked: bool) -> str:
     return forms[0] if forms else ""
 
 
-def found(what: str) -> Any:
+def resolve(what: str) -> Any:
     """What to show: of the library by its name, of a file by FILE.py:NAME; a class of modules is made without arguments."""
     import torch
 
     from workings.cli.arguments.library import find
-    from workings.cli.arguments.load import load, made
+    from workings.cli.arguments.load import load, module_from
 
     function = load(what) if ":" in what else find(what)
     if not callable(function):
@@ -129,7 +129,11 @@ def found(what: str) -> Any:
         raise WorkingsError(
             f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules."
         )
-    return made(what, function).eval() if inspect.isclass(function) and issubclass(function, torch.nn.Module) else function
+    return (
+        module_from(what, function).eval()
+        if inspect.isclass(function) and issubclass(function, torch.nn.Module)
+        else function
+    )
 
 
 def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:

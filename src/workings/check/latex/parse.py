@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from workings.check.latex.parse_atoms import ATOMS, differentiated
-from workings.check.latex.parse_bars import given, opens
+from workings.check.latex.parse_atoms import ATOMS, with_body
+from workings.check.latex.parse_bars import condition_sign, opens_bar
 from workings.check.latex.parse_build import product, side_by_side
 from workings.check.latex.parse_derivatives import begins_differential, derivative
 from workings.check.latex.parse_environments import continues
-from workings.check.latex.parse_scripts import scripted
+from workings.check.latex.parse_scripts import with_scripts
 from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
 from workings.errors import ParseError
@@ -59,7 +59,7 @@ class Parser(Reader):
         style = self.style
         parts = [part for _, part in self.parts(rows)]
         if self.kind == "mid" or (self.kind == "bar" and not self.bar):
-            sign = given(self)
+            sign = condition_sign(self)
             if not parts:
                 raise self.refuse("Something before the condition's bar")
             condition = [part for _, part in self.parts(rows)]
@@ -76,7 +76,7 @@ class Parser(Reader):
         while True:
             kind, value, start, end = self.tokens[self.at]
             following = self.tokens[self.at + 1][0] if kind != "end of text" else ""
-            if kind == "words" and not self.operand():
+            if kind == "words" and not self.is_operand():
                 parts.append((separator, Words(value, span=(start, end))))
                 separator = ""
                 self.at += 1
@@ -96,7 +96,7 @@ class Parser(Reader):
                 if self.tokens[self.at][0] not in SEPARATORS:
                     return parts
 
-    def operand(self) -> bool:
+    def is_operand(self) -> bool:
         """Whether these words stand for a quantity: `\\text{number of words} + 1`."""
         return self.tokens[self.at + 1][0] in ("sign", "relation", "times", "slash", "_", "^")
 
@@ -113,7 +113,7 @@ class Parser(Reader):
             while self.kind == "}" and wrapped:
                 wrapped -= 1
                 self.at += 1
-            if self.wrapped_relation():
+            if self.is_wrapped_relation():
                 wrapped += 1
                 self.at += 1
             kind = self.kind
@@ -132,14 +132,14 @@ class Parser(Reader):
                 wrapped -= 1
                 self.at += 1
             if rows and self.kind == "row":
-                self.joined(STARTS)
+                self.skip_to(STARTS)
         if wrapped:
             raise self.refuse("A closing brace")
         if not relations:
             return items[0] if items else None
         return Chain(tuple(items), tuple(relations), span=self.span(min(start, items[0].span[0])))
 
-    def wrapped_relation(self) -> bool:
+    def is_wrapped_relation(self) -> bool:
         """`{=}`, `\\boxed{= 5}`: the brace opens before a relation."""
         return self.kind == "{" and self.tokens[self.at + 1][0] == "relation"
 
@@ -192,7 +192,7 @@ class Parser(Reader):
                 while self.kind in ("row", "&", "quad"):
                     self.at += 1
             if rows and self.kind == "&":
-                self.joined(("sign", "relation", "stack", "arrow"))
+                self.skip_to(("sign", "relation", "stack", "arrow"))
             if self.kind != "sign":
                 break
         return Sum(tuple(terms), span=self.span(start)) if signed or len(terms) > 1 else terms[0][1]
@@ -209,7 +209,7 @@ class Parser(Reader):
             bars += kind == "bar"
         return bars == 1 and kind == "close"
 
-    def joined(self, kinds: Container[str]) -> bool:
+    def skip_to(self, kinds: Container[str]) -> bool:
         """Skip alignment marks and the end of a row if one of these kinds comes next."""
         at = self.at
         while self.tokens[at][0] in ("row", "&", "quad"):
@@ -240,10 +240,10 @@ class Parser(Reader):
                 self.at += 1
                 while rows and self.kind in ("row", "&"):
                     self.at += 1
-            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens(self))):
+            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
                 if reach and factors and kind in ("function", "big"):
                     break
-                if times is None and kind in ("{", "stack") and self.wrapped_or_stacked():
+                if times is None and kind in ("{", "stack") and self.is_relation_here():
                     break
                 factor = self.factor()
                 if type(factor) is Nothing:
@@ -267,21 +267,21 @@ class Parser(Reader):
             elif kind == "bar" and factors and self.tokens[self.at + 1][0] == "_" and not self.bar:
                 self.at += 1
                 sign, body = factors[-1]
-                factors[-1] = sign, scripted(self, Postfix(body, value, span=(body.span[0], end)))
+                factors[-1] = sign, with_scripts(self, Postfix(body, value, span=(body.span[0], end)))
             elif kind == "words" and (times is not None or not factors):
                 self.at += 1
-                factors.append((times or "" if factors else "", scripted(self, Words(value, span=(start, end)))))
+                factors.append((times or "" if factors else "", with_scripts(self, Words(value, span=(start, end)))))
                 times = None
-            elif not (rows and factors and kind in ("row", "&") and self.joined(("times", "slash"))):
+            elif not (rows and factors and kind in ("row", "&") and self.skip_to(("times", "slash"))):
                 break
         if times is not None:
             raise self.refuse("A number, a letter or a bracket")
         return product(factors) if factors else None
 
-    def wrapped_or_stacked(self) -> bool:
+    def is_relation_here(self) -> bool:
         """Whether a relation stands here, in braces or under a label."""
         if self.kind == "{":
-            return self.wrapped_relation()
+            return self.is_wrapped_relation()
         after = self.skip_braces(self.at + 1)
         return self.tokens[min(after + 1, len(self.tokens) - 1)][0] == "relation"
 
@@ -299,7 +299,7 @@ class Parser(Reader):
                 under.append(("", self.factor()))
             found = derivative(product(factors[start:]), product(under))
             if found is not None:
-                factors[start:] = [(factors[start][0], differentiated(self, found))]
+                factors[start:] = [(factors[start][0], with_body(self, found))]
                 return
         while self.wide_slash and self.kind in STARTS:
             under.append(("", self.factor()))
@@ -318,6 +318,6 @@ class Parser(Reader):
         self.at += 1
         node = rule(self, token)
         if scripts and self.tokens[self.at][0] in SCRIPTS:
-            node = scripted(self, node)
+            node = with_scripts(self, node)
         self.depth -= 1
         return node

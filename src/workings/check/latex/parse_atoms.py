@@ -43,7 +43,7 @@ def _fonts(inner: tuple[str, ...], outer: tuple[str, ...]) -> tuple[str, ...]:
     return inner + tuple(font for font in outer if font not in inner) if outer else inner
 
 
-def braced(reader: Reader, _: Token) -> Node:
+def brace_group(reader: Reader, _: Token) -> Node:
     reader.at -= 1
     return braces(reader)
 
@@ -60,10 +60,10 @@ def frac(reader: Reader, token: Token) -> Node:
     above = argument(reader, "\\" + token[1])
     below = argument(reader, "\\" + token[1])
     node = fraction(above, below, token[1], reader.span(token[2]))
-    return differentiated(reader, node) if isinstance(node, Derivative) else node
+    return with_body(reader, node) if isinstance(node, Derivative) else node
 
 
-def differentiated(reader: Reader, node: Derivative) -> Derivative:
+def with_body(reader: Reader, node: Derivative) -> Derivative:
     """After `d/dx` comes what is differentiated: a bracket, or else the product that follows."""
     if node.body is not None:
         return node
@@ -150,10 +150,10 @@ def _reach(reader: Reader) -> Node:
         if term is None:
             raise reader.refuse("An argument")
         return term
-    return _applied(reader)
+    return _factor_with_bracket(reader)
 
 
-def _applied(reader: Reader) -> Node:
+def _factor_with_bracket(reader: Reader) -> Node:
     """One factor, and the bracket that stands right behind a letter: `p(x)`."""
     first = reader.factor()
     kind, value, start, _ = reader.tokens[reader.at]
@@ -174,7 +174,7 @@ def nabla(reader: Reader, token: Token) -> Node:
             raise reader.refuse("∇ or ∇²")
         sign = "∇²"
     by = () if below is None else below.parts if isinstance(below, Items) else (below,)
-    body = _applied(reader) if reader.kind in ATOMS else None
+    body = _factor_with_bracket(reader) if reader.kind in ATOMS else None
     return Derivative(body, by, sign, span=reader.span(token[2]))
 
 
@@ -255,9 +255,8 @@ def phantom(reader: Reader, token: Token) -> Node:
 
 
 ATOMS: dict[str, Callable[[Reader, Token], Node]] = {
-    "number": number, "symbol": symbol, "{": braced, "open": group, "bar": group, "frac": frac, "binom": frac, "sqrt": root,
-    "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch, "accent": accent,
-    "brace": brace,
-    "stack": stack, "phantom": phantom, "begin": environment, "substack": substack, "dots": dots, "hash": hash_sign,
-    "mathop": operator,
+    "number": number, "symbol": symbol, "{": brace_group, "open": group, "bar": group, "frac": frac, "binom": frac,
+    "sqrt": root, "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch,
+    "accent": accent, "brace": brace, "stack": stack, "phantom": phantom, "begin": environment, "substack": substack,
+    "dots": dots, "hash": hash_sign, "mathop": operator,
 }  # fmt: skip

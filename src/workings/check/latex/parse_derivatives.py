@@ -66,7 +66,7 @@ def _variables(lower: Factors, sign: str, order: int) -> tuple[Node, ...] | None
             groups.append([])
         else:
             groups[-1].append(("", factor))
-    if not all(groups) or (sign == "d" and any(len(group) > 1 and not _applied(group) for group in groups)):
+    if not all(groups) or (sign == "d" and any(len(group) > 1 and not _is_application(group) for group in groups)):
         return None
     by = [product(group) for group in groups]
     if len(by) == order:
@@ -75,7 +75,7 @@ def _variables(lower: Factors, sign: str, order: int) -> tuple[Node, ...] | None
     return tuple(repeated) if len(repeated) == order else None
 
 
-def _applied(group: Factors) -> bool:
+def _is_application(group: Factors) -> bool:
     return len(group) == 2 and isinstance(group[1][1], Group)
 
 

@@ -99,12 +99,12 @@ def continues(tokens: list[Token], at: int) -> bool:
         if depth < 0 or tokens[last][0] == "end of text":
             return True
         if tokens[last][0] == "relation" and not depth:
-            return tokens[at + 1][0] == "&" and _aligned(tokens, at)
+            return tokens[at + 1][0] == "&" and _is_aligned(tokens, at)
         last += 1
     return True
 
 
-def _aligned(tokens: list[Token], at: int) -> bool:
+def _is_aligned(tokens: list[Token], at: int) -> bool:
     """Whether the row that ends here has its first alignment mark before a relation."""
     mark = None
     while at > 0 and (tokens[at - 1][0] != "row") and tokens[at - 1][0] != "begin":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workings.check.latex.parse_bars import given
+from workings.check.latex.parse_bars import condition_sign
 from workings.check.latex.parse_build import side_by_side
 from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Cases, Given, Group, Items, Matrix, Node, Nothing, Number, Postfix
@@ -34,7 +34,7 @@ def group(reader: Reader, token: Token) -> Node:
 
 
 def _given(reader: Reader, parts: list[tuple[str, Node]]) -> Node:
-    sign = given(reader)
+    sign = condition_sign(reader)
     condition = [part for _, part in reader.parts()]
     if not condition:
         raise reader.refuse("One condition after the bar")

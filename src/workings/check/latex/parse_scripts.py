@@ -14,7 +14,7 @@ BREAKS = frozenset(
 )
 
 
-def scripted(reader: Reader, base: Node) -> Node:
+def with_scripts(reader: Reader, base: Node) -> Node:
     """A base with what stands below, above and after it. Primes belong to the base."""
     start = base.span[0]
     for _ in range(MARKS):

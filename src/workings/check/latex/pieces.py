@@ -55,7 +55,7 @@ def cuts(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
             yield step.start(), step.end(), SIGNS[word]
 
 
-def opened(text: str) -> tuple[int, int]:
+def formula_span(text: str) -> tuple[int, int]:
     """The inside of an aligned environment that is all of a formula, or all of the formula."""
     start, end = 0, len(text)
     match = OUTER.match(text)
@@ -85,7 +85,7 @@ def shifted(node: Node, by: int) -> Node:
 
 def read_pieces(text: str) -> tuple[Node, int] | None:
     """What can be read of a formula, with the number of pieces that cannot be; none if nothing can."""
-    start, end = opened(text)
+    start, end = formula_span(text)
     rows: list[Node] = []
     unread = read = 0
     edges = [start]

@@ -1,21 +1,21 @@
-"""What a wrong equation between values is told as: which side is wrong, where in it, what is true, and why.
+"""Findings about wrong equations between values: which side is wrong, where in it, what is true, and why.
 
-`Telling` turns a claim and its verdict into a finding. Whether the claim is wrong, and how surely, was decided before.
+`FindingWriter` turns a claim and its verdict into a finding. Whether the claim is wrong, and how surely, was decided before.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
 from workings.check.claims.words import decimal, sign, source, where
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient
 from workings.check.value.brackets import with_brackets
 from workings.check.value.compare import Side, Verdict, certainly_none, compare_as, value_of
 from workings.check.value.names import is_number
-from workings.check.value.reading import named
+from workings.check.value.reading import choices_text
 from workings.check.value.rounding import Grade, Judgement, max_unit, units
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table, entries, size
@@ -26,7 +26,7 @@ GRADES = {
     Grade.IMPRECISE: "{printed} is printed, {truth} is computed: the last digits are off",
     Grade.WRONG: "{printed} is printed, {truth} is computed",
 }
-"""For each grade the sentence that tells it."""
+"""The sentence for each grade."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Claim:
 
     def read_as(self, verdict: Verdict) -> str:
         """The reading under which the sides were compared, in words."""
-        return named(verdict.reading, (self.one.side.node, self.other.side.node))
+        return choices_text(verdict.reading, (self.one.side.node, self.other.side.node))
 
 
 def side_at(line: Line, index: int) -> Side:
@@ -85,39 +85,39 @@ def digits(node: Node) -> int:
     return max((len(part.text.replace(".", "").lstrip("0")) for part in node.walk() if isinstance(part, Number)), default=0)
 
 
-def count(study: Study, line: Line, sides: tuple[int, int], right: bool) -> None:
+def count(argument: Argument, line: Line, sides: tuple[int, int], right: bool) -> None:
     """One more claim is decided."""
-    study.decided += [(line, index) for index in sides]
-    study.count(right)
+    argument.decided += [(line, index) for index in sides]
+    argument.count(right)
 
 
 @dataclass(frozen=True)
-class Telling:
+class FindingWriter:
     """Findings about the equations of a document."""
 
-    study: Study
+    argument: Argument
     scope: Scope
     nothing: Scope
     """The scope of closed sides, in which no name has a value."""
 
-    def tell(self, claim: Claim, verdict: Verdict, level: str, confirmed: bool) -> None:
+    def write(self, claim: Claim, verdict: Verdict, level: str, confirmed: bool) -> None:
         """Report a claim that is not right. If it is `confirmed`, its first side is equal to the one before it."""
         if verdict.mismatch.startswith("rows of"):
             return  # told where the matrix is looked at
         if verdict.mismatch:
-            self.tell_mismatch(claim, verdict, level)
+            self.write_mismatch(claim, verdict, level)
             return
         assert verdict.judgement is not None
         if verdict.judgement.shapes:
-            self.tell_shapes(claim, verdict, verdict.judgement, level)
+            self.write_shapes(claim, verdict, verdict.judgement, level)
         else:
-            self.tell_number(claim, verdict, verdict.judgement, level, confirmed)
+            self.write_number(claim, verdict, verdict.judgement, level, confirmed)
 
-    def tell_mismatch(self, claim: Claim, verdict: Verdict, level: str) -> None:
+    def write_mismatch(self, claim: Claim, verdict: Verdict, level: str) -> None:
         """Within one side the shapes do not fit together."""
         wrong = (claim.one, claim.other)[verdict.side].side.node
-        why = f"The shapes do not fit: {verdict.mismatch}.{self.names(claim.used)}"
-        self.study.add(
+        why = f"The shapes do not fit: {verdict.mismatch}.{self.origins(claim.used)}"
+        self.argument.add(
             claim.line,
             *claim.indices,
             level,
@@ -128,11 +128,11 @@ class Telling:
             wrong,
         )
 
-    def tell_shapes(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str) -> None:
+    def write_shapes(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str) -> None:
         """The sides have two shapes."""
         truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
-        why = f"Both sides must have one shape.{self.names(claim.used)}"
-        self.study.add(
+        why = f"Both sides must have one shape.{self.origins(claim.used)}"
+        self.argument.add(
             claim.line,
             *claim.indices,
             level,
@@ -142,10 +142,10 @@ class Telling:
             claim.read_as(verdict),
         )
 
-    def tell_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
+    def write_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
         """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
         one, other = claim.one, claim.other
-        if level == "error" and self.forgiven(claim, judgement):
+        if level == "error" and self.is_forgivable(claim, judgement):
             level = "note"
         unit = max_unit([units(one.side.node), units(other.side.node)], judgement.entry)
         left, right = (decimal(entries(v)[judgement.entry], unit) for v in (judgement.left, judgement.right))
@@ -157,12 +157,12 @@ class Telling:
         more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
         place = where(judgement.left, judgement.entry)
         at = f"In {place}: " if place else ""
-        why = f"{at}{GRADES[verdict.grade].format(truth=truth, printed=printed)}{more}.{self.names(claim.used)}"
+        why = f"{at}{GRADES[verdict.grade].format(truth=truth, printed=printed)}{more}.{self.origins(claim.used)}"
         kind = "rounding" if verdict.grade is not Grade.WRONG else "matrix" if place else "number"
-        if kind == "number" and (bracketed := self.bracketed(claim, verdict)):
-            kind, why = "brackets", f"{why} {bracketed}"
+        if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
+            kind, why = "brackets", f"{why} {brackets}"
         truth = f"{truth} in {place}" if place else truth
-        self.study.add(
+        self.argument.add(
             claim.line,
             *claim.indices,
             level,
@@ -173,7 +173,7 @@ class Telling:
             target,
         )
 
-    def forgiven(self, claim: Claim, judgement: Judgement) -> bool:
+    def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
         if not isinstance(judgement.left, Table) and y.is_integer() and abs(x - y) < 1:
@@ -181,7 +181,7 @@ class Telling:
         about = claim.line.relations[claim.other.index - 1] == "≈"
         return bool(about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
 
-    def bracketed(self, claim: Claim, verdict: Verdict) -> str:
+    def missing_brackets(self, claim: Claim, verdict: Verdict) -> str:
         """The brackets that would make a wrong equation right, if there are any."""
         for node in with_brackets(claim.one.side.node):
             again = compare_as(Side(node, ""), claim.other.side, self.scope, False, verdict.reading)
@@ -196,23 +196,23 @@ class Telling:
         values = [value_of(side, self.nothing) for side in sides]
         finite = any(v is not None and all(x.is_finite() for x in entries(v)) for v in values)
         if not any(reasons) or not finite:
-            self.study.report.counts.claims += 1
+            self.argument.report.counts.claims += 1
             return
-        count(self.study, claim.line, claim.indices, False)
-        level = "possible" if self.study.denied(claim.line) else "likely"
+        count(self.argument, claim.line, claim.indices, False)
+        level = "possible" if self.argument.is_denied(claim.line) else "likely"
         why = f"It contains {next(filter(None, reasons))}."
         wrong = sides[0 if reasons[0] else 1].node
-        self.study.add(claim.line, *claim.indices, level, "number", "no real value", why, at=wrong)
+        self.argument.add(claim.line, *claim.indices, level, "number", "no real value", why, at=wrong)
 
-    def tell_form(self, line: Line, sides: tuple[int, int], start: int, verdict: Verdict, used: frozenset[Node]) -> None:
+    def write_form(self, line: Line, sides: tuple[int, int], start: int, verdict: Verdict, used: frozenset[Node]) -> None:
         """The formula of a name, which stands at `start`, gives another value than the one that is printed now."""
         judgement, printed = verdict.judgement, line.sides[sides[1]]
         assert judgement is not None
-        place, names = self.study.document.place(start).line, self.names(used)
+        place, names = self.argument.document.place(start).line, self.origins(used)
         if judgement.shapes:
             truth = f"{size(judgement.left)} by the formula of line {place}"
             why = f"The formula of line {place} gives another shape{names}."
-            self.study.add(line, *sides, "likely", "shape", truth, why)
+            self.argument.add(line, *sides, "likely", "shape", truth, why)
             return
         x = entries(judgement.left)[judgement.entry]
         unit = max_unit([units(printed)], judgement.entry)
@@ -220,21 +220,21 @@ class Telling:
         truth = decimal(x, unit) + (f" in {at}" if at else "")
         why = f"The formula of line {place} gives {truth}{names}."
         target = entry_node(printed, judgement.entry)
-        self.study.add(
+        self.argument.add(
             line,
             *sides,
             "likely",
             "matrix" if at else "number",
             truth,
             why,
-            named(verdict.reading, (line.sides[sides[1]],)),
+            choices_text(verdict.reading, (line.sides[sides[1]],)),
             target,
         )
 
-    def names(self, used: frozenset[Node]) -> str:
+    def origins(self, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""
         if not used:
             return ""
-        places = sorted({self.study.document.place(self.scope.definitions[name][-1].start).line for name in used})
+        places = sorted({self.argument.document.place(self.scope.definitions[name][-1].start).line for name in used})
         lines = ", ".join(map(str, places))
         return f" (with the definitions of line{'s' if len(places) > 1 else ''} {lines})"

@@ -1,10 +1,10 @@
-"""How a formula is looked at, and the rules by which each kind of formula gets its value.
+"""The context of an evaluation, and the rules by which each kind of formula gets its value.
 
-A rule is a function of a node and a `Sight`. It asks `value` for its parts, and so never needs to know their rules:
+A rule is a function of a node and an `EvaluationContext`. It asks `value` for its parts, and so never needs their rules:
 
     @rule(Quotient)
-    def fraction(node: Quotient, sight: Sight) -> Value:
-        return quotient(value(node.above, sight), value(node.below, sight))
+    def fraction(node: Quotient, context: EvaluationContext) -> Value:
+        return quotient(value(node.above, context), value(node.below, context))
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Sight:
-    """How a formula is looked at: what is known, how it is read, and what its decimals stand for."""
+class EvaluationContext:
+    """What is known, how a formula is read, and what its decimals stand for."""
 
     scope: Scope
     reading: Reading = USUAL
@@ -44,7 +44,7 @@ class Sight:
         """The value that a name was given, if it was."""
         return self.scope.value(node, self.decimals)
 
-    def bound(self, letters: Mapping[Node, Value]) -> Sight:
+    def bound(self, letters: Mapping[Node, Value]) -> EvaluationContext:
         """The same inside a sum or a function, where these letters have these values."""
         return replace(self, scope=self.scope.bound(letters))
 
@@ -54,26 +54,26 @@ RULES: dict[type[Node], Callable[..., Value]] = {}
 """For each kind of formula the function that computes it."""
 
 
-def rule(kind: type[N]) -> Callable[[Callable[[N, Sight], Value]], Callable[[N, Sight], Value]]:
+def rule(kind: type[N]) -> Callable[[Callable[[N, EvaluationContext], Value]], Callable[[N, EvaluationContext], Value]]:
     """Make a function the rule for one kind of formula."""
 
-    def entered(compute: Callable[[N, Sight], Value]) -> Callable[[N, Sight], Value]:
+    def register(compute: Callable[[N, EvaluationContext], Value]) -> Callable[[N, EvaluationContext], Value]:
         RULES[kind] = compute
         return compute
 
-    return entered
+    return register
 
 
-def value(node: Node, sight: Sight) -> Value:
+def value(node: Node, context: EvaluationContext) -> Value:
     """The value of a part: the one it was given as a name, otherwise by the rule for its kind."""
-    assert sight.budget is not None
-    sight.budget.left -= 1
-    if sight.budget.left < 0:
+    assert context.budget is not None
+    context.budget.left -= 1
+    if context.budget.left < 0:
         raise Undecided("it takes too many steps")
-    known = sight.scope.value(node, sight.decimals)
+    known = context.scope.value(node, context.decimals)
     if known is not None:
         return known
     compute = RULES.get(type(node))
     if compute is None:
         raise Undecided(f"{type(node).__name__.lower()} has no value")
-    return compute(node, sight)
+    return compute(node, context)

@@ -13,7 +13,7 @@ from workings.check.document.document import Document, Formula
 from workings.check.document.finding import Finding, Report, Unread
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
-from workings.check.latex.superscripts import as_indices, layers
+from workings.check.latex.superscripts import as_indices, layer_bases
 from workings.check.latex.syntax import Node, Symbol
 
 STEP = re.compile(r"(?:step|part|solution|answer|proof|hint|remark)\b|\(?[a-z]\)", re.I)
@@ -23,13 +23,13 @@ DEEPEST_PART = 5
 
 
 @dataclass
-class Study:
+class Argument:
     """The document, its lines in order, and what was found so far."""
 
     document: Document
     lines: list[Line] = field(default_factory=list)
     report: Report = field(default_factory=Report)
-    spoken: set[Node] = field(default_factory=set)
+    lone_letters: set[Node] = field(default_factory=set)
     """The letters that stand alone as a formula, as when a letter is introduced."""
     decided: list[tuple[Line, int]] = field(default_factory=list)
     """The sides that took part in a decided claim."""
@@ -40,8 +40,8 @@ class Study:
         self._depths = [0, *(heading.depth for heading in wide)]
         formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
         trees = [(formula, self._read(formula)) for formula in formulas]
-        bases: set[Node] = set().union(*(layers(tree) for _, tree in trees if tree is not None))
-        self.spoken = {tree for _, tree in trees if isinstance(tree, Symbol)}
+        bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
+        self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
             if tree is None:
@@ -101,11 +101,11 @@ class Study:
         deepest = min(self._depths[given + 1 : part + 1], default=99)
         return given == part or given == 0 or self._depths[given] < deepest
 
-    def supposed(self, line: Line) -> bool:
+    def is_supposed(self, line: Line) -> bool:
         """Whether the words before a line make it an assumption, or an equation to be solved."""
         return is_supposed(line.formulas[0].before)
 
-    def denied(self, line: Line) -> bool:
+    def is_denied(self, line: Line) -> bool:
         """Whether the words around a line say that it is wrong, assumed, or somebody else's."""
         return is_denied(line.formulas[0].before, line.formulas[-1].after)
 
@@ -127,10 +127,12 @@ class Study:
         start = formula.position(node.span[0])
         end = max(start + 1, formula.position(node.span[1] - 1) + 1) if node.span[1] > node.span[0] else start + 1
         self.report.findings.append(
-            Finding(start, min(end, len(self.document.text)), level, kind, self.says(line, first, last), truth, why, reading)
+            Finding(
+                start, min(end, len(self.document.text)), level, kind, self.quote(line, first, last), truth, why, reading
+            )
         )
 
-    def says(self, line: Line, first: int, last: int) -> str:
+    def quote(self, line: Line, first: int, last: int) -> str:
         """A part of a chain as it is written."""
         texts = [self.text(line, index) for index in (first, last)]
         if first == last:
