@@ -72,7 +72,7 @@ GROUPS = {
     ),
     "checkpoints": Group(
         ("train/**/checkpoint.py", "train/**/keeper.py", "train/**/run.py"),
-        tuple(f"train/test_{name}.py" for name in "checkpoint resume errors_of_runs".split()),
+        tuple(f"train/test_{name}.py" for name in "checkpoint resume fit diagnose report cli_nonsense".split()),
     ),
 }
 """Under src/workings and under tests."""
