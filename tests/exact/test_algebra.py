@@ -8,6 +8,7 @@ import sympy
 from flint import fmpq
 from hypothesis import given, settings
 
+from workings import exact
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
@@ -135,3 +136,10 @@ def test_one_hot_dot_products_move():
     x = parse("e^2 + sqrt(2)")
     row = (ZERO,) * 20 + (ONE,) + (ZERO,) * 20
     assert algebra.dot(row, (parse("pi"),) * 20 + (x,) + (parse("pi"),) * 20) is x
+
+
+def test_a_root_of_a_square_is_positive_beside_a_positive_factor():
+    # √(π w²) = √π |w|, which is not √π w at w = −1
+    w = exact.symbols(w=-1)
+    assert (exact("pi") * w**2).sqrt().float64().item() == pytest.approx(math.sqrt(math.pi))
+    assert (exact("pi") * w**6).sqrt().float64().item() == pytest.approx(math.sqrt(math.pi))

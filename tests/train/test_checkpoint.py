@@ -258,6 +258,7 @@ def test_a_run_of_fit_has_no_recipe(tmp_path):
 def test_new_folders_are_numbered(tmp_path):
     names = [new_folder("digits", tmp_path).name for _ in range(3)]
     assert names == ["digits-1", "digits-2", "digits-3"]
+    assert new_folder("digits", tmp_path / "not" / "there").is_dir()
     (tmp_path / "file").touch()
     with pytest.raises(WorkingsError) as error:
         new_folder("digits", tmp_path / "file")
