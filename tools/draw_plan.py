@@ -66,7 +66,7 @@ def uses() -> dict[str, list[str]]:
     for a, b in plan.edges():
         if a.count(".") and b.count("."):
             found[a.split(".")[1]].add(b.split(".")[1])
-    height = {part: plan.floor_of(f"workings.{part}") or 0 for floor in plan.FLOORS[1:] for part in floor.split()}
+    height = {part: plan.floor_of(f"workings.{part}") or 0 for floor in plan.FLOORS[plan.GROUND :] for part in floor.split()}
     return {
         name: sorted((other for other in others if other != name and other in height), key=lambda part: -height[part])
         for name, others in found.items()
@@ -106,7 +106,7 @@ def package_box(package: str, x: float, y: float, width: float, imports: list[st
 def drawing() -> str:
     """The whole house as SVG, the roof on top."""
     y, body, imports = float(MARGIN), list[str](), uses()
-    for floor in reversed(plan.FLOORS[1:]):
+    for floor in reversed(plan.FLOORS[plan.GROUND :]):
         names = packages(floor)
         if not names:
             continue
@@ -117,7 +117,7 @@ def drawing() -> str:
             body += drawn
             bottoms.append(bottom)
         y = max(bottoms) + GAP
-    ground = " · ".join(f"{name}.py" for name in plan.FLOORS[0].split())
+    ground = " · ".join(f"{name}.py" for floor in plan.FLOORS[: plan.GROUND] for name in floor.split())
     body.append(f'<text class="room quiet" x="{MARGIN + PAD}" y="{y + 10:.0f}">{ground}</text>')
     height = y + 26
     return (

@@ -19,7 +19,8 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 """The front door may name every floor."""
 
 FLOORS = [
-    "errors atomic checksum lazy own_code precedence version written_out",
+    "errors",
+    "atomic checksum lazy own_code precedence version written_out",
     "equations",
     "exact",
     "trace",
@@ -30,6 +31,8 @@ FLOORS = [
     "studies",
     "cli lab",
 ]
+GROUND = 2
+"""The lowest floors are single files."""
 ROOMS = {
     "exact": "numbers typeset reading tensor dispatch ops",
     "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay "

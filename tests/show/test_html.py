@@ -15,6 +15,7 @@ from workings.show.formula.notation import mathml_formula
 from workings.show.options import Options
 from workings.show.printers.html import html
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
+from workings.trace.operations import OPERATIONS
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 

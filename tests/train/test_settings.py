@@ -63,5 +63,5 @@ def test_an_unknown_recipe_suggests_the_nearest():
     with pytest.raises(WorkingsError) as error:
         recipe("digit")
     assert str(error.value) == "No recipe is called 'digit'. Did you mean digits?"
-    with pytest.raises(WorkingsError, match="No recipe is called 'x'. There are: shakespeare, bigram, "):
+    with pytest.raises(WorkingsError, match=r"No recipe is called 'x'\. There are: shakespeare, bigram, "):
         recipe("x")
