@@ -48,9 +48,9 @@ def _apply(op: str, args: list[Any], options: dict[str, Any], operands: Mapping[
         options = {key: option(key, value, operands) for key, value in options.items()}
         row = OPERATIONS.get(op)
         if row is not None and row.compute is not None:
-            return (
-                row.compute(operands, *args, **options) if row.needs_values else row.compute(*_of_one_kind(args), **options)
-            )
+            return row.compute(*_of_one_kind(args), **options)
+        if row is not None and row.compute_in_scope is not None:
+            return row.compute_in_scope(operands, *args, **options)
     except FormulaError:
         raise
     except RuntimeError as error:  # what PyTorch refuses is told to the reader as the reason

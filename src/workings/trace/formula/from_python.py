@@ -13,7 +13,7 @@ from typing import Any
 
 import torch
 
-from workings.trace.formula.operation import ALL, OPERATIONS, TENSORS, Operation
+from workings.trace.formula.operation import OPERATIONS, TENSORS, Operation
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
@@ -161,7 +161,7 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
     if node.args or first is None:
         return node
     names = OPERATIONS.signature(OPERATIONS.spellings.get(name, name))
-    names = names if names[0] == first and len(names) > 1 else [first, *(word for word in _SECOND if word in given)]
+    names = names if names[0] == first and len(names) > 2 else [first, *(word for word in _SECOND if word in given)]
     placed = list[ast.expr]()
     while len(placed) < len(names) and (names[len(placed)] in given):
         placed.append(given.pop(names[len(placed)]))
@@ -215,7 +215,7 @@ def _is_truth(node: ast.expr) -> bool:
 
 def _other_meaning(row: Operation, args: list[Formula], node: ast.Call) -> bool:
     """Whether options change what the notation says: x.add(y, alpha=2) is not x + y, log(8, 2) not log 8."""
-    if row.keeps_options or row.operands == ALL:
+    if row.keeps_options:
         return False
     options = {k.arg for k in node.keywords} - {"approximate", "reduction", "input", "other"}
     return bool(options) or len(args) > row.operands

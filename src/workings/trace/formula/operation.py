@@ -7,10 +7,14 @@ differentiation, shapes, the printers. Nobody else keeps a list of operations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
+from functools import cached_property
 from typing import Any, Literal
 
+import torch
+import torch.nn.functional as F
 from torch import nn
 
 from workings.trace.formula.notation import Notation
@@ -26,8 +30,8 @@ Reach = Callable[[Apply, Index, Mapping[str, Any]], Cells | None]
 """From some cells of the result to the cells of the operands; None where that is not known."""
 EVERY = slice(None)
 """All cells along an axis."""
-ALL = 99
-"""Every argument is an operand."""
+FORMULA: Literal["formula"] = "formula"
+CALL: Literal["call"] = "call"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,33 +61,33 @@ class Layer:
 class Operation:
     """One row; a column that is empty says that nothing is known there, and every reader copes with that."""
 
-    name: str
+    declaration: str
+    """The name, and PyTorch's parameters in order where they matter: «cross_entropy(input target | weight reduction)».
+
+    Those before the bar are operands when a statement is captured, those after it options that the notation allows; without
+    a bar all are operands and options change what it means. An operand with a ? may be None.
+    """
     meaning: str
+    read: Literal["formula", "call", ""] = ""
+    """How PyTorch's function or method of this name is read: as a formula when a statement is captured; as a call, which
+    only the rules of differentiation understand; or not at all."""
     _: KW_ONLY
 
-    spellings: str = ""
-    """Functions, methods and properties that are read as this operation when a statement is captured."""
+    also: str = ""
+    """Other functions, methods and properties that are read in the same way."""
     calls: str = ""
-    """Functions and methods that stay calls in a captured formula, and that the rules of differentiation read."""
+    """Further ones that are read as calls."""
     others: str = ""
-    """Further names in PyTorch, which are never read as a formula."""
+    """Further names in PyTorch, which are never read."""
     operator: str = ""
     """The names between the underscores of Python's special methods: «truediv» for a / b."""
-    signature: str = "input"
-    """PyTorch's parameters, in order."""
-    operands: int = 1
-    """How many of the first arguments are operands when a statement is captured."""
-    optional: tuple[str, ...] = ()
-    """The operands, the last ones, that may be None."""
-    keeps_options: bool = False
-    """Whether the notation still holds when there are options: softmax(x, dim=0), but not add(x, y, alpha=2)."""
     gives: Literal["value", "pair", "parts"] = "value"
     """Whether PyTorch returns one value, values and where they stood (the formula means the values), or several parts."""
 
     compute: Callable[..., Any] | None = None
-    """The value, from the values of the operands and the options."""
-    needs_values: bool = False
-    """Whether `compute` first gets the values of all names at hand: for the kind of numbers, for the names in an index."""
+    """The value, from the values of the operands and the options; where it is not given, PyTorch's function of this name."""
+    compute_in_scope: Callable[..., Any] | None = None
+    """The same, where it needs the values of all names at hand first: for the kind of numbers, for the names in an index."""
     means: Rewrite | None = None
     """The simpler operations that the rules of differentiation read in its place: addmm(b, x, W) is b + x W."""
 
@@ -117,12 +121,43 @@ class Operation:
     """The same for names that need another explanation."""
     one_dtype: bool = False
     """Whether PyTorch refuses operands of different dtypes."""
-    layers: tuple[Layer, ...] = ()
+    layers: Layer | tuple[Layer, ...] = ()
+    """Module classes that are this operation."""
 
-    @property
+    def __post_init__(self) -> None:
+        if self.compute is None and self.compute_in_scope is None:
+            object.__setattr__(self, "compute", getattr(F, self.name, None) or getattr(torch, self.name, None))
+
+    @cached_property
+    def name(self) -> str:
+        return self.declaration.partition("(")[0]
+
+    @cached_property
+    def parameters(self) -> list[str]:
+        """PyTorch's parameters, in order."""
+        words = self.declaration.partition("(")[2].removesuffix(")") or "input"
+        return [word.removesuffix("?") for word in words.split() if word != "|"]
+
+    @cached_property
+    def operands(self) -> int:
+        """How many of the first arguments are operands when a statement is captured."""
+        before = self.declaration.partition("(")[2].partition("|")[0].removesuffix(")")
+        return len(before.split()) or 1
+
+    @cached_property
+    def optional(self) -> list[str]:
+        """Operands, the last ones, that may be None."""
+        return re.findall(r"(\w+)\?", self.declaration)
+
+    @cached_property
+    def keeps_options(self) -> bool:
+        """Whether the notation still holds when there are options: softmax(x, dim=0), but not add(x, y, alpha=2)."""
+        return "|" in self.declaration or self.operands > 2
+
+    @cached_property
     def joins(self) -> bool:
         """Whether the first operand is a list of tensors."""
-        return self.signature.startswith("tensors")
+        return self.parameters[0] == "tensors"
 
 
 class Table(dict[str, Operation]):
@@ -154,22 +189,24 @@ class Table(dict[str, Operation]):
         return row
 
     def _enter(self, row: Operation) -> None:
-        self.spellings |= dict.fromkeys(row.spellings.split(), row.name)
-        self.calls |= dict.fromkeys(f"{row.spellings} {row.calls}".split(), row.name)
+        read = dict.fromkeys([*([row.name] if row.read else []), *row.also.split()], row.name)
+        self.spellings |= read if row.read == "formula" else {}
+        self.calls |= read | dict.fromkeys(row.calls.split(), row.name)
         self.operators |= dict.fromkeys(row.operator.split(), row.name)
         self.definitions |= row.definitions
         self.names |= dict.fromkeys(names_of(row), row)
-        self.layers |= {cls: (row, layer) for layer in row.layers for cls in layer.classes}
+        layers = row.layers if isinstance(row.layers, tuple) else (row.layers,)
+        self.layers |= {cls: (row, layer) for layer in layers for cls in layer.classes}
 
     def signature(self, name: str) -> list[str]:
         """The parameters of an operation in PyTorch's order."""
-        return (self[name].signature if name in self else "input").split()
+        return self[name].parameters if name in self else ["input"]
 
 
 def names_of(row: Operation) -> list[str]:
     """Every name by which PyTorch calls an operation, Python's special methods too."""
     special = [f"__{r}{own}__" for own in row.operator.split() for r in ("", "r")]
-    return [*f"{row.spellings} {row.calls} {row.others}".split(), *special]
+    return [*([row.name] if row.read else []), *f"{row.also} {row.calls} {row.others}".split(), *special]
 
 
 OPERATIONS = Table()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 from workings.precedence import LOOSE, MATMUL, PRODUCT, SUM
 from workings.trace.formula import notation
-from workings.trace.formula.operation import OPERATIONS, Args, Operation, Rewrite
+from workings.trace.formula.operation import CALL, FORMULA, OPERATIONS, Args, Operation, Rewrite
 from workings.trace.formula.simplify import ONE, minus, negate, over, plus, times
 from workings.trace.formula.tree import Apply, Code, Formula, Number, Options
 from workings.trace.operations.node import Gradients, Node, f
@@ -30,10 +31,7 @@ def _mul(node: Node) -> Gradients:
 
 def _div(node: Node) -> Gradients:
     a, b = node.args
-    return (
-        node.fit(lambda: over(node.G, b), a),
-        node.fit(lambda: negate(over(node.scaled(a, a), f("square", b))), b),
-    )
+    return (node.fit(lambda: over(node.G, b), a), node.fit(lambda: negate(over(node.scaled(a, a), f("square", b))), b))
 
 
 def _pow(node: Node) -> Gradients:
@@ -57,7 +55,10 @@ def _power(a: Formula, n: Formula) -> Formula:
 def given(op: str, name: str, args: Args, options: Options) -> Formula:
     """An argument by its name, 1 where it is not given."""
     place = OPERATIONS.signature(op).index(name)
-    value = args[place] if place < len(args) else dict(options).get(name, ONE)
+    return _formula(args[place] if place < len(args) else dict(options).get(name, ONE))
+
+
+def _formula(value: Any) -> Formula:
     return value if isinstance(value, Formula) else Number(value) if not isinstance(value, str) else Code(value)
 
 
@@ -65,7 +66,7 @@ def _sum_of(op: str) -> Rewrite:
     """a ± α b"""
 
     def made(args: Args, options: Options) -> Formula:
-        alpha = given(op, "alpha", args, options)
+        alpha = _formula(args[2] if len(args) > 2 else dict(options).get("alpha", ONE))
         if len(args) < 2 or isinstance(alpha, Code):
             return Apply(op, args, options)
         return f(op, args[0], args[1] if alpha == ONE else times(alpha, args[1]))
@@ -98,12 +99,10 @@ def minus_first(op: str) -> Rewrite:
 
 ROWS = (
     Operation(
-        "add",
+        "add(input other)",
         "a + b",
-        spellings="add",
+        FORMULA,
         operator="add",
-        signature="input other alpha",
-        operands=2,
         compute=operator.add,
         means=_sum_of("add"),
         notation=notation.infix("+", SUM, SUM, LOOSE),
@@ -113,12 +112,11 @@ ROWS = (
         misfit=elementwise,
     ),
     Operation(
-        "sub",
+        "sub(input other)",
         "a − b",
-        spellings="sub subtract",
+        FORMULA,
+        also="subtract",
         operator="sub",
-        signature="input other alpha",
-        operands=2,
         compute=operator.sub,
         means=_sum_of("sub"),
         notation=notation.infix("−", SUM, SUM, LOOSE),
@@ -126,11 +124,12 @@ ROWS = (
         elementwise=True,
         misfit=elementwise,
     ),
-    Operation("rsub", "b − a", calls="rsub", means=lambda a, o: f("sub", a[1], a[0])),
+    Operation("rsub", "b − a", CALL, means=lambda a, o: f("sub", a[1], a[0])),
     Operation(
         "neg",
         "−a",
-        spellings="neg negative",
+        FORMULA,
+        also="negative",
         operator="neg",
         compute=operator.neg,
         notation=notation.prefix("−", SUM, LOOSE),
@@ -138,11 +137,11 @@ ROWS = (
         elementwise=True,
     ),
     Operation(
-        "mul",
+        "mul(input other)",
         "a ⊙ b, elementwise (a·b when one side is a number)",
-        spellings="mul multiply",
+        FORMULA,
+        also="multiply",
         operator="mul",
-        operands=2,
         compute=operator.mul,
         notation=notation.infix("⊙", PRODUCT, PRODUCT, MATMUL),
         spelled=minus_first("mul"),
@@ -155,11 +154,11 @@ ROWS = (
         "scale", "a·b: how a product with a number is written", notation=notation.infix("·", PRODUCT, PRODUCT, MATMUL)
     ),
     Operation(
-        "div",
+        "div(input other)",
         "a / b",
-        spellings="div divide true_divide",
+        FORMULA,
+        also="divide true_divide",
         operator="truediv",
-        operands=2,
         compute=operator.truediv,
         notation=notation.fraction,
         spelled=minus_first("div"),
@@ -176,36 +175,19 @@ ROWS = (
         notation=notation.infix("mod", PRODUCT, PRODUCT, MATMUL),
     ),
     Operation(
-        "pow",
+        "pow(input other)",
         "a^b",
-        spellings="pow",
+        FORMULA,
         operator="pow",
-        operands=2,
         compute=operator.pow,
         notation=notation.power,
         gradient=_pow,
         elementwise=True,
         misfit=elementwise,
     ),
+    Operation("addcmul(input tensor1 tensor2 value)", "a + c b₁ ⊙ b₂", CALL, means=_added_entries("addcmul", times)),
+    Operation("addcdiv(input tensor1 tensor2 value)", "a + c b₁/b₂", CALL, means=_added_entries("addcdiv", over)),
     Operation(
-        "addcmul",
-        "a + c b₁ ⊙ b₂",
-        calls="addcmul",
-        signature="input tensor1 tensor2 value",
-        means=_added_entries("addcmul", times),
-    ),
-    Operation(
-        "addcdiv",
-        "a + c b₁/b₂",
-        calls="addcdiv",
-        signature="input tensor1 tensor2 value",
-        means=_added_entries("addcdiv", over),
-    ),
-    Operation(
-        "lerp",
-        "a + t (b − a)",
-        calls="lerp",
-        signature="input end weight",
-        means=lambda a, o: plus(a[0], times(a[2], minus(a[1], a[0]))),
+        "lerp(input end weight)", "a + t (b − a)", CALL, means=lambda a, o: plus(a[0], times(a[2], minus(a[1], a[0])))
     ),
 )

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
-from workings.trace.formula.operation import ALL, Args, Layer, Operation
+from workings.trace.formula.operation import FORMULA, Args, Layer, Operation
 from workings.trace.formula.simplify import linear, minus, over, plus, times, transposed
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options
 from workings.trace.operations.node import Gradients, Node, RuleError, f
@@ -154,12 +154,9 @@ def _define_transformer_encoder_layer(
 
 ROWS = (
     Operation(
-        "scaled_dot_product_attention",
+        "scaled_dot_product_attention(query key value attn_mask dropout_p is_causal scale)",
         "softmax(Q Kᵀ/√d) V",
-        spellings="scaled_dot_product_attention",
-        signature="query key value attn_mask dropout_p is_causal scale",
-        operands=ALL,
-        compute=F.scaled_dot_product_attention,
+        FORMULA,
         spelled=_spelled_attention,
         gradient=_attention,
         definitions={F.scaled_dot_product_attention: _define_attention},
@@ -168,20 +165,18 @@ ROWS = (
         "multi_head_attention",
         "attention of several heads, between projections",
         others="multi_head_attention_forward",
-        layers=(
-            Layer(
-                classes=(nn.MultiheadAttention,),
-                definition=_define_multi_head_attention,
-                size=lambda m, x, y: Size(f"{m.num_heads} heads of {m.embed_dim}/{m.num_heads} = {m.head_dim}"),
-                count=heads,
-                arguments="embed_dim num_heads",
-            ),
+        layers=Layer(
+            classes=(nn.MultiheadAttention,),
+            definition=_define_multi_head_attention,
+            size=lambda m, x, y: Size(f"{m.num_heads} heads of {m.embed_dim}/{m.num_heads} = {m.head_dim}"),
+            count=heads,
+            arguments="embed_dim num_heads",
         ),
     ),
     Operation(
         "transformer_encoder_layer",
         "self-attention and a feed-forward network, each with a residual sum and a layer norm",
         others="_transformer_encoder_layer_fwd",
-        layers=(Layer(classes=(nn.TransformerEncoderLayer,), definition=_define_transformer_encoder_layer),),
+        layers=Layer(classes=(nn.TransformerEncoderLayer,), definition=_define_transformer_encoder_layer),
     ),
 )

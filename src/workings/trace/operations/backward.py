@@ -68,27 +68,20 @@ ROWS = (
     Operation(
         "indicator",
         "[a < b]: 1 where the option relation holds, else 0",
-        compute=_indicator,
-        needs_values=True,
         notation=notation.indicator,
         constant=True,
         elementwise=True,
+        compute_in_scope=_indicator,
     ),
     Operation(
         "onehot",
         "rows of zeros with a 1 at a; option classes",
-        compute=_onehot,
-        needs_values=True,
         notation=notation.onehot,
         constant=True,
+        compute_in_scope=_onehot,
     ),
     Operation(
-        "expand",
-        "a repeated to option shape",
-        compute=_expand,
-        needs_values=True,
-        notation=notation.sized("repeat"),
-        moves=True,
+        "expand", "a repeated to option shape", notation=notation.sized("repeat"), moves=True, compute_in_scope=_expand
     ),
     Operation(
         "unsqueeze",
@@ -107,10 +100,9 @@ ROWS = (
     Operation(
         "scatter",
         "zeros of option shape with a added at [option text]",
-        compute=_scatter,
-        needs_values=True,
         notation=notation.scattered,
         linear=True,
+        compute_in_scope=_scatter,
     ),
     Operation(
         "scatter_rows",

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from workings.trace.formula import notation
-from workings.trace.formula.operation import Operation
+from workings.trace.formula.operation import CALL, Operation
 
 
 def like(operands: Mapping[str, Any]) -> Tensor:
@@ -37,7 +37,7 @@ def _causal_mask(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tens
 
 ROWS = (
     *(
-        Operation(name, meaning, calls=name, compute=getattr(torch, name), constant=True)
+        Operation(name, meaning, CALL, constant=True)
         for name, meaning in (
             ("arange", "whole numbers in order"),
             ("linspace", "numbers at equal distances"),
@@ -53,33 +53,24 @@ ROWS = (
         "ones",
         "a tensor of ones; option shape",
         others="ones new_ones",
-        compute=_ones,
-        needs_values=True,
         notation=notation.constant("1"),
         constant=True,
+        compute_in_scope=_ones,
     ),
     Operation(
         "zeros",
         "a tensor of zeros; option shape",
         others="zeros new_zeros",
-        compute=_zeros,
-        needs_values=True,
         notation=notation.constant("0"),
         constant=True,
+        compute_in_scope=_zeros,
     ),
-    Operation(
-        "identity",
-        "the identity matrix; option size",
-        compute=_identity,
-        needs_values=True,
-        notation=notation.letter("I"),
-    ),
+    Operation("identity", "the identity matrix; option size", notation=notation.letter("I"), compute_in_scope=_identity),
     Operation(
         "causal_mask",
         "0 on and below the diagonal, −∞ above it; option shape",
-        compute=_causal_mask,
-        needs_values=True,
         notation=notation.letter("M"),
         constant=True,
+        compute_in_scope=_causal_mask,
     ),
 )

@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings.trace.formula import notation
-from workings.trace.formula.operation import Args, Layer, Operation
+from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
 from workings.trace.formula.simplify import ONE, ZERO, minus, negate, over, plus, times
-from workings.trace.formula.tree import Formula, Number, Options
+from workings.trace.formula.tree import Formula, Number
 from workings.trace.operations.node import TWO, Gradients, Node, Rule, RuleError, f, indicator
 
 Derivative = Callable[[Formula, Formula], Formula]
@@ -57,11 +57,11 @@ def _erf(a: Formula, y: Formula) -> Formula:
     return over(times(TWO, f("exp", negate(f("square", a)))), f("sqrt", Number(math.pi)))
 
 
-def entrywise(name: str, meaning: str, derivative: Derivative | None = None, **columns: Any) -> Operation:
+def entrywise(name: str, meaning: str, read: Any = "", derivative: Derivative | None = None, **columns: Any) -> Operation:
     """The row of a function of one variable; with `derivative`, its gradient is ∂L/∂y ⊙ y'(a)."""
     if derivative is not None:
         columns["gradient"] = _pointwise(derivative)
-    return Operation(name, meaning, elementwise=True, **columns)
+    return Operation(name, meaning, read, elementwise=True, **columns)
 
 
 def _normal_slope(a: Formula, y: Formula) -> Formula:
@@ -120,43 +120,37 @@ def _sqrt(node: Node) -> Gradients:
     return (over(node.G, times(TWO, node.Y)),)
 
 
-def layer(cls: type[nn.Module], options: str = "", **columns: Any) -> tuple[Layer, ...]:
+def layer(cls: type[nn.Module], options: str = "", **columns: Any) -> Layer:
     """A layer without parameters."""
-    return (Layer(classes=(cls,), parameters="", options=options, **columns),)
-
-
-def _inside(args: Args, options: Options) -> Formula:
-    return f("clamp", args[0], Number(0), Number(6))
+    return Layer(classes=(cls,), parameters="", options=options, **columns)
 
 
 ROWS = (
     # roots, powers and logarithms
-    entrywise("sqrt", "√a", spellings="sqrt", compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
+    entrywise("sqrt", "√a", FORMULA, compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
     entrywise(
         "rsqrt",
         "1/√a",
+        FORMULA,
         lambda a, y: negate(over(f("pow", y, Number(3)), TWO)),
-        spellings="rsqrt",
         compute=lambda a: torch.rsqrt(a) if isinstance(a, Tensor) else 1 / math.sqrt(a),
         spelled=lambda a, o: f("div", ONE, f("sqrt", a[0])),
     ),
     entrywise(
         "square",
         "a²",
+        FORMULA,
         lambda a, y: times(TWO, a),
-        spellings="square",
         compute=lambda a: torch.square(a) if isinstance(a, Tensor) else a * a,
         spelled=lambda a, o: f("pow", a[0], TWO),
     ),
-    entrywise("exp", "e^a", lambda a, y: y, spellings="exp", compute=either("exp"), notation=notation.exponential),
-    entrywise("exp2", "2^a", lambda a, y: times(y, f("log", TWO)), calls="exp2", compute=torch.exp2),
-    entrywise("expm1", "e^a − 1", lambda a, y: f("exp", a), calls="expm1", compute=torch.expm1),
-    entrywise("log", "log a", spellings="log", compute=either("log"), notation=notation.function("log"), gradient=_log),
-    entrywise("log1p", "log(1 + a)", calls="log1p", compute=torch.log1p, gradient=_divided(lambda a: plus(ONE, a))),
-    entrywise("log2", "log₂ a", calls="log2", compute=torch.log2, gradient=_divided(lambda a: times(f("log", TWO), a))),
-    entrywise(
-        "log10", "log₁₀ a", calls="log10", compute=torch.log10, gradient=_divided(lambda a: times(f("log", Number(10)), a))
-    ),
+    entrywise("exp", "e^a", FORMULA, lambda a, y: y, compute=either("exp"), notation=notation.exponential),
+    entrywise("exp2", "2^a", CALL, lambda a, y: times(y, f("log", TWO))),
+    entrywise("expm1", "e^a − 1", CALL, lambda a, y: f("exp", a)),
+    entrywise("log", "log a", FORMULA, compute=either("log"), notation=notation.function("log"), gradient=_log),
+    entrywise("log1p", "log(1 + a)", CALL, gradient=_divided(lambda a: plus(ONE, a))),
+    entrywise("log2", "log₂ a", CALL, gradient=_divided(lambda a: times(f("log", TWO), a))),
+    entrywise("log10", "log₁₀ a", CALL, gradient=_divided(lambda a: times(f("log", Number(10)), a))),
     entrywise(
         "xlogy",
         "a log b, and 0 where a is 0",
@@ -164,83 +158,58 @@ ROWS = (
         spelled=lambda a, o: None if len(a) != 2 else f("mul", a[0], f("log", a[1])),
         written_call=2,
     ),
-    Operation("reciprocal", "1/a", calls="reciprocal", means=lambda a, o: over(ONE, a[0])),
+    Operation("reciprocal", "1/a", CALL, means=lambda a, o: over(ONE, a[0])),
     # angles
-    entrywise("sin", "sin a", lambda a, y: f("cos", a), spellings="sin", compute=either("sin")),
-    entrywise("cos", "cos a", lambda a, y: negate(f("sin", a)), spellings="cos", compute=either("cos")),
-    entrywise("tan", "tan a", lambda a, y: plus(ONE, f("square", y)), calls="tan", compute=torch.tan),
-    entrywise("sinh", "sinh a", lambda a, y: f("cosh", a), calls="sinh", compute=torch.sinh),
-    entrywise("cosh", "cosh a", lambda a, y: f("sinh", a), calls="cosh", compute=torch.cosh),
-    entrywise("atan", "arctan a", calls="atan", compute=torch.atan, gradient=_divided(lambda a: plus(ONE, f("square", a)))),
+    entrywise("sin", "sin a", FORMULA, lambda a, y: f("cos", a), compute=either("sin")),
+    entrywise("cos", "cos a", FORMULA, lambda a, y: negate(f("sin", a)), compute=either("cos")),
+    entrywise("tan", "tan a", CALL, lambda a, y: plus(ONE, f("square", y))),
+    entrywise("sinh", "sinh a", CALL, lambda a, y: f("cosh", a)),
+    entrywise("cosh", "cosh a", CALL, lambda a, y: f("sinh", a)),
+    entrywise("atan", "arctan a", CALL, gradient=_divided(lambda a: plus(ONE, f("square", a)))),
     # sizes and steps
     entrywise(
-        "abs",
-        "|a|",
-        lambda a, y: f("sign", a),
-        spellings="abs",
-        calls="absolute",
-        compute=abs,
-        notation=notation.fenced("|", "|"),
+        "abs", "|a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fenced("|", "|")
     ),
-    entrywise("sign", "sign(a): −1, 0 or 1", compute=torch.sign, constant=True),
-    entrywise("round", "a rounded to a whole number", calls="round", compute=torch.round, constant=True),
+    entrywise("sign", "sign(a): −1, 0 or 1", constant=True),
+    entrywise("round", "a rounded to a whole number", CALL, constant=True),
     entrywise(
         "floor",
         "⌊a⌋",
-        spellings="floor",
+        FORMULA,
         compute=lambda a: torch.floor(a) if isinstance(a, Tensor) else math.floor(a),
         notation=notation.fenced("⌊", "⌋"),
         written_call=1,
         constant=True,
     ),
-    entrywise(
-        "ceil", "⌈a⌉", calls="ceil", compute=torch.ceil, notation=notation.fenced("⌈", "⌉"), written_call=1, constant=True
-    ),
-    entrywise(
-        "clamp",
-        "a, but no less than b and no more than c",
-        calls="clamp clip",
-        signature="input min max",
-        compute=torch.clamp,
-        gradient=_clamp,
-    ),
-    Operation("clamp_min", "max(a, b)", calls="clamp_min", means=lambda a, o: f("clamp", *a[:2])),
-    Operation("clamp_max", "min(a, b)", calls="clamp_max", means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
-    Operation("relu6", "min(max(0, a), 6)", calls="relu6", means=_inside),
+    entrywise("ceil", "⌈a⌉", CALL, notation=notation.fenced("⌈", "⌉"), written_call=1, constant=True),
+    entrywise("clamp(input min max)", "a, but no less than b and no more than c", CALL, also="clip", gradient=_clamp),
+    Operation("clamp_min", "max(a, b)", CALL, means=lambda a, o: f("clamp", *a[:2])),
+    Operation("clamp_max", "min(a, b)", CALL, means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
+    Operation("relu6", "min(max(0, a), 6)", CALL, means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),
     # activations
     entrywise(
-        "tanh",
-        "tanh a",
-        lambda a, y: minus(ONE, f("square", y)),
-        spellings="tanh",
-        compute=either("tanh"),
-        layers=layer(nn.Tanh),
+        "tanh", "tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=either("tanh"), layers=layer(nn.Tanh)
     ),
     entrywise(
         "sigmoid",
         "σ(a)",
+        FORMULA,
         lambda a, y: times(y, minus(ONE, y)),
-        spellings="sigmoid",
-        compute=torch.sigmoid,
         notation=notation.function("σ"),
         layers=layer(nn.Sigmoid),
     ),
     entrywise(
         "relu",
         "max(0, a)",
+        FORMULA,
         lambda a, y: indicator(a, ">", ZERO),
-        spellings="relu",
-        compute=torch.relu,
         spelled=lambda a, o: f("max", Number(0), a[0]),
         layers=layer(nn.ReLU),
     ),
     entrywise(
-        "gelu",
+        "gelu(input | approximate)",
         "a Φ(a)",
-        spellings="gelu",
-        signature="input approximate",
-        keeps_options=True,
-        compute=F.gelu,
+        FORMULA,
         notation=notation.function("GELU"),
         gradient=_gelu,
         layers=layer(nn.GELU, "approximate"),
@@ -248,51 +217,46 @@ ROWS = (
     entrywise(
         "silu",
         "a σ(a)",
+        FORMULA,
         _silu,
-        spellings="silu",
         calls="swish",
-        compute=F.silu,
         spelled=lambda a, o: f("mul", a[0], f("sigmoid", a[0])),
         layers=layer(nn.SiLU),
     ),
     entrywise(
-        "softplus",
+        "softplus(input beta threshold)",
         "log(1 + e^a)",
-        calls="softplus",
-        signature="input beta threshold",
-        compute=F.softplus,
+        CALL,
         gradient=_softplus,
         layers=layer(nn.Softplus, "beta threshold"),
     ),
     entrywise(
         "logsigmoid",
         "log σ(a)",
+        CALL,
         lambda a, y: f("sigmoid", negate(a)),
-        calls="logsigmoid log_sigmoid",
-        compute=F.logsigmoid,
+        also="log_sigmoid",
         spelled=lambda a, o: f("log", f("sigmoid", a[0])),
         written_call=1,
         layers=layer(nn.LogSigmoid),
     ),
     entrywise(
-        "leaky_relu",
+        "leaky_relu(input negative_slope)",
         "a where it is positive, else a small part of it",
-        calls="leaky_relu",
-        signature="input negative_slope",
+        CALL,
         compute=on_copies(F.leaky_relu),
         gradient=_leaky_relu,
         layers=layer(nn.LeakyReLU, "negative_slope"),
     ),
     entrywise(
-        "elu",
+        "elu(input alpha)",
         "a where it is positive, else α(e^a − 1)",
-        calls="elu",
-        signature="input alpha",
+        CALL,
         compute=on_copies(F.elu),
         gradient=_elu,
         layers=layer(nn.ELU, "alpha"),
     ),
-    entrywise("erf", "the error function", _erf, calls="erf", compute=torch.erf),
+    entrywise("erf", "the error function", CALL, _erf),
     entrywise(
         "normal_cdf",
         "Φ(a), the standard normal distribution",

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from workings.precedence import ATOM, POWER, PRODUCT, RELATION
 from workings.trace.formula import notation
-from workings.trace.formula.operation import ALL, Operation
+from workings.trace.formula.operation import FORMULA, Operation
 from workings.trace.formula.simplify import ZERO
 from workings.trace.operations.node import Gradients, Node, RuleError, f
 from workings.trace.shapes.explain_tensors import elementwise
@@ -90,23 +90,18 @@ ROWS = (
         elementwise=True,
     ),
     Operation(
-        "where",
+        "where(condition input other)",
         "b where a is true, else c",
-        spellings="where",
-        operands=ALL,
-        compute=torch.where,
+        FORMULA,
         notation=notation.where,
         gradient=_where,
         elementwise=True,
         linear=True,
     ),
     Operation(
-        "masked_fill",
+        "masked_fill(input mask value)",
         "a where the mask is false, else the value",
-        spellings="masked_fill",
-        signature="input mask value",
-        operands=ALL,
-        compute=torch.masked_fill,
+        FORMULA,
         notation=notation.masked,
         gradient=_masked_fill,
         elementwise=True,

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import Operation
+from workings.trace.formula.operation import CALL, FORMULA, Operation
 from workings.trace.formula.simplify import ONE, linear, minus, negate, over, plus, times
 from workings.trace.formula.tree import Apply, Formula, Number
 from workings.trace.operations.elementwise import layer
@@ -207,27 +207,20 @@ def _define_binary_cross_entropy(
     return Definition(equations.binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
 
 
-_LOSS = "input target size_average reduce reduction"
-
-
-def _loss(name: str, meaning: str, cls: type[nn.Module] | None, gradient: Rule, **columns: Any) -> Operation:
-    """The row of a loss that has no notation of its own."""
+def _loss(
+    declaration: str, meaning: str, read: Any, cls: type[nn.Module] | None, gradient: Rule, **columns: Any
+) -> Operation:
     layers = layer(cls, "reduction") if cls is not None else ()
-    columns = {"calls": name, "signature": _LOSS, "layers": layers} | columns
-    return Operation(name, meaning, compute=getattr(F, name), gradient=gradient, reduces=True, **columns)
+    return Operation(declaration, meaning, read, gradient=gradient, reduces=True, **({"layers": layers} | columns))
 
 
 ROWS = (
     _loss(
-        "cross_entropy",
+        "cross_entropy(input target | weight size_average ignore_index reduce reduction label_smoothing)",
         "cross-entropy of logits and targets",
+        FORMULA,
         None,
         _cross_entropy,
-        spellings="cross_entropy",
-        calls="",
-        signature="input target weight size_average ignore_index reduce reduction label_smoothing",
-        operands=2,
-        keeps_options=True,
         notation=notation.function("CE"),
         definitions={F.cross_entropy: _define_cross_entropy},
         misfit=explain_entries.cross_entropy,
@@ -241,53 +234,56 @@ ROWS = (
         ),
     ),
     _loss(
-        "nll_loss",
+        "nll_loss(input target weight size_average ignore_index reduce reduction)",
         "minus the entry of each row at its class",
+        CALL,
         None,
         _nll_loss,
-        signature="input target weight size_average ignore_index reduce reduction",
         layers=layer(nn.NLLLoss, "ignore_index reduction"),
     ),
     _loss(
-        "mse_loss",
+        "mse_loss(input target | size_average reduce reduction)",
         "mean (a − b)²",
+        FORMULA,
         nn.MSELoss,
         _of_difference(lambda node, d: times(TWO, d)),
-        spellings="mse_loss",
-        calls="",
-        operands=2,
-        keeps_options=True,
         spelled=lambda a, o: None if o or len(a) != 2 else f("mean", f("pow", f("sub", *a), TWO)),
         misfit=elementwise,
     ),
-    _loss("l1_loss", "mean |a − b|", nn.L1Loss, _of_difference(lambda node, d: f("sign", d))),
     _loss(
-        "huber_loss",
+        "l1_loss(input target size_average reduce reduction)",
+        "mean |a − b|",
+        CALL,
+        nn.L1Loss,
+        _of_difference(lambda node, d: f("sign", d)),
+    ),
+    _loss(
+        "huber_loss(input target reduction delta)",
         "squares of small differences, the size of large ones",
+        CALL,
         None,
         _of_difference(_huber),
-        signature="input target reduction delta",
     ),
     _loss(
-        "smooth_l1_loss",
+        "smooth_l1_loss(input target size_average reduce reduction beta)",
         "squares of small differences, the size of large ones, divided by β",
+        CALL,
         None,
         _of_difference(_smooth_l1),
-        signature=f"{_LOSS} beta",
     ),
     _loss(
-        "binary_cross_entropy",
+        "binary_cross_entropy(input target weight size_average reduce reduction)",
         "cross-entropy of probabilities and truths",
+        CALL,
         nn.BCELoss,
         _binary(_probability),
-        signature="input target weight size_average reduce reduction",
     ),
     _loss(
-        "binary_cross_entropy_with_logits",
+        "binary_cross_entropy_with_logits(input target weight size_average reduce reduction pos_weight)",
         "cross-entropy of σ(z) and truths",
+        CALL,
         None,
         _binary(_logit),
-        signature="input target weight size_average reduce reduction pos_weight",
         definitions={F.binary_cross_entropy_with_logits: _define_binary_cross_entropy},
         layers=layer(
             nn.BCEWithLogitsLoss,
@@ -297,5 +293,5 @@ ROWS = (
             ),
         ),
     ),
-    _loss("kl_div", "Σ y (log y − a)", None, _kl_div, signature=f"{_LOSS} log_target"),
+    _loss("kl_div(input target size_average reduce reduction log_target)", "Σ y (log y − a)", CALL, None, _kl_div),
 )

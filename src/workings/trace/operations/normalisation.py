@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition
-from workings.trace.formula.operation import ALL, EVERY, OPERATIONS, Args, Cells, Index, Layer, Operation
+from workings.trace.formula.operation import CALL, EVERY, FORMULA, OPERATIONS, Args, Cells, Index, Layer, Operation
 from workings.trace.formula.simplify import linear, minus, over, plus, times
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.elementwise import on_copies
@@ -235,43 +235,31 @@ _BATCH_NORM: dict[str, Any] = {
 
 ROWS = (
     Operation(
-        "layer_norm",
+        "layer_norm(input normalized_shape weight? bias? eps)",
         "(a − μ)/√(σ² + ε) ⊙ γ + β",
-        spellings="layer_norm",
-        signature="input normalized_shape weight bias eps",
-        operands=ALL,
-        optional=("weight", "bias"),
+        FORMULA,
         compute=_layer_norm_value,
         spelled=_spelled_layer_norm,
         gradient=_layer_norm,
         reach=_normalized_reach,
         definitions=dict.fromkeys((F.layer_norm, torch.layer_norm), _define_layer_norm),
-        layers=(
-            Layer(
-                classes=(nn.LayerNorm,),
-                parameters="normalized_shape weight bias",
-                options="eps",
-                misfit=explain_layers.layer_norm_layer,
-                arguments="normalized_shape",
-            ),
+        layers=Layer(
+            classes=(nn.LayerNorm,),
+            parameters="normalized_shape weight bias",
+            options="eps",
+            misfit=explain_layers.layer_norm_layer,
+            arguments="normalized_shape",
         ),
     ),
     Operation(
-        "rms_norm",
+        "rms_norm(input normalized_shape weight eps)",
         "a/√(mean a² + ε) ⊙ γ",
-        calls="rms_norm",
-        signature="input normalized_shape weight eps",
-        compute=F.rms_norm,
+        CALL,
         gradient=_rms_norm,
         reach=_normalized_reach,
         definitions=dict.fromkeys((F.rms_norm, torch.rms_norm), _define_rms_norm),
-        layers=(
-            Layer(
-                classes=(nn.RMSNorm,),
-                parameters="normalized_shape weight",
-                options="eps",
-                arguments="normalized_shape",
-            ),
+        layers=Layer(
+            classes=(nn.RMSNorm,), parameters="normalized_shape weight", options="eps", arguments="normalized_shape"
         ),
     ),
     Operation(
@@ -279,25 +267,22 @@ ROWS = (
         "(a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of each group of channels",
         others="group_norm",
         definitions={F.group_norm: _define_group_norm},
-        layers=(
-            Layer(
-                classes=(nn.GroupNorm,),
-                definition=lambda m, x: _define_group_norm(x, m.num_groups, m.weight, m.bias, m.eps),
-                arguments="num_groups num_channels",
-            ),
+        layers=Layer(
+            classes=(nn.GroupNorm,),
+            definition=lambda m, x: _define_group_norm(x, m.num_groups, m.weight, m.bias, m.eps),
+            arguments="num_groups num_channels",
         ),
     ),
     Operation(
         "instance_norm",
         "(a − μ)/√(σ² + ε), with μ and σ of each channel of each example",
         others="instance_norm",
-        layers=(Layer(classes=(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d), arguments="num_features"),),
+        layers=Layer(classes=(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d), arguments="num_features"),
     ),
     Operation(
-        "batch_norm",
+        "batch_norm(input running_mean running_var weight bias training momentum eps)",
         "(a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of the batch or those that were kept",
-        calls="batch_norm",
-        signature="input running_mean running_var weight bias training momentum eps",
+        CALL,
         compute=on_copies(F.batch_norm),
         gradient=_batch_norm,
         definitions={F.batch_norm: _define_batch_norm},
@@ -311,20 +296,6 @@ ROWS = (
             Layer(classes=(nn.BatchNorm2d, nn.BatchNorm3d), **_BATCH_NORM),
         ),
     ),
-    Operation(
-        "normalize",
-        "a/‖a‖",
-        calls="normalize",
-        signature="input p dim eps",
-        compute=F.normalize,
-        gradient=_normalize,
-    ),
-    Operation(
-        "cosine_similarity",
-        "a·b/(‖a‖ ‖b‖)",
-        calls="cosine_similarity",
-        signature="x1 x2 dim eps",
-        compute=torch.cosine_similarity,
-        gradient=_cosine_similarity,
-    ),
+    Operation("normalize(input p dim eps)", "a/‖a‖", CALL, gradient=_normalize),
+    Operation("cosine_similarity(x1 x2 dim eps)", "a·b/(‖a‖ ‖b‖)", CALL, gradient=_cosine_similarity),
 )

@@ -19,7 +19,7 @@ from workings import equations
 from workings.precedence import MATMUL, POWER
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import ALL, EVERY, Args, Cells, Index, Layer, Operation, Rewrite
+from workings.trace.formula.operation import CALL, EVERY, FORMULA, Args, Cells, Index, Layer, Operation, Rewrite
 from workings.trace.formula.simplify import ONE, linear, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.arithmetic import given, minus_first
@@ -192,12 +192,12 @@ def _einsum_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> 
 
 ROWS = (
     Operation(
-        "matmul",
+        "matmul(input other)",
         "a b, matrix product",
-        spellings="matmul mm bmm",
+        FORMULA,
+        also="mm bmm",
         calls="mv dot vdot",
         operator="matmul",
-        operands=2,
         compute=operator.matmul,
         notation=notation.infix("", MATMUL, MATMUL, POWER),
         spelled=minus_first("matmul"),
@@ -215,7 +215,8 @@ ROWS = (
     Operation(
         "transpose",
         "aᵀ: the last two axes exchanged",
-        spellings="t adjoint mT T H",
+        FORMULA,
+        also="t adjoint mT T H",
         compute=lambda a: a.mT if a.dim() > 1 else a,
         notation=notation.transposed,
         gradient=_transpose,
@@ -223,13 +224,9 @@ ROWS = (
         reach=_transpose_reach,
     ),
     Operation(
-        "linear",
+        "linear(input weight bias?)",
         "x Wᵀ + b; args x, W and possibly b",
-        spellings="linear",
-        signature="input weight bias",
-        operands=ALL,
-        optional=("bias",),
-        compute=F.linear,
+        FORMULA,
         spelled=_spelled_linear,
         gradient=_linear,
         linear=True,
@@ -237,27 +234,26 @@ ROWS = (
         definitions={F.linear: _define_linear},
         misfit=explain_layers.linear,
         one_dtype=True,
-        layers=(
-            Layer(
-                classes=(nn.Linear,),
-                parameters="weight bias",
-                misfit=explain_layers.linear_layer,
-                size=lambda m, x, y: Size(f"{m.in_features} → {m.out_features}"),
-                count=lambda m: f"{m.in_features}·{m.out_features}" + (f" + {m.out_features}" if m.bias is not None else ""),
-                arguments="in_features out_features",
-            ),
+        layers=Layer(
+            classes=(nn.Linear,),
+            parameters="weight bias",
+            misfit=explain_layers.linear_layer,
+            size=lambda m, x, y: Size(f"{m.in_features} → {m.out_features}"),
+            count=lambda m: f"{m.in_features}·{m.out_features}" + (f" + {m.out_features}" if m.bias is not None else ""),
+            arguments="in_features out_features",
         ),
     ),
     Operation(
         "bilinear",
         "xᵀ W y + b",
         others="bilinear",
-        layers=(Layer(classes=(nn.Bilinear,), arguments="in1_features in2_features out_features"),),
+        layers=Layer(classes=(nn.Bilinear,), arguments="in1_features in2_features out_features"),
     ),
     Operation(
         "outer",
         "a bᵀ for vectors: every entry of a times every entry of b",
-        calls="outer ger",
+        CALL,
+        also="ger",
         compute=lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2),
         spelled=lambda a, o: None if len(a) != 2 else f("matmul", a[0], f("transpose", a[1])),
         gradient=_outer_product,
@@ -266,7 +262,7 @@ ROWS = (
     Operation(
         "einsum",
         "the sum over the letters of option text that are not in the result",
-        calls="einsum",
+        CALL,
         compute=lambda *args, text: torch.einsum(text, *args),
         means=_einsum_of_operands,
         notation=notation.einsum,
@@ -276,8 +272,8 @@ ROWS = (
         misfit=explain_entries.einsum,
     ),
     *(
-        Operation(name, meaning, calls=name, signature=signature, means=_added_product(name))
-        for name, meaning, signature in (
+        Operation(f"{name}({parameters})", meaning, CALL, means=_added_product(name))
+        for name, meaning, parameters in (
             ("addmm", "β b + α A B", "input mat1 mat2 beta alpha"),
             ("addmv", "β b + α A x", "input mat vec beta alpha"),
             ("baddbmm", "β b + α A B, for a batch of matrices", "input batch1 batch2 beta alpha"),

@@ -76,7 +76,7 @@ def _row(name: str, meaning: str, cls: type[nn.Module], definition: Any, *, othe
         arguments="input_size hidden_size",
         defaults={"num_layers": 1, "bidirectional": False} if whole else {},
     )
-    return Operation(name, meaning, others=others or name, layers=(layer,))
+    return Operation(name, meaning, others=others or name, layers=layer)
 
 
 ROWS = (

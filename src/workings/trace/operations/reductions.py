@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import EVERY, Cells, Index, Layer, Operation
+from workings.trace.formula.operation import CALL, EVERY, FORMULA, Cells, Index, Layer, Operation
 from workings.trace.formula.simplify import linear, minus, over, times
 from workings.trace.formula.tree import Apply, Formula, Number, Sequence
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axes, f, indicator
@@ -199,6 +199,10 @@ def _extreme_value(name: str, pairwise: Callable[[Any, Any], Any]) -> Callable[.
     return compute
 
 
+def _all_of(name: str) -> Callable[..., Tensor]:
+    return lambda a, *, dim=(), keepdim=False: getattr(a, name)(dim, keepdim)
+
+
 def _any_tensor(*values: Any) -> bool:
     return any(isinstance(value, Tensor) for value in values)
 
@@ -265,143 +269,118 @@ def _functional(equation: Callable[..., Any]) -> Callable[..., Definition]:
     return entry
 
 
-def _reduction_row(name: str, meaning: str, **columns: Any) -> Operation:
+def _reduction_row(declaration: str, meaning: str, read: Any, **columns: Any) -> Operation:
     """The row of what makes one number of many, of all or along an axis."""
-    return Operation(name, meaning, **({"signature": "input dim keepdim"} | columns), reduces=True, reach=_reduced)
+    return Operation(declaration, meaning, read, reduces=True, reach=_reduced, **columns)
 
 
 ROWS = (
     _reduction_row(
-        "sum",
+        "sum(input | dim keepdim)",
         "Σ a, along option dim if given",
-        spellings="sum",
-        keeps_options=True,
+        FORMULA,
         compute=lambda a, *args, **options: sum(a) if isinstance(a, list) else _reduction("sum")(a, *args, **options),
         notation=notation.big("Σ"),
         gradient=_sum,
         linear=True,
     ),
     _reduction_row(
-        "mean",
+        "mean(input | dim keepdim)",
         "mean of a, along option dim if given",
-        spellings="mean",
-        keeps_options=True,
+        FORMULA,
         compute=_reduction("mean"),
         gradient=_mean,
         linear=True,
     ),
     _reduction_row(
-        "var",
+        "var(input | dim unbiased keepdim)",
         "variance of a; options dim, correction",
-        spellings="var",
-        signature="input dim unbiased keepdim",
-        keeps_options=True,
+        FORMULA,
         compute=_variance,
         gradient=_var,
     ),
     _reduction_row(
-        "std",
+        "std(input dim unbiased keepdim)",
         "standard deviation of a; options dim, correction",
-        calls="std",
-        signature="input dim unbiased keepdim",
+        CALL,
         compute=_optional_axis("std"),
         gradient=_std,
     ),
-    _reduction_row("prod", "∏ a, along option dim if given", calls="prod", compute=_optional_axis("prod"), gradient=_prod),
     _reduction_row(
-        "norm",
+        "prod(input dim keepdim)", "∏ a, along option dim if given", CALL, compute=_optional_axis("prod"), gradient=_prod
+    ),
+    _reduction_row(
+        "norm(input p dim keepdim)",
         "‖a‖; options p, dim",
-        calls="norm vector_norm",
-        signature="input p dim keepdim",
+        CALL,
+        also="vector_norm",
         compute=_norm_value,
         notation=notation.fenced("‖", "‖"),
         gradient=_norm,
     ),
     *(
         _reduction_row(
-            name,
+            f"{name}(input | dim keepdim)",
             f"{name} a along option dim if given",
-            spellings=name,
-            keeps_options=True,
-            gives="pair",
+            FORMULA,
             compute=_extreme_value(name, plain),
             gradient=_extreme(relation),
+            gives="pair",
         )
         for name, plain, relation in (("max", max, ">"), ("min", min, "<"))
     ),
     *(
         _reduction_row(
-            f"a{name}",
+            f"a{name}(input | dim keepdim)",
             f"as {name}; of several {word} entries, each has its share of the gradient",
-            spellings=f"a{name}",
-            keeps_options=True,
-            compute=compute,
+            FORMULA,
+            compute=_all_of(f"a{name}"),
             notation=notation.function(name),
             gradient=_extreme(relation),
         )
-        for name, word, relation, compute in (
-            ("max", "largest", ">", lambda a, *, dim=(), keepdim=False: a.amax(dim, keepdim)),
-            ("min", "smallest", "<", lambda a, *, dim=(), keepdim=False: a.amin(dim, keepdim)),
-        )
+        for name, word, relation in (("max", "largest", ">"), ("min", "smallest", "<"))
     ),
-    Operation("maximum", "max(a, b)", calls="maximum", means=lambda a, o: Apply("max", a), misfit=elementwise),
-    Operation("minimum", "min(a, b)", calls="minimum", means=lambda a, o: Apply("min", a), misfit=elementwise),
+    Operation("maximum", "max(a, b)", CALL, means=lambda a, o: Apply("max", a), misfit=elementwise),
+    Operation("minimum", "min(a, b)", CALL, means=lambda a, o: Apply("min", a), misfit=elementwise),
     _reduction_row(
-        "logsumexp",
+        "logsumexp(input | dim keepdim)",
         "log Σ e^a along option dim",
-        spellings="logsumexp",
-        keeps_options=True,
-        compute=torch.logsumexp,
+        FORMULA,
         spelled=lambda a, o: f("log", Apply("sum", (f("exp", a[0]),), o)),
         gradient=_logsumexp,
     ),
     Operation(
-        "softmax",
+        "softmax(input | dim)",
         "softmax along option dim",
-        spellings="softmax",
-        signature="input dim",
-        keeps_options=True,
-        compute=F.softmax,
+        FORMULA,
         notation=notation.function("softmax", hidden=(("dim", -1),)),
         gradient=_softmax,
         reach=_along,
         definitions=dict.fromkeys((torch.softmax, Tensor.softmax), _softmax_definition(equations.softmax))
         | {F.softmax: _functional(equations.softmax)},
-        layers=(Layer(classes=(nn.Softmax,), parameters="", options="dim"),),
+        layers=Layer(classes=(nn.Softmax,), parameters="", options="dim"),
     ),
     Operation(
-        "log_softmax",
+        "log_softmax(input | dim)",
         "log softmax along option dim",
-        spellings="log_softmax",
-        signature="input dim",
-        keeps_options=True,
-        compute=F.log_softmax,
+        FORMULA,
         spelled=lambda a, o: f("log", Apply("softmax", (a[0],), o)),
         gradient=_log_softmax,
         reach=_along,
         definitions=dict.fromkeys((torch.log_softmax, Tensor.log_softmax), _softmax_definition(equations.log_softmax))
         | {F.log_softmax: _functional(equations.log_softmax)},
-        layers=(Layer(classes=(nn.LogSoftmax,), parameters="", options="dim"),),
+        layers=Layer(classes=(nn.LogSoftmax,), parameters="", options="dim"),
     ),
     Operation(
-        "cumsum",
+        "cumsum(input dim)",
         "sums from the first entry to each along option dim",
-        calls="cumsum",
-        signature="input dim",
-        compute=torch.cumsum,
+        CALL,
         gradient=_cumsum,
         linear=True,
         reach=_along,
     ),
-    Operation(
-        "cumprod",
-        "products from the first entry to each along option dim",
-        calls="cumprod",
-        signature="input dim",
-        compute=torch.cumprod,
-        gradient=_cumprod,
-    ),
-    Operation("numel", "the number of entries of a", calls="numel", compute=torch.numel, constant=True),
+    Operation("cumprod(input dim)", "products from the first entry to each along option dim", CALL, gradient=_cumprod),
+    Operation("numel", "the number of entries of a", CALL, constant=True),
     Operation(
         "argmax",
         "where the largest entry of a stands along option dim; of several, the one that max chose",

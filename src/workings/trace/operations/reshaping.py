@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import torch
-import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings.trace.formula import notation
 from workings.trace.formula.from_text import FormulaError, method_name, read_call
-from workings.trace.formula.operation import Layer, Operation
+from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
 from workings.trace.formula.simplify import linear, times
 from workings.trace.formula.tree import Apply, Formula, Number, Sequence
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
@@ -97,68 +96,43 @@ def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, text: str) -> Any:
 
 ROWS = (
     Operation(
-        "reshape",
+        "reshape(input |)",
         "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …), option text",
-        spellings="reshape view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
-        keeps_options=True,
-        compute=_reshape_value,
-        needs_values=True,
+        FORMULA,
+        also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshaped,
         gradient=_reshape,
         moves=True,
         misfits={"reshape": explain_tensors.reshape, "view": explain_tensors.view},
-        layers=(
-            Layer(
-                classes=(nn.Flatten,),
-                size=arithmetic.flattened,
-                arguments="",
-                defaults={"start_dim": 1, "end_dim": -1},
-            ),
+        layers=Layer(
+            classes=(nn.Flatten,), size=arithmetic.flattened, arguments="", defaults={"start_dim": 1, "end_dim": -1}
         ),
+        compute_in_scope=_reshape_value,
     ),
-    *(
-        Operation(name, meaning, calls=name, signature=signature, compute=compute, gradient=_again, linear=True)
-        for name, meaning, signature, compute in (
-            ("tril", "a with zeros above the diagonal", "input diagonal", torch.tril),
-            ("triu", "a with zeros below the diagonal", "input diagonal", torch.triu),
-        )
-    ),
+    Operation("tril(input diagonal)", "a with zeros above the diagonal", CALL, gradient=_again, linear=True),
+    Operation("triu(input diagonal)", "a with zeros below the diagonal", CALL, gradient=_again, linear=True),
     Operation(
         "flip",
         "a with its entries in reverse along some axes",
-        calls="flip",
+        CALL,
         compute=lambda a, *dims: torch.flip(a, dims if isinstance(dims[0], int) else dims[0]),
         gradient=_again,
         moves=True,
     ),
+    Operation("roll(input shifts dims)", "a with its entries shifted round", CALL, gradient=_roll, moves=True),
     Operation(
-        "roll",
-        "a with its entries shifted round",
-        calls="roll",
-        signature="input shifts dims",
-        compute=torch.roll,
-        gradient=_roll,
-        moves=True,
+        "repeat", "copies of a side by side", CALL, compute=lambda a, *sizes: a.repeat(*sizes), gradient=_repeat, moves=True
     ),
-    Operation(
-        "repeat",
-        "copies of a side by side",
-        calls="repeat",
-        compute=lambda a, *sizes: a.repeat(*sizes),
-        gradient=_repeat,
-        moves=True,
-    ),
-    Operation("pad", "a with zeros around it", calls="pad", signature="input pad mode value", compute=F.pad, gradient=_pad),
+    Operation("pad(input pad mode value)", "a with zeros around it", CALL, gradient=_pad),
     Operation(
         "diagonal",
         "the diagonal of a",
-        calls="diagonal",
-        compute=torch.diagonal,
+        CALL,
         notation=notation.function("diag"),
         written_call=1,
         gradient=_diagonal,
         moves=True,
     ),
-    Operation("trace", "the sum of the diagonal", calls="trace", compute=torch.trace, gradient=_trace, linear=True),
+    Operation("trace", "the sum of the diagonal", CALL, gradient=_trace, linear=True),
     Operation("dropout", "a, or in training a with random entries set to 0", others="dropout"),
 )

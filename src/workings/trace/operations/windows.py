@@ -19,7 +19,7 @@ from workings import equations
 from workings.precedence import MATMUL, PRODUCT
 from workings.trace.definitions.definition import Definition, NotCovered, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import ALL, Args, Layer, Operation
+from workings.trace.formula.operation import CALL, FORMULA, Args, Layer, Operation
 from workings.trace.formula.simplify import linear
 from workings.trace.formula.tree import Apply, Formula, Number, Options
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, f
@@ -226,24 +226,23 @@ _POOL: dict[str, Any] = {
 _POOL_OPTIONS = "kernel_size stride padding"
 
 
-def _convolution_row(name: str, cls: type[nn.Module], define: Callable[..., Definition], **columns: Any) -> Operation:
+def _convolution_row(
+    name: str, read: Any, cls: type[nn.Module], define: Callable[..., Definition], **columns: Any
+) -> Operation:
     return Operation(
-        name,
+        f"{name}(input weight bias? stride padding dilation groups)",
         "convolution",
-        signature="input weight bias stride padding dilation groups",
-        compute=getattr(F, name),
+        read,
         gradient=_convolution,
         definitions={getattr(F, name): define},
         misfit=explain_layers.convolution,
         one_dtype=True,
-        layers=(
-            Layer(
-                classes=(cls,),
-                parameters="weight bias",
-                options="stride padding dilation groups",
-                definition=_zero_padded(define),
-                **_CONVOLUTION,
-            ),
+        layers=Layer(
+            classes=(cls,),
+            parameters="weight bias",
+            options="stride padding dilation groups",
+            definition=_zero_padded(define),
+            **_CONVOLUTION,
         ),
         **columns,
     )
@@ -254,49 +253,37 @@ def _pool_row(name: str, cls: type[nn.Module], extra: str, **columns: Any) -> Op
     kind, rank = ("largest" if name.startswith("max") else "mean"), int(name[-2])
     definition = columns.pop("definition", None)
     return Operation(
-        name,
+        f"{name}(input {_POOL_OPTIONS} {extra})",
         f"the {kind} entry of each window",
-        calls=name,
-        signature=f"input {_POOL_OPTIONS} {extra}",
-        compute=getattr(F, name),
+        CALL,
         gradient=(_max_pool if kind == "largest" else _mean_pool)(rank),
         misfit=explain_layers.pool(name, rank),
-        layers=(Layer(classes=(cls,), parameters="", options=_POOL_OPTIONS, definition=definition, **_POOL),),
+        layers=Layer(classes=(cls,), parameters="", options=_POOL_OPTIONS, definition=definition, **_POOL),
         **columns,
     )
 
 
 ROWS = (
-    _convolution_row("conv1d", nn.Conv1d, _define_conv1d, calls="conv1d"),
-    _convolution_row(
-        "conv2d",
-        nn.Conv2d,
-        _define_conv2d,
-        spellings="conv2d",
-        operands=ALL,
-        optional=("bias",),
-        spelled=_spelled_convolution,
-    ),
+    _convolution_row("conv1d", CALL, nn.Conv1d, _define_conv1d),
+    _convolution_row("conv2d", FORMULA, nn.Conv2d, _define_conv2d, spelled=_spelled_convolution),
     Operation(
         "conv3d",
         "convolution over three axes",
         others="conv3d",
         misfit=explain_layers.convolution,
         one_dtype=True,
-        layers=(Layer(classes=(nn.Conv3d,), **_CONVOLUTION),),
+        layers=Layer(classes=(nn.Conv3d,), **_CONVOLUTION),
     ),
     Operation("convolve", "a ∗ b: how a convolution is written", notation=notation.infix("∗", PRODUCT, PRODUCT, MATMUL)),
     Operation(
         "conv_transpose",
         "the transposed convolution: each entry spreads the kernel",
         others="conv_transpose1d conv_transpose2d conv_transpose3d",
-        layers=(
-            Layer(
-                classes=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
-                size=arithmetic.transposed,
-                arguments=_CONVOLUTION["arguments"],
-                defaults=_CONVOLUTION["defaults"],
-            ),
+        layers=Layer(
+            classes=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
+            size=arithmetic.transposed,
+            arguments=_CONVOLUTION["arguments"],
+            defaults=_CONVOLUTION["defaults"],
         ),
     ),
     _pool_row("max_pool1d", nn.MaxPool1d, "dilation ceil_mode return_indices"),
@@ -325,7 +312,7 @@ ROWS = (
             "pooling over three axes",
             others=f"{kind}_pool3d",
             misfit=explain_layers.pool(f"{kind}_pool3d", 3),
-            layers=(Layer(classes=(cls,), **_POOL),),
+            layers=Layer(classes=(cls,), **_POOL),
         )
         for kind, cls in (("max", nn.MaxPool3d), ("avg", nn.AvgPool3d))
     ),
