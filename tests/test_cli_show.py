@@ -23,7 +23,7 @@ def test_attention_by_name():
     assert done.returncode == 0, done.stderr
     assert "S = Q Kᵀ / √d" in done.stdout
     assert "e^(1/√2)/(1 + e^(1/√2))" in done.stdout
-    assert "agrees with the plain run (largest difference 0)" in done.stdout
+    assert "matches the unmodified run (largest difference 0)" in done.stdout
 
 
 def test_your_own_file(tmp_path):

@@ -87,7 +87,7 @@ def test_a_mistake_of_the_checker_names_its_line():
     write("bug.md", "BUG")
     [result] = check_files(["bug.md"])
     assert result.failure.startswith(
-        "bug.md: the checker failed, which is a mistake of its own: KeyError: 'lost' (fake_work.py"
+        "bug.md: the checker failed, which is a bug in the checker: KeyError: 'lost' (fake_work.py"
     )
 
 

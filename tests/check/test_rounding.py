@@ -8,7 +8,7 @@ from workings.check.value.compare import Side, Verdict, compare, in_order, rank
 from workings.check.value.reading import USUAL
 from workings.check.value.rounding import Grade, Judgement, judge, one_shape, units
 from workings.check.value.scope import Scope
-from workings.check.value.value import Table, certified
+from workings.check.value.value import Table, ball_precision
 
 RIGHT, ROUNDED, LAST_DIGIT, IMPRECISE, WRONG = Grade
 
@@ -18,7 +18,7 @@ def side(text: str) -> Side:
 
 
 def verdict(left: str, right: str, about: bool = False) -> Verdict:
-    with certified():
+    with ball_precision():
         found = compare(side(left), side(right), Scope(), about)
     assert found is not None
     return found
@@ -159,5 +159,5 @@ NOT_ORDERS = [("2", "<", "2"), ("3", "≤", "2"), ("2", ">", "2"), ("2", "≥", 
 
 @pytest.mark.parametrize(("left", "relation", "right"), ORDERS + NOT_ORDERS)
 def test_orders(left, relation, right):
-    with certified():
+    with ball_precision():
         assert in_order(side(left), relation, side(right), Scope()) is ((left, relation, right) in ORDERS)

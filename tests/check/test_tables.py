@@ -77,7 +77,7 @@ def test_the_very_entry_is_pointed_at():
     text = r"$\begin{bmatrix}1 & 2\\3 & 4\end{bmatrix} \cdot 2 = \begin{bmatrix}2 & 4\\6 & 9\end{bmatrix}$"
     [found] = report(text).findings
     assert text[found.start : found.end] == "9"
-    assert found.why == "In row 2, column 2: 9 is printed, 8 is computed."
+    assert found.why == "In row 2, column 2: you wrote 9; correct is 8."
 
 
 def test_a_value_against_an_earlier_formula():

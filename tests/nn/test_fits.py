@@ -289,7 +289,7 @@ def test_a_check_is_silent_in_a_shown_work(name):
     text = str(show(function, *given))
     for check in ("fit", "probabilities", "alike", "counted", "examples", "varied", "fmpq", "if "):
         assert check not in text
-    assert "agrees with the plain run" in text
+    assert "matches the unmodified run" in text
 
 
 def test_one_query_is_shown_as_the_textbook_writes_it():

@@ -88,7 +88,7 @@ def attention() -> Trace:
             note="nn.Linear(120, 10) received 144 features = 16·3·3.\nTry nn.Linear(144, 10).",
         ),
     ]
-    trace = Trace(Step("root", "attention", children=steps), agreement="agrees with the plain run (largest difference 0)")
+    trace = Trace(Step("root", "attention", children=steps), agreement="matches the unmodified run (largest difference 0)")
     trace.error = RuntimeError("mat1 and mat2 shapes cannot be multiplied (1x144 and 120x10)")
     return trace
 
@@ -141,7 +141,7 @@ def test_the_page_is_well_formed_and_self_contained():
 def test_what_is_said():
     page = html(attention(), Options())
     words = "".join(parsed(page).words)
-    assert "agrees with the plain run (largest difference 0)" in words
+    assert "matches the unmodified run (largest difference 0)" in words
     assert "nn.Linear(120, 10) received 144 features = 16·3·3." in words
     assert "attention.py:7" in words and "S = Q @ K.mT / math.sqrt(2)" in words
     assert "64×64 float32" in words and "3 turns inside" in words and "0.6698" in words

@@ -22,7 +22,7 @@ X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 def gradients(function, *args, **choices):
     """The lines of the backward pass by their names; of one name, the outermost."""
     work = workings.show(function, *args, backward=True, **choices)
-    assert work.error is None and "agrees" in work.agreement
+    assert work.error is None and "matches" in work.agreement
     lines = [step for step in work.steps() if step.kind == "gradient"]
     return {step.name: step for step in sorted(lines, key=lambda step: -step.address.count("."))}
 

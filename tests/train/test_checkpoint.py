@@ -128,7 +128,7 @@ def test_a_damaged_checkpoint_is_named_and_the_one_before_used(tmp_path, damage)
     damage(last / "memory.safetensors")
     with pytest.warns(UserWarning) as said:
         go(tmp_path / "hurt")
-    assert str(said[0].message) == f"{checkpoint_problem(last, damage)}; going on from {last.with_name('step-00000028')}."
+    assert str(said[0].message) == f"{checkpoint_problem(last, damage)}; continuing from {last.with_name('step-00000028')}."
     assert same(tmp_path / "whole", tmp_path / "hurt")
     assert rows(tmp_path / "whole") == rows(tmp_path / "hurt")
     assert checkpoint.problem(last) == ""
@@ -158,7 +158,7 @@ def test_where_all_are_damaged_every_file_is_named_and_nothing_touched(tmp_path)
         go(hurt, steps=16)
     damaged = [last / "weights.safetensors", last / "state.json", *(p / "weights.safetensors" for p in reversed(older))]
     assert str(error.value) == (
-        f"{hurt} cannot go on, for none of its checkpoints is whole: "
+        f"{hurt} cannot continue: none of its checkpoints is intact: "
         + ", ".join(f"{file} is damaged (its checksum differs)" for file in damaged)
         + ". Nothing was changed. Put copies of the files back, or train again in another folder by --out; to start over "
         f"in this one, delete {hurt}/checkpoints first."
@@ -192,7 +192,7 @@ def test_only_the_starting_weights_are_no_model(tmp_path):
     with pytest.raises(WorkingsError) as error:
         Run(tmp_path).best()
     assert str(error.value) == (
-        f"{tmp_path} has only the weights it started from: go on by `workings train --resume {tmp_path}`."
+        f"{tmp_path} has only the weights it started from: continue with `workings train --resume {tmp_path}`."
     )
 
 
@@ -227,14 +227,14 @@ def test_what_is_not_a_run_says_so(tmp_path):
     with pytest.raises(WorkingsError) as error:
         Run(tmp_path).read()
     assert str(error.value) == (
-        f"{tmp_path} is not a training run: it has no settings.json. Name the folder that train wrote."
+        f"{tmp_path} is not a training run: it has no settings.json. Name a folder written by `workings train`."
     )
     (tmp_path / "settings.json").write_text("{")
     with pytest.raises(WorkingsError, match=r"settings.json is damaged"):
         Run(tmp_path).read()
     with pytest.raises(WorkingsError) as error:
         Run(tmp_path).best()
-    assert str(error.value) == f"{tmp_path} has no whole checkpoint: train it first."
+    assert str(error.value) == f"{tmp_path} has no intact checkpoint: train it first."
 
 
 def test_a_run_of_fit_has_no_recipe(tmp_path):

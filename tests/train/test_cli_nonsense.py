@@ -67,8 +67,8 @@ NEEDS = "settings.json is damaged: it needs recipe, settings and data, and {} is
 @pytest.mark.parametrize(
     ("run", "message"),
     [
-        ("nowhere", "nowhere does not exist. Name the folder that train wrote."),
-        ("folder", "folder is not a training run: it has no settings.json. Name the folder that train wrote."),
+        ("nowhere", "nowhere does not exist. Name a folder written by `workings train`."),
+        ("folder", "folder is not a training run: it has no settings.json. Name a folder written by `workings train`."),
         ("truncated", "truncated/settings.json is damaged: Unterminated string starting at: line 1 column 12 (char 11)."),
         ("list", f"list/{NEEDS.format('recipe')}"),
         ("number", f"number/{NEEDS.format('settings')}"),
@@ -97,7 +97,7 @@ def test_a_run_that_is_none(exits, command, run, message):
 
 @pytest.mark.parametrize("command", ["eval", "generate"])
 def test_a_file_instead_of_a_folder(exits, command):
-    assert exits(command, "file") == (2, "file is a file. Name the folder that train wrote.")
+    assert exits(command, "file") == (2, "file is a file. Name a folder written by `workings train`.")
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_a_file_instead_of_a_folder(exits, command):
         ("generate letters --prompt a --beam 0", "greater than or equal to 1"),
         ("generate letters --prompt a --length -1", "greater than or equal to 0"),
         ("generate letters --prompt a --seed 99999999999999999999", "--seed is a whole number from 0 to 2⁶³ − 1; got 9999"),
-        ("generate letters --prompt=", "Writing goes on from something: give a --prompt that is not empty."),
+        ("generate letters --prompt=", "Generation starts from a prompt: give a --prompt that is not empty."),
         ("generate letters --prompt Z", "The model does not know 'Z': it has 13 characters. Change the prompt."),
         ("generate sort", "A run of sort answers: give a --prompt, such as --prompt DAAC."),
         (

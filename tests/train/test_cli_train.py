@@ -56,7 +56,7 @@ def test_help_of_a_recipe_shows_every_setting(monkeypatch):
     assert "\n  --width N                          hidden units (4)\n" in said
     assert "\n  --activation tanh|relu             function of the hidden units (tanh)\n" in said
     assert "\n  --text TEXT                        a file of your own\n" in said
-    assert "\n  --rate X                           learning rate at its highest (0.02)\n" in said
+    assert "\n  --rate X                           peak learning rate (0.02)\n" in said
     assert said.index("--width") < said.index("--steps")
     for name in tiny.Settings.__dataclass_fields__:
         assert f"--{name.replace('_', '-')}" in said
@@ -79,7 +79,7 @@ def test_help_fits_the_terminal(monkeypatch):
         (["--save-evry=3"], "tiny has no option --save-evry. Did you mean --save-every?"),
         (["--bogus"], "tiny has no option --bogus. `workings train tiny --help` lists them."),
         (["--qqq", "3"], "tiny has no option --qqq. `workings train tiny --help` lists them."),
-        (["foo"], "'foo' stands alone: settings of tiny are given as --name value."),
+        (["foo"], "'foo' has no option name: settings of tiny are given as --name value."),
         (["--steps", "many"], "--steps is a whole number; got 'many'."),
         (["--rate", "x"], "--rate is a number; got 'x'."),
         (["--steps", "0"], "steps is at least 1; got 0."),
@@ -132,16 +132,16 @@ def test_the_same_seed_makes_the_same_model(folder):
 def test_other_settings_are_refused(folder):
     workings("tiny", "--steps", "2", "--out", "r")
     assert refusal("tiny", "--steps", "3", "--out", "r") == (
-        "r was begun with other settings: steps is 3 here and 2 there. Go on with its own by "
+        "r was started with other settings: steps is 3 here and 2 there. Continue it with "
         "`workings train --resume r`, or choose another --out."
     )
     assert refusal("--resume", "r", "--steps", "3") == (
-        "r goes on with its own settings: steps is 3 here and 2 there. Begin a new run for others."
+        "r continues with its own settings: steps is 3 here and 2 there. Start a new run for others."
     )
-    assert refusal("--resume", "r", "--out", "s") == "--resume goes on in the run's own folder: leave out --out."
+    assert refusal("--resume", "r", "--out", "s") == "--resume continues in the run's own folder: leave out --out."
     assert refusal("digits", "--resume", "r") == "r is a run of tiny, not of digits."
     assert refusal("--resume", "nowhere") == (
-        "nowhere is not a training run: it has no settings.json. Name the folder that train wrote."
+        "nowhere is not a training run: it has no settings.json. Name a folder written by `workings train`."
     )
 
 

@@ -51,7 +51,7 @@ def test_the_module_the_step_and_the_batch_are_named(tmp_path):
     assert said == (
         "The loss is nan at step 6. Its batch: float32 [3, 2] from -1 to -1, kept in "
         f"{tmp_path}/bad-batch.safetensors. The first is made in blocks.1 (Root), `y = x.sqrt()`, {__file__}:{line}. "
-        "The last checkpoint is of step 6. Try a lower rate, a longer warmup or clip, or mend the data."
+        "The last checkpoint is of step 6. Try a lower rate, a longer warmup or clip, or fix the data."
     )
     assert torch.equal(load_file(tmp_path / "bad-batch.safetensors")["0"], batches(6))
     last, problems = Run(tmp_path).last()
@@ -118,7 +118,7 @@ def test_before_the_first_evaluation_the_starting_weights_are_there(tmp_path):
     assert str(error.value).startswith("The loss is nan at step 6.")
     assert str(error.value).endswith(
         " The last checkpoint is of step 0, the weights it started from. "
-        "Try a lower rate, a longer warmup or clip, or mend the data."
+        "Try a lower rate, a longer warmup or clip, or fix the data."
     )
     found = load_file(Run(tmp_path).last()[0] / "weights.safetensors")
     assert all(torch.equal(t, start[name]) for name, t in found.items()) and found.keys() == start.keys()
@@ -132,7 +132,7 @@ def test_where_no_checkpoint_could_be_saved_it_says_so(tmp_path):
     assert str(error.value) == (
         f"The loss is nan at step 0. Its batch: float32 [3, 2] from 1 to 1, kept in {tmp_path}/bad-batch.safetensors. "
         "The weight inner.weight had one before the first update. No checkpoint has been saved. "
-        "Mend the weights that the model starts with."
+        "Fix the model's initial weights."
     )
     with pytest.raises(NotFinite) as error:  # without a folder nobody expects one
         fit(model, batches, loss, settings=Training(steps=10))

@@ -91,7 +91,7 @@ def test_a_killed_worker_comes_back_and_the_result_is_the_same(tmp_path, extra):
     os.kill(workers[1], signal.SIGKILL)
     said = torchrun.communicate(timeout=200)[1]
     assert torchrun.returncode == 0, said
-    assert "going on in" in said
+    assert "continuing in" in said
     ours, theirs = final(folder), final(tmp_path / "undisturbed")
     assert all(torch.equal(ours[name], theirs[name]) for name in theirs)
 

@@ -298,9 +298,9 @@ def test_contributions_against_the_model_itself():
 
 def test_message_where_there_is_no_run(tmp_path):
     missing = tmp_path / "none"
-    assert refused(missing) == f"{missing} does not exist. Name the folder that train wrote."
+    assert refused(missing) == f"{missing} does not exist. Name a folder written by `workings train`."
     assert refused(tmp_path) == (
-        f"{tmp_path} is not a training run: it has no settings.json. Name the folder that train wrote."
+        f"{tmp_path} is not a training run: it has no settings.json. Name a folder written by `workings train`."
     )
 
 
@@ -308,7 +308,7 @@ def test_message_where_there_is_no_checkpoint(digits, tmp_path):
     (tmp_path / "settings.json").write_text((digits / "settings.json").read_text())
     (tmp_path / "files").mkdir()
     (tmp_path / "files" / "pictures.json").write_text((digits / "files" / "pictures.json").read_text())
-    assert refused(tmp_path) == f"{tmp_path} has no whole checkpoint: train it first."
+    assert refused(tmp_path) == f"{tmp_path} has no intact checkpoint: train it first."
 
 
 def test_message_for_the_wrong_kind_of_run(digits, tmp_path):

@@ -76,7 +76,7 @@ def test_without_a_prompt_a_text_begins_somewhere(tmp_path, kind, named):
     run = tmp_path / "run"
     trained("letters", run, kind=kind, steps=5)
     done = CliRunner().invoke(app, ["generate", str(run), "--length", "12", "--seed", "3"], catch_exceptions=False)
-    assert done.exit_code == 0 and done.stderr == f"No --prompt: the text goes on after {named}.\n"
+    assert done.exit_code == 0 and done.stderr == f"No --prompt: the text starts after {named}.\n"
     if kind != "words":
         assert said(run, "--length", 12, "--seed", 3, "--prompt", " ") == " " + done.stdout
     else:
@@ -90,7 +90,7 @@ def test_without_a_prompt_a_text_of_lines_begins_after_one(tmp_path):
     trained("bigram", tmp_path / "words", **text, dev=text["text"])
     for kind in ("characters", "words"):
         done = CliRunner().invoke(app, ["generate", str(tmp_path / kind), "--length", "9"], catch_exceptions=False)
-        assert (done.exit_code, done.stderr) == (0, "No --prompt: the text goes on after the end of a line.\n")
+        assert (done.exit_code, done.stderr) == (0, "No --prompt: the text starts after the end of a line.\n")
     assert said(tmp_path / "characters", "--length", 9) == said(tmp_path / "characters", "--length", 9, "--prompt", "\n")[1:]
 
 
@@ -187,7 +187,7 @@ def test_messages_for_the_wrong_kind_of_run(vae, tmp_path):
     assert refused(d, "--out", "x.png") == f"--out is for runs of vae, clip or siglip; {d} is a run of digits."
     assert refused(vae) == "Pictures go into a file: give --out samples.png."
     assert refused(vae, "--out", "x.gif") == "--out is a PNG file, such as samples.png; got x.gif."
-    assert refused(tmp_path / "none") == f"{tmp_path / 'none'} does not exist. Name the folder that train wrote."
+    assert refused(tmp_path / "none") == f"{tmp_path / 'none'} does not exist. Name a folder written by `workings train`."
 
 
 @pytest.mark.usefixtures("letters")
@@ -217,5 +217,5 @@ def test_messages_about_the_prompt(tmp_path):
         f"The model does not know 'B': it has {len(set(TEXT))} characters. Change the prompt."
     )
     assert refused(tmp_path / "run", "--prompt", "") == (
-        "Writing goes on from something: give a --prompt that is not empty."
+        "Generation starts from a prompt: give a --prompt that is not empty."
     )

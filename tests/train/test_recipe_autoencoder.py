@@ -51,4 +51,7 @@ def test_what_does_not_fit_is_said():
     assert widths("64,32") == [64, 32]
     with pytest.raises(WorkingsError) as caught:
         made("autoencoder", code=64)
-    assert str(caught.value) == "A code of 64 numbers is as wide as a picture of 64: it could copy. Use less."
+    assert (
+        str(caught.value)
+        == "A code of 64 numbers is as wide as a picture of 64: it could copy its input. Use a smaller code."
+    )

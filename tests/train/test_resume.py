@@ -259,7 +259,7 @@ def test_other_settings_are_refused_by_name(tmp_path):
     with pytest.raises(WorkingsError) as error:
         go(tmp_path, rate=0.5)
     assert str(error.value) == (
-        f"{tmp_path} was begun with other settings: rate is 0.5 here and 0.02 there. Go on with its own by "
+        f"{tmp_path} was started with other settings: rate is 0.5 here and 0.02 there. Continue it with "
         f"`workings train --resume {tmp_path}`, or choose another --out."
     )
 
@@ -269,7 +269,7 @@ def test_other_data_and_another_recipe_are_refused(tmp_path):
     run = Run(tmp_path)
     with pytest.raises(WorkingsError) as error:
         run.require("tiny", Settings(steps=1, save_every=4, evaluate_every=7), {"made": "1" * 64})
-    assert str(error.value) == f"{tmp_path} was begun with other data: made changed. Choose another --out."
+    assert str(error.value) == f"{tmp_path} was started with other data: made changed. Choose another --out."
     with pytest.raises(WorkingsError) as error:
         run.require("digits", Settings(steps=1))
     assert str(error.value) == f"{tmp_path} is a run of tiny, not of digits: choose another --out."
@@ -319,7 +319,7 @@ def test_ctrl_c_on_the_command_line(tmp_path):
     said = process.communicate(timeout=60)[1]
     assert process.returncode == 130, said
     step = int(Run(tmp_path / "r").last()[0].name[5:])
-    last = f"Stopped after step {step} of 1,000 and saved. Go on with: workings train --resume r\n"
+    last = f"Stopped after step {step} of 1,000 and saved. Continue with: workings train --resume r\n"
     assert said.endswith(last)
     assert "Traceback" not in said
 

@@ -74,7 +74,7 @@ def test_the_next_token(runs, kind):
     reads = "which reads 2 tokens: 0 to, 1 be" if kind == "bigram" else "which reads 5 tokens: 0 t, 1 o, 2 ␣, 3 b, 4 e"
     recipe = "bigram" if kind == "bigram" else "shakespeare"
     assert text.startswith(f"{runs / kind} ({recipe}), {reads}\n\ntokens = [")
-    assert "agrees with the plain run" in text and "\nAfter 'to be': " in text
+    assert "matches the unmodified run" in text and "\nAfter 'to be': " in text
     best = visible(language.vocabulary[int(p.argmax())])
     assert shares(text.replace("After 'to be': ", ""))[best] == pytest.approx(100 * p.max().item(), abs=0.06)
 
@@ -137,7 +137,7 @@ def test_words_and_pictures_through_their_towers(towers, name, tmp_path):
         g = model.text_embedding(numbered(["red heart"], words))[0]
     text = said(towers / name, "--input", "red heart")
     assert text.startswith(f"{towers / name} ({name}), which reads 2 tokens: 0 red, 1 heart\n")
-    assert "G = normalised(X)" in text and "agrees with the plain run" in text
+    assert "G = normalised(X)" in text and "matches the unmodified run" in text
     assert text.splitlines()[-1] == f"Nearest pictures of twemoji: {near(F @ g, data.captions)}"
     i = data.captions.index("red heart")
     text = said(towers / name, "--input", i)
@@ -180,7 +180,7 @@ def test_the_other_readers_of_pictures(tmp_path, model):
     text = said(tmp_path / model, "--input", "3")
     if model == "cnn":  # the sequence within the sequence is opened
         assert "\nthrough 1 Standardised, 2 Conv2d, 3 ReLU, " in text
-    assert "\nthrough 1 Standardised, 2 " in text and len(shares(text)) == 5 and "agrees with the plain run" in text
+    assert "\nthrough 1 Standardised, 2 " in text and len(shares(text)) == 5 and "matches the unmodified run" in text
 
 
 @pytest.mark.parametrize("kind", ["autoencoder", "vae"])
@@ -216,5 +216,5 @@ def test_messages(runs, tmp_path):
     assert refused(runs / "digits", "--input", tmp_path / "bad.png").startswith(f"{tmp_path / 'bad.png'} is not a picture")
     assert (
         refused(tmp_path / "none", "--input", "a")
-        == f"{tmp_path / 'none'} does not exist. Name the folder that train wrote."
+        == f"{tmp_path / 'none'} does not exist. Name a folder written by `workings train`."
     )

@@ -16,9 +16,9 @@ from workings.train.task import Task
 
 @dataclass(frozen=True)
 class Settings(Training):
-    steps: int = setting(40, "updates of the parameters", least=1)
-    batch: int = setting(6, "examples of one update, over all processes", least=1)
-    rate: float = setting(0.02, "learning rate at its highest", least=0)
+    steps: int = setting(40, "parameter updates", least=1)
+    batch: int = setting(6, "examples per update, over all processes", least=1)
+    rate: float = setting(0.02, "peak learning rate", least=0)
     width: int = setting(4, "hidden units", least=1)
     activation: str = setting("tanh", "function of the hidden units", among=("tanh", "relu"))
     pause: float = setting(0.0, "seconds to wait in each step", least=0)

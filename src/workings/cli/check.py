@@ -29,7 +29,7 @@ class Level(StrEnum):
 
 
 class Kind(StrEnum):
-    """What standard input holds."""
+    """Format of standard input."""
 
     markdown = "markdown"
     latex = "latex"
@@ -42,22 +42,22 @@ def check(
         list[str], typer.Argument(metavar="FILE…", help="Documents, folders of documents, or - for standard input.")
     ],
     level: Annotated[
-        Level, typer.Option(help="List findings down to this level; they make the exit status 1.")
+        Level, typer.Option(help="Least certain level to list; a listed finding makes the exit status 1.")
     ] = Level.likely,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for editors and CI.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; Ctrl-C ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; stop with Ctrl-C.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="List unread formulas too, and the counts of each file.")
+        bool, typer.Option("--verbose", help="Also list unread formulas and the counts of each file.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but what could not be checked.")] = False,
-    kind: Annotated[Kind, typer.Option(help="What standard input holds.")] = Kind.markdown,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core if not given.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds a file may take.")] = 60,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Check again what was checked before.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only what could not be checked.")] = False,
+    kind: Annotated[Kind, typer.Option(help="Format of standard input.")] = Kind.markdown,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes (default: one per core).")] = None,
+    timeout: Annotated[float, typer.Option(min=0.01, help="Time limit per file, in seconds.")] = 60,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore cached results.")] = False,
     run_code: Annotated[
-        bool, typer.Option("--run-code", help="Run the code listings of the documents; they are only parsed otherwise.")
+        bool, typer.Option("--run-code", help="Run code listings; by default they are only parsed.")
     ] = False,
 ) -> None:
     """Check the claims of worked solutions: numbers, matrices, shapes, derivatives.
@@ -207,6 +207,6 @@ def watch_files(request: Request) -> None:
         except WorkingsError as error:
             typer.echo(str(error), err=True)  # it may be written at the next change
         if terminal:
-            typer.echo("watching; Ctrl-C ends", err=True)
+            typer.echo("watching; stop with Ctrl-C", err=True)
 
     watch(request.files, report)

@@ -17,25 +17,26 @@ if TYPE_CHECKING:
 
 
 def evaluate(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Folders that train wrote.")],
-    text: Annotated[list[str] | None, typer.Option(help="A text for language models; may be given several times.")] = None,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Folders written by `workings train`.")],
+    text: Annotated[list[str] | None, typer.Option(help="A text for language models (repeatable).")] = None,
     preprocess: Annotated[
         str | None, typer.Option(help="Steps for the text: lower, digits, numbers, punctuation, apart, accents, spaces.")
     ] = None,
     errors: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="sentiment, digits: N mistakes, with each word's part in them.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="sentiment, digits: list N mistakes, with the contribution of each word."),
     ] = None,
     edit: Annotated[
         str | None,
         typer.Option(
             metavar="[TEXT]",
-            help="With --errors: 'good => bad' or a whole new text, before and after; alone, or with -, it asks for them.",
+            help="With --errors: compare with an edit, 'good => bad' or a whole new text; without a value, ask for edits.",
         ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them as a page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them to an HTML page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Judge finished runs: on the data kept for the test, or language models on texts.
+    """Evaluate finished runs on their test data, or language models on texts.
 
     \b
     Examples:

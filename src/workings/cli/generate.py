@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
     from workings.train.text.writing import Choice
 
-Out = Annotated[Path | None, typer.Option(help="PNG file for pictures.")]
+Out = Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")]
 DRAWING = ("temperature", "top_k", "top_p")
 TEXT = ("prompt", "length", *DRAWING, "beam")
 """Options that change nothing about pictures."""
@@ -22,26 +22,28 @@ TEXT = ("prompt", "length", *DRAWING, "beam")
 
 def generate(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that train wrote.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder written by `workings train`.")],
     prompt: Annotated[
-        str | None, typer.Option(help="The beginning of the text (default: a new line), or what is to be answered.")
+        str | None, typer.Option(help="The start of the text (default: a newline), or the question to answer.")
     ] = None,
     length: Annotated[int, typer.Option(min=0, help="Tokens to write.")] = 200,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Below 1 more likely tokens, above 1 bolder ones; 0 the likeliest.")
+        float, typer.Option(min=0, help="Below 1: likelier tokens; above 1: more surprising ones; 0: always the likeliest.")
     ] = 1.0,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Draw among the k likeliest tokens only.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Sample only from the k likeliest tokens.")] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Draw among the fewest tokens that together have this probability.")
+        float | None, typer.Option(help="Sample from the smallest set of tokens with this total probability.")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Search with this many beams instead of drawing.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam search with this many beams instead of sampling.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text or pictures.")] = 0,
-    interpolate: Annotated[bool, typer.Option("--interpolate", help="vae: from test pictures to others.")] = False,
+    interpolate: Annotated[bool, typer.Option("--interpolate", help="vae: interpolate between test pictures.")] = False,
     search: Annotated[str | None, typer.Option(help="clip: find the pictures for these words.")] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="Pictures to draw or find, or rows of --interpolate.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
+    ] = None,
     out: Out = None,
 ) -> None:
-    """Let a finished run write, draw, or find pictures.
+    """Generate text or images from a finished run, or search its images.
 
     \b
     Examples:
@@ -159,7 +161,7 @@ def write(run: OpenRun, prompt: str | None, choice: Choice) -> None:
     pieces = continuation(language, tokens, choice)
     first = next(pieces, "")
     if prompt is None:
-        typer.echo(f"No --prompt: the text goes on after {named}.", err=True)
+        typer.echo(f"No --prompt: the text starts after {named}.", err=True)
     typer.echo((prompt or "") + first, nl=False)
     for piece in pieces:
         print(piece, end="", flush=True)

@@ -21,7 +21,7 @@ def neighbors(
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Words to print.")] = 10,
 ) -> None:
-    """Print the words of largest cosine with a word, or with b − a + c for an analogy.
+    """Print the words nearest to a word by cosine, or to b − a + c for an analogy.
 
     \b
     Examples:

@@ -20,7 +20,7 @@ def print_list(wanted: bool) -> None:
 
 
 def show(
-    what: Annotated[str, typer.Argument(help="A function of the library, FILE.py:NAME of your own, or a run.")],
+    what: Annotated[str, typer.Argument(help="A library function, your own FILE.py:NAME, or a run.")],
     values: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
@@ -31,20 +31,20 @@ def show(
             "--input", metavar="1x3x8", help="A random input of this size (`2x5:int`: tokens); for a run, text or a picture."
         ),
     ] = None,
-    backward: Annotated[bool, typer.Option("--backward", help="Add the gradients.")] = False,
+    backward: Annotated[bool, typer.Option("--backward", help="Also show the gradients.")] = False,
     depth: Annotated[
-        int, typer.Option(metavar="1…4", help="1 the function, 2 your functions, 3 library modules, 4 fused.")
+        int, typer.Option(metavar="1…4", help="1: the function, 2: your functions, 3: library modules, 4: fused kernels.")
     ] = 2,
     digits: Annotated[int, typer.Option(metavar="1…50", help="Significant digits of decimals.")] = 4,
     floats: Annotated[bool, typer.Option("--floats", help="Compute with floats instead of exact values.")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Show only this name (repeat for more).")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of random inputs.")] = 0,
     _list: Annotated[
-        bool, typer.Option("--list", callback=print_list, is_eager=True, help="Print the names of the library.")
+        bool, typer.Option("--list", callback=print_list, is_eager=True, help="List the library functions.")
     ] = False,
 ) -> None:
     """Run WHAT and print its worked solution, statement by statement.

@@ -50,7 +50,7 @@ def start(name: str, words: list[str]) -> None:
     try:
         carry_out(name, words)
     except KeyboardInterrupt as stopped:
-        typer.echo(str(stopped) or "Stopped before the first step; nothing was begun.", err=True)
+        typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 
@@ -74,11 +74,11 @@ def go_on(name: str, given: dict[str, Any]) -> None:
     if name and name != found.name:
         raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
     if "out" in given:
-        raise WorkingsError("--resume goes on in the run's own folder: leave out --out.")
+        raise WorkingsError("--resume continues in the run's own folder: leave out --out.")
     named = {key: value for key, value in given.items() if key not in OPTIONS}
     wanted = dataclasses.replace(settings, **named)
     if differs := wanted.different(settings.json()):
-        raise WorkingsError(f"{run.folder} goes on with its own settings: {differs}. Begin a new run for others.")
+        raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
     follow(found.name, wanted, str(run.folder))
 
 
@@ -110,7 +110,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     try:
         history = carry(task, settings, run, progress, name=name)
     except Interrupted as stopped:
-        raise Interrupted(f"{stopped} Go on with: workings train --resume {run.folder}" if world.first else "") from None
+        raise Interrupted(f"{stopped} Continue with: workings train --resume {run.folder}" if world.first else "") from None
     if world.first:
         path = report(run, history.ended, task.best, highest=task.highest)
         progress.note(ending(run, history, task.best, path))
@@ -131,7 +131,7 @@ def place(name: str, settings: Training) -> Path:
 
 def beginning(run: Run, task: Any) -> str:
     count = sum(p.numel() for p in task.model.parameters())
-    word = "going on in" if run.checkpoints.is_dir() else "training in"
+    word = "continuing in" if run.checkpoints.is_dir() else "training in"
     return f"{word} {run.folder}: {count:,} parameters"
 
 
@@ -191,7 +191,7 @@ def with_dashes(word: str) -> str:
 
 def refuse(word: str, flags: list[str], name: str) -> NoReturn:
     if not word.startswith("-"):
-        raise WorkingsError(f"{word!r} stands alone: settings of {name} are given as --name value.")
+        raise WorkingsError(f"{word!r} has no option name: settings of {name} are given as --name value.")
     flag = word.partition("=")[0]
     hint = did_you_mean(flag, flags, f"`workings train {name} --help` lists them.")
     raise WorkingsError(f"{name} has no option {flag}.{hint}")

@@ -38,8 +38,8 @@ Recipes (`workings train RECIPE --help` shows its settings):
 {recipes}
 
 Options:
-  --out FOLDER   where the run is kept (default: runs/RECIPE-1, runs/RECIPE-2 …); a run of the same settings goes on
-  --resume RUN   go on with a run that was stopped, with its own settings
+  --out FOLDER   folder of the run (default: runs/RECIPE-1, runs/RECIPE-2 …); one with the same settings continues
+  --resume RUN   continue a stopped run with its own settings
 
 Example: workings train digits"""
 
@@ -51,7 +51,9 @@ def manual(found: Recipe) -> str:
     column = max(len(flag) for _, flag in lines)
     own = [entry(flag, meaning(known), column) for known, flag in lines if known.name not in common]
     rest = [entry(flag, meaning(known), column) for known, flag in lines if known.name in common]
-    place = entry("--out FOLDER", f"where it is kept (runs/{found.name}-1, …); a run of the same settings goes on", column)
+    place = entry(
+        "--out FOLDER", f"folder of the run (runs/{found.name}-1, …); one with the same settings continues", column
+    )
     parts = [f"Usage: workings train {found.name} [--setting value …]", found.summary]
     parts += ["\n".join([f"Settings of {found.name}:", *own])] if own else []
     parts += ["\n".join(["Settings of every recipe:", *rest]), f"The run:\n{place}"]

@@ -74,7 +74,7 @@ class Chains:
         count(self.argument, line, (index, index), verdict.grade is not Grade.WRONG)
         if verdict.grade is Grade.WRONG and not verdict.judgement.shapes:
             truth = decimal(entries(verdict.judgement.left)[0], max_unit([units(node.label)], 0))
-            why = f"{label.text} is written below the brace, {truth} is computed."
+            why = f"You wrote {label.text} below the brace; correct is {truth}."
             self.argument.add(line, index, index, "likely", "number", truth, why, at=node.label)
 
     def check_order(self, line: Line, index: int, relation: str) -> None:

@@ -21,10 +21,10 @@ from workings.check.value.scope import Scope
 from workings.check.value.value import Table, entries, size
 
 GRADES = {
-    Grade.ROUNDED: "{printed} is printed, the printed numbers give {truth}: rounded inputs explain the difference",
-    Grade.LAST_DIGIT: "{printed} is printed, {truth} is computed: the last digit is off",
-    Grade.IMPRECISE: "{printed} is printed, {truth} is computed: the last digits are off",
-    Grade.WRONG: "{printed} is printed, {truth} is computed",
+    Grade.ROUNDED: "{you} wrote {printed}; the numbers as written give {truth}: rounded inputs explain the difference",
+    Grade.LAST_DIGIT: "{you} wrote {printed}; correct is {truth}: the last digit is off",
+    Grade.IMPRECISE: "{you} wrote {printed}; correct is {truth}: the last digits are off",
+    Grade.WRONG: "{you} wrote {printed}; correct is {truth}",
 }
 """The sentence for each grade."""
 
@@ -157,7 +157,8 @@ class FindingWriter:
         more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
         place = where(judgement.left, judgement.entry)
         at = f"In {place}: " if place else ""
-        why = f"{at}{GRADES[verdict.grade].format(truth=truth, printed=printed)}{more}.{self.origins(claim.used)}"
+        sentence = GRADES[verdict.grade].format(you="you" if at else "You", truth=truth, printed=printed)
+        why = f"{at}{sentence}{more}.{self.origins(claim.used)}"
         kind = "rounding" if verdict.grade is not Grade.WRONG else "matrix" if place else "number"
         if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
             kind, why = "brackets", f"{why} {brackets}"

@@ -250,7 +250,7 @@ def add_finding(
     true = decimal(entries(pair[0])[entry], unit)
     printed = decimal(entries(pair[1])[entry])
     lines = argument.document.place(family.start).line
-    at = f"In {place}: " if place else ""
-    why = f"{at}{printed} is printed, the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
+    you = f"In {place}: you" if place else "You"
+    why = f"{you} wrote {printed}; the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
     truth = true + (f" in {place}" if place else "")
     argument.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))

@@ -45,12 +45,12 @@ class Reader(ABC):
         return token
 
     def refuse(self, needed: str) -> ParseError:
-        """The error that says what was needed here and what came."""
+        """The error that says what was expected here and what was found."""
         kind, _, start, end = self.tokens[self.at]
         came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
         if kind == "unknown":
             return ParseError(f"{came} is not known here.", self.text, start)
-        return ParseError(f"{needed} is needed here, but {came} came.", self.text, start)
+        return ParseError(f"Expected {needed[0].lower()}{needed[1:]}, found {came}.", self.text, start)
 
     def span(self, start: int) -> tuple[int, int]:
         """From `start` to the end of what was read last."""

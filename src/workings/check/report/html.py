@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from workings.check.document.checked import Checked
 from workings.check.document.finding import LEVELS, Finding
-from workings.check.report.text import SURE, Style, summary
+from workings.check.report.text import VERDICTS, Style, summary
 from workings.checksum import source_hash
 
 AROUND = 3
@@ -175,8 +175,8 @@ def _marked(text: str, row: _Row, here: list[_Shown]) -> Iterator[str]:
 
 def _finding(one: _Shown) -> str:
     found = one.found
-    facts = [("says", found.says, "code"), ("true", found.truth, "code"), ("why", found.why, "span")]
-    facts += [("read as", found.reading, "span"), ("how sure", SURE[found.level], "span")]
+    facts = [("written", found.says, "code"), ("correct", found.truth, "code"), ("why", found.why, "span")]
+    facts += [("read as", found.reading, "span"), ("verdict", VERDICTS[found.level], "span")]
     rows = "".join(f"<dt>{name}</dt><dd><{tag}>{escaped(words)}</{tag}></dd>" for name, words, tag in facts if words)
     head = f'<summary><b class="{found.level}">{found.level}</b> {escaped(found.kind)}</summary>'
     return f'<details class="finding {found.level}" id="{one.id}" tabindex="-1" open>{head}<dl>{rows}</dl></details>'

@@ -19,13 +19,13 @@ from workings.check.report.excerpt import excerpt, plain
 
 BOLD, DIM, RED, YELLOW, CYAN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
 COLOURS = {"error": RED, "likely": YELLOW, "note": CYAN, "possible": DIM}
-SURE = {
-    "error": "sure: every reading that was tried is wrong",
+VERDICTS = {
+    "error": "certain: wrong under every interpretation",
     "likely": "likely: the notation leaves some doubt",
     "note": "a note on rounding, notation or wording",
-    "possible": "only possible: it may well be right",
+    "possible": "possible: it may well be right",
 }
-"""What each level says about how sure it is."""
+"""What each level means, in words."""
 LINES = 3
 """Lines of a long claim that are shown."""
 LABEL = 10
@@ -68,8 +68,8 @@ def _blocks(result: Checked, style: Style) -> Iterator[str]:
 def _finding(result: Checked, found: Finding, style: Style) -> str:
     level = style.paint(found.level, COLOURS[found.level])
     head = f"{style.paint(_place(result, found), BOLD)}  {level}  {plain(found.kind)}"
-    facts = [("says", found.says), ("true", found.truth), ("why", found.why), ("read as", found.reading)]
-    rows = [_row(label, words, style) for label, words in [*facts, ("how sure", SURE[found.level])] if words]
+    facts = [("written", found.says), ("correct", found.truth), ("why", found.why), ("read as", found.reading)]
+    rows = [_row(label, words, style) for label, words in [*facts, ("verdict", VERDICTS[found.level])] if words]
     return "\n".join([head, *_source(result, found, style), *rows])
 
 

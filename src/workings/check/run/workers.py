@@ -70,7 +70,7 @@ def result_or_failure(work: Work, job: Job, options: Options) -> Checked:
         reason = f"{job.name} is nested too deeply."
     except Exception as error:
         what = f"{type(error).__name__}: {error}".rstrip(".")
-        reason = f"{job.name}: the checker failed, which is a mistake of its own: {what}{_where(error)}."
+        reason = f"{job.name}: the checker failed, which is a bug in the checker: {what}{_where(error)}."
     return Checked(job.name, failure=reason)
 
 
@@ -231,7 +231,7 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
         else:
             continue
         if at is None:
-            raise WorkingsError("A process that checks documents could not start.")
+            raise WorkingsError("A worker process could not start.")
         yield at, Checked(jobs[at].name, failure=f"{jobs[at].name}: {reason}")
 
 

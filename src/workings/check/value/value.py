@@ -98,7 +98,7 @@ def scalar(value: Value) -> arb:
     """A number; a table of one entry is that number."""
     if isinstance(value, Table):
         if value.shape != (1, 1):
-            raise Mismatch(f"a number is needed, and {size(value)} came")
+            raise Mismatch(f"expected a number, got {size(value)}")
         return value.rows[0][0]
     return value
 
@@ -254,7 +254,7 @@ def inverse(a: Table) -> Table:
     """A⁻¹."""
     n, m = a.shape
     if n != m:
-        raise Mismatch(f"the inverse needs a square matrix, and {size(a)} came")
+        raise Mismatch(f"the inverse needs a square matrix, got {size(a)}")
     try:
         solved = flint.arb_mat(n, n, a.entries).inv()
     except ZeroDivisionError as error:
@@ -266,7 +266,7 @@ def determinant(a: Table) -> arb:
     """det A."""
     n, m = a.shape
     if n != m:
-        raise Mismatch(f"the determinant needs a square matrix, and {size(a)} came")
+        raise Mismatch(f"the determinant needs a square matrix, got {size(a)}")
     return flint.arb_mat(n, n, a.entries).det()
 
 

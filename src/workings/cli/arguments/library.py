@@ -26,7 +26,7 @@ def find(name: str) -> Any:
         if name in public(module) and is_shown(found := getattr(module, name)):
             return found
     hint = did_you_mean(name, sorted(everything()), "workings show --list prints them.", most=3)
-    raise WorkingsError(f"No function of the library is called {name!r}.{hint} Your own: FILE.py:NAME.")
+    raise WorkingsError(f"No library function is called {name!r}.{hint} Your own: FILE.py:NAME.")
 
 
 def everything() -> dict[str, Any]:

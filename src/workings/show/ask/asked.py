@@ -27,7 +27,7 @@ _TURN = re.compile(r"turn \d+\.")
 def asked(trace: Trace, address: str) -> Step:
     """The step at an address; an error with the nearest ones if there is none."""
     if not isinstance(address, str):
-        raise WorkingsError(f"A step is asked for by its address, a text such as 'A', not by {address!r}.")
+        raise WorkingsError(f"Ask for a step by its address, a string such as 'A', not by {address!r}.")
     steps = [step for step in trace.steps() if step.address]
     found = _statement(steps, address) or _gradient(steps, address)
     if found is None:

@@ -152,7 +152,7 @@ def _define_avg_pool2d(
     divisor_override: int | None = None,
 ) -> Definition:
     size, sides = numbers(kernel_size, 2), numbers(padding, 2)
-    refuse(ceil_mode, "ceil_mode=True (windows that stand out over the edge)")
+    refuse(ceil_mode, "ceil_mode=True (windows that reach over the edge)")
     refuse(any(sides) and not count_include_pad, "count_include_pad=False with padding")
     return Definition(equations.avg_pool2d, (input, size, numbers(stride or size, 2), sides, divisor_override))
 
@@ -167,7 +167,7 @@ def _define_max_pool2d(
     return_indices: bool = False,
 ) -> Definition:
     size = numbers(kernel_size, 2)
-    refuse(ceil_mode, "ceil_mode=True (windows that stand out over the edge)")
+    refuse(ceil_mode, "ceil_mode=True (windows that reach over the edge)")
     refuse(return_indices, "return_indices=True")
     return Definition(
         equations.max_pool2d, (input, size, numbers(stride or size, 2), numbers(padding, 2), numbers(dilation, 2))

@@ -76,7 +76,7 @@ def run(wanted: Source, place: Path) -> None:
     if done.returncode:
         said = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
         raise WorkingsError(
-            f"Could not fetch {wanted.name}: {wanted.command()} failed ({said[-1].strip() if said else 'it said nothing'}). "
+            f"Could not fetch {wanted.name}: {wanted.command()} failed ({said[-1].strip() if said else 'no output'}). "
             f"Is the client offline? An archive brought from elsewhere goes to {folder() / wanted.file}."
         )
 

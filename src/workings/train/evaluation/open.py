@@ -19,9 +19,9 @@ def open_run(folder: str | Path) -> OpenRun:
     """Open a run that a recipe trained: its model has the best weights and is ready to use. What is missing is named."""
     path = Path(folder)
     if not path.exists():
-        raise WorkingsError(f"{path} does not exist. Name the folder that train wrote.")
+        raise WorkingsError(f"{path} does not exist. Name a folder written by `workings train`.")
     if path.is_file():
-        raise WorkingsError(f"{path} is a file. Name the folder that train wrote.")
+        raise WorkingsError(f"{path} is a file. Name a folder written by `workings train`.")
     run = Run(path)
     recipe, settings = recipe_of(run)
     try:

@@ -37,8 +37,8 @@ def failure(what: str, batch: Any, bad: Path | None, why: str, left: str, advice
 def advice(before: Collection[str]) -> str:
     """What may help; `before` names the weights that had a NaN or an infinity before the first update."""
     if before:
-        return "Mend the weights that the model starts with."
-    return "Try a lower rate, a longer warmup or clip, or mend the data."
+        return "Fix the model's initial weights."
+    return "Try a lower rate, a longer warmup or clip, or fix the data."
 
 
 def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()) -> str:
@@ -55,7 +55,7 @@ def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()
     return (
         by_tracing(loss, model, batch)
         or by_modules(loss, model, batch)
-        or "It could not be located: run again, it was gone."
+        or "Its source was not found: it did not occur again."
     )
 
 

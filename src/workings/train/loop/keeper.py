@@ -99,12 +99,12 @@ class Keeper:
         found, problems = self.world.agree([str(path or ""), problems])
         if problems and not found:
             raise WorkingsError(
-                f"{self.run.folder} cannot go on, for none of its checkpoints is whole: {', '.join(problems)}. Nothing was "
+                f"{self.run.folder} cannot continue: none of its checkpoints is intact: {', '.join(problems)}. Nothing was "
                 "changed. Put copies of the files back, or train again in another folder by --out; to start over in this "
                 f"one, delete {self.run.checkpoints} first."
             )
         for problem in problems if self.world.first else ():
-            self.progress.warn(f"{problem}; going on from {found}.")
+            self.progress.warn(f"{problem}; continuing from {found}.")
         return Path(found) if found else None
 
     def left(self) -> str:

@@ -29,10 +29,10 @@ class ClipSettings(Training):
     words: int = setting(128, "width of a word's vector", least=1)
     shift: int = setting(3, "pixels by which pictures are moved at random", least=0)
     colour: float = setting(0.3, "share by which each colour is made stronger or weaker at random", least=0, below=1)
-    steps: int = setting(800, "updates of the parameters", least=1)
+    steps: int = setting(800, "parameter updates", least=1)
     batch: int = setting(128, "pairs of one update", least=2)
-    rate: float = setting(2e-3, "learning rate at its highest", least=0)
-    warmup: int = setting(50, "updates until the learning rate is at its highest", least=0)
+    rate: float = setting(2e-3, "peak learning rate", least=0)
+    warmup: int = setting(50, "updates until the peak learning rate", least=0)
     decay: float = setting(0.05, "weight decay", least=0)
 
 

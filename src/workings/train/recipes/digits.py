@@ -34,10 +34,10 @@ class DigitsSettings(Training):
     heads: int = setting(4, "vit: heads of the attention", least=1)
     patch: int = setting(0, "vit: side of a patch; 0 is a quarter of the picture's", least=0)
     hidden: int = setting(128, "mlp: hidden units", least=1)
-    steps: int = setting(2000, "updates of the parameters", least=1)
-    batch: int = setting(128, "pictures of one update, over all processes", least=1)
-    rate: float = setting(3e-3, "learning rate at its highest", least=0)
-    warmup: int = setting(200, "updates until the learning rate is at its highest", least=0)
+    steps: int = setting(2000, "parameter updates", least=1)
+    batch: int = setting(128, "pictures per update, over all processes", least=1)
+    rate: float = setting(3e-3, "peak learning rate", least=0)
+    warmup: int = setting(200, "updates until the peak learning rate", least=0)
     decay: float = setting(0.01, "weight decay", least=0)
 
 

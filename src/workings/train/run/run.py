@@ -54,13 +54,13 @@ class Run:
             )
         if differs := settings.different(data["settings"]):
             raise WorkingsError(
-                f"{self.folder} was begun with other settings: {differs}. Go on with its own by "
+                f"{self.folder} was started with other settings: {differs}. Continue it with "
                 f"`workings train --resume {self.folder}`, or choose another --out."
             )
         hashes, began = data["data"] if hashes is None else hashes, data["data"]
         if changed := sorted(key for key in {**began, **hashes} if began.get(key) != hashes.get(key)):
             raise WorkingsError(
-                f"{self.folder} was begun with other data: {', '.join(changed)} changed. Choose another --out."
+                f"{self.folder} was started with other data: {', '.join(changed)} changed. Choose another --out."
             )
 
     def read(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Run:
         path = self.folder / "settings.json"
         if not path.is_file():
             raise WorkingsError(
-                f"{self.folder} is not a training run: it has no settings.json. Name the folder that train wrote."
+                f"{self.folder} is not a training run: it has no settings.json. Name a folder written by `workings train`."
             )
         try:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -104,12 +104,12 @@ class Run:
         whole = [path for path in found if path not in problems]
         if not whole:
             damaged = f"{', '.join(problems.values())}. Put copies of the files back, or train again in another folder."
-            raise WorkingsError(f"{self.folder} has no whole checkpoint: {damaged if problems else 'train it first.'}")
+            raise WorkingsError(f"{self.folder} has no intact checkpoint: {damaged if problems else 'train it first.'}")
         for wrong in problems.values():
             print(f"{wrong}. Using {whole[-1].name} or a better one before it.", file=sys.stderr)
         if whole[-1].name == checkpoint.START:
             raise WorkingsError(
-                f"{self.folder} has only the weights it started from: go on by `workings train --resume {self.folder}`."
+                f"{self.folder} has only the weights it started from: continue with `workings train --resume {self.folder}`."
             )
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
 

@@ -51,7 +51,7 @@ def prompt_tokens(language: Language, prompt: str) -> list[int]:
             f"The model does not know {unknown[0]!r}: it has {len(language.vocabulary)} {language.unit}s. Change the prompt."
         )
     if not pieces:
-        raise WorkingsError("Writing goes on from something: give a --prompt that is not empty.")
+        raise WorkingsError("Generation starts from a prompt: give a --prompt that is not empty.")
     return language.encode(pieces)
 
 
