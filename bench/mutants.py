@@ -64,7 +64,10 @@ GROUPS = {
     ),
     "numbers": Group(
         ("exact/numbers/*.py",),
-        tuple(f"exact/test_{name}.py" for name in "algebra ball parse recover review_numbers assumptions".split()),
+        tuple(
+            f"exact/test_{name}.py"
+            for name in "algebra ball infinite parse recover review_numbers assumptions settle".split()
+        ),
     ),
     "rounding": Group(
         ("check/**/rounding.py", "check/**/compare.py"),

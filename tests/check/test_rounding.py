@@ -41,6 +41,7 @@ EQUAL = {
     ("0.00035", r"3.2 \times 10^{-4}"): WRONG,
     (r"0.333 \cdot 3", "1"): ROUNDED,
     (r"0.33 \cdot 3", "1"): ROUNDED,
+    (r"0.333 \cdot 3", r"0.5 \cdot 2"): ROUNDED,
     (r"0.1234 \cdot 10000", "1234.1"): ROUNDED,  # 0.12341 is 0.1234 rounded
     (r"0.1234 \cdot 10000", "1233.1"): IMPRECISE,  # nine units of the last place
     (r"0.1234 \cdot 10000", "1232.9"): WRONG,  # eleven
