@@ -75,7 +75,7 @@ GROUPS = {
     ),
     "checkpoints": Group(
         ("train/**/checkpoint.py", "train/**/keeper.py", "train/**/run.py"),
-        tuple(f"train/test_{name}.py" for name in "checkpoint resume fit diagnose report cli_nonsense".split()),
+        tuple(f"train/test_{name}.py" for name in "checkpoint resume diagnose report cli_nonsense".split()),
     ),
 }
 """Under src/workings and under tests."""

@@ -362,3 +362,12 @@ def test_any_text_is_read_or_refused(text):
         except ParseError as error:
             assert 0 <= error.position <= len(text)
             assert error.reason.endswith(".")
+
+
+@pytest.mark.parametrize("name", ["lgamma", "digamma"])
+def test_poles(name):
+    for text in ("1", "1/2", "-1/2", "2"):
+        assert parse(f"{name}({text})") is build(name, parse(text))
+    for text in ("0", "-1", "-2"):
+        with pytest.raises(ParseError, match=f"{name} needs a number that is not 0, −1, −2, …"):
+            parse(f"{name}({text})")

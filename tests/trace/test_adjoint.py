@@ -422,6 +422,13 @@ def test_a_reshape_is_undone_without_knowing_its_arguments():
     assert rules == {"a": op("reshape", G, text="reshape(2, 3)")}
 
 
+@pytest.mark.parametrize("shape", [(), (1,), (4,), (1, 4), (3, 1), (3, 4), (1, 1, 4), (1, 3, 1), (2, 1, 1), (2, 1, 4)])
+def test_what_is_repeated_is_summed(shape):
+    operands = {"a": normal(*shape), "b": normal(2, 3, 4, seed=1)}
+    for name in ("add", "mul", "sub", "div"):
+        assert disagreement(op(name, a, b), operands) < COMPARED
+
+
 # ---- what has no rule or no value says so
 
 
@@ -431,6 +438,7 @@ def test_a_reshape_is_undone_without_knowing_its_arguments():
         (Call("self.attn", (a,)), "there is no rule for self.attn(…): it has no formula here"),
         (Code("a if a > 0 else b"), ""),
         (op("fold", a, b), "there is no rule for fold"),
+        (op("diagonal", a), "there is no rule for diagonal of anything but a square matrix"),
         (
             op("conv2d", a, op("reshape", b, text="view(1, 1, 2, 3)")),
             "there is no rule for conv2d of an input without a batch",
@@ -451,6 +459,23 @@ def test_a_missing_rule_says_so(formula, message):
     with pytest.raises(RuleError) as error:
         adjoints(formula, G, PAIR, result=PAIR["a"])
     assert str(error.value) == message
+
+
+CLASSES_OF_PIXELS = torch.zeros(2, 4, dtype=torch.long)
+
+
+@pytest.mark.parametrize(
+    ("formula", "operands", "message"),
+    [
+        (op("cross_entropy", a, b), {"a": normal(2, 3, 4), "b": CLASSES_OF_PIXELS}, "cross_entropy of logits [2, 3, 4]"),
+        (op("nll_loss", a, b), {"a": normal(2, 3, 4), "b": CLASSES_OF_PIXELS}, "nll_loss of shape [2, 3, 4]"),
+        (op("cross_entropy", a, b, label_smoothing=0.1), PAIR, "cross_entropy of soft targets with weights or smoothing"),
+    ],
+)
+def test_a_loss_without_a_rule_says_so(formula, operands, message):
+    with pytest.raises(RuleError) as error:
+        adjoints(formula, G, operands)
+    assert str(error.value) == f"there is no rule for {message}"
 
 
 @pytest.mark.parametrize(

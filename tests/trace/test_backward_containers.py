@@ -252,6 +252,8 @@ def test_a_small_false_rule_is_not_rounding():
     assert not is_rounding(6e-6, small, computed_with=[torch.ones(2)])
     assert is_rounding(1e-12, small, computed_with=[torch.ones(2)])
     assert not is_rounding(0.5, torch.ones(2, dtype=torch.bfloat16))  # three digits, so half a one is a difference
+    for bad in (float("nan"), float("inf"), float("-inf")):  # has no size that rounding could be measured by
+        assert not is_rounding(1e-5, torch.tensor([bad, 1e-6])) and is_rounding(1e-5, torch.tensor([bad, 1.0]))
 
 
 @pytest.mark.parametrize(("dtype", "off"), [(torch.float64, 1e-11), (torch.float32, 2e-4), (torch.bfloat16, 0.15)])

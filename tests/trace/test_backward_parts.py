@@ -183,6 +183,18 @@ def test_the_row_of_a_turn_is_found_where_it_is_used():
     assert found["∂L/∂xs"].result.tolist() == [[0, 0], [58, 94]] and checked(found)
 
 
+def test_the_rows_of_a_loop_that_counts():
+    def f(x):
+        L = 0
+        for i, r in enumerate(x):
+            L = L + (r * r).sum() * (i + 1)
+        return L
+
+    found = gradients(f, X)
+    assert found["∂L/∂x"].result.tolist() == [[2, 4], [12, 16]] and checked(found)  # 2 r (i + 1)
+    assert found["∂L/∂x"].formula == Apply("stack", (Sequence((Leaf("∂L/∂r"), Leaf("∂L/∂r#2"))),), (("dim", 0),))
+
+
 def test_a_row_is_the_part_of_its_number():
     x = X.clone().requires_grad_()
     _, second = x
@@ -214,8 +226,9 @@ def test_an_input_that_only_unopened_code_reads_has_autograds_numbers():
 
         return torch.func.vmap(g)(xs).sum()
 
-    found = gradients(f, X, X)
-    assert found["∂L/∂W"].result.tolist() == [[4, 6], [4, 6]] and found["∂L/∂W"].note == UNRECORDED
+    for W in (X, 2 * X.clone().requires_grad_()):  # one that autograd starts from, and one that was made before
+        found = gradients(f, X, W)
+        assert found["∂L/∂W"].result.tolist() == [[4, 6], [4, 6]] and found["∂L/∂W"].note == UNRECORDED
 
 
 # ---- inputs in containers

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -18,8 +19,9 @@ from tests.train import tiny as tiny_command
 from tests.train.test_resume import broken_off, environment, go, rows, same
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
+from workings.train.loop.keeper import State
 from workings.train.run import checkpoint
-from workings.train.run.run import new_folder
+from workings.train.run.run import new_folder, write
 
 
 def saved(folder: Path, *steps: int, best: int = 0) -> list[Path]:
@@ -84,6 +86,13 @@ def test_the_last_two_and_the_best_stay(tmp_path):
     (tmp_path / ".step-00000007.partial").mkdir()  # left by a killed process
     checkpoint.prune(tmp_path, 6)
     assert sorted(os.listdir(tmp_path)) == ["step-00000003", "step-00000005", "step-00000006"]
+
+
+def test_one_that_cannot_be_read_is_not_the_best(tmp_path):
+    saved(tmp_path, 1, 2, 3, 4, 5, 6, best=2)
+    (tmp_path / "step-00000004" / "state.json").write_text("{")
+    checkpoint.prune(tmp_path, 6)
+    assert sorted(os.listdir(tmp_path)) == ["step-00000002", "step-00000005", "step-00000006"]
 
 
 def test_damaged_ones_of_later_steps_crowd_out_no_whole_one(tmp_path):
@@ -252,7 +261,22 @@ def test_a_run_of_fit_has_no_recipe(tmp_path):
     machine = data["machine"]
     assert machine["threads"] == torch.get_num_threads() and machine["processors"] == os.cpu_count()
     assert (machine["system"], machine["machine"]) == (platform.platform(), platform.machine())
-    assert machine["processor"]
+    told = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").is_file() else ""
+    named = re.findall(r"^model name\s*:\s*(.+)$", told, re.MULTILINE)
+    assert machine["processor"] == (named[0] if named else platform.processor() or platform.machine())
+
+
+def test_a_file_is_written_whole_wherever_it_belongs(tmp_path):
+    path = tmp_path / "not" / "there" / "yet.txt"
+    for text in ("one", "two"):
+        write(path, text)
+        assert path.read_text() == text and os.listdir(path.parent) == ["yet.txt"]
+
+
+def test_the_mean_loss_begins_anew_with_each_row():
+    state = State(losses=6.0, counted=4)
+    assert state.mean() == 1.5
+    assert (state.losses, state.counted, state.mean()) == (0, 0, 0)  # nothing since then
 
 
 def test_new_folders_are_numbered(tmp_path):
