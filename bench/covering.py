@@ -94,14 +94,16 @@ class Reached:
 
 
 class FirstFailure:
-    """A pytest plugin: the test that failed first, in a file."""
+    """A pytest plugin: the test that failed first, or the file that could not be imported, in a file."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+    def pytest_runtest_logreport(self, report: pytest.TestReport | pytest.CollectReport) -> None:
         if report.failed and not self.path.exists():
             self.path.write_text(report.nodeid)
+
+    pytest_collectreport = pytest_runtest_logreport
 
 
 def quiet_run(arguments: list[str], plugin: object, log: Path) -> int:

@@ -217,25 +217,34 @@ def run(
     todo: list[tuple[str, Mutant]], tests: dict[str, Tests], workers: int, budget: float
 ) -> Iterator[tuple[Mutant, Any]]:
     """Each mutant with its result, as they come."""
+    running: list[Job] = []
     with tempfile.TemporaryDirectory() as folder:
         free = [Tree(Path(folder) / f"tree-{k}") for k in range(workers)]
-        running: list[Job] = []
-        while todo or running:
-            while todo and free:
-                name, mutant = todo.pop()
-                running.append(begin(name, mutant, tests[name], free.pop(), budget))
-            time.sleep(0.02)
-            for job in list(running):
-                child, status = os.waitpid(job.child, os.WNOHANG)
-                late = not child and time.monotonic() > job.until
-                if child or late:
-                    with contextlib.suppress(ProcessLookupError):
-                        os.killpg(job.child, signal.SIGKILL)  # and what its tests have left running
-                    if late:
-                        os.waitpid(job.child, 0)
-                    yield job.mutant, job.result(None if late else status)
-                    running.remove(job)
-                    free.append(job.tree)
+        try:
+            while todo or running:
+                while todo and free:
+                    name, mutant = todo.pop()
+                    running.append(begin(name, mutant, tests[name], free.pop(), budget))
+                time.sleep(0.02)
+                for job in list(running):
+                    child, status = os.waitpid(job.child, os.WNOHANG)
+                    late = not child and time.monotonic() > job.until
+                    if child or late:
+                        running.remove(job)
+                        end(job, waited=bool(child))
+                        yield job.mutant, job.result(None if late else status)
+                        free.append(job.tree)
+        finally:
+            for job in running:
+                end(job)
+
+
+def end(job: Job, waited: bool = False) -> None:
+    """End the process of a job, and what its tests have left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(job.child, signal.SIGKILL)
+    if not waited:
+        os.waitpid(job.child, 0)
 
 
 def save(path: Path, what: Any) -> None:
