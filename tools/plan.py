@@ -41,8 +41,8 @@ ROOMS = {
     "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
     "models": "autoencoder smoothing mlp averaging bigram cnn vae vectors vit clip transformer bert language_model character "
     "character_transformer decoding weights",
-    "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation scalar_rnn "
-    "selection temporal examples",
+    "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
+    "scalar_rnn selection temporal examples",
     "check": "document latex value extract claims knowledge prose run report",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
