@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from workings.errors import WorkingsError
-from workings.train.data import emoji, fetch, texts
+from workings.train.data import fetch, texts
 from workings.train.data.images import images
 from workings.train.data.members import member, members
 from workings.train.data.pairs import clean, table
@@ -160,15 +160,6 @@ def test_the_name_of_a_data_set_goes_before_a_folder_or_file(tmp_path, monkeypat
     assert text("./shakespeare") == "my own"
     monkeypatch.setattr(texts, "plays", lambda: "the plays")
     assert text("shakespeare") == "the plays"
-
-
-def test_emoji_say_what_draws_them(monkeypatch):
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(WorkingsError) as caught:
-        emoji.picture("<svg/>", 4)
-    assert str(caught.value) == (
-        "Emoji are drawings in SVG, which resvg_py renders: pip install 'workings[data]' brings it."
-    )
 
 
 def test_markup_of_verses():

@@ -1,7 +1,5 @@
 """`workings neighbors`: vectors of a file, of GloVe, of a run."""
 
-import sys
-
 import pytest
 import torch
 from typer.testing import CliRunner
@@ -45,7 +43,6 @@ def test_an_analogy(file):
 
 
 def test_glove_knows_the_queen():
-    pytest.importorskip("pyarrow")
     online("glove")
     assert said("--analogy", "man", "woman", "king", "--count", 1).split()[1] == "queen"
 
@@ -60,7 +57,7 @@ def test_the_words_of_a_run(tmp_path, monkeypatch):
     assert said("be", "--vectors", tmp_path / "run", "--count", 1).split()[1] == known.words[cosines.argsort()[-2]]
 
 
-def test_messages(file, tmp_path, monkeypatch):
+def test_messages(file, tmp_path):
     assert refused() == refused("king", "--analogy", "a", "b", "c") == "Give one of a WORD and --analogy a b c."
     assert refused("King", "--vectors", file) == "'King' has no vector among these 4 words. 'king' has one."
     assert refused("a", "--vectors", "nowhere") == (
@@ -69,9 +66,4 @@ def test_messages(file, tmp_path, monkeypatch):
     trained("digits", tmp_path / "d", steps=1, model="logistic")
     assert (
         refused("a", "--vectors", tmp_path / "d") == f"{tmp_path / 'd'} is a run of digits, which has no vectors of words."
-    )
-    monkeypatch.setitem(sys.modules, "pyarrow", None)
-    assert refused("a") == (
-        "The words of the GloVe package are a Parquet file, which pyarrow reads: pip install 'workings[data]' brings it. "
-        "Or name a text file of vectors with --vectors."
     )

@@ -15,7 +15,6 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.atomic import replacing
-from workings.errors import WorkingsError
 from workings.train.data.fetch import archive, folder
 from workings.train.data.members import members
 from workings.train.data.pixels import on_white
@@ -63,14 +62,8 @@ def drawn(style: str, icons: dict[str, str], captions: list[str], size: int) -> 
 
 def picture(svg: str, size: int) -> np.ndarray:
     """An SVG as pixels on white."""
+    import resvg_py
     from PIL import Image
-
-    try:
-        import resvg_py
-    except ImportError:
-        raise WorkingsError(
-            "Emoji are drawings in SVG, which resvg_py renders: pip install 'workings[data]' brings it."
-        ) from None
 
     content = bytes(resvg_py.svg_to_bytes(svg_string=svg, width=size, height=size))
     image = Image.open(io.BytesIO(content)).convert("RGBA").resize((size, size))
