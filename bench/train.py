@@ -89,7 +89,7 @@ BUDGETS = [int(s) for s in os.environ.get("BUDGETS", "30 90").split()]
 def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float]:
     """Both trained, a tenth of each in turn, and judged by the same windows; CPU seconds of a step of each."""
     from workings.train.recipes.shakespeare import ShakespeareSettings
-    from workings.train.tasks.shakespeare import judged, split
+    from workings.train.tasks.shakespeare import figures, split
     from workings.train.text.vocabulary import Alphabet
 
     whole = Path(path).read_text(encoding="utf-8")
@@ -111,8 +111,8 @@ def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float
     while next(updates, "over") != "over":  # what is left of the other's steps
         turn(None)
     with torch.no_grad():
-        L = judged(plain, held_out[:102400], BLOCK)["loss"]
-        long = judged(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
+        L = figures(plain, held_out[:102400], BLOCK)["loss"]
+        long = figures(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
     count = ShakespeareSettings().steps if steps is None else steps
     row(f"nanoGPT's CPU configuration, {plain_steps} steps, {size(plain)} parameters", f"{L:.3f}", spent)
     row(f"workings train shakespeare, {count} steps, {size(task.model)}", f"{history.rows[-1]['loss']:.3f}", own)

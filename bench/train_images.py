@@ -158,11 +158,11 @@ def sheets(task: Any) -> None:
     """Grids of samples and of lines between pictures, and how many samples a CNN that was trained before reads surely."""
     from workings.train.evaluation.open import open_run
     from workings.train.tasks.drawing import grid, save
-    from workings.train.tasks.vae import between, drawn
+    from workings.train.tasks.vae import between, draws
 
     model = task.model.eval()
     x = task.batches(0)
-    made = drawn(model, x.shape[1:], 640, seed=0)
+    made = draws(model, x.shape[1:], 640, seed=0)
     save(grid(made[:64], 16), OUT / "vae" / "samples.png")
     save(grid(between(model, x[:6], x[6:12], 12), 12), OUT / "vae" / "between.png")
     print(f"  {OUT / 'vae' / 'samples.png'}, {OUT / 'vae' / 'between.png'}")

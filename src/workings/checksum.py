@@ -11,7 +11,7 @@ def sha256(content: str | bytes) -> str:
     """The sha256 of bytes, or of a text in UTF-8, in hexadecimal digits.
 
     >>> sha256("to be")[:8]
-    '77f2a22d'
+    '0af1207e'
     """
     return hashlib.sha256(_bytes(content)).hexdigest()
 

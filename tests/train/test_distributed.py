@@ -18,7 +18,7 @@ from tests.train import tiny
 from workings.cli.train import start
 from workings.errors import WorkingsError
 from workings.train import Run, Training
-from workings.train.process.distributed import World, require_matching
+from workings.train.process.distributed import World, check_settings
 from workings.train.run.lock import locked
 
 TINY = [str(Path(tiny.__file__))]
@@ -137,5 +137,5 @@ def test_a_folder_in_use_is_refused_to_many_processes(tmp_path):
 )
 def test_settings_that_do_not_go_together(settings, world, message):
     with pytest.raises(WorkingsError) as error:
-        require_matching(settings, world)
+        check_settings(settings, world)
     assert str(error.value) == message

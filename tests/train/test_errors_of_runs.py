@@ -15,9 +15,9 @@ from workings.cli.evaluate_errors import ASK
 from workings.errors import WorkingsError
 from workings.train.data.images import images
 from workings.train.data.reviews import reviews
-from workings.train.evaluation.mistakes import chosen
+from workings.train.evaluation.mistakes import choose
 from workings.train.evaluation.open import open_run
-from workings.train.evaluation.words import beside, changed, table
+from workings.train.evaluation.words import apply_edit, beside, table
 from workings.train.text.explain import Explanation, Part
 
 GOOD = "a great film with great actors", "lovely and warm", "I liked the great story", "fine lovely work"
@@ -58,10 +58,10 @@ def refused(*words):
 def test_the_choice_goes_from_the_surest_to_the_most_undecided():
     p = torch.tensor([0.9, 0.6, 0.8, 0.55, 0.7, 0.99])
     y = torch.tensor([0, 0, 0, 0, 0, 1])  # the last is right
-    total, some = chosen(y, torch.stack([1 - p, p], dim=1), 3)
+    total, some = choose(y, torch.stack([1 - p, p], dim=1), 3)
     assert total == 5 and [m.number for m in some] == [0, 4, 3]  # 0.9, the middle 0.7, 0.55
-    assert [m.number for m in chosen(y, torch.stack([1 - p, p], dim=1), 9)[1]] == [0, 2, 4, 1, 3]
-    assert chosen(y[5:], torch.stack([1 - p, p], dim=1)[5:], 3) == (0, [])
+    assert [m.number for m in choose(y, torch.stack([1 - p, p], dim=1), 9)[1]] == [0, 2, 4, 1, 3]
+    assert choose(y[5:], torch.stack([1 - p, p], dim=1)[5:], 3) == (0, [])
 
 
 def test_mistakes_of_pictures_are_those_of_the_model(digits, tmp_path):
@@ -89,8 +89,9 @@ def test_parts_of_words_against_the_model(films):
     text = "a great film with great actors"
     read = explainer.explain(text, 1)
     part = {p.word: p for p in read.parts}["great"]
-    tokens = explainer.encode(text).tolist()
-    without = [t for k, t in enumerate(tokens) if k != tokens.index(explainer.grams.words.index["great"])]
+    tokens = explainer.tokens(text)
+    great = [explainer.name(token) for token in tokens].index("great")
+    without = [t for k, t in enumerate(tokens) if k != great]
     with torch.no_grad():
         θ, θ_without = (found.model(torch.tensor([row]))[0] for row in (tokens, without))
     assert part.times == 2
@@ -121,7 +122,7 @@ def test_an_edit_before_and_after(films):
     (first, *_) = json.loads(said(films, "--errors", 1, "--json"))["errors"]
     word = first["text"].split(",")[0].split()[0]
     (edit,) = json.loads(said(films, "--errors", 1, "--json", "--edit", f"{word} => dull"))["edits"]
-    assert edit["text"] == changed(first["text"], f"{word} => dull") != first["text"]
+    assert edit["text"] == apply_edit(first["text"], f"{word} => dull") != first["text"]
     assert list(edit["probabilities"].values()) == pytest.approx(explainer.explain(edit["text"]).p)
     after = said(films, "--errors", 1, "--edit", f"{word} => dull").partition("Edit: ")[2]
     assert "before" in after and "taken for" in after and "dull" in after
@@ -181,7 +182,7 @@ def test_of_a_whole_new_text_the_words_that_count_are_enough():
     ],
 )
 def test_edits(edit, after):
-    assert changed("Good? No: a good Goodness.", edit) == after
+    assert apply_edit("Good? No: a good Goodness.", edit) == after
 
 
 def test_tables_by_hand():

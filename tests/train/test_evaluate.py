@@ -23,7 +23,7 @@ from workings.train.evaluation.open import open_run
 from workings.train.evaluation.preprocess import STEPS
 from workings.train.recipes import RECIPES
 from workings.train.text.contributions import contributions, margin
-from workings.train.text.language import Language, Measured, log_probabilities, measured
+from workings.train.text.language import Language, TextFigures, log_probabilities, measure
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ class Uniform:
 
 def test_units_by_hand():
     # Four characters, equally likely: 2 bits each. "ab ab ab" has 7 characters after the first, and 3 words.
-    m = measured(Language(Uniform(4), "character", list, "".join, "ab c"), "ab ab ab")
+    m = measure(Language(Uniform(4), "character", list, "".join, "ab c"), "ab ab ab")
     assert (m.tokens, m.characters, m.words, m.unknown) == (7, 7, 3, 0)
     assert m.bits_per_character == pytest.approx(2)
     assert m.perplexity(m.tokens) == pytest.approx(4)
@@ -137,7 +137,7 @@ def test_units_by_hand():
 
 def test_words_in_units_of_characters():
     # Words a, b, <unk>: log₂ 3 bits each; after "a" there are 2 words and the 4 characters " b z".
-    m = measured(Language(Uniform(3), "word", str.split, " ".join, ["a", "b", "<unk>"], "<unk>"), "a b z")
+    m = measure(Language(Uniform(3), "word", str.split, " ".join, ["a", "b", "<unk>"], "<unk>"), "a b z")
     assert (m.tokens, m.characters, m.words, m.left_out) == (2, 4, 2, False)
     assert m.unknown == pytest.approx(1 / 3)
     assert m.bits_per_character == pytest.approx(2 * log(3) / log(2) / 4)
@@ -146,7 +146,7 @@ def test_words_in_units_of_characters():
 def test_unknown_characters_are_left_out_and_told():
     # Of two characters each costs 1 bit; z is not judged and does not count, wherever it stands.
     for text in ("abzab", "zabab"):
-        m = measured(Language(Uniform(2), "character", list, "".join, "ab"), text)
+        m = measure(Language(Uniform(2), "character", list, "".join, "ab"), text)
         assert (m.tokens, m.characters, m.unknown, m.left_out) == (3, 3, pytest.approx(1 / 5), True)
         assert m.bits_per_character == pytest.approx(1)
 
@@ -208,9 +208,9 @@ def test_models_by_passages(tmp_path):
 
 def test_who_does_not_know_the_words_does_not_win():
     # 10 characters: 20 bits by the one that knows all of them, 10 by the one that calls most of them unknown
-    knows = Measured("character", 10, 10, 2, -20 * log(2), 0.0, False)
-    shrugs = Measured("word", 2, 10, 2, -10 * log(2), 0.9, False)
-    also = Measured("word", 2, 10, 2, -11 * log(2), 0.9, False)
+    knows = TextFigures("character", 10, 10, 2, -20 * log(2), 0.0, False)
+    shrugs = TextFigures("word", 2, 10, 2, -10 * log(2), 0.9, False)
+    also = TextFigures("word", 2, 10, 2, -11 * log(2), 0.9, False)
     assert comparison({"a": {"x": knows}, "b": {"x": shrugs}}) == (
         "bits/character  x\n"
         "a               2.0000 *\n"

@@ -7,7 +7,7 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.train.tasks.bigram import join, tokens_of
-from workings.train.text.language import Language, first_end, measured
+from workings.train.text.language import Language, first_end, measure
 
 
 @pytest.mark.parametrize(
@@ -61,16 +61,16 @@ WORDS = ["<unk>", "</s>", "<number>", "steps"]
 
 def test_a_text_that_begins_with_a_number_by_hand():
     # Four words, equally likely: 2 bits each for steps and </s>; they are the 7 characters " steps\n", one word.
-    m = measured(Language(Uniform(4), "word", tokens_of, join, WORDS, "<unk>"), "7 steps\n")
+    m = measure(Language(Uniform(4), "word", tokens_of, join, WORDS, "<unk>"), "7 steps\n")
     assert (m.tokens, m.characters, m.words, m.unknown) == (2, 7, 1, 0)
     assert m.bits_per_character == pytest.approx(4 / 7)
     assert m.log_p == pytest.approx(-2 * log(4))
-    letter = measured(Language(Uniform(4), "word", tokens_of, join, WORDS, "<unk>"), "a steps\n")
+    letter = measure(Language(Uniform(4), "word", tokens_of, join, WORDS, "<unk>"), "a steps\n")
     assert (letter.tokens, letter.characters, letter.words) == (2, 7, 1)
 
 
 def test_tokens_that_no_character_stands_for():
     language = Language(Uniform(4), "word", lambda text: [*text.split(), "</s>"], join, WORDS, "<unk>")
     with pytest.raises(WorkingsError) as caught:
-        measured(language, "steps", "a.txt")
+        measure(language, "steps", "a.txt")
     assert str(caught.value) == "a.txt has no characters after its first word, so there is nothing to judge by."

@@ -16,7 +16,7 @@ from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
 from workings.train.loop.batches import Repeated
 from workings.train.loop.memory import Average
-from workings.train.loop.optimizers import optimizer, share
+from workings.train.loop.optimizers import build_optimizers, rate_share
 
 
 def net(drop: float = 0.0) -> Net:
@@ -68,7 +68,7 @@ def test_many_steps_equal_a_loop_written_out(settings, rule):
 
 def test_muon_takes_the_hidden_matrices_and_adamw_the_rest():
     model = nn.ModuleDict({"embed": nn.Embedding(5, 3), "inner": nn.Linear(3, 3), "head": nn.Linear(3, 5)})
-    muon, adamw = optimizer(model, Training(optimizer="muon"))
+    muon, adamw = build_optimizers(model, Training(optimizer="muon"))
     assert [p.shape for g in muon.param_groups for p in g["params"]] == [(3, 3)]
     assert sum(len(g["params"]) for g in adamw.param_groups) == 4
     ours, theirs = net(), net()
@@ -85,18 +85,18 @@ def test_muon_takes_the_hidden_matrices_and_adamw_the_rest():
 
 
 def test_decay_is_for_matrices_only():
-    (rule,) = optimizer(nn.Linear(2, 2), Training(decay=0.5))
+    (rule,) = build_optimizers(nn.Linear(2, 2), Training(decay=0.5))
     assert [(g["params"][0].dim(), g["weight_decay"]) for g in rule.param_groups] == [(2, 0.5), (1, 0.0)]
 
 
 def test_schedules_by_hand():
     # warmup 4: 1/4, 2/4, 3/4, 1; then 8 steps down to the floor 0.2 of which half is done at step 8: 0.2 + 0.8/2 = 0.6
     settings = Training(steps=12, warmup=4, floor=0.2)
-    assert [share(settings, t) for t in (0, 1, 2, 3)] == [0.25, 0.5, 0.75, 1.0]
-    assert share(settings, 8) == pytest.approx(0.6)
+    assert [rate_share(settings, t) for t in (0, 1, 2, 3)] == [0.25, 0.5, 0.75, 1.0]
+    assert rate_share(settings, 8) == pytest.approx(0.6)
     cosine = Training(steps=4, schedule="cosine")
-    assert share(cosine, 1) == pytest.approx((1 + math.cos(math.pi / 4)) / 2)
-    assert share(Training(schedule="constant"), 999) == 1.0
+    assert rate_share(cosine, 1) == pytest.approx((1 + math.cos(math.pi / 4)) / 2)
+    assert rate_share(Training(schedule="constant"), 999) == 1.0
 
 
 def test_the_average_by_hand():

@@ -115,13 +115,13 @@ def test_a_fork_neither_has_the_lock_nor_gives_it_up(tmp_path, monkeypatch):
     monkeypatch.setattr(lock, "PATIENCE", 0.1)
     with locked(tmp_path, World()):
         if (child := os.fork()) == 0:  # as the workers of a DataLoader are
-            handle = lock.taken(tmp_path / ".lock")[0]
+            handle = lock.take(tmp_path / ".lock")[0]
             lock.release(tmp_path / ".lock", 99)
             os._exit(handle is not None)
         assert os.waitpid(child, 0)[1] == 0
         assert (tmp_path / ".lock").exists()
         with pytest.raises(lock.Busy):
-            lock.attempt(tmp_path / ".lock")
+            lock.try_lock(tmp_path / ".lock")
 
 
 def test_a_lock_that_its_owner_removes_is_made_anew(tmp_path, monkeypatch):
@@ -137,7 +137,7 @@ def test_a_lock_that_its_owner_removes_is_made_anew(tmp_path, monkeypatch):
     removing = {"once": True}
     monkeypatch.setattr(lock.os, "open", late)
     with pytest.raises(lock.Busy):
-        lock.attempt(path)
+        lock.try_lock(path)
     with locked(tmp_path, World()):
         assert path.exists()
 

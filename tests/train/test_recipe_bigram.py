@@ -11,7 +11,7 @@ from workings.errors import WorkingsError
 from workings.models.smoothing import KneserNey
 from workings.train.data.texts import text as read
 from workings.train.recipes import recipe
-from workings.train.tasks.bigram import Contexts, Pairs, encode, join, judged, loss, tokens_of, vocabulary
+from workings.train.tasks.bigram import Contexts, Pairs, encode, figures, join, loss, tokens_of, vocabulary
 
 SHORT = dict(steps=3, evaluate_every=3, width=8, hidden=8)
 LINES = "the cat sees the dog.\nthe dog sees 2 birds.\nno bird sees the cat!\n"
@@ -42,7 +42,7 @@ def test_the_loss_is_the_mean_over_all_places(own):
     pairs = Pairs(tokens, len(words))
     one_by_one = task.model.loss(tokens[:-1], tokens[1:])
     assert_close(loss(task.model, Contexts(pairs, 1000, 0)(7)), one_by_one)
-    found = judged(task.model, pairs, size=3)
+    found = figures(task.model, pairs, size=3)
     assert found["loss"] == pytest.approx(one_by_one.item())
     assert found["perplexity"] == pytest.approx(exp(one_by_one.item()))
 

@@ -9,7 +9,7 @@ from workings.models.clip import CLIP, SigLIP
 from workings.train.data import emoji
 from workings.train.evaluation.open import open_run
 from workings.train.recipes import clip
-from workings.train.tasks.clip import judged, nearest, numbered
+from workings.train.tasks.clip import figures, nearest, numbered
 
 SHORT = dict(steps=4, batch=12, evaluate_every=4, warmup=0, channels=2, words=8, width=8)
 
@@ -19,7 +19,7 @@ def few():
     """Twenty emoji in all four styles."""
     for style in emoji.STYLES:
         online(f"emoji-{style}")
-    sets = {style: emoji.named(style) for style in emoji.STYLES}
+    sets = {style: emoji.svg_by_caption(style) for style in emoji.STYLES}
     captions = sorted(set.intersection(*(set(icons) for icons in sets.values())))[::70][:20]
     pictures = {
         style: torch.stack([torch.from_numpy(emoji.picture(icons[c], 32).copy()) for c in captions]).permute(0, 3, 1, 2)
@@ -46,7 +46,7 @@ def test_it_learns_the_names(name, few):
     task, history = trained(name, steps=60, batch=20, evaluate_every=60, warmup=0, channels=4, shift=1, colour=0.0)
     texts = numbered(few.captions, task.files["words.txt"].splitlines())
     with torch.no_grad():
-        assert judged(task.model, few.styles["noto"], texts)["recall@5"] > 0.7  # by chance 0.25
+        assert figures(task.model, few.styles["noto"], texts)["recall@5"] > 0.7  # by chance 0.25
     assert {"recall@1", "recall@5", "text_recall@1", "text_recall@5"} <= history.best.keys()
 
 
@@ -89,8 +89,8 @@ def test_recall_by_hand():
     model = Two(torch.nn.Identity(), torch.nn.Identity(), 3, 3, 3)
     F = torch.eye(3)
     with torch.no_grad():
-        figures = judged(model, F, F[[0, 2, 1]])  # only the first pair meets; of three names five hold all
-    assert figures == {
+        found = figures(model, F, F[[0, 2, 1]])  # only the first pair meets; of three names five hold all
+    assert found == {
         "recall@1": pytest.approx(1 / 3),
         "recall@5": 1,
         "text_recall@1": pytest.approx(1 / 3),

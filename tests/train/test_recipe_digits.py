@@ -17,7 +17,7 @@ from workings.train.loop.engine import train
 from workings.train.recipes import recipe
 from workings.train.recipes.digits import MODELS
 from workings.train.run.run import Run
-from workings.train.tasks.digits import judged, shown
+from workings.train.tasks.digits import figures, sample_text
 from workings.train.tasks.drawing import grid, save, shades
 from workings.train.tasks.pictures import Standardised, hashes, in_parts, moved
 from workings.train.tasks.shuffled import Shuffled
@@ -187,9 +187,9 @@ def test_accuracy_by_hand():
             return torch.tensor([0.0, 1.0]).expand(len(x), 2)
 
     # three of four are of class 1; −log softmax is log(1 + e) − 1 = 0.31326 there, log(1 + e) = 1.31326 for the other
-    figures = judged(Always(), torch.zeros(4, 1, 2, 2), torch.tensor([1, 1, 0, 1]))
-    assert figures["accuracy"] == 0.75
-    assert figures["loss"] == pytest.approx(0.31326 + 0.25, abs=1e-5)
+    found = figures(Always(), torch.zeros(4, 1, 2, 2), torch.tensor([1, 1, 0, 1]))
+    assert found["accuracy"] == 0.75
+    assert found["loss"] == pytest.approx(0.31326 + 0.25, abs=1e-5)
 
 
 def test_the_sample_shows_mistaken_digits_first():
@@ -199,7 +199,7 @@ def test_the_sample_shows_mistaken_digits_first():
         def forward(self, x):
             return torch.eye(10)[torch.zeros(len(x), dtype=torch.long)]
 
-    text = shown(Zeros(), data, 1)
+    text = sample_text(Zeros(), data, 1)
     first = next(y for y in data.y_test.tolist() if y != 0)
     assert text.splitlines()[-1] == f"taken for 0 (23%; it is {first})"  # e / (e + 9) = 0.232
 

@@ -9,7 +9,7 @@ from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.averaging import DeepAveraging
 from workings.train.evaluation.open import open_run
-from workings.train.tasks.sentiment import Grams, Texts, cut, judged, loss, part
+from workings.train.tasks.sentiment import Grams, Texts, cut, figures, loss, part
 
 SHORT = dict(steps=3, batch=16, evaluate_every=3, width=4, hidden=4)
 
@@ -120,7 +120,7 @@ def test_the_figures_by_hand():
     # scores: the vector of the only word; classes 0, 1, 1 against argmax 0, 0, 1
     E = torch.tensor([[2.0, 0.0], [1.0, 0.0], [0.0, 3.0]])
     texts = Texts([np.array([0]), np.array([1]), np.array([2])], [0, 1, 1])
-    found = judged(lambda row, offsets: E[row], texts)
+    found = figures(lambda row, offsets: E[row], texts)
     assert found["accuracy"] == pytest.approx(2 / 3)
     e = torch.e
     nats = np.log(1 + e**-2) + np.log(1 + e) + np.log(1 + e**-3)

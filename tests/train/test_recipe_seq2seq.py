@@ -6,7 +6,7 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.decoding.search import greedy
-from workings.train.tasks.seq2seq import Lengthwise, best, encode, greedy_rows, judged, kind, together, translated
+from workings.train.tasks.seq2seq import Lengthwise, best, encode, figures, greedy_rows, kind, together, translated
 from workings.train.text.tokens import PAD, START, STOP, Tokens, learn_tokens
 
 SHORT = dict(steps=4, batch=8, evaluate_every=4, warmup=0, test=10, width=16, heads=2, depth=1)
@@ -117,9 +117,9 @@ def test_figures_by_hand(own):
             rows = torch.tensor(self.line)[: tokens.shape[1]]
             return torch.eye(len(target))[rows].expand(len(tokens), -1, -1)
 
-    figures = judged(Knows(), test, source, target, 9)
+    found = figures(Knows(), test, source, target, 9)
     # ant⟨stop⟩ has all four tokens right; of bit⟨stop⟩ the t and ⟨stop⟩: 6 of 8. bit is bit when copied.
-    assert (figures["token_accuracy"], figures["exact_match"], figures["copied"]) == (0.75, 0.5, 0.5)
+    assert (found["token_accuracy"], found["exact_match"], found["copied"]) == (0.75, 0.5, 0.5)
 
 
 def test_batches_go_through_all_pairs_with_little_padding():

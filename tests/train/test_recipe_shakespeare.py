@@ -8,7 +8,7 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.train.recipes import recipe
-from workings.train.tasks.shakespeare import examples, judged, split
+from workings.train.tasks.shakespeare import examples, figures, split
 from workings.train.text.vocabulary import Alphabet
 
 SHORT = dict(steps=4, batch=4, evaluate_every=4, warmup=0, judges=1000, width=16, hidden=16, depth=1, window=32, rows=64)
@@ -46,7 +46,7 @@ def test_the_figures_are_those_of_the_definition(own):
     tokens = torch.randint(16, (100,))
     torch.nn.init.normal_(task.model.W)  # it begins with equal scores, which would hide a mistake
     with torch.no_grad():
-        found = judged(task.model, tokens, 32, rows=2)
+        found = figures(task.model, tokens, 32, rows=2)
         # 99 characters have one before them: three windows of 32, and what is left over is not judged
         L = sum(task.model.loss(tokens[None, i : i + 33]).item() for i in (0, 32, 64)) / 3
     assert found["loss"] == pytest.approx(L)

@@ -6,7 +6,16 @@ from torch import nn
 
 from tests.train.smoke import assert_repeats_and_restores, made, trained
 from workings.course.dedupe_task import STOP, answer, encode
-from workings.train.tasks.sort import IGNORE, answers, fixed_answer, fixed_match, is_held_out, judged, strings, taught
+from workings.train.tasks.sort import (
+    IGNORE,
+    answers,
+    figures,
+    fixed_answer,
+    fixed_match,
+    is_held_out,
+    strings,
+    training_pairs,
+)
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, test=20)
 
@@ -22,7 +31,7 @@ def test_it_answers_strings_it_has_not_seen():
 
 
 def test_what_is_taught_by_hand():
-    x, y = taught(["DAA", "B"])
+    x, y = training_pairs(["DAA", "B"])
     # D A A START A D STOP and B START B STOP: after START the answer is asked, before it nothing
     assert x.tolist() == [[3, 0, 0, 4, 0, 3], [1, 4, 1, STOP, STOP, STOP]]
     assert y.tolist() == [[IGNORE, IGNORE, IGNORE, 0, 3, STOP], [IGNORE, 1, STOP, IGNORE, IGNORE, IGNORE]]
@@ -75,8 +84,8 @@ def test_exact_match_by_hand():
         "CBD": [1, 2, 3, STOP],
         "AB": [0, 1, STOP],
     }
-    assert judged(Right(), test)["exact_match"] == 1
-    assert judged(Right(wrong="D"), test)["exact_match"] == 0.5
+    assert figures(Right(), test)["exact_match"] == 1
+    assert figures(Right(wrong="D"), test)["exact_match"] == 0.5
 
 
 def test_the_fixed_weights_cannot_stop():
@@ -88,4 +97,4 @@ def test_the_fixed_weights_cannot_stop():
 
 def test_the_weight_of_a_batch_is_its_answers():
     _, task = made("sort", **SHORT)
-    assert task.count(taught(["DAA", "B"])) == 5
+    assert task.count(training_pairs(["DAA", "B"])) == 5

@@ -6,7 +6,7 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, trained
 from workings.train.data.images import digits
 from workings.train.evaluation.open import open_run
-from workings.train.tasks.vae import between, drawn, judged
+from workings.train.tasks.vae import between, draws, figures
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, hidden="32", latent=3)
 
@@ -32,14 +32,14 @@ def test_parts_of_the_judged_pictures_are_weighed_alike():
     with torch.no_grad():
         torch.manual_seed(0)
         K = task.model.bound(x.flatten(1)).kl
-        assert judged(task.model, x)["kl"] == pytest.approx(K.mean().item(), rel=1e-5)
+        assert figures(task.model, x)["kl"] == pytest.approx(K.mean().item(), rel=1e-5)
 
 
 def test_draws_and_lines_are_pictures():
     task, _ = trained("vae", **SHORT)
     model, x = task.model, digits().x
     seed = torch.Generator().manual_seed(0)
-    assert drawn(model, (1, 8, 8), 5, seed).shape == (5, 1, 8, 8)
+    assert draws(model, (1, 8, 8), 5, seed).shape == (5, 1, 8, 8)
     line = between(model, x[:2], x[2:4], steps=4)
     assert line.shape == (8, 1, 8, 8)
     with torch.no_grad():

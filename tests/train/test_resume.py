@@ -268,10 +268,10 @@ def test_other_data_and_another_recipe_are_refused(tmp_path):
     go(tmp_path, steps=1)
     run = Run(tmp_path)
     with pytest.raises(WorkingsError) as error:
-        run.require("tiny", Settings(steps=1, save_every=4, evaluate_every=7), {"made": "1" * 64})
+        run.check_continues("tiny", Settings(steps=1, save_every=4, evaluate_every=7), {"made": "1" * 64})
     assert str(error.value) == f"{tmp_path} was started with other data: made changed. Choose another --out."
     with pytest.raises(WorkingsError) as error:
-        run.require("digits", Settings(steps=1))
+        run.check_continues("digits", Settings(steps=1))
     assert str(error.value) == f"{tmp_path} is a run of tiny, not of digits: choose another --out."
 
 

@@ -50,9 +50,9 @@ def test_an_unknown_name_suggests_the_nearest(name, hint):
 
 
 def test_every_difference_is_named():
-    assert Training().different(Training().json()) == ""
+    assert Training().difference(Training().json()) == ""
     other = {**Training(steps=5).json(), "new": 3}
-    assert Training().different(other) == "steps is 1000 here and 5 there, new is None here and 3 there"
+    assert Training().difference(other) == "steps is 1000 here and 5 there, new is None here and 3 there"
 
 
 def test_every_setting_has_help():

@@ -10,8 +10,8 @@ from tests.train.test_fit import batches, net, weights
 from tests.train.tiny import loss
 from workings.errors import ShapeError, WorkingsError
 from workings.train import Training, fit
-from workings.train.loop.batches import examples
-from workings.train.loop.splitting import bounds, doubt, part, pieces
+from workings.train.loop.batches import count_examples
+from workings.train.loop.splitting import bounds, part, pieces, reduction_warning
 from workings.train.task import Task
 
 
@@ -117,10 +117,10 @@ def test_a_mean_is_not_doubted():
     fit(net(drop=0.5), batches, loss, settings=Training(steps=2, accumulate=2))
     fit(Picky(2, 1), batches, total, settings=Training(steps=2, accumulate=2))
     task = Task(net(), batches, loss)
-    assert doubt(task, torch.ones(1, 2), lambda piece: 5.0) == ""
-    assert doubt(task, torch.ones(4, 2), lambda piece: 0.0) == ""
-    assert doubt(task, torch.ones(4, 2), lambda piece: 3.0) == ""
-    assert doubt(task, torch.ones(4, 2), lambda piece: 3.0 * len(piece)) != ""
+    assert reduction_warning(task, torch.ones(1, 2), lambda piece: 5.0) == ""
+    assert reduction_warning(task, torch.ones(4, 2), lambda piece: 0.0) == ""
+    assert reduction_warning(task, torch.ones(4, 2), lambda piece: 3.0) == ""
+    assert reduction_warning(task, torch.ones(4, 2), lambda piece: 3.0 * len(piece)) != ""
 
 
 def test_trying_a_loss_changes_nothing_of_the_run(monkeypatch):
@@ -178,10 +178,10 @@ def test_lists_and_arrays_are_cut_with_the_tensors():
 
 
 def test_examples_without_tensors_are_counted_too():
-    assert examples(["to be", "or not", "to be"]) == 3
-    assert examples({"scale": 2, "x": np.zeros((5, 2))}) == 5
-    assert examples((torch.zeros(3, 1), ["a", "b"])) == 3
-    assert examples("text") == examples(torch.tensor(1.0)) == 1
+    assert count_examples(["to be", "or not", "to be"]) == 3
+    assert count_examples({"scale": 2, "x": np.zeros((5, 2))}) == 5
+    assert count_examples((torch.zeros(3, 1), ["a", "b"])) == 3
+    assert count_examples("text") == count_examples(torch.tensor(1.0)) == 1
     task = Task(net(), batches, loss)
     assert [piece for _, piece in pieces(["a", "b", "c"], 2, 0, 1, task)] == [["a", "b"], ["c"]]
 

@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
-    from workings.train.text.language import Measured
+    from workings.train.text.language import TextFigures
 
 
 def evaluate(
@@ -94,16 +94,16 @@ def print_figures(found: list[OpenRun], as_json: bool) -> None:
         row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "step": one.step, "figures": figures(one)}
         for name in one.changed_data():
             typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
-        told = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
+        said = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
         if isinstance(one.recipe, Classifies):
             with torch.no_grad():
                 predictions = one.recipe.predictions(one)
             C, classes = confusion_of(predictions), list(predictions.classes)
             row |= {"classes": classes, "confusion": C.tolist()}
-            told += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
+            said += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
         rows.append(row)
         if not as_json:
-            typer.echo("\n".join(told))
+            typer.echo("\n".join(said))
     if as_json:
         print_json({"runs": rows})
 
@@ -113,12 +113,12 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
     from workings.train.data.texts import text as read
     from workings.train.evaluation.comparison import comparison, details, legend, warnings
     from workings.train.evaluation.open import language_of
-    from workings.train.text.language import measured
+    from workings.train.text.language import measure
 
     languages = {one.name: language_of(one, "--text") for one in found}
     contents = {name: read(name) for name in texts}
     table = {
-        run: {name: measured(language, content, name) for name, content in contents.items()}
+        run: {name: measure(language, content, name) for name, content in contents.items()}
         for run, language in languages.items()
     }
     if as_json:
@@ -132,7 +132,7 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         typer.echo(warning, err=True)
 
 
-def as_data(run: str, row: dict[str, Measured]) -> dict[str, Any]:
+def as_data(run: str, row: dict[str, TextFigures]) -> dict[str, Any]:
     return {"run": run, "texts": {name: m.json() for name, m in row.items()}}
 
 
@@ -140,13 +140,13 @@ def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: boo
     """One language model on one text, before and after each step."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.open import language_of
-    from workings.train.evaluation.preprocess import WARNING, preprocessed, steps_named, told
+    from workings.train.evaluation.preprocess import WARNING, as_text, parse_steps, preprocess
 
-    wanted = steps_named(names)
+    wanted = parse_steps(names)
     if len(found) != 1 or len(texts) != 1:
         raise WorkingsError(f"--preprocess follows one run on one --text; there are {len(found)} and {len(texts)}.")
-    steps = preprocessed(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
+    steps = preprocess(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
     if not as_json:
-        return typer.echo(told(steps))
+        return typer.echo(as_text(steps))
     rows = [{"step": s.name, "before": s.before, "after": s.after, **s.figures.json()} for s in steps]
     print_json({"run": found[0].name, "text": texts[0], "steps": rows, "warnings": [WARNING]})

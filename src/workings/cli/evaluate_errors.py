@@ -65,7 +65,7 @@ def explainer_of(run: OpenRun) -> Explainer | None:
 
 def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
     """Each text with the words that speak for what it is taken for, and against it, where the recipe knows them."""
-    from workings.train.evaluation.words import shortened, signed, table, turns
+    from workings.train.evaluation.words import order_warning, shortened, signed, table
 
     out = ""
     for i, (mistake, text) in enumerate(zip(found.listed, found.texts, strict=True), 1):
@@ -73,7 +73,7 @@ def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
         if explainer is not None:
             read = explainer.explain(text, mistake.taken)
             lines += [f"margin of {found.classes[mistake.taken]} {signed(read.margin)}; each word's part in it:"]
-            lines += [table(read), turns(text)]
+            lines += [table(read), order_warning(text)]
         out += f"\n{i}. {mistake.describe(found.classes)}\n{indent(chr(10).join(filter(None, lines)), '   ')}\n"
     return out
 
@@ -117,7 +117,7 @@ def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
 
 def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, str]]:
     """The texts that an edit changes, by their places, as they are after it."""
-    from workings.train.evaluation.words import ARROW, changed, most_similar
+    from workings.train.evaluation.words import ARROW, apply_edit, most_similar
 
     if not edit.strip():
         raise WorkingsError("--edit needs a change, such as 'good => bad', or a whole new text.")
@@ -125,7 +125,7 @@ def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, s
         raise WorkingsError("There is no mistake to edit.")
     if not ARROW.search(edit):
         return [(most_similar(found.texts, edit, explainer.cut), edit)]
-    new_texts = [(i, new) for i, text in enumerate(found.texts) if (new := changed(text, edit)) is not None]
+    new_texts = [(i, new) for i, text in enumerate(found.texts) if (new := apply_edit(text, edit)) is not None]
     if not new_texts:
         raise WorkingsError(f"None of these {len(found.texts)} texts has {ARROW.split(edit)[0].strip()!r}.")
     return new_texts

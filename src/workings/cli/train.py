@@ -77,7 +77,7 @@ def go_on(name: str, given: dict[str, Any]) -> None:
         raise WorkingsError("--resume continues in the run's own folder: leave out --out.")
     named = {key: value for key, value in given.items() if key not in OPTIONS}
     wanted = dataclasses.replace(settings, **named)
-    if differs := wanted.different(settings.json()):
+    if differs := wanted.difference(settings.json()):
         raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
     follow(found.name, wanted, str(run.folder))
 
@@ -100,7 +100,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     world = join()
     if out is not None and world.agree(Run(Path(out)).exists()):
         with locked(Path(out), world):  # said before the data is read
-            Run(Path(out)).require(name, settings, None)
+            Run(Path(out)).check_continues(name, settings, None)
     torch.manual_seed(settings.seed)
     task = recipe(name).task(settings)
     run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
@@ -124,7 +124,7 @@ def place(name: str, settings: Training) -> Path:
     if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
         found = sorted(Path("runs").glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)
         for path in reversed(found):
-            if Run(path).exists() and not settings.different(Run(path).read()["settings"]):
+            if Run(path).exists() and not settings.difference(Run(path).read()["settings"]):
                 return path
     return new_folder(name)
 

@@ -57,18 +57,18 @@ class Training:
     def __post_init__(self) -> None:
         types = types_of(type(self))
         for known in dataclasses.fields(self):
-            check(known, types[known.name], getattr(self, known.name))
+            check_value(known, types[known.name], getattr(self, known.name))
 
     def json(self) -> dict[str, Any]:
         """The settings as plain data."""
         return dataclasses.asdict(self)
 
-    def different(self, other: Mapping[str, Any]) -> str:
+    def difference(self, other: Mapping[str, Any]) -> str:
         """How these settings differ from plain data, such as those a run began with; nothing where they agree.
 
         A run may go on with other ones of `HOW`.
 
-        >>> Training(steps=10).different(Training(steps=20, rate=0.1).json())
+        >>> Training(steps=10).difference(Training(steps=20, rate=0.1).json())
         'steps is 10 here and 20 there, rate is 0.001 here and 0.1 there'
         """
         ours = self.json()
@@ -95,7 +95,7 @@ HOW = ("shard",)
 """Settings that say how a run is computed, not what."""
 
 
-def check(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
+def check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
     """Whether a value suits its field; otherwise an error that says what is needed."""
     among, least, below = (known.metadata.get(word) for word in ("among", "least", "below"))
     if kind in WORDS and not (isinstance(value, ACCEPTED[kind]) and isinstance(value, bool) == (kind is bool)):

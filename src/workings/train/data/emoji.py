@@ -31,12 +31,12 @@ class Drawings:
 
 def emoji(size: int = 32) -> Drawings:
     """All drawings, `size` pixels wide; rendered once, then kept beside the archives."""
-    sets = {style: named(style) for style in STYLES}
+    sets = {style: svg_by_caption(style) for style in STYLES}
     captions = sorted(set.intersection(*(set(icons) for icons in sets.values())))
-    return Drawings(captions, {style: drawn(style, sets[style], captions, size) for style in STYLES})
+    return Drawings(captions, {style: pictures_of(style, sets[style], captions, size) for style in STYLES})
 
 
-def named(style: str) -> dict[str, str]:
+def svg_by_caption(style: str) -> dict[str, str]:
     """The drawings of a style: caption → SVG."""
     files = {name.rpartition("/")[2]: content for name, content in members(archive(f"emoji-{style}"))}
     data = json.loads(files["icons.json"])
@@ -48,7 +48,7 @@ def named(style: str) -> dict[str, str]:
     return found
 
 
-def drawn(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
+def pictures_of(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
     """The pictures of a style, from the cache or rendered now."""
     from workings.train.data.progress import bar
 

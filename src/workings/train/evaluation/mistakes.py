@@ -58,18 +58,18 @@ class Mistakes:
 
 def mistakes(one: Predictions, count: int) -> Mistakes:
     """`count` mistakes of a classifier on its test data; fewer where there are fewer."""
-    total, listed = chosen(one.y, one.p, count)
+    total, listed = choose(one.y, one.p, count)
     numbers = [m.number for m in listed]
     texts = [one.texts[n] for n in numbers] if one.texts else ()
     x = None if one.pictures is None else one.pictures[torch.tensor(numbers, dtype=torch.long)]
     return Mistakes(one.classes, len(one.y), total, listed, texts, x)
 
 
-def chosen(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:
+def choose(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:
     """How many mistakes there are, and `count` of them at equal distances in the order of how sure they are.
 
     >>> y, p = torch.tensor([0, 0, 0, 1]), torch.tensor([[0.2, 0.8], [0.4, 0.6], [0.9, 0.1], [0.3, 0.7]])
-    >>> total, (first,) = chosen(y, p, 1)
+    >>> total, (first,) = choose(y, p, 1)
     >>> total, first.number, first.taken
     (2, 0, 1)
     """

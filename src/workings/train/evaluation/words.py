@@ -28,12 +28,12 @@ def table(read: Explanation, most: int = 5) -> str:
     return aligned(rows) + legend
 
 
-def turns(text: str) -> str:
+def order_warning(text: str) -> str:
     """A warning where an explanation of the text would need the order of its words, which the model does not see.
 
-    >>> turns("Good, but too long")
+    >>> order_warning("Good, but too long")
     "'but': what it turns round depends on the order of the words, which a mean of vectors does not see."
-    >>> turns("Good")
+    >>> order_warning("Good")
     ''
     """
     found = list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word in TURNS))
@@ -42,11 +42,11 @@ def turns(text: str) -> str:
     return f"{names}: {what} on the order of the words, which a mean of vectors does not see." if found else ""
 
 
-def changed(text: str, edit: str) -> str | None:
+def apply_edit(text: str, edit: str) -> str | None:
     """The text after an edit: `old => new` for these words wherever they stand; without an arrow the edit is the new text.
 
-    >>> changed("A good film, so good.", "good => bad"), changed("A good film.", "good =>"), changed("A film", "good => bad")
-    ('A bad film, so bad.', 'A film.', None)
+    >>> apply_edit("A good film, so good.", "good => bad"), apply_edit("A good film.", "good =>")
+    ('A bad film, so bad.', 'A film.')
     """
     if not ARROW.search(edit):
         return edit

@@ -47,13 +47,13 @@ class Bigram(Recipe, Writes):
             Contexts,
             Pairs,
             encode,
+            figures,
             initial_vectors,
             initialise,
-            judged,
             loss,
+            sample_text,
             sentences,
             vocabulary,
-            written,
         )
 
         train, dev, content = sentences(settings.text, settings.dev)
@@ -74,8 +74,8 @@ class Bigram(Recipe, Writes):
             model,
             batches=Contexts(pairs, settings.batch, settings.seed),
             loss=loss,
-            evaluate=lambda model: {**judged(model, judging), **beside},
-            sample=lambda model: written(self.language(settings, files, model)),
+            evaluate=lambda model: {**figures(model, judging), **beside},
+            sample=lambda model: sample_text(self.language(settings, files, model)),
             files=files,
             hashes={name: sha256(whole) for name, whole in content.items()},
             unit="pairs",

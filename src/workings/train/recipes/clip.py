@@ -47,7 +47,7 @@ class Clip(Recipe, Finds, HasVectors, Shows):
         import torch
 
         from workings.train.data.emoji import emoji
-        from workings.train.tasks.clip import Pairs, judged, loss, numbered, shown, words_of
+        from workings.train.tasks.clip import Pairs, figures, loss, numbered, sample_text, words_of
 
         data = emoji()
         vocabulary = sorted({word for caption in data.captions for word in words_of(caption)})
@@ -59,10 +59,10 @@ class Clip(Recipe, Finds, HasVectors, Shows):
             model,
             batches=Pairs(data, texts, settings),
             loss=loss,
-            evaluate=lambda model: judged(model, data.styles[settings.style], texts),
+            evaluate=lambda model: figures(model, data.styles[settings.style], texts),
             best="recall@5",
             highest=True,
-            sample=lambda model: shown(model, data, settings.style, texts),
+            sample=lambda model: sample_text(model, data, settings.style, texts),
             files=files,
             hashes={f"emoji-{style}": SOURCES[f"emoji-{style}"].sha256 for style in STYLES},
             unit="pairs",

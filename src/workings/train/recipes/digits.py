@@ -49,7 +49,7 @@ class Digits(Recipe, Classifies, Shows):
     input_hint = INPUT
 
     def task(self, settings: Any) -> Task:
-        from workings.train.tasks.digits import judged, loss, shown
+        from workings.train.tasks.digits import figures, loss, sample_text
         from workings.train.tasks.pictures import description, hashes, moved, read
         from workings.train.tasks.shuffled import Shuffled
 
@@ -69,10 +69,10 @@ class Digits(Recipe, Classifies, Shows):
             model,
             batches,
             loss,
-            evaluate=lambda model: judged(model, data.x_test, data.y_test),
+            evaluate=lambda model: figures(model, data.x_test, data.y_test),
             best="accuracy",
             highest=True,
-            sample=lambda model: shown(model, data),
+            sample=lambda model: sample_text(model, data),
             files=files,
             hashes=hashes(settings.data, data),
             unit="pictures",

@@ -50,7 +50,7 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
 
     def task(self, settings: Any) -> Task:
         from workings.train.data.reviews import reviews
-        from workings.train.tasks.sentiment import Grams, Texts, cut, initial_vectors, judged, loss, part, shown
+        from workings.train.tasks.sentiment import Grams, Texts, cut, figures, initial_vectors, loss, part, sample_text
         from workings.train.tasks.shuffled import Shuffled
 
         data = reviews(settings.data, settings.test, settings.seed)
@@ -69,10 +69,10 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
             model,
             batches=lambda step: train[seen(step)],
             loss=loss,
-            evaluate=lambda model: judged(model, test),
+            evaluate=lambda model: figures(model, test),
             best="accuracy",
             highest=True,
-            sample=lambda model: shown(model, data, test),
+            sample=lambda model: sample_text(model, data, test),
             files=files,
             hashes={settings.data: sha256(json.dumps([data.classes, data.train, data.test]))},
             unit="texts",

@@ -52,7 +52,7 @@ class Seq2Seq(Recipe, Answers, Shows):
 
     def task(self, settings: Any) -> Task:
         from workings.train.data.pairs import pairs
-        from workings.train.tasks.seq2seq import Lengthwise, check_known, encode, judged, kind, loss, shown
+        from workings.train.tasks.seq2seq import Lengthwise, check_known, encode, figures, kind, loss, sample_text
         from workings.train.text.tokens import PAD, learn_tokens
 
         check_known(settings.data)
@@ -68,8 +68,8 @@ class Seq2Seq(Recipe, Answers, Shows):
             self.model(settings, files),
             batches=Lengthwise(rows, settings.batch, settings.seed),
             loss=loss,
-            evaluate=lambda model: judged(model, judges, source, target, settings.longest),
-            sample=lambda model: "\n".join(shown(model, a, source, target, settings.longest) for a, _ in judges[:3]),
+            evaluate=lambda model: figures(model, judges, source, target, settings.longest),
+            sample=lambda model: "\n".join(sample_text(model, a, source, target, settings.longest) for a, _ in judges[:3]),
             files=files,
             hashes={settings.data: digest},
             unit="tokens",

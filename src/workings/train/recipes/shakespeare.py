@@ -49,7 +49,7 @@ class Shakespeare(Recipe, Writes):
 
     def task(self, settings: Any) -> Task:
         from workings.train.data.texts import text
-        from workings.train.tasks.shakespeare import examples, judged, loss, split, start, written
+        from workings.train.tasks.shakespeare import examples, figures, loss, sample_text, split, start
         from workings.train.text.vocabulary import Alphabet
 
         whole = text(settings.text)
@@ -60,8 +60,8 @@ class Shakespeare(Recipe, Writes):
             self.model(settings, files),
             batches=lambda step: examples(train, settings.batch, settings.window),
             loss=loss,
-            evaluate=lambda model: judged(model, held_out[: settings.judges], settings.window),
-            sample=lambda model: written(self.language(settings, files, model), start(whole)),
+            evaluate=lambda model: figures(model, held_out[: settings.judges], settings.window),
+            sample=lambda model: sample_text(self.language(settings, files, model), start(whole)),
             files=files,
             hashes={settings.text: sha256(whole)},
             unit="characters",

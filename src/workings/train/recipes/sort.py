@@ -45,21 +45,21 @@ class Sort(Recipe, Answers, Shows):
     def task(self, settings: Any) -> Task:
         import torch
 
-        from workings.train.tasks.sort import IGNORE, answered, fixed_match, judged, loss, strings, taught, unseen
+        from workings.train.tasks.sort import IGNORE, answer_of, figures, fixed_match, loss, strings, training_pairs, unseen
 
         judges = torch.Generator().manual_seed(settings.seed)
         test = unseen(settings.longest, judges, settings.test)
         fixed = fixed_match(test[:100])
 
         def batches(step: int) -> tuple[Tensor, Tensor]:
-            return taught([*islice(strings(settings.longest), settings.batch)])
+            return training_pairs([*islice(strings(settings.longest), settings.batch)])
 
         return Task(
             self.model(settings, {}),
             batches,
             loss,
-            evaluate=lambda model: {**judged(model, test), "fixed_weights": fixed, "strings": len(test)},
-            sample=lambda model: "\n".join(f"{prompt} → {answered(model, prompt)}" for prompt in test[:3]),
+            evaluate=lambda model: {**figures(model, test), "fixed_weights": fixed, "strings": len(test)},
+            sample=lambda model: "\n".join(f"{prompt} → {answer_of(model, prompt)}" for prompt in test[:3]),
             unit="tokens",
             count=lambda batch: int((batch[1] != IGNORE).sum()),
         )
@@ -75,10 +75,10 @@ class Sort(Recipe, Answers, Shows):
     def answers(self, run: OpenRun, prompt: str, beams: int | None) -> list[str]:
         import torch
 
-        from workings.train.tasks.sort import answered, letters
+        from workings.train.tasks.sort import answer_of, letters
 
         with torch.no_grad():
-            return [answered(run.model, letters(prompt))]
+            return [answer_of(run.model, letters(prompt))]
 
     def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
         import torch

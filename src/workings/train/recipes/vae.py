@@ -42,7 +42,7 @@ class Vae(Recipe, Draws, Shows):
         from workings.train.tasks.drawing import shades
         from workings.train.tasks.pictures import description, hashes, read
         from workings.train.tasks.shuffled import Shuffled
-        from workings.train.tasks.vae import drawn, judged, loss
+        from workings.train.tasks.vae import draws, figures, loss
 
         data = read(settings.data, settings.seed)
         files = description(data)
@@ -51,8 +51,8 @@ class Vae(Recipe, Draws, Shows):
             self.model(settings, files),
             batches=lambda step: data.x[seen(step)],
             loss=loss,
-            evaluate=lambda model: judged(model, data.x_test),
-            sample=lambda model: shades(drawn(model, data.x.shape[1:], 3)),
+            evaluate=lambda model: figures(model, data.x_test),
+            sample=lambda model: shades(draws(model, data.x.shape[1:], 3)),
             files=files,
             hashes=hashes(settings.data, data),
             unit="pictures",
@@ -71,9 +71,9 @@ class Vae(Recipe, Draws, Shows):
     def samples(self, run: OpenRun, count: int, seed: int) -> Sheet:
         from workings.train.tasks.drawing import square_grid
         from workings.train.tasks.pictures import shape_in
-        from workings.train.tasks.vae import drawn
+        from workings.train.tasks.vae import draws
 
-        return square_grid(drawn(run.model, shape_in(run.files), count, seed))
+        return square_grid(draws(run.model, shape_in(run.files), count, seed))
 
     def interpolations(self, run: OpenRun, rows: int, steps: int, seed: int) -> Sheet:
         from workings.train.tasks.drawing import grid

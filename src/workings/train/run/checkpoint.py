@@ -54,8 +54,8 @@ def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tens
     """The files of a checkpoint, flushed to the disk."""
     from safetensors.torch import save_file
 
-    save_file(apart(weights), partial / "weights.safetensors")
-    save_file(apart(memory), partial / "memory.safetensors")
+    save_file(with_own_storage(weights), partial / "weights.safetensors")
+    save_file(with_own_storage(memory), partial / "memory.safetensors")
     (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
     sums = "".join(f"{sha256_of_file(partial / file)}  {file}\n" for file in FILES)
     (partial / "SHA256SUMS").write_text(sums, encoding="utf-8")
@@ -63,7 +63,7 @@ def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tens
         flush(path)
 
 
-def apart(named: dict[str, Tensor]) -> dict[str, Tensor]:
+def with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
     """Each tensor in memory of its own: tied weights are written under each of their names."""
     seen: set[int] = set()
     found = {}

@@ -45,14 +45,14 @@ class Run:
         data["data"] = task.hashes
         write_text(self.folder / "settings.json", json.dumps(data, indent=1))
 
-    def require(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
+    def check_continues(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
         """Going on needs what the run began with: the recipe, every setting, the data (where it was read already)."""
         data = self.read()
         if data["recipe"] != name:
             raise WorkingsError(
                 f"{self.folder} is a run of {data['recipe'] or 'fit'}, not of {name or 'fit'}: choose another --out."
             )
-        if differs := settings.different(data["settings"]):
+        if differs := settings.difference(data["settings"]):
             raise WorkingsError(
                 f"{self.folder} was started with other settings: {differs}. Continue it with "
                 f"`workings train --resume {self.folder}`, or choose another --out."

@@ -179,7 +179,7 @@ def loss(model: nn.Module, batch: Batch) -> Tensor:
     return L
 
 
-def judged(model: nn.Module, pairs: Pairs, size: int = 1000) -> dict[str, float]:
+def figures(model: nn.Module, pairs: Pairs, size: int = 1000) -> dict[str, float]:
     """The loss and the perplexity per word, `</s>` and `<unk>` included."""
     total, n = 0.0, int(pairs.counts.sum())
     for v in pairs.contexts.split(size):
@@ -188,7 +188,7 @@ def judged(model: nn.Module, pairs: Pairs, size: int = 1000) -> dict[str, float]
     return {"loss": total / n, "perplexity": exp(total / n)}
 
 
-def written(language: Language, count: int = 60) -> str:
+def sample_text(language: Language, count: int = 60) -> str:
     """Some lines drawn at random."""
     tokens = sample(decoder_of(language.model), language.encode([END]), count)
     return language.decode([*tokens]).strip("\n")

@@ -89,14 +89,14 @@ def loss(model: Any, batch: tuple[Pictures, Words]) -> Tensor:
     return L
 
 
-def judged(model: Any, x: Pictures, texts: Words) -> dict[str, float]:
+def figures(model: Any, x: Pictures, texts: Words) -> dict[str, float]:
     """Retrieval among all names and all pictures of one style."""
     S = model.similarities(in_parts(model.image_embedding, x), model.text_embedding(texts))
     figures = {f"recall@{k}": recall_at(S, min(k, len(S))) for k in (1, 5)}
     return {**figures, **{f"text_recall@{k}": recall_at(S.T, min(k, len(S))) for k in (1, 5)}}
 
 
-def shown(model: Any, data: Drawings, style: str, texts: Words, count: int = 2) -> str:
+def sample_text(model: Any, data: Drawings, style: str, texts: Words, count: int = 2) -> str:
     """A few pictures of the style never seen, with the names found for them."""
     i = torch.randint(len(texts), (count,))
     x = data.styles[style][i]

@@ -34,13 +34,13 @@ def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
     return L
 
 
-def judged(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, float]:
+def figures(model: nn.Module, x: Tensor, y: Tensor) -> dict[str, float]:
     """The loss and the share of pictures whose class has the highest logit."""
     θ = in_parts(model, x)
     return {"loss": cross_entropy(θ, y).item(), "accuracy": (θ.argmax(dim=1) == y).double().mean().item()}
 
 
-def shown(model: nn.Module, data: Images, count: int = 3) -> str:
+def sample_text(model: nn.Module, data: Images, count: int = 3) -> str:
     """The first test pictures with what the model takes them for; mistaken ones go first."""
     x, y = data.x_test[:500], data.y_test[:500]
     p = in_parts(model, x).softmax(dim=1)

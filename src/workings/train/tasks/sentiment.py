@@ -144,13 +144,13 @@ def scores(model: nn.Module, texts: Texts, size: int = 500) -> Tensor:
     return torch.cat([model(row, offsets=offsets) for _, offsets, row in parts])
 
 
-def judged(model: nn.Module, texts: Texts) -> dict[str, float]:
+def figures(model: nn.Module, texts: Texts) -> dict[str, float]:
     """The loss and the share of texts whose class has the highest score."""
     θ = scores(model, texts)
     return {"loss": cross_entropy(θ, texts.y).item(), "accuracy": (θ.argmax(dim=1) == texts.y).double().mean().item()}
 
 
-def shown(model: nn.Module, data: Labelled, test: Texts, count: int = 3) -> str:
+def sample_text(model: nn.Module, data: Labelled, test: Texts, count: int = 3) -> str:
     """Texts that were judged, the mistaken ones first."""
     some = min(100, len(test.y))
     y, offsets, row = test[torch.arange(some)]

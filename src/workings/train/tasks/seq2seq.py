@@ -99,7 +99,7 @@ def loss(model: nn.Module, batch: Batch) -> Tensor:
     return L
 
 
-def judged(model: Any, test: list[Pair], source: Tokens, target: Tokens, longest: int) -> dict[str, float]:
+def figures(model: Any, test: list[Pair], source: Tokens, target: Tokens, longest: int) -> dict[str, float]:
     """The figures on pairs that were not learned from; a pair that is too long counts as missed in `exact_match`."""
     total, right, tokens = 0.0, 0, 0
     for part in parts(encode(test, source, target, longest)):
@@ -154,5 +154,5 @@ def best(model: Any, text: str, source: Tokens, target: Tokens, longest: int, be
     return [(target.decode([token for token in b.tokens if token != STOP]), b.log_p) for b in found]
 
 
-def shown(model: Any, text: str, source: Tokens, target: Tokens, longest: int) -> str:
+def sample_text(model: Any, text: str, source: Tokens, target: Tokens, longest: int) -> str:
     return f"{text} → {translated(model, [text], source, target, longest)[0]}"

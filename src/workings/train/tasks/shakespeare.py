@@ -45,7 +45,7 @@ def loss(model: Any, batch: Int[Tensor, "b n"]) -> Tensor:
     return L
 
 
-def judged(model: Any, tokens: Int[Tensor, " m"], window: int, rows: int = 256) -> dict[str, float]:
+def figures(model: Any, tokens: Int[Tensor, " m"], window: int, rows: int = 256) -> dict[str, float]:
     """Windows one after the other; each begins without knowing what stood before it, as in training."""
     n = (len(tokens) - 1) // window
     table = tokens.unfold(0, window + 1, window)[:n]
@@ -58,7 +58,7 @@ def start(whole: str) -> str:
     return "\n" if "\n" in whole else whole[0]
 
 
-def written(language: Language, prompt: str, count: int = 200) -> str:
+def sample_text(language: Language, prompt: str, count: int = 200) -> str:
     """The prompt goes on for some characters, drawn at random."""
     tokens = sample(decoder_of(language.model), language.encode([*prompt]), count, T=0.8)
     return language.decode([*tokens]).strip("\n")

@@ -47,7 +47,7 @@ def is_held_out(prompt: str) -> bool:
     return crc32(prompt.encode()) % 10 == 0
 
 
-def taught(drawn: list[str]) -> tuple[Tokens, Tokens]:
+def training_pairs(drawn: list[str]) -> tuple[Tokens, Tokens]:
     """What goes in, and what should come out after each token: the answer; nothing is asked before ⟨START⟩."""
     rows = [example(prompt) for prompt in drawn]
     tokens = pad_sequence(rows, batch_first=True, padding_value=IGNORE)
@@ -63,10 +63,10 @@ def loss(model: nn.Module, batch: tuple[Tokens, Tokens]) -> Tensor:
     return L
 
 
-def judged(model: nn.Module, test: list[str]) -> dict[str, float]:
+def figures(model: nn.Module, test: list[str]) -> dict[str, float]:
     """The loss, and the share of strings that are answered exactly."""
     right = sum(is_right(prompt, tokens) for prompt, tokens in answers(model, test))
-    return {"loss": loss(model, taught(test[:2000])).item(), "exact_match": right / len(test)}
+    return {"loss": loss(model, training_pairs(test[:2000])).item(), "exact_match": right / len(test)}
 
 
 def answers(model: nn.Module, test: list[str]) -> Iterator[tuple[str, Tensor]]:
@@ -91,7 +91,7 @@ def up_to_stop(row: Int[Tensor, " n"]) -> Int[Tensor, " m"]:
     return row[: int(stopped[0]) + 1] if len(stopped) else row
 
 
-def answered(model: nn.Module, prompt: str) -> str:
+def answer_of(model: nn.Module, prompt: str) -> str:
     """What a model writes behind a string."""
     return decode(next(answers(model, [prompt]))[1])
 

@@ -25,14 +25,14 @@ def loss(model: Any, x: Pictures) -> Tensor:
     return L
 
 
-def judged(model: Any, x: Pictures) -> dict[str, float]:
+def figures(model: Any, x: Pictures) -> dict[str, float]:
     """The bound and its parts, means over the pictures."""
     parts = [model.bound(part) for part in x.flatten(1).split(1000)]
     elbo, R, K = (torch.cat(column).mean().item() for column in zip(*parts, strict=True))
     return {"loss": -elbo, "elbo": elbo, "log_likelihood": R, "kl": K}
 
 
-def drawn(model: Any, shape: Any, count: int, seed: int | None = None) -> Pictures:
+def draws(model: Any, shape: Any, count: int, seed: int | None = None) -> Pictures:
     """New pictures: decoded draws of the prior, of a seed of their own if there is one."""
     generator = None if seed is None else torch.Generator().manual_seed(seed)
     return model.sample(count, generator).view(count, *shape)

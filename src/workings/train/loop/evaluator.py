@@ -9,9 +9,9 @@ from math import isfinite, nan
 from torch import nn
 
 from workings.errors import WorkingsError
-from workings.train.loop.keeper import Keeper, State
-from workings.train.loop.modes import still
-from workings.train.loop.sense import require_figures, require_text
+from workings.train.loop.checks import as_figures, as_text
+from workings.train.loop.modes import apply_in_eval
+from workings.train.loop.run_writer import RunWriter, State
 from workings.train.process.distributed import World
 from workings.train.process.progress import Progress
 from workings.train.settings import Training
@@ -29,7 +29,7 @@ class History:
     best: Figures = field(default_factory=dict)
 
 
-class Judge:
+class Evaluator:
     """Evaluates and samples, and writes down what it finds."""
 
     def __init__(
@@ -37,11 +37,11 @@ class Judge:
         task: Task,
         settings: Training,
         world: World,
-        keeper: Keeper,
+        writer: RunWriter,
         progress: Progress,
         report: Callable[[Figures], None] | None,
     ) -> None:
-        self.task, self.settings, self.world, self.keeper, self.progress = task, settings, world, keeper, progress
+        self.task, self.settings, self.world, self.writer, self.progress = task, settings, world, writer, progress
         self.report = report or (lambda figures: None)
         self.history = History()
 
@@ -49,18 +49,18 @@ class Judge:
         """The figures of a model on data that it does not learn from, as the first process finds them."""
         if self.task.evaluate is None:
             return {}
-        here = require_figures(still(model, self.task.evaluate, self.settings, step)) if self.world.first else {}
+        here = as_figures(apply_in_eval(model, self.task.evaluate, self.settings, step)) if self.world.first else {}
         found: Figures = self.world.agree(here)
         return found
 
-    def judge(self, row: Figures, state: State) -> bool:
+    def record(self, row: Figures, state: State) -> bool:
         """Take down a row of figures; whether it is the best so far."""
         better = improves(row, state.best, self.task)
         state.stale = 0 if better else state.stale + 1
         if better:
             self.history.best = state.best = row
         self.history.rows.append(row)
-        self.keeper.row(row)
+        self.writer.row(row)
         self.progress.row(row, better)
         self.report(row)
         return better
@@ -74,8 +74,8 @@ class Judge:
     def sample(self, model: nn.Module, step: int) -> None:
         """Something that the model made, to read."""
         if self.task.sample is not None and self.world.first:
-            text = require_text(still(model, self.task.sample, self.settings, step))
-            self.keeper.row({"step": step, "sample": text})
+            text = as_text(apply_in_eval(model, self.task.sample, self.settings, step))
+            self.writer.row({"step": step, "sample": text})
             self.progress.sample(step, text)
 
 

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from workings.errors import WorkingsError
-from workings.train.loop.memory import Average, Rules, remembered, remind
-from workings.train.process.distributed import World, gathered, like
+from workings.train.loop.memory import Average, Rules, load_optimizer_state, optimizer_state
+from workings.train.process.distributed import World, gathered, sharded_like
 from workings.train.process.progress import Progress
 from workings.train.run import checkpoint, metrics
 from workings.train.run.run import Run
@@ -38,7 +38,7 @@ class State:
         return mean
 
 
-class Keeper:
+class RunWriter:
     """Writes a run down, in the first process only; without a run, nothing."""
 
     def __init__(self, run: Run | None, world: World, progress: Progress, tensorboard: bool = False) -> None:
@@ -58,7 +58,7 @@ class Keeper:
         if self.run is None:
             return
         whole = {name: gathered(t) for name, t in weights.items()}
-        memory = remembered(rules)
+        memory = optimizer_state(rules)
         if raw is not weights:
             memory |= {f"weights.{name}": gathered(t) for name, t in raw.items()}
         if self.world.first:
@@ -79,8 +79,8 @@ class Keeper:
         if average is not None:
             average.read(model, weights)
             weights = {key.removeprefix("weights."): t for key, t in memory.items() if key.startswith("weights.")}
-        put(model, weights, found)
-        remind(rules, memory)
+        load_into(model, weights, found)
+        load_optimizer_state(rules, memory)
         state = State(**checkpoint.read_state(found)["state"])
         self.saved = state.step
         rows = metrics.rewind(self.run.metrics, state.step) if self.world.first else []
@@ -107,7 +107,7 @@ class Keeper:
             self.progress.warn(f"{problem}; continuing from {found}.")
         return Path(found) if found else None
 
-    def left(self) -> str:
+    def last_checkpoint(self) -> str:
         """What a run that goes wrong leaves behind."""
         if self.run is None:
             return ""
@@ -122,14 +122,14 @@ class Keeper:
 
 
 @torch.no_grad()
-def put(model: nn.Module, weights: dict[str, Tensor], found: Path) -> None:
+def load_into(model: nn.Module, weights: dict[str, Tensor], found: Path) -> None:
     """Weights into a model, whole or sharded."""
     state = model.state_dict(keep_vars=True)
     if not any(hasattr(t, "full_tensor") for t in state.values()):
         checkpoint.load_state(model, weights, found)
         return
     for name, t in state.items():
-        t.copy_(like(t, weights[name]))
+        t.copy_(sharded_like(t, weights[name]))
 
 
 class Board:
