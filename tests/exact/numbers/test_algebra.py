@@ -9,6 +9,7 @@ from flint import fmpq
 from hypothesis import given, settings
 
 from workings import exact
+from workings.errors import DomainError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
@@ -142,7 +143,7 @@ def test_one_hot_dot_products_move():
 
 def test_a_root_of_a_square_is_positive_beside_a_positive_factor():
     # √(π w²) = √π |w|, which is not √π w at w = −1
-    w = exact.symbols(w=-1)
+    w = exact.symbols(eta=-1)
     assert (exact("pi") * w**2).sqrt().float64().item() == pytest.approx(math.sqrt(math.pi))
     assert (exact("pi") * w**6).sqrt().float64().item() == pytest.approx(math.sqrt(math.pi))
 
@@ -162,3 +163,12 @@ def test_what_may_be_negative_is_not_known_to_be_positive(text):
 def test_what_is_plainly_positive_is_known_to_be(text):
     assert algebra.known_positive(parse(text))
     assert structural_sign(parse(text)) == 1 and structural_sign(algebra.scale(parse(text), fmpq(-1, 2))) == -1
+
+
+def test_nested_roots():
+    assert exact("sqrt(3 + 2*sqrt(2)) - sqrt(2)").fraction() == 1
+    assert exact("sqrt(2 + sqrt(3))").text() == "(√2 + √6)/2"
+    assert exact("1/sqrt(6 - 4*sqrt(2))").text() == "1/(2 − √2)"
+    assert exact("sqrt(1 + sqrt(2))").text() == "√(1 + √2)"
+    with pytest.raises(DomainError, match="π is not known to be rational"):
+        exact("pi").fraction()

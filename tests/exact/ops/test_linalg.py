@@ -239,3 +239,10 @@ def test_a_root_reads_what_it_writes():
 def test_what_a_root_needs(text, message):
     with pytest.raises(WorkingsError, match=message):
         exact(text)
+
+
+def test_eigenvalues_that_are_not_found_say_why():
+    with pytest.raises(DomainError, match=r"may be complex.*torch.linalg.eigvalsh\(A\)"):
+        torch.linalg.eigvals(exact("1 2; 3 4"))
+    with pytest.raises(DomainError, match="this one holds √2"):
+        torch.linalg.eigvalsh(exact("1 sqrt(2); sqrt(2) 4"))

@@ -154,3 +154,18 @@ def test_einops_and_einsum():
     x = exact("1 2; 3 4")
     assert einops.rearrange(x, "a b -> (b a)").tolist() == [1, 3, 2, 4]
     assert torch.einsum("ij,kj->ik", x, x).tolist() == [[5, 11], [11, 25]]
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.complex(exact("1"), exact("1")),
+        lambda: torch.polar(exact("1"), exact("1")),
+        lambda: torch.view_as_complex(exact("1 2")),
+        lambda: exact(torch.tensor([1j])),
+        lambda: exact("1 2") * torch.tensor([1j, 1]),
+    ],
+)
+def test_complex_numbers_are_refused(make):
+    with pytest.raises(DomainError, match="Exact values are real"):
+        make()

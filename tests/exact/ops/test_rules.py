@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 import torch
+from torch import nn
 from torch.nn import functional as F
 
 from workings import exact
@@ -165,3 +166,19 @@ def test_a_mask_made_a_number_inside_the_mode_is_exact():
         weights = torch.tensor([True, False]).to(torch.float64)
     weights.mul_(exact("1/3"))
     assert same(weights, "1/3 0")
+
+
+def test_an_embedding_with_a_largest_norm():
+    table = nn.Embedding(3, 2, max_norm=1.0).double()
+    with torch.no_grad():
+        table.weight.copy_(torch.tensor([[3.0, 4.0], [0.5, 0.0], [6.0, 8.0]]))
+    found = exact.exactify(table)(torch.tensor([0, 1]))
+    # The row (3, 4) has the length 5: it is divided by 5 + 10⁻⁷.
+    assert same(found[0], exact("3 4") / (5 + exact("1e-7")))
+    assert found[1].tolist() == [0.5, 0]
+    assert table.weight[2].tolist() == [6, 8]
+
+
+def test_bincount_of_weights():
+    counts = torch.bincount(torch.tensor([0, 2, 2]), weights=exact("1 1/2 1/3"), minlength=4)
+    assert same(counts, exact("1 0 5/6 0"))
