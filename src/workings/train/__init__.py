@@ -10,24 +10,6 @@
 Each imports only from those before it. Names load when they are first used: the help of the command line needs no PyTorch.
 """
 
-from typing import TYPE_CHECKING
-
 from workings.lazy import lazy
 
-if TYPE_CHECKING:
-    from workings.train.evaluation.open import open_run as open_run
-    from workings.train.loop.engine import fit as fit
-    from workings.train.loop.evaluator import History as History
-    from workings.train.run.run import Run as Run
-    from workings.train.settings import Training as Training
-
-__all__ = lazy(
-    __name__,
-    {
-        "evaluation.open": "open_run",
-        "loop.engine": "fit",
-        "loop.evaluator": "History",
-        "run.run": "Run",
-        "settings": "Training",
-    },
-)
+__getattr__, __dir__, __all__ = lazy(__name__)

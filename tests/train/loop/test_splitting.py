@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
+from tests.train.test_fit import batches, net, weights
 from torch import nn
 from torch.testing import assert_close
 
-from tests.train.test_fit import batches, net, weights
 from tests.train.tiny import loss
 from workings.errors import ShapeError, WorkingsError
 from workings.train import Training, fit
