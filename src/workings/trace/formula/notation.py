@@ -342,7 +342,7 @@ def scattered(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
         size, index = f"{script.size(options['rows'])}{script.plain.words(' rows')}", parts[1].string
     else:
         size, index = script.size(options.get("shape", ())), _as_written(script, str(options.get("text", "")))
-    zeros = script.entry(script.filled("0", size), index)
+    zeros = script.filled("0", size) + script.fence(index, "[", "]")
     return Piece(script.infix(zeros, "←", script.bracketed(parts[0], SUM)), RELATION)
 
 
