@@ -26,7 +26,7 @@ from workings.check.document.options import Options
 from workings.check.extract import read, read_text
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Matrix, Node, Number, Script, Sum
-from workings.check.run.checker import check, examine
+from workings.check.run.checker import check_document, examine
 from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import is_closed
 from workings.check.value.rounding import one_shape
@@ -144,7 +144,7 @@ def fuzz(documents: list[Document], seconds: float, seed: int) -> tuple[int, flo
         else:
             text = scrambled(rng.choice(documents).text, pieces, rng)
         start = time.perf_counter()
-        check(read_text(text, "fuzz.md", rng.choice(("markdown", "latex", "text"))))
+        check_document(read_text(text, "fuzz.md", rng.choice(("markdown", "latex", "text"))))
         longest = max(longest, time.perf_counter() - start)
         count += 1
     return count, longest
@@ -178,7 +178,7 @@ def main() -> None:
     found: dict[str, list[int]] = {}
     print("document                          formulas  unread  claims  decided  error  likely  note")
     for document in documents:
-        report = check(document)
+        report = check_document(document)
         levels = [sum(finding.level == level for finding in report.findings) for level in LEVELS[:3]]
         counts = report.counts
         print(
@@ -193,7 +193,7 @@ def main() -> None:
                 continue
             tried[kind] = tried.get(kind, 0) + 1
             kind_of = "markdown" if document.kind == "notebook" else document.kind
-            after = marks(check(read_text(text, document.name, kind_of)).findings)
+            after = marks(check_document(read_text(text, document.name, kind_of)).findings)
             hit = bool(after - before)
             found.setdefault(kind, []).append(hit)
             if not hit and options.missed:
@@ -212,7 +212,7 @@ def main() -> None:
     )
     start = time.process_time()
     for document in documents:
-        check(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
+        check_document(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
     spent = time.process_time() - start
     count, longest = fuzz(documents, options.fuzz, options.seed)
     print(f"fuzz: {count} damaged texts in {options.fuzz:g} s without an error, the longest took {longest:.2f} s")

@@ -31,8 +31,8 @@ class Checked:
         last = self.document.place(max(part.start, part.end - 1))
         return first, Place(last.line, last.column + (part.end > part.start), last.cell)
 
-    def findings(self, level: str) -> list[Finding]:
-        """The findings at a level or above, in the order of the text."""
+    def findings(self, level: str = "likely") -> list[Finding]:
+        """The findings at a level or above (`error`, `likely`, `note`, `possible`), in the order of the text."""
         wanted = LEVELS[: LEVELS.index(level) + 1]
         return sorted((found for found in self.report.findings if found.level in wanted), key=lambda found: found.start)
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from workings.check.claims.argument import Argument
 from workings.check.claims.chains import Chains
 from workings.check.claims.identities import Identities
 from workings.check.claims.lines import EQUAL
 from workings.check.claims.shapes import DeclaredShapes
 from workings.check.claims.tables import check_tables
+from workings.check.document.checked import Checked
 from workings.check.document.document import Document
 from workings.check.document.finding import LEVELS, Finding, Report
 from workings.check.document.options import Options
+from workings.check.extract import read, read_text
 from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.latex.syntax import Script, Symbol
@@ -21,7 +25,27 @@ from workings.check.value.scope import Scope
 from workings.check.value.value import ball_precision
 
 
-def check(document: Document, options: Options | None = None) -> Report:
+def check(source: str | Path, *, kind: str | None = None, run_code: bool = False) -> Checked:
+    """`check("notes.md")` finds the wrong lines of a worked solution.
+
+    >>> [found] = check("The mean is $(1 + 2 + 5)/3 = 4$.").findings()
+    >>> found.says, found.level
+    ('(1 + 2 + 5)/3 = 4', 'error')
+    >>> found.why
+    'You wrote 4; correct is 8/3 ≈ 2.66667.'
+
+    `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a `=` or a line break is a text.
+    `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default it is told by its looks. Code listings
+    are parsed; with `run_code` they run, with your rights on files.
+
+    To check many files in parallel, with limits of time and memory, use `check_files`.
+    """
+    is_text = isinstance(source, str) and any(mark in source for mark in "$=\n")
+    document = read_text(str(source), "<text>", kind) if is_text else read(source)
+    return Checked(document.name, document, check_document(document, Options(run_code)))
+
+
+def check_document(document: Document, options: Options | None = None) -> Report:
     """What is found in a document."""
     return examine(document, options or Options()).report
 

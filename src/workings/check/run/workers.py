@@ -48,11 +48,11 @@ Work = Callable[[Job, Options], Checked]
 def check_job(job: Job, options: Options) -> Checked:
     """Read and check one document, here and now."""
     from workings.check.extract import read
-    from workings.check.run.checker import check
+    from workings.check.run.checker import check_document
 
     document = read(job.path)
     document.name = job.name
-    return Checked(job.name, document, check(document, options))
+    return Checked(job.name, document, check_document(document, options))
 
 
 def result_or_failure(work: Work, job: Job, options: Options) -> Checked:
