@@ -11,28 +11,6 @@ Rooms, each importing only from those before it: `document` (formulas, findings)
 SARIF). Names load when they are first used: the help of the command line needs none of it.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from workings.lazy import lazy
 
-if TYPE_CHECKING:
-    from workings.check.document.checked import Checked as Checked
-    from workings.check.document.finding import Finding as Finding
-    from workings.check.run.checker import check as check
-    from workings.check.run.files import check_files as check_files
-
-__all__ = ["Checked", "Finding", "check", "check_files"]
-
-_HOMES = {
-    "Checked": "document.checked",
-    "Finding": "document.finding",
-    "check": "run.checker",
-    "check_files": "run.files",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'workings.check' has no attribute {name!r}")
-    value = getattr(import_module(f"workings.check.{_HOMES[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__, __dir__, __all__ = lazy(__name__)
