@@ -149,7 +149,7 @@ class Request:
             write_text(self.sarif, sarif(results, self.level))
 
     def print_report(self, results: list[Checked], seconds: float) -> None:
-        """The report, then on standard error what could not be checked. Only a person is told how long it took."""
+        """The report, then on standard error what could not be checked; the time only on a terminal."""
         from workings.check.report.text import Style, failures, text
 
         if self.json:
