@@ -62,7 +62,7 @@ def check(
 ) -> None:
     """Check the claims of worked solutions: numbers, matrices, shapes, derivatives.
 
-    Reads Markdown, LaTeX, plain text and notebooks (.md .tex .txt .ipynb). The exit status is 0 if nothing was found, 1 if
+    Reads Markdown, LaTeX, plain text and notebooks (.md .tex .txt .ipynb). Exit status: 0 if nothing was found, 1 if
     something was, 2 if a file could not be checked.
 
     \b
