@@ -203,6 +203,8 @@ def test_only_the_starting_weights_are_no_model(tmp_path):
     assert str(error.value) == (
         f"{tmp_path} has only the weights it started from: continue with `workings train --resume {tmp_path}`."
     )
+    checkpoint.save(tmp_path / "checkpoints", 4, {"w": torch.zeros(1)}, {}, {})
+    assert Run(tmp_path).best().name == "step-00000004"
 
 
 def test_a_run_gives_its_best_model(tmp_path):
