@@ -14,12 +14,12 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from torch import nn
-from workings.train.loop.keeper import State
 
 from tests.train import tiny as tiny_command
 from tests.train.loop.test_resume import broken_off, environment, go, rows, same
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
+from workings.train.loop.run_writer import State
 from workings.train.run import checkpoint
 from workings.train.run.run import new_folder, write
 
