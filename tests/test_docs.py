@@ -12,15 +12,16 @@ import shlex
 import subprocess
 import sys
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from tools.docs_blocks import DOCUMENTS, ROOT, Block, blocks
 
 
-def check_python(document: list[Block], name: str) -> None:
-    """Run the Python blocks of a document and compare what they print with the blocks that follow them."""
-    names = {"__name__": "__main__"}
+def check_python(document: list[Block], name: str) -> dict[str, Any]:
+    """Run the Python blocks of a document and compare what they print with the blocks that follow them; gives their names."""
+    names: dict[str, Any] = {"__name__": "__main__"}
     for block, following in pairwise([*document, None]):
         if block.language != "python":
             continue
@@ -29,6 +30,7 @@ def check_python(document: list[Block], name: str) -> None:
             exec(compile("\n" * block.line + block.text, name, "exec"), names)
         if following and following.adjoins and following.language in ("text", "output"):
             assert printed.getvalue() == following.text, f"{name}, line {following.line}"
+    return names
 
 
 def commands(console: str) -> list[tuple[str, str]]:
