@@ -20,7 +20,7 @@ from tools.docs_blocks import DOCUMENTS, ROOT, Block, blocks
 
 
 def check_python(document: list[Block], name: str) -> dict[str, Any]:
-    """Run the Python blocks of a document and compare what they print with the blocks that follow them; gives their names."""
+    """Run the Python blocks of a document and compare what they print with what follows them; gives their names."""
     names: dict[str, Any] = {"__name__": "__main__"}
     for block, following in pairwise([*document, None]):
         if block.language != "python":
