@@ -13,7 +13,7 @@ from typing import Any
 
 from torch import Tensor
 
-from workings.trace.formula.tree import Apply, Code, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Code, Leaf, Number, Sequence, Slice
 
 Index = tuple[Any, ...]
 Wanted = list[Index | None]
@@ -127,10 +127,10 @@ def _einsum(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Wanted
 def _entries(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Wanted | None:
     """x[0, :]: numbers and whole axes, as they are written."""
     rest, found = list(index), list[Any]()
-    for part in str(dict(formula.options).get("text", "")).split(", "):
-        if part.removeprefix("-").isdigit():
-            found.append(int(part))
-        elif part == ":" and rest:
+    for part in dict(formula.options)["at"].parts:
+        if isinstance(part, Number) and type(part.value) is int:
+            found.append(part.value)
+        elif part == Slice() and rest:
             found.append(rest.pop(0))
         else:
             return None

@@ -16,7 +16,7 @@ from workings.show.formula.mathml import THIN, TIMES, Term, bracketed, commas, f
 from workings.show.formula.script import MADE, axes_of, new_axes, operands
 from workings.show.formula.spelled import INFINITY, spelled, spelled_call
 from workings.show.write.markup import element, escaped
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
 OR, AND, NOT, RELATION = range(SUM - 4, SUM)
 """Logic and relations hold together less than sums."""
@@ -134,7 +134,7 @@ def _scattered(x: list[Term], o: Mapping[str, Any]) -> Term:
     """0[1, :] ← a: zeros of a shape (or so many rows) that hold a at an index."""
     by_rows = "rows" in o and len(x) > 1
     size = f"{o['rows']} rows" if by_rows else _size(o.get("shape", ()))
-    index = x[1].markup if by_rows else words(str(o.get("text", "")).replace("-", "−"))
+    index = x[1].markup if by_rows else words(str(o.get("at", "")).replace("-", "−"))
     zeros = f"<msub><mn>0</mn>{words(size)}</msub>"
     return Term(row(zeros, fenced(index, "[", "]"), operator("←"), bracketed(x[0], SUM)), RELATION)
 
@@ -169,7 +169,7 @@ def _worded(op: str, pattern: str) -> Rule:
 
 def _put(x: list[Term], o: Mapping[str, Any]) -> Term:
     """a with b at [0, :]"""
-    index = str(o.get("text", "..."))
+    index = str(o.get("at", "..."))
     place = "everywhere" if index == "..." else f"at [{index.replace('-', '−')}]"
     return _worded("put", f"#1 with #2 {place}")(x, {})
 
@@ -264,9 +264,8 @@ def _exp(x: list[Term], o: Mapping[str, Any]) -> Term:
 
 def _indexed(x: list[Term], o: Mapping[str, Any]) -> Term:
     """x with its index below; what is more than names and numbers as it is written."""
-    parts = str(o.get("text", "")).split(", ")
-    plain = all(part.isidentifier() or re.fullmatch(r"-?\d+", part) for part in parts)
-    below = row(*commas_between(parts)) if plain else words(", ".join(parts))
+    index = o.get("at", Index(()))
+    below = row(*commas_between([str(part) for part in index.parts])) if index.is_plain else words(str(index))
     return Term(f"<msub>{bracketed(x[0], ATOM)}{below}</msub>", ATOM)
 
 
@@ -276,10 +275,8 @@ def commas_between(parts: list[str]) -> list[str]:
 
 
 def _reshape(x: list[Term], o: Mapping[str, Any]) -> Term:
-    """a.view(2, 3): a method follows its operand, a function is shown as it is written."""
-    text = str(o.get("text", "reshape()"))
-    follows = text.partition("(")[0].isidentifier()
-    return Term(row(bracketed(x[0], ATOM), words("." + text)) if follows else words(text))
+    """a.view(2, 3): a method follows its operand."""
+    return Term(row(bracketed(x[0], ATOM), words(f".{o.get('by', 'reshape()')}")))
 
 
 def _cases(*lines: tuple[str, str, str]) -> Term:
@@ -303,7 +300,7 @@ def _relation(x: list[Term], o: Mapping[str, Any]) -> Term:
     return Term(row(bracketed(x[0], SUM), operator(str(o.get("relation", "="))), bracketed(x[1], SUM)), RELATION)
 
 
-HIDDEN = frozenset({"keepdim", "relation", "text"})
+HIDDEN = frozenset({"keepdim", "relation", "text", "at"})
 ELEMENTWISE = frozenset("add sub mul div pow neg sqrt exp log abs sin cos tanh sigmoid maximum gelu".split())
 _CALLED = {
     **{word: word for word in "log sin cos tanh softmax stack rowsum sign".split()},

@@ -49,7 +49,7 @@ from workings.show.formula.spelled import INFINITY, spelled, spelled_call
 from workings.show.write.decimals import decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.names import AGAIN, latex_name, text_name, without_self
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
 
 def text_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
@@ -73,7 +73,7 @@ def latex_formula(formula: Formula, values: Mapping[str, str] | None = None, sca
     return _Writer(LATEX, values or {}, scalars).write(formula).string
 
 
-def entry_key(name: str, index: str) -> str:
+def entry_key(name: str, index: Index) -> str:
     """What an entry of a leaf is called among the values: x[0]."""
     return f"{name}[{index}]"
 
@@ -102,7 +102,7 @@ class _Writer:
                 inside = ", ".join(self.write(part).string for part in parts_) + "," * (len(parts_) == 1 and not is_list)
                 return Piece(f"[{inside}]" if is_list else f"({inside})", ATOM)
             case Code(text):
-                return Piece(self.script.code(without_self(text)), ATOM if is_whole(text) else RELATION)
+                return Piece(self.script.code(without_self(text)), ATOM if is_whole(formula) else RELATION)
 
     def leaf(self, text: str) -> Piece:
         if text in self.values:
@@ -133,19 +133,21 @@ class _Writer:
 
     def index(self, formula: Apply) -> Piece:
         """x[t]: the value of the whole where it is known, never [2, 4][t]."""
-        base, inside = formula.args[0], str(dict(formula.options).get("text", ""))
-        if isinstance(base, Leaf) and entry_key(base.text, inside) in self.values:
-            return valued(self.values[entry_key(base.text, inside)])
+        base, at = formula.args[0], dict(formula.options).get("at", Index(()))
+        if isinstance(base, Leaf) and entry_key(base.text, at) in self.values:
+            return valued(self.values[entry_key(base.text, at)])
         piece = self.named(base.text) if isinstance(base, Leaf) else self.write(base)
-        return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.inside(inside)}]", ATOM)
+        return Piece(f"{self.script.bracketed(piece, ATOM)}[{self.inside(at)}]", ATOM)
 
-    def inside(self, index: str) -> str:
+    def inside(self, index: Index) -> str:
         """What stands in the brackets: names and numbers as such, anything else as it is written."""
-        parts = index.split(", ")
-        if all(part.isidentifier() or part.lstrip("-").isdigit() for part in parts):
-            written = [self.script.name(p) if p.isidentifier() else self.script.number(p.replace("-", "−")) for p in parts]
+        if index.is_plain:
+            written = [
+                self.script.name(str(p)) if isinstance(p, Leaf) else self.script.number(str(p).replace("-", "−"))
+                for p in index.parts
+            ]
             return ", ".join(written)
-        return self.script.code(index.replace("-", "−"))
+        return self.script.code(str(index).replace("-", "−"))
 
     def is_scalar(self, formula: Formula) -> bool:
         match formula:
@@ -158,7 +160,7 @@ class _Writer:
             ):
                 return True
             case Apply("index", (Leaf(text),), options):
-                return entry_key(text, str(dict(options).get("text", ""))) in self.scalars
+                return entry_key(text, dict(options)["at"]) in self.scalars
             case Apply(op, args) if op in _ELEMENTWISE:
                 return all(map(self.is_scalar, args))
         return False

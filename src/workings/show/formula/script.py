@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from workings.show.write.decimals import decimal
-from workings.trace.formula.targets import parsed
-from workings.trace.formula.tree import Apply, Formula, Options, Sequence
+from workings.trace.formula.tree import Apply, Code, Formula, Number, Options, Sequence
 
 RELATION, SUM, LOOSE, PRODUCT, MATMUL, POWER, ATOM = range(7)
 """How tightly a piece holds together: a < b, a + b, a / b and Σ a, a ⊙ b, A B, a² and √a, a and f(a)."""
@@ -79,17 +78,15 @@ UNREAD = ("keepdim", "relation", "device")
 
 
 def axes_of(dim: object) -> list[object]:
-    """The axes an option names: numbers, or the text of what was written for them.
+    """The axes an option names: numbers, or what was written for them.
 
-    >>> axes_of(-1), axes_of((1, 2)), axes_of("(1, -2)"), axes_of("d")
-    ([-1], [1, 2], [1, -2], ['d'])
+    >>> axes_of(-1), axes_of((1, 2)), axes_of(Sequence((Number(1), Number(-2)))), axes_of(Leaf("d"))
+    ([-1], [1, 2], [1, -2], [Leaf(text='d')])
     """
     if isinstance(dim, tuple | list):
         return [*dim]
-    if not isinstance(dim, str):
-        return [dim]
-    parts = [part.strip() for part in dim.strip("()[]").split(",") if part.strip()]
-    return [int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts] if dim[:1] in "([" else [dim]
+    parts = dim.items if isinstance(dim, Sequence) else [dim]
+    return [part.value if isinstance(part, Number) else part for part in parts]
 
 
 _WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
@@ -153,13 +150,13 @@ def operands(formula: Apply) -> tuple[Formula, ...]:
     return (*first.items, *formula.args[1:]) if joins and isinstance(first, Sequence) else formula.args
 
 
-def is_whole(code: str) -> bool:
+def is_whole(code: Code) -> bool:
     """Whether Python without a formula needs no brackets: a word in quotes, and what has brackets of its own.
 
-    >>> is_whole("'a'"), is_whole("(r for r in rows)"), is_whole("(a)(b)"), is_whole("a if b else c")
-    (True, True, False, False)
+    >>> is_whole(Code("[]", ast.List([]))), is_whole(Code("f()()", ast.Call(ast.Name("f"))))
+    (True, False)
     """
-    return isinstance(parsed(code), _WHOLE_CODE)
+    return isinstance(code.node, _WHOLE_CODE)
 
 
 _WHOLE_CODE = (ast.Constant, ast.GeneratorExp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
@@ -228,7 +225,7 @@ def scattered(zeros: str, arrow: str) -> Rule:
         if "rows" in options and len(parts) > 1:
             size, index = f"{script.size(options['rows'])}{script.words(' rows')}", parts[1].string
         else:
-            size, index = script.size(options.get("shape", ())), script.code(str(options.get("text", "")).replace("-", "−"))
+            size, index = script.size(options.get("shape", ())), script.code(str(options.get("at", "")).replace("-", "−"))
         return Piece(f"{zeros % size}[{index}] {arrow} {script.bracketed(parts[0], SUM)}", RELATION)
 
     return rule
@@ -253,7 +250,7 @@ def worded(pattern: str) -> Rule:
     count = len(set(re.findall(r"#\d", pattern)))
 
     def rule(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "text")))
+        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "at")))
         if len(parts) != count:
             return Piece(script.call(script.operator(formula.op), [piece.string for piece in parts], details), ATOM)
         pieces = [script.bracketed(piece, SUM) for piece in parts]
@@ -269,7 +266,7 @@ def worded(pattern: str) -> Rule:
 
 def put(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """a with b at [0, :]"""
-    index = str(dict(formula.options).get("text", "..."))
+    index = str(dict(formula.options).get("at", "..."))
     found = worded("#1 with #2 everywhere" if index == "..." else "#1 with #2 at ")(script, formula, parts)
     return found if index == "..." else Piece(f"{found.string}[{script.code(index.replace('-', '−'))}]", RELATION)
 
@@ -321,7 +318,5 @@ def compare(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
 
 def reshape(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """x.view(2, −1): a change of shape has no letters, it stays as it is written."""
-    source = str(dict(formula.options).get("text", formula.op))
-    if "." in source.partition("(")[0]:
-        return Piece(script.code(source), ATOM)
-    return Piece(f"{script.bracketed(parts[0], ATOM)}{script.code('.' + source)}", ATOM)
+    source = dict(formula.options).get("by", formula.op)
+    return Piece(f"{script.bracketed(parts[0], ATOM)}{script.code(f'.{source}')}", ATOM)

@@ -116,11 +116,11 @@ class Paused:
         if self.count <= MOST_TURNS:
             beside.append(step)
         elif beside and beside[-1].kind == "folded" and beside[-1].source == self.name:
-            beside[-1].name = str(int(beside[-1].name) + 1)
-            beside[-1].note = f"{beside[-1].name} more values of {self.name} were asked for and are not shown"
+            beside[-1].count += 1
+            beside[-1].note = f"{beside[-1].count} more values of {self.name} were asked for and are not shown"
         else:
             note = f"1 more value of {self.name} was asked for and is not shown"
-            beside.append(Step("folded", "1", self.name, note=note))
+            beside.append(Step("folded", source=self.name, count=1, note=note))
 
     def end(self) -> None:
         """A piece in which nothing was recorded, such as the end after the last yield, is no step."""

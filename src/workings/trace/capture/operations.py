@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
-import re
 import types
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +20,9 @@ from torch.utils._pytree import tree_leaves
 
 from workings.trace.capture.recorder import PYTORCH, Recorder
 from workings.trace.code.effects import is_uncounted
+from workings.trace.code.statement import syntax_of
 from workings.trace.formula.from_python import formula_of
-from workings.trace.formula.tree import Formula
+from workings.trace.formula.targets import Target
 from workings.trace.step import Step
 
 NOTE = "source not available: operations shown instead of statements"
@@ -130,7 +131,9 @@ class Operations(TorchFunctionMode):
         """A function with no PyTorch in it: the call and its value."""
         source = written(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
         source, self.step.note = source.removeprefix("torch."), "source not available: the call is shown, not its statements"
-        step = Step("operation", source, source, formula_of_text(source), result=self.recorder.snapshot(result), live=result)
+        step = operation_step(source)
+        step.name, step.source, step.live = source, source, result
+        step.result = self.recorder.snapshot(result)
         self.step.children.append(step)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -164,23 +167,29 @@ class Operations(TorchFunctionMode):
         """The step of an operation that is about to run, with its operands as they are now."""
         operands = {self.text(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
         source = written(func, [self.text(a) for a in args], {k: self.text(v) for k, v in given(func, kwargs).items()})
-        step = Step("operation", formula=formula_of_text(source))
+        step = operation_step(source)
         step.operands = {text: self.recorder.snapshot(value) for text, value in operands.items()}
         step.lives = operands
         return step, source
 
     def file(self, step: Step, source: str, func: Any) -> None:
         self.count += 1
-        left, _, right = source.rpartition(" = ")
         whole = func is self.whole and not isinstance(step.live, (tuple, list))
-        step.name = left or (right.removeprefix("torch.") if whole else self.made(step.live))
-        step.source = source if whole or left or not step.name else f"{step.name} = {source}"
+        if step.syntax.target is not None:
+            step.name, step.source = step.syntax.target.text, source
+        elif whole:
+            step.name, step.source = source.removeprefix("torch."), source
+        else:
+            target = self.target(step.live)
+            step.name, step.source = target.text, f"{target.text} = {source}" if target.text else source
+            step.syntax = replace(step.syntax, targets=(target,))
         self.step.children.append(step)
 
-    def made(self, value: Any) -> str:
+    def target(self, value: Any) -> Target:
         """t1, t2, … for new tensors, in the order they are made; several at once are t1, t2."""
-        parts = value if isinstance(value, (tuple, list)) else [value]
-        return ", ".join(self.text(part) for part in parts if isinstance(part, torch.Tensor))
+        several = isinstance(value, (tuple, list))
+        names = [self.text(part) for part in (value if several else [value]) if isinstance(part, torch.Tensor)]
+        return Target(", ".join(names), tuple(map(Target, names)) if several and len(names) > 1 else ())
 
     def text(self, value: Any) -> str:
         """How a value is written: a tensor by its name, anything else as in Python."""
@@ -273,10 +282,14 @@ def _index(text: str) -> str:
     return text[1:-1].removesuffix(",") if text.startswith("(") else text
 
 
-def formula_of_text(source: str) -> Formula | None:
-    """The formula of an operation (`x.mul_(2)` makes x · 2 of x); None where what is written there is not Python."""
-    text = re.sub(r"(?<=[a-z])_\(", "(", source.rpartition(" = ")[2], count=1)
+def operation_step(source: str) -> Step:
+    """The step of an operation, read as its source would be; without a formula where what is written there is not Python."""
     try:
-        return formula_of(ast.parse(text, mode="eval").body)
+        (written,) = ast.parse(source).body
     except SyntaxError:
-        return None
+        return Step("operation")
+    syntax = syntax_of(written)
+    value = getattr(written, "value", None)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        value.func.attr = value.func.attr.removesuffix("_")  # x.mul_(2) makes x · 2 of x
+    return Step("operation", formula=formula_of(value) if isinstance(value, ast.expr) else None, syntax=syntax)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, number_of_turns, unfold
+from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, given_names, number_of_turns, unfold
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import CALLED, Statement, names_of, read
+from workings.trace.code.statement import CALLED, Statement, read
+from workings.trace.formula.arguments import FormulaError, index_value
 from workings.trace.formula.from_python import with_axes
-from workings.trace.formula.from_text import FormulaError, read_index
+from workings.trace.formula.tree import Index
 from workings.trace.shapes.layer_text import spelled
-from workings.trace.step import Step, caught_note
+from workings.trace.step import CONTAINERS, Step
 
 if TYPE_CHECKING:
     from workings.trace.replay.world import World
@@ -65,7 +66,7 @@ class Statements(Loops):
             self.effect(number)
         if self.terse and known.kind == "branch":
             return None
-        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
+        step = Step(known.kind, known.name, known.source, known.formula, where=known.where, syntax=known.syntax)
         self._read(step, known, here)
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
@@ -188,7 +189,7 @@ class Statements(Loops):
         level += self.frames[-1].base
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
-            step.note, step.live = caught_note(sys.exc_info()[1]), None
+            step.stop(sys.exc_info()[1])
         self.failed = self.failing = self.interrupted = self.at = None
         while len(self.stack) > level:
             self.muted -= self.stack.pop().kind == "folded"
@@ -218,7 +219,7 @@ class Statements(Loops):
         for loop, turn in pairwise(self.stack[self.frames[-1].base - 1 :] if self.frames else ()):
             if turn.kind == "turn" and loop.kind == "loop" and turn.live is None:
                 turn.live = True
-                for name in names_of(loop.name):
+                for name in given_names(loop):
                     self._give(turn, name, here.get(name, MISSING))
 
     def ended(self, loop: Step) -> None:
@@ -230,8 +231,9 @@ class Statements(Loops):
         for loop, frame in left:
             if not self.frames or self.frames[-1] is not frame:
                 continue
-            turn = Step("turn", str(number_of_turns(loop)), note="of this turn only what it left is shown", live=True)
-            for name in names_of(loop.name):
+            last = number_of_turns(loop)
+            turn = Step("turn", str(last), count=last, note="of this turn only what it left is shown", live=True)
+            for name in given_names(loop):
                 self._give(turn, name, here.get(name, MISSING))
             for name in assigned_in(loop):
                 if _is_plain(value := here.get(name, MISSING)):
@@ -264,13 +266,13 @@ class Statements(Loops):
         if known.named_axis and step.formula is not None:
             step.formula = with_axes(step.formula, step.operands)
 
-    def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
+    def _read_entry(self, operands: dict[str, Any], whole: str, index: Index) -> None:
         """The value of x[t], where t is a whole number."""
         values = operands.get(whole)
         if not isinstance(values, (*CONTAINERS, torch.Tensor)):
             return
         try:
-            place = read_index(index, operands)
+            place = index_value(index, operands)
             if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
                 operands[f"{whole}[{index}]"] = values[place]
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
@@ -281,7 +283,6 @@ class Statements(Loops):
         return look_up(read(text), here, self.globals[-1])
 
 
-CONTAINERS = (list, tuple, dict)
 FEW_ITEMS = 8
 _PLAIN = (torch.Tensor, int, float, complex, str, type(None))
 

@@ -19,6 +19,7 @@ The rewritten code knows the recorder as `__w`:
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -85,10 +86,13 @@ class Reporting(ast.NodeTransformer):
         return out
 
     # ---- the recorder's calls
-    def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
+    def number(
+        self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "", written: ast.AST | None = None
+    ) -> int:
+        """A number for a statement. `written` is the whole of it where `node` is its place only."""
         text, where = source or ast.unparse(node), Where(self.file, node.lineno)
         given = frozenset(f"{self.first}.{name}" for name in self.properties)
-        known = statement(kind, name, text, value, where, effect_of(node, self.fresh), given)
+        known = statement(kind, name, text, value, written or node, where, effect_of(node, self.fresh), given)
         self.statements.append(replace(known, leaves=True) if kind == "loop" and _may_leave(node) else known)
         return len(self.statements) - 1
 
@@ -138,10 +142,11 @@ class Reporting(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.unparse(node.target)
-        read, text = _parsed(name), ast.unparse(node)
+        read, text = _read(node.target), ast.unparse(node)
         node.value = self.recorded("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
+        after = self.visit(_read(node.target))
         node.target = self.target(node.target, text)
-        return [node, *self.afterwards(name, node, self.visit(_parsed(name)))]
+        return [node, *self.afterwards(name, node, after)]
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         """Its step is never over; a check of ours fails where it is called."""
@@ -170,7 +175,7 @@ class Reporting(ast.NodeTransformer):
         if others:
             return self.afterwards(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
-            return self.afterwards(name, target, self.visit(_parsed(ast.unparse(target.value))))
+            return self.afterwards(name, target, self.visit(_read(target.value)))
         return self.afterwards(name, target) if isinstance(target, _UNPACKED) else []
 
     def afterwards(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
@@ -196,9 +201,10 @@ class Reporting(ast.NodeTransformer):
 
     def visit_For(self, node: ast.For) -> Any:
         header = f"for {_target(node.target)} in {ast.unparse(node.iter)}:"
+        unchanged = ast.For(node.target, copy.deepcopy(node.iter), [], [])
         node.iter = self.visit(node.iter)
         if not _pauses(node):
-            n = self.number("loop", node, _target(node.target), None, header)
+            n = self.number("loop", node, _target(node.target), None, header, unchanged)
             node.iter = recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
@@ -320,7 +326,7 @@ class Reporting(ast.NodeTransformer):
             return node
         for generator in node.generators:
             header = f"for {_target(generator.target)} in {ast.unparse(generator.iter)}"
-            n = self.number("loop", element, _target(generator.target), None, header)
+            n = self.number("loop", element, _target(generator.target), None, header, generator)
             generator.iter = recorder("loop", ast.Constant(n), generator.iter)
         n = self.number("expression", element, "", element, ast.unparse(element))
         setattr(node, part, ast.copy_location(recorder("leave", entering(n), element), element))
@@ -383,8 +389,11 @@ def _path(node: ast.expr) -> str:
     return ""
 
 
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def _read(target: ast.expr) -> Any:
+    """The place that is assigned to, as an expression that reads it."""
+    place: Any = copy.deepcopy(target)
+    place.ctx = ast.Load()
+    return place
 
 
 def _expression(value: ast.expr, like: Any) -> ast.stmt:

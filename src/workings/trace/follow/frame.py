@@ -17,7 +17,7 @@ from workings.trace.code.look_up import MISSING
 from workings.trace.follow.names import Names
 from workings.trace.follow.plan import LOOPS, Plan
 from workings.trace.follow.result import made
-from workings.trace.step import Step, caught_note
+from workings.trace.step import Step
 
 UNREAD = "not shown: to read it again would run the code behind it"
 _UNWINDING = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
@@ -174,7 +174,7 @@ class Follower:
             return
         failing = self.recorder.failing
         if failing is not None and failing.kind in STATEMENTS:
-            failing.note = caught_note(self.thrown)
+            failing.stop(self.thrown)
         self.thrown = None
         self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
 

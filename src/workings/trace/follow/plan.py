@@ -91,8 +91,10 @@ class _Numbering(Reporting):
             self.comprehensions[type(node), start(node)] = before
         return new
 
-    def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
-        n = super().number(kind, node, name, value, source)
+    def number(
+        self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "", written: ast.AST | None = None
+    ) -> int:
+        n = super().number(kind, node, name, value, source, written)
         self.numbers[type(node), start(node)] = n
         return n
 

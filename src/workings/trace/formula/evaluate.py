@@ -16,9 +16,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from workings.trace.formula.from_text import FormulaError, read_call, read_index, read_text
+from workings.trace.formula.arguments import FormulaError, argument_value, call_values, index_value
 from workings.trace.formula.kernels import BACKWARD, CALLS
-from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Formula, Index, Leaf, Number, Sequence
 
 RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
@@ -28,8 +28,6 @@ RELATIONS: dict[str, Callable[[Any, Any], Any]] = {
     "=": operator.eq,
     "≠": operator.ne,
 }
-AS_WRITTEN = frozenset({"text", "relation"})
-"""Options whose text is read by their operation."""
 RESHAPES = frozenset(
     """
     view reshape flatten unflatten squeeze unsqueeze permute transpose swapaxes swapdims movedim moveaxis t expand
@@ -63,7 +61,7 @@ def evaluate(formula: Formula, operands: Mapping[str, Any]) -> Any:
 
 def _apply(op: str, args: list[Any], options: dict[str, Any], operands: Mapping[str, Any]) -> Any:
     try:
-        options = {key: option(key, value, operands) for key, value in options.items()}
+        options = {key: option(value, operands) for key, value in options.items()}
         if op in CONTEXTUAL:
             return CONTEXTUAL[op](operands, *args, **options)
         if op in COMPUTE:
@@ -86,11 +84,11 @@ def _of_one_kind(args: list[Any]) -> list[Any]:
     return [value.to(widest) if isinstance(value, Tensor) and value.dtype in kinds else value for value in args]
 
 
-def option(key: str, value: Any, operands: Mapping[str, Any]) -> Any:
-    """The value of an option: a number as it is, a text or a formula computed."""
-    if isinstance(value, Formula):
+def option(value: Any, operands: Mapping[str, Any]) -> Any:
+    """The value of an option: as it is, or computed where it is a formula; which change of shape it is, its row reads."""
+    if isinstance(value, Apply):
         return evaluate(value, operands)
-    return read_text(value, operands) if isinstance(value, str) and key not in AS_WRITTEN else value
+    return argument_value(value, operands) if isinstance(value, Formula) and not isinstance(value, Call) else value
 
 
 def _either(name: str) -> Callable[[Any], Any]:
@@ -228,9 +226,9 @@ def _causal_mask(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tens
     return _zeros(operands, shape=shape).masked_fill(torch.ones(shape, dtype=torch.bool).triu(1), -math.inf)
 
 
-def _put(operands: Mapping[str, Any], a: Tensor, b: Any, *, text: str) -> Tensor:
+def _put(operands: Mapping[str, Any], a: Tensor, b: Any, *, at: Index) -> Tensor:
     found = a.clone()
-    found[read_index(text, operands)] = b
+    found[index_value(at, operands)] = b
     return found
 
 
@@ -242,19 +240,19 @@ def _indicator(operands: Mapping[str, Any], a: Any, b: Any, *, relation: str) ->
     return RELATIONS[relation](a, b).to(_like(operands).dtype)
 
 
-def _reshape(operands: Mapping[str, Any], a: Tensor, *, text: str) -> Any:
-    method, args, options = read_call(text, operands)
-    if method not in RESHAPES:
-        raise FormulaError(f"'{text}' cannot be computed again: {method} is not in the table of reshapes.")
-    return getattr(a, method)(*args, **options)
+def _reshape(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
+    args, options = call_values(by, operands)
+    if by.name not in RESHAPES:
+        raise FormulaError(f"'{by}' cannot be computed again: {by.name} is not in the table of reshapes.")
+    return getattr(a, by.name)(*args, **options)
 
 
-def _index(operands: Mapping[str, Any], a: Any, *, text: str) -> Any:
-    return a[read_index(text, operands)]
+def _index(operands: Mapping[str, Any], a: Any, *, at: Index) -> Any:
+    return a[index_value(at, operands)]
 
 
-def _scatter(operands: Mapping[str, Any], g: Any, *, text: str, shape: tuple[int, ...]) -> Tensor:
-    place = torch.arange(math.prod(shape)).reshape(shape)[read_index(text, operands)]
+def _scatter(operands: Mapping[str, Any], g: Any, *, at: Index, shape: tuple[int, ...]) -> Tensor:
+    place = torch.arange(math.prod(shape)).reshape(shape)[index_value(at, operands)]
     g = g if isinstance(g, Tensor) else _like(operands).new_tensor(g).expand(place.shape)
     return g.new_zeros(math.prod(shape)).index_add(0, place.reshape(-1), g.reshape(-1)).reshape(shape)
 

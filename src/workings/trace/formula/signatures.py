@@ -9,9 +9,10 @@ from collections.abc import Callable
 from typing import Any
 
 from workings.trace.formula.simplify import ONE, minus, over, plus, times
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Number, Options, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Number, Options, Sequence
 
 Args = tuple[Formula, ...]
+EVERYWHERE = Index((Number(...),))
 _LOSS = "input target size_average reduce reduction"
 _POOL = "input kernel_size stride padding"
 SIGNATURES = {
@@ -82,7 +83,7 @@ def _value(op: str, name: str, args: Args, options: Options) -> Formula:
     """An argument by its name, 1 where it is not given."""
     place = signature(op).index(name)
     given: Any = args[place] if place < len(args) else dict(options).get(name, ONE)
-    return given if isinstance(given, Formula) else Number(given) if not isinstance(given, str) else Code(given)
+    return given if isinstance(given, Formula) else Number(given)
 
 
 def _sum_of(op: str, sign: Callable[[Formula, Formula], Formula]) -> Callable[[Args, Options], Formula]:
@@ -162,8 +163,8 @@ DEFINED: dict[str, Callable[[Args, Options], Formula]] = {
     "relu6": lambda args, options: Apply("clamp", (args[0], Number(0), Number(6))),
     "reciprocal": lambda args, options: over(ONE, args[0]),
     "vector_norm": lambda args, options: Apply("norm", args, options),
-    "copy": lambda args, options: Apply("put", (args[0], args[1]), (("text", "..."),)),
-    "fill": lambda args, options: Apply("put", (args[0], args[1]), (("text", "..."),)),
-    "zero": lambda args, options: Apply("put", (args[0], Number(0)), (("text", "..."),)),
+    "copy": lambda args, options: Apply("put", (args[0], args[1]), (("at", EVERYWHERE),)),
+    "fill": lambda args, options: Apply("put", (args[0], args[1]), (("at", EVERYWHERE),)),
+    "zero": lambda args, options: Apply("put", (args[0], Number(0)), (("at", EVERYWHERE),)),
     "einsum": _einsum,
 }

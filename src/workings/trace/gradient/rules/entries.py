@@ -9,9 +9,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from workings.trace.formula.from_text import method_name, read_call, read_index
+from workings.trace.formula.arguments import call_values, index_value
 from workings.trace.formula.simplify import ZERO, linear, over, times
-from workings.trace.formula.tree import Apply, Formula, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Sequence, Slice, entry
 from workings.trace.gradient.rules.node import Node, Rule, RuleError, Shape, axes, unbroadcast
 
 SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
@@ -28,7 +28,7 @@ def _cat(node: Node) -> tuple[Formula | None, ...]:
     start, parts = 0, []
     for item in items:
         stop = start + node.shape(item)[dim]
-        parts.append(_at(node.G, dim, f"{start}:{stop}"))
+        parts.append(_at(node.G, dim, Slice(Number(start), Number(stop))))
         start = stop
     return (Sequence(tuple(parts)), *(None for _ in node.args[1:]))
 
@@ -36,7 +36,7 @@ def _cat(node: Node) -> tuple[Formula | None, ...]:
 def _stack(node: Node) -> tuple[Formula | None, ...]:
     dim = axes(node.options.get("dim", 0), len(node.shape()))[0]
     return (
-        Sequence(tuple(_at(node.G, dim, str(i)) for i in range(len(_items(node))))),
+        Sequence(tuple(_at(node.G, dim, Number(i)) for i in range(len(_items(node))))),
         *(None for _ in node.args[1:]),
     )
 
@@ -47,8 +47,8 @@ def _items(node: Node) -> tuple[Formula, ...]:
     return node.args[0].items
 
 
-def _at(G: Formula, dim: int, place: str) -> Formula:
-    return linear("index", G, text=", ".join([":"] * dim + [place]))
+def _at(G: Formula, dim: int, place: Number | Slice) -> Formula:
+    return linear("index", G, at=Index((*[Slice()] * dim, place)))
 
 
 def _joined(op: str) -> Rule:
@@ -67,11 +67,11 @@ def _joined(op: str) -> Rule:
 
 
 def _index(node: Node) -> tuple[Formula | None, ...]:
-    a, text = node.args[0], node.options["text"]
+    a, at = node.args[0], node.options["at"]
     whole = node.value(a)
     if isinstance(whole, (tuple, list)):
-        return (_some_of(node, whole, read_index(text, node.context.operands)),)
-    return (linear("scatter", node.G, text=text, shape=node.shape(a)),)
+        return (_some_of(node, whole, index_value(at, node.context.operands)),)
+    return (linear("scatter", node.G, at=at, shape=node.shape(a)),)
 
 
 def _some_of(node: Node, parts: tuple[Tensor, ...] | list[Tensor], place: int | slice) -> Sequence:
@@ -88,13 +88,13 @@ def _some_of(node: Node, parts: tuple[Tensor, ...] | list[Tensor], place: int | 
 def _put(node: Node) -> tuple[Formula | None, ...]:
     """y#2 = y with v at [i]: what stood there has no influence any more."""
     y, v = node.args
-    text = node.options["text"]
-    place = Apply("index", (y,), (("text", text),))
-    everything = node.shape(place) == node.shape(y) and text in ("...", ":")
+    at = node.options["at"]
+    place = entry(y, at)
+    everything = node.shape(place) == node.shape(y) and at.parts in ((Number(...),), (Slice(),))
     rest = (
         Apply("zeros", (), (("shape", node.shape(y)),)) if everything else Apply("put", (node.G, ZERO), node.formula.options)
     )
-    part = node.G if everything else linear("index", node.G, text=text)
+    part = node.G if everything else linear("index", node.G, at=at)
     return (
         rest if node.varies(y) else None,
         unbroadcast(part, node.shape(place), node.shape(v)) if node.varies(v) else None,
@@ -183,8 +183,8 @@ def _pad(node: Node) -> tuple[Formula | None, ...]:
     shape = node.shape(x)
     ends = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
     lead = len(shape) - len(ends)
-    places = [":"] * lead + [f"{a}:{a + n}" for (a, _), n in zip(ends, shape[lead:], strict=True)]
-    return (linear("index", node.G, text=", ".join(places)), *(None for _ in node.args[1:]))
+    places = [Slice(Number(a), Number(a + n)) for (a, _), n in zip(ends, shape[lead:], strict=True)]
+    return (linear("index", node.G, at=Index((*[Slice()] * lead, *places))), *(None for _ in node.args[1:]))
 
 
 def _trace(node: Node) -> tuple[Formula | None, ...]:
@@ -200,20 +200,24 @@ def _diagonal(node: Node) -> tuple[Formula | None, ...]:
 
 
 def _reshape(node: Node) -> tuple[Formula | None, ...]:
-    shape, text = node.shape(node.args[0]), node.options["text"]
-    method = method_name(text)
+    shape, by = node.shape(node.args[0]), node.options["by"]
+    method = by.name
     if method == "detach":
         return (None,)
     if method in UNCHANGED:
         return (node.G,)
     if method in SAME_ORDER:
-        return (linear("reshape", node.G, text=f"reshape({', '.join(map(str, shape)) or '()'})"),)
+        return (linear("reshape", node.G, by=_call("reshape", *shape)),)
     if method in PERMUTED:
-        back = _inverse(*read_call(text, node.context.operands), shape)
-        return (linear("reshape", node.G, text=f"permute({', '.join(map(str, back))})"),)
+        back = _inverse(method, *call_values(by, node.context.operands), shape)
+        return (linear("reshape", node.G, by=_call("permute", *back)),)
     if method in REPEATED:
         return (node.fit(lambda: node.G, node.args[0]),)
     raise RuleError(f"there is no rule for {method}")
+
+
+def _call(method: str, *sizes: int) -> Call:
+    return Call(method, tuple(map(Number, sizes)) or (Sequence(()),))
 
 
 def _inverse(method: str, args: list[object], options: dict[str, object], shape: Shape) -> list[int]:

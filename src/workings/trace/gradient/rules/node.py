@@ -14,8 +14,8 @@ from typing import Any
 from torch import Tensor
 
 from workings.errors import WorkingsError
+from workings.trace.formula.arguments import argument_value
 from workings.trace.formula.evaluate import evaluate, option
-from workings.trace.formula.from_text import read_text
 from workings.trace.formula.signatures import signature
 from workings.trace.formula.simplify import ONE, join, linear, over, product, split, times
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, spelled_out, walk
@@ -80,7 +80,7 @@ class Node:
     @property
     def options(self) -> dict[str, Any]:
         """The options, their texts read."""
-        return {key: option(key, value, self.context.operands) for key, value in self.formula.options}
+        return {key: option(value, self.context.operands) for key, value in self.formula.options}
 
     def let(self, letter: str, formula: Formula) -> Leaf:
         return self.context.let(letter, formula)
@@ -95,13 +95,13 @@ class Node:
         if place < len(self.args):
             return None if self.args[place] == Number(None) else self.args[place]
         value = options.get(name)
-        return value if value is None or isinstance(value, Formula) else Number(self.options[name])
+        return value if value is None or isinstance(value, Apply) else Number(self.options[name])
 
     def plain(self, name: str, default: Any = None) -> Any:
         """The value of an argument that is no tensor: a number, an axis, a word."""
         given = self.given(name)
         if isinstance(given, Code):
-            return read_text(given.text, self.context.operands)
+            return argument_value(given, self.context.operands)
         return default if given is None else self.value(given)
 
     def value(self, part: Formula) -> Any:
