@@ -32,7 +32,8 @@ FLOORS = [
 ]
 ROOMS = {
     "exact": "numbers typeset tensor dispatch ops",
-    "trace": "formula step address assumed first_bad record tensors code definitions shapes optimizer replay capture follow gradient",
+    "trace": "formula step address record assumed first_bad tensors code definitions shapes optimizer replay capture follow "
+    "gradient",
     "show": "options write formula value outline printers ask work",
     "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
     "check": "document latex value extract claims knowledge prose run report",

@@ -6,6 +6,8 @@ Names load when they are first used, so that `import workings` costs nothing.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from workings.lazy import CALLS
+
 if TYPE_CHECKING:
     from workings import exact as exact
     from workings import show as show
@@ -17,6 +19,7 @@ __version__ = "0.1.0"
 __all__ = ["ExactTensor", "WorkingsError", "__version__", "exact", "show", "trace"]
 
 _MODULES = frozenset({"exact", "show", "trace"})
+CALLS["workings.trace"] = "workings.show.work", "trace"
 _NAMES = {"ExactTensor": "workings.exact", "WorkingsError": "workings.errors"}
 
 

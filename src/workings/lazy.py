@@ -1,4 +1,4 @@
-"""Packages whose names load when they are first used."""
+"""Packages whose names load when they are first used, and packages that can be called."""
 
 from __future__ import annotations
 
@@ -6,6 +6,17 @@ import sys
 from importlib import import_module
 from types import ModuleType
 from typing import Any
+
+CALLS: dict[str, tuple[str, str]] = {}
+"""What a call of a package is a call of: the module and the name in it. The front door says so, which knows every floor."""
+
+
+class CallablePackage(ModuleType):
+    """A package that can be called: `workings.trace()`."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        module, name = CALLS[self.__name__]
+        return getattr(import_module(module), name)(*args, **kwargs)
 
 
 def lazy(package: str, names: dict[str, str]) -> list[str]:

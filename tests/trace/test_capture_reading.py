@@ -8,7 +8,7 @@ from torch import nn
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.capture.operations import formula_of_text, given
+from workings.trace.capture.operations import given, operation_step
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import read
 from workings.trace.formula.evaluate import evaluate
@@ -42,7 +42,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
     ],
 )
 def test_formulas(source, formula):
-    assert formula_of_text(source) == formula
+    assert operation_step(source).formula == formula
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_formulas(source, formula):
         ("torch.mean(x, 1, keepdim=True)", {"dim": 1, "keepdim": True}),
         ("torch.cat((a, b), 1)", {"dim": 1}),
         ("F.embedding(x, W, 0)", {"padding_idx": 0}),
-        ("F.gelu(x, 'tanh')", {"approximate": "'tanh'"}),
+        ("F.gelu(x, 'tanh')", {"approximate": Number("tanh")}),
     ],
 )
 def test_options_by_their_place(source, options):
-    assert dict(formula_of_text(source).options) == options
+    assert dict(operation_step(source).formula.options) == options
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_what_is_read_is_what_is_computed(source):
         "x // 3": [[0, 1], [2, -3]],
         "x % 3": [[1, 2], [1, 0]],
     }
-    assert evaluate(formula_of_text(source), {"x": x}).tolist() == expected[source]
+    assert evaluate(operation_step(source).formula, {"x": x}).tolist() == expected[source]
     assert evaluate(formula_of_text("n // 2"), {"n": 7}) == math.floor(7 / 2) == 3
 
 

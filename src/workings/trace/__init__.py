@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
-import types
-from typing import Any
 
+from workings.lazy import CallablePackage
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Formula
 from workings.trace.record import Trace
@@ -17,12 +15,4 @@ from workings.trace.step import Step, Where
 
 __all__ = ["Formula", "Step", "Trace", "Where", "capture"]
 
-
-class _Callable(types.ModuleType):
-    """Lets `workings.trace` be opened and called; the `Work` it gives prints itself, which the floor above does."""
-
-    def __call__(self, depth: int | None = None) -> Any:
-        return importlib.import_module("workings.show.work").trace(depth)
-
-
-sys.modules[__name__].__class__ = _Callable
+sys.modules[__name__].__class__ = CallablePackage

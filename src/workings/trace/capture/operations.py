@@ -18,14 +18,16 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves
 
-from workings.trace.capture.recorder import PYTORCH, Recorder
+from workings.trace.capture.statements import Statements
 from workings.trace.code.effects import is_uncounted
 from workings.trace.code.statement import syntax_of
+from workings.trace.definitions.expand import DEFINITIONS
 from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.targets import Target
 from workings.trace.step import Step
 
 NOTE = "source not available: operations shown instead of statements"
+PYTORCH = "it is a function of PyTorch"
 NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
 MOST_OPERATIONS = 100
 """Operations of one function that are recorded; the rest run and are counted."""
@@ -47,7 +49,7 @@ SIGNS = {
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+def run_with_operations(recorder: Statements, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
     """Call a function and record its operations inside a step."""
     note_changes(recorder, step, function, reason)
     code = getattr(function, "__code__", None)
@@ -71,7 +73,7 @@ def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any
     return result
 
 
-def note_changes(recorder: Recorder, step: Step, function: Any, reason: str) -> None:
+def note_changes(recorder: Statements, step: Step, function: Any, reason: str) -> None:
     """A function whose statements are not seen has an effect if its compiled code may have one."""
     code = getattr(function, "__code__", None)
     if code is None or is_uncounted(code):
@@ -98,7 +100,7 @@ def changes_something(code: types.CodeType) -> bool:
 class Operations(TorchFunctionMode):
     """Files each operation that makes a tensor, or changes one, under a step."""
 
-    def __init__(self, recorder: Recorder, step: Step, whole: Any, remark: str = NOTE) -> None:
+    def __init__(self, recorder: Statements, step: Step, whole: Any, remark: str = NOTE) -> None:
         super().__init__()
         self.recorder = recorder
         self.step = step
@@ -213,13 +215,10 @@ class Operations(TorchFunctionMode):
 
     def expand(self, step: Step, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """At depth 4 a fused operation is written out beside it."""
-        from workings.trace.capture.fused import record_expansion
-        from workings.trace.definitions.expand import DEFINITIONS
-
-        if self.recorder.expand is not None and func in DEFINITIONS:
+        if self.recorder.record_expansion is not None and func in DEFINITIONS:
             self.recorder.stack.append(step)
             try:
-                record_expansion(self.recorder, func, args, kwargs, result)
+                self.recorder.record_expansion(self.recorder, func, args, kwargs, result)
             finally:
                 self.recorder.stack.pop()
 

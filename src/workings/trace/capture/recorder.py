@@ -10,16 +10,16 @@ import functools
 import inspect
 import itertools
 import types
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from workings.trace.capture.generators import MOST_VALUES, PIECES, Paused
+from workings.trace.capture.generators import PIECES, Paused
 from workings.trace.capture.loops import STATEMENTS
+from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
 from workings.trace.capture.statements import Frame, Statements
 from workings.trace.code.decorated import inmost, with_inmost
-from workings.trace.code.functions import call_name, call_of, is_library, underlying, written_out
+from workings.trace.code.functions import MOST_VALUES, call_name, call_of, is_library, underlying, written_out
 from workings.trace.code.instrument import RECORDER
 from workings.trace.code.look_up import MISSING, computed, property_of
 from workings.trace.code.mutators import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VALUES, changes_its_owner
@@ -48,9 +48,6 @@ class Recorder(Statements):
         self.codes: set[int] = set()
         self.known_code: dict[tuple[Any, Any], Rewritten | str] = {}
         self.bound: dict[types.FunctionType, types.FunctionType] = {}
-        self.expand: Callable[[Recorder, Any], Any] | None = None
-        self.paths: dict[int, str] = {}
-        self.known: list[torch.nn.Module] = []
         self.called: tuple[Any, str] = (None, "")
 
     # ---- calls
@@ -277,8 +274,6 @@ class Recorder(Statements):
 
     def _unseen(self, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
         """A function whose statements cannot be shown: the PyTorch operations it runs are."""
-        from workings.trace.capture.operations import note_changes, run_with_operations
-
         if self.names or reason == TOO_DEEP:
             note_changes(self, step, function, reason)
             value = function(*args, **kwargs)
@@ -356,7 +351,6 @@ NOBODY = frozenset(("of no statement",))
 """The name of no statement: code that is rewritten for it tells its effects only."""
 REPORTS = "__reports__"
 """Marks a function whose statements report, and with them its effects."""
-PYTORCH = "it is a function of PyTorch"
 TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -51,6 +52,9 @@ class Statements(Loops):
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
         self.terse = 0  # inside a written-out definition: its equations only
         self.paths: dict[int, str] = {}  # of modules, by their identity
+        self.known: list[torch.nn.Module] = []  # the modules that were called from outside any other
+        self.expand: Callable[..., Any] | None = None  # at depth 4: what to call in a fused function's place
+        self.record_expansion: Callable[..., None] | None = None  # at depth 4: records what a fused call is made of
         self.left: list[tuple[Step, Frame | None]] = []  # loops that are over, whose last turn was not recorded
 
     # ---- called by rewritten code
