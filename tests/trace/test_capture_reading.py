@@ -12,7 +12,7 @@ from workings.trace.capture.operations import given, operation_step
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import read
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number
+from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 
 
 def assigned(trace):
@@ -30,7 +30,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
         ("sum(x, 0)", Call("sum", (x, Number(0)))),
         ("torch.max(a, b)", Call("max", (a, b))),
         ("torch.max(x, 0)", Apply("max", (x,), (("dim", 0),))),
-        ("x.amax((-2, -1))", Apply("amax", (x,), (("dim", "(-2, -1)"),))),
+        ("x.amax((-2, -1))", Apply("amax", (x,), (("dim", Sequence((Number(-2), Number(-1)))),))),
         ("a // b", Apply("floor", (Apply("div", (a, b)),))),
         ("math.floor(x)", Apply("floor", (x,))),
         ("a % b", Apply("mod", (a, b))),
@@ -76,7 +76,7 @@ def test_what_is_read_is_what_is_computed(source):
         "x % 3": [[1, 2], [1, 0]],
     }
     assert evaluate(operation_step(source).formula, {"x": x}).tolist() == expected[source]
-    assert evaluate(formula_of_text("n // 2"), {"n": 7}) == math.floor(7 / 2) == 3
+    assert evaluate(operation_step("n // 2").formula, {"n": 7}) == math.floor(7 / 2) == 3
 
 
 def test_an_axis_that_is_given_by_name():
@@ -88,7 +88,7 @@ def test_an_axis_that_is_given_by_name():
 
     steps = assigned(capture(f, torch.ones(2, 2), -1))
     assert steps["A"].formula == Apply("softmax", (x,), (("dim", -1),))
-    assert dict(steps["B"].formula.options) == {"dim": "dim - 1"}  # a name only
+    assert dict(steps["B"].formula.options) == {"dim": Code("dim - 1")}  # a name only
     assert dict(steps["C"].formula.options) == {"dim": -1}
 
 
