@@ -8,7 +8,7 @@ from torch import nn
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.capture.operations import given, operation_step
+from workings.trace.capture.operations import operation_step, unusual_options
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import read
 from workings.trace.formula.evaluate import evaluate
@@ -37,7 +37,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
         ("'%d' % a", Code("'%d' % a")),
         ("P.where(c, a)", Apply("where", (c, P, a))),
         ("torch.where(c, P, a)", Apply("where", (c, P, a))),
-        ("F.cross_entropy(x, y, w)", Apply("cross_entropy", (x, y), (("weight", "w"),))),
+        ("F.cross_entropy(x, y, w)", Apply("cross_entropy", (x, y), (("weight", Leaf("w")),))),
         ("x.softmax(-1, 2, 3)", Code("x.softmax(-1, 2, 3)")),
     ],
 )
@@ -149,8 +149,8 @@ def test_keywords_and_receivers_by_their_paths():
 
 
 def test_operations_whose_signature_python_does_not_know():
-    assert given(torch.Tensor.__pow__, {"a": 1}) == {"a": 1}
-    assert given(torch.nn.functional.softmax, {"dim": None}) == {}
+    assert unusual_options(torch.Tensor.__pow__, {"a": 1}) == {"a": 1}
+    assert unusual_options(torch.nn.functional.softmax, {"dim": None}) == {}
 
 
 def test_powers_in_a_block_without_source():

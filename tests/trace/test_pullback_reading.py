@@ -13,7 +13,7 @@ from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.targets import target_of, unpack
 from workings.trace.formula.tree import Apply, Leaf, Number
 from workings.trace.gradient.backward import backward
-from workings.trace.gradient.reading import changed, entry, reading
+from workings.trace.gradient.reading import changed_name, entry, reading
 from workings.trace.step import Step
 
 x, W, b = Leaf("x"), Leaf("W"), Leaf("b")
@@ -53,7 +53,7 @@ def test_an_entry_is_put():
     ("source", "name"), [("h.mul_(2)", "h"), ("h.mul_(2).add_(1)", "h"), ("self.h.zero_()", "self.h"), ("h.mul(2)", "")]
 )
 def test_what_a_method_changes(source, name):
-    assert changed(Step("expression", "", source, syntax=syntax_of(ast.Expr(expression(source))))) == name
+    assert changed_name(Step("expression", "", source, syntax=syntax_of(ast.Expr(expression(source))))) == name
 
 
 def test_targets():

@@ -17,7 +17,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.modules import module as modules
 
-from workings.trace.capture.stand_in import is_replaced
+from workings.trace.capture.substitute import is_replaced
 
 Step = Callable[[list[int]], Float[Tensor, "b v"]]
 """The scores after one more token of each text."""

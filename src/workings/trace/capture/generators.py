@@ -65,7 +65,7 @@ class Paused:
             except BaseException as error:
                 go, given = inner.throw, error
 
-    async def awaited(self, inner: Any) -> Any:
+    async def wait(self, inner: Any) -> Any:
         steps: Any = types.coroutine(self.pieces)
         return await steps(inner)
 

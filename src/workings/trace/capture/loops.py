@@ -86,7 +86,7 @@ class Loops:
         """A while loop begins."""
         return None if self.muted else self._open(number)
 
-    def asks(self, loop: Step | None) -> bool:
+    def ask(self, loop: Step | None) -> bool:
         """It asks whether to go on."""
         if loop is not None:
             self.begin(loop)
@@ -131,7 +131,7 @@ class Loops:
         self.marks.pop(id(loop), None)
         self.spent.pop(id(loop), None)
         if loop.children and loop.children[-1].kind == "folded":
-            self.ended(loop)
+            self.on_loop_end(loop)
         last = loop.children[-1] if loop.children else self.stack[-1]
         if asked.kind == "turn" and asked is not last and last.kind != "folded":
             last.children += asked.children
@@ -150,7 +150,7 @@ class Loops:
     def _close(self, loop: Step) -> None:
         self.close_loop(loop)
 
-    def ended(self, loop: Step) -> None:
+    def on_loop_end(self, loop: Step) -> None:
         """A loop is over whose last turn was not recorded."""
 
     def open(self, known: Statement) -> Step:

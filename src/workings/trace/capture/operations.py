@@ -69,7 +69,7 @@ def run_with_operations(recorder: Statements, step: Step, function: Any, args: A
     finally:
         step.note = mode.note() if mode.count else f"not shown: {reason}"
     if not mode.count and code is None:
-        mode.alone(result, args, kwargs)
+        mode.record_call(result, args, kwargs)
     return result
 
 
@@ -129,9 +129,9 @@ class Operations(TorchFunctionMode):
         left = self.count - MOST_OPERATIONS
         return f"{self.remark}; {left} more operations ran and are not shown" if left > 0 else self.remark
 
-    def alone(self, result: Any, args: Any, kwargs: Any) -> None:
+    def record_call(self, result: Any, args: Any, kwargs: Any) -> None:
         """A function with no PyTorch in it: the call and its value."""
-        source = written(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
+        source = source_of_call(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
         source, self.step.note = source.removeprefix("torch."), "source not available: the call is shown, not its statements"
         step = operation_step(source)
         step.name, step.source, step.live = source, source, result
@@ -144,7 +144,7 @@ class Operations(TorchFunctionMode):
             return func(*args, **kwargs)
         if self.count >= MOST_OPERATIONS:
             result = func(*args, **kwargs)
-            self.count += self.makes(func, result)
+            self.count += self.is_computation(func, result)
             return result
         step, source = self.operation(func, args, kwargs)
         try:
@@ -154,21 +154,23 @@ class Operations(TorchFunctionMode):
             self.file(step, source, func)
             step.note = "raised an exception"
             raise
-        if self.makes(func, result):
+        if self.is_computation(func, result):
             step.live = args[0] if result is None else result
             step.result = self.recorder.snapshot(step.live)
             self.file(step, source, func)
             self.expand(step, func, args, kwargs, result)
         return result
 
-    def makes(self, func: Any, result: Any) -> bool:
+    def is_computation(self, func: Any, result: Any) -> bool:
         """Whether the operation belongs to the mathematics: it made a tensor or wrote into one."""
         return name_of(func) == "__setitem__" or any(isinstance(part, torch.Tensor) for part in tree_leaves(result))
 
     def operation(self, func: Any, args: Any, kwargs: Any) -> tuple[Step, str]:
         """The step of an operation that is about to run, with its operands as they are now."""
         operands = {self.text(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
-        source = written(func, [self.text(a) for a in args], {k: self.text(v) for k, v in given(func, kwargs).items()})
+        source = source_of_call(
+            func, [self.text(a) for a in args], {k: self.text(v) for k, v in unusual_options(func, kwargs).items()}
+        )
         step = operation_step(source)
         step.operands = {text: self.recorder.snapshot(value) for text, value in operands.items()}
         step.lives = operands
@@ -197,7 +199,7 @@ class Operations(TorchFunctionMode):
         """How a value is written: a tensor by its name, anything else as in Python."""
         if isinstance(value, torch.Tensor):
             if id(value) not in self.names:
-                self.names[id(value)] = self.fresh(value), value
+                self.names[id(value)] = self.new_name(value), value
             return self.names[id(value)][0]
         if type(value) in (tuple, list):
             inside = ", ".join(map(self.text, value))
@@ -206,7 +208,7 @@ class Operations(TorchFunctionMode):
             return ":".join("" if part is None else self.text(part) for part in (value.start, value.stop))
         return "..." if value is Ellipsis else repr(value)
 
-    def fresh(self, value: torch.Tensor) -> str:
+    def new_name(self, value: torch.Tensor) -> str:
         known = next((n for m in self.recorder.known for n, p in m.named_parameters() if p is value), "")
         numbers = (f"t{n}" for n in range(1, len(self.taken) + 2))
         name = known or next(name for name in numbers if name not in self.taken)
@@ -223,10 +225,10 @@ class Operations(TorchFunctionMode):
                 self.recorder.stack.pop()
 
 
-def given(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def unusual_options(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The options that differ from the usual: functions of PyTorch report all of theirs.
 
-    >>> given(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
+    >>> unusual_options(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
     {'label_smoothing': 0.1}
     """
     code = getattr(func, "__code__", None)
@@ -245,14 +247,14 @@ def name_of(func: Any) -> str:
     return str(getattr(func.__self__, "__name__", name)) if name == "__get__" else name
 
 
-def written(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
+def source_of_call(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
     """The operation as one would write it in Python.
 
-    >>> written(torch.Tensor.__add__, ["x", "1"], {})
+    >>> source_of_call(torch.Tensor.__add__, ["x", "1"], {})
     'x + 1'
-    >>> written(torch.Tensor.softmax, ["x"], {"dim": "-1"})
+    >>> source_of_call(torch.Tensor.softmax, ["x"], {"dim": "-1"})
     'x.softmax(dim=-1)'
-    >>> written(torch.matmul, ["A", "B"], {})
+    >>> source_of_call(torch.matmul, ["A", "B"], {})
     'torch.matmul(A, B)'
     """
     name = name_of(func)

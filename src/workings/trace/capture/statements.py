@@ -17,7 +17,7 @@ from workings.trace.code.statement import CALLED, Statement, read
 from workings.trace.formula.arguments import FormulaError, index_value
 from workings.trace.formula.from_python import with_axes
 from workings.trace.formula.tree import Index
-from workings.trace.shapes.layer_text import spelled
+from workings.trace.shapes.layer_text import layer_call
 from workings.trace.step import CONTAINERS, Step
 
 if TYPE_CHECKING:
@@ -65,9 +65,9 @@ class Statements(Loops):
         known = self.statements[-1][number]
         self.pending = ""
         if self.left:
-            self._after(here)
+            self._complete_loops(here)
         if known.effect:
-            self.effect(number)
+            self.note_effect(number)
         if self.terse and known.kind == "branch":
             return None
         step = Step(known.kind, known.name, known.source, known.formula, where=known.where, syntax=known.syntax)
@@ -75,7 +75,7 @@ class Statements(Loops):
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
         if self.stack[-1].kind == "turn":
-            self._given(here)
+            self._give_turns(here)
         self.file(step)
         self.stack.append(step)
         return step
@@ -87,21 +87,21 @@ class Statements(Loops):
                 pass
             self.keep(step, value)
             if self.deciding:
-                self._decided(step)
+                self._decide(step)
         return value
 
-    def begun(self, step: Step | None, value: Any) -> Any:
+    def hold(self, step: Step | None, value: Any) -> Any:
         """The right side of `x += e`, `y[0] = e` or `a, b = e` is there; the statement may still fail."""
         if step is not None:
             step.live = value
         return value
 
-    def changed(self, value: Any) -> None:
+    def leave_changed(self, value: Any) -> None:
         """`x += e` or `y[0] = e` is over, and x or y is this."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], value)
 
-    def unpacked(self) -> None:
+    def leave_held(self) -> None:
         """`a, b = e` is over."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], self.stack[-1].live)
@@ -111,7 +111,7 @@ class Statements(Loops):
         step.result = now = self.snapshot(value)
         step.live = self.snapshots.live(value, now)
 
-    def effect(self, number: int) -> None:
+    def note_effect(self, number: int) -> None:
         """A statement that changes something outside begins."""
         known = self.statements[-1][number]
         text = f"{known.source} (line {known.where.line})"
@@ -124,22 +124,22 @@ class Statements(Loops):
     def quiet(self) -> bool:
         return bool(self.muted and not self.watching)
 
-    def written(self, owner: Any, text: str, attribute: bool) -> Any:
+    def before_write(self, owner: Any, text: str, attribute: bool) -> Any:
         """A statement is about to change an attribute or an entry of this object."""
         if self.world is not None and not self.quiet and not self.terse:
-            self.changes(owner, text, attribute)
+            self.note_change(owner, text, attribute)
         return owner
 
-    def changes(self, owner: Any, text: str, attribute: bool = False) -> None:
+    def note_change(self, owner: Any, text: str, attribute: bool = False) -> None:
         """It is an effect unless the object is put back for the plain run, or was made in this one."""
         assert self.world is not None
         if attribute if isinstance(owner, torch.Tensor) else self.world.is_outside(owner):
             self.effects.append(text)
 
-    def made(self, value: Any) -> Any:
+    def note_new(self, value: Any) -> Any:
         """A list, dictionary or set that is written out here, or an object of a class that is called here."""
         if self.world is not None:
-            self.world.made(value)
+            self.world.note_new(value)
         return value
 
     def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
@@ -157,17 +157,17 @@ class Statements(Loops):
         """The statement it stands in reads n."""
         self.leave(step, value)
         if step is not None:
-            self._hand(step.name, value)
+            self._add_operand(step.name, value)
         return value
 
-    def chosen(self, number: int, test: Any) -> bool:
+    def choose(self, number: int, test: Any) -> bool:
         """Which branch of `a if test else b` the statement takes."""
         found = bool(test)
         if not self.muted and (entry := self.deciding.get(id(self.stack[-1]))) is not None:
             entry[1][number] = found
         return found
 
-    def _decided(self, step: Step) -> None:
+    def _decide(self, step: Step) -> None:
         known, choices = self.deciding.pop(id(step), (None, {}))
         if known is not None and choices:
             taken = known.taken(choices)
@@ -175,7 +175,7 @@ class Statements(Loops):
             step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
             step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
 
-    def _hand(self, text: str, value: Any) -> None:
+    def _add_operand(self, text: str, value: Any) -> None:
         """A value the running statement reads, which came about while it ran."""
         step = self.stack[-1]
         if step.kind in STATEMENTS:
@@ -188,7 +188,7 @@ class Statements(Loops):
         """A `try` begins: how deep we are in this function."""
         return len(self.stack) - self.frames[-1].base
 
-    def caught(self, level: int) -> None:
+    def on_caught(self, level: int) -> None:
         """An exception was handled: what was running inside the `try` is over."""
         level += self.frames[-1].base
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
@@ -218,7 +218,7 @@ class Statements(Loops):
         self.globals.pop()
 
     # ---- turns
-    def _given(self, here: dict[str, Any]) -> None:
+    def _give_turns(self, here: dict[str, Any]) -> None:
         """What the open turns are about, known when the first statement in them begins: h = 0 of `for h in range(heads)`."""
         for loop, turn in pairwise(self.stack[self.frames[-1].base - 1 :] if self.frames else ()):
             if turn.kind == "turn" and loop.kind == "loop" and turn.live is None:
@@ -226,10 +226,10 @@ class Statements(Loops):
                 for name in given_names(loop):
                     self._give(turn, name, here.get(name, MISSING))
 
-    def ended(self, loop: Step) -> None:
+    def on_loop_end(self, loop: Step) -> None:
         self.left.append((loop, self.frames[-1] if self.frames else None))
 
-    def _after(self, here: dict[str, Any]) -> None:
+    def _complete_loops(self, here: dict[str, Any]) -> None:
         """What the last turn of a long loop left is known when the next statement begins."""
         left, self.left = self.left, []
         for loop, frame in left:
@@ -249,7 +249,7 @@ class Statements(Loops):
     def _give(self, turn: Step, name: str, value: Any) -> None:
         if isinstance(value, torch.nn.Module):
             path = self.paths.get(id(value), "")
-            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{spelled(value)}"
+            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{layer_call(value)}"
         elif _is_plain(value):
             turn.operands[name] = self.snapshot(value)
 

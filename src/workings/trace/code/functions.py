@@ -32,10 +32,10 @@ def _in_library(file: str) -> bool:
 
 def written_out(function: Any) -> Any:
     """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
-    return unchecked(getattr(function, "__definition__", function))
+    return without_type_checks(getattr(function, "__definition__", function))
 
 
-def unchecked(function: Any) -> Any:
+def without_type_checks(function: Any) -> Any:
     """The function behind jaxtyping's check of its argument types, which is there while tests run."""
     owner = getattr(function, "__self__", None)
     while (code := getattr(function, "__code__", None)) is not None and "/jaxtyping/" in code.co_filename:
@@ -62,7 +62,7 @@ def call_of(function: Any) -> Any:
 
 def underlying(function: Any) -> Any:
     """The plain function behind a method."""
-    return unchecked(function.__func__ if isinstance(function, types.MethodType) else function)
+    return without_type_checks(function.__func__ if isinstance(function, types.MethodType) else function)
 
 
 MOST_VALUES = 50

@@ -69,7 +69,7 @@ def _gradient(value: torch.Tensor) -> Any:
     return value.grad if held and value.grad is not None else MISSING
 
 
-def computed(owner: type, code: types.CodeType) -> frozenset[str]:
+def computed_attributes(owner: type, code: types.CodeType) -> frozenset[str]:
     """The attributes this code reads that are properties of the class."""
     key = owner, id(code)
     if key not in _COMPUTED:

@@ -22,7 +22,7 @@ class Names:
     def __init__(self, frame: types.FrameType) -> None:
         self.here, self.outside = frame.f_locals, frame.f_globals
 
-    def kept(self) -> Names:
+    def freeze(self) -> Names:
         """As they are now, also later."""
         self.here = dict(self.here)
         return self

@@ -33,7 +33,7 @@ COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_"))  # add_
 _LIBRARIES = ("torch", "torch.nn.functional", "torch.special")
 
 
-def again(node: ast.expr, names: Names) -> Any:
+def recompute(node: ast.expr, names: Names) -> Any:
     """The value of an expression; `Unreadable` where it has something else in it, PyTorch's own error where it fails."""
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         return Reader({**PLACES, ast.Name: names.name, **_RULES}, _OPERATORS).read(node)

@@ -273,7 +273,7 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
 
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
-        return _swapped(node, name, args, method)
+        return _swap(node, name, args, method)
     op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
     bare = isinstance(node.func, ast.Name)
     if op is None or (bare and op == "reshape") or _other_meaning(op, args, node):
@@ -320,7 +320,7 @@ def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
     return simple and (bool(options) or len(args) > _OPERANDS.get(op, 1))
 
 
-def _swapped(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
+def _swap(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
     """aᵀ where the last two axes change places, else a change of shape."""
     if {_plain(axis) for axis in args[1:]} == {-1, -2}:
         return Apply("transpose", (args[0],))
@@ -361,15 +361,15 @@ def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
     """
     match formula:
         case Apply(op, args, options):
-            return Apply(op, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+            return Apply(op, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
         case Call(name, args, options):
-            return Call(name, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+            return Call(name, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
         case Sequence(items, is_list):
             return Sequence(tuple(with_axes(item, values) for item in items), is_list)
     return formula
 
 
-def _settled(options: Options, values: Mapping[str, Any]) -> Options:
+def _with_axes(options: Options, values: Mapping[str, Any]) -> Options:
     known = {key: values[str(value)] for key, value in options if _is_named_axis(key, value) and str(value) in values}
     axes = {key: value for key, value in known.items() if isinstance(value, (int, tuple, list)) or value is None}
     return tuple((key, axes.get(key, value)) for key, value in options)

@@ -147,10 +147,10 @@ def walk(formula: Formula) -> Iterator[Formula]:
         yield from walk(part)
 
 
-def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+def map_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The same formula of changed parts.
 
-    >>> rebuilt(Apply("add", (Leaf("a"), Number(1))), lambda part: Number(2))
+    >>> map_parts(Apply("add", (Leaf("a"), Number(1))), lambda part: Number(2))
     Apply(op='add', args=(Number(value=2), Number(value=2)), options=())
     """
     match formula:
@@ -163,11 +163,11 @@ def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     return formula
 
 
-def spelled_out(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
+def substitute(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
     """The formula with letters replaced by what they stand for, which may have letters too."""
     if isinstance(formula, Leaf) and formula.text in letters:
-        return spelled_out(letters[formula.text], letters)
-    return rebuilt(formula, lambda part: spelled_out(part, letters))
+        return substitute(letters[formula.text], letters)
+    return map_parts(formula, lambda part: substitute(part, letters))
 
 
 def leaves(formula: Formula) -> list[str]:

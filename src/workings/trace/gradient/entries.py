@@ -14,7 +14,7 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.trace.formula.arguments import index_value
 from workings.trace.formula.targets import Target
-from workings.trace.formula.tree import Formula, Index, Leaf, Sequence, Slice, entry, place_of, rebuilt
+from workings.trace.formula.tree import Formula, Index, Leaf, Sequence, Slice, entry, map_parts, place_of
 from workings.trace.step import CONTAINERS, Step
 
 UNREADABLE = (WorkingsError, TypeError, ValueError, IndexError, KeyError, AttributeError)
@@ -29,16 +29,16 @@ class Entries:
     found: dict[str, Any] = field(default_factory=dict)
     lives: dict[str, Any] = field(default_factory=dict)
 
-    def named(self, formula: Formula) -> Formula:
+    def with_entries(self, formula: Formula) -> Formula:
         """The formula with the entries that are tensors as leaves of their own."""
         if (place := place_of(formula)) is None:
-            return rebuilt(formula, self.named)
+            return map_parts(formula, self.with_entries)
         found = self._entry(*place)
         if found is not None and isinstance(found[1], Tensor):
             return self._leaf(*found)
         if found is None and (items := self._several(*place)):
             return Sequence(tuple(self._leaf(*item) for item in items))
-        return entry(self.named(place[0]), place[1])
+        return entry(self.with_entries(place[0]), place[1])
 
     def _leaf(self, name: str, then: Tensor, live: Any) -> Leaf:
         self.found[name] = then
@@ -95,7 +95,7 @@ def _item(container: Any, key: Any) -> Any:
         return None
 
 
-def assigned(step: Step) -> tuple[str, Any] | None:
+def assigned_entry(step: Step) -> tuple[str, Any] | None:
     """Of `h[t] = e`, where h is a list or a dict, the entry's name and what it is now; None for an entry of a tensor."""
     target = entry_target(step)
     if step.kind != "assign" or target is None:

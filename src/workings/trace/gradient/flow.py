@@ -15,9 +15,18 @@ from torch import Tensor, nn
 from workings.trace.formula.arguments import size_value
 from workings.trace.formula.targets import Target, part_targets, unpack
 from workings.trace.formula.tree import Leaf, leaves, walk
-from workings.trace.gradient.entries import UNREADABLE, Entries, assigned
+from workings.trace.gradient.entries import UNREADABLE, Entries, assigned_entry
 from workings.trace.gradient.layers import with_layers
-from workings.trace.gradient.reading import appended, changed, entry, hidden, iterated, mentioned, reading, with_items
+from workings.trace.gradient.reading import (
+    appended_list,
+    changed_name,
+    entry,
+    hidden_names,
+    loop_rows,
+    names_in_options,
+    reading,
+    with_items,
+)
 from workings.trace.gradient.rows import complete, row_of, taken_from
 from workings.trace.gradient.scope import Scope, Statement, Value, value_of
 from workings.trace.step import CONTAINERS, Step
@@ -105,7 +114,7 @@ class _Connection:
         formula = reading(step, self.latest)
         entries = Entries(step.operands, step.lives)
         if formula is not None:
-            formula = entries.named(formula)
+            formula = entries.with_entries(formula)
         lists = {text: value for text, value in step.operands.items() if _is_list(value)}
         if formula is not None and lists:
             formula = with_items(formula, {text: len(items) for text, items in lists.items()})
@@ -120,7 +129,7 @@ class _Connection:
 
     def _loop(self, step: Step) -> None:
         """`for r in x:` makes r of x, turn by turn."""
-        found = iterated(step)
+        found = loop_rows(step)
         if found is None:
             return
         name, formula = found
@@ -170,12 +179,12 @@ class _Connection:
                 self._work_out(statement, leaf)
             else:
                 self._use(statement, leaf.text, value)
-        for text in hidden(statement.formula):
+        for text in hidden_names(statement.formula):
             known = text not in statement.read and (text in self.latest or text in self.rows)
             found = self._operand(statement, text) if known else None
             if found is not None:
                 self._use(statement, text, found)
-        for text in mentioned(statement.formula):
+        for text in names_in_options(statement.formula):
             if text in self.latest:
                 statement.operands.setdefault(text, self.latest[text].then)
 
@@ -227,8 +236,8 @@ class _Connection:
 
     def _make(self, statement: Statement) -> None:
         step = statement.step
-        place, target, items = entry(step), changed(step), appended(step)
-        if (into := assigned(step)) is not None:
+        place, target, items = entry(step), changed_name(step), appended_list(step)
+        if (into := assigned_entry(step)) is not None:
             self._keep(statement, *into)
             return
         if place is not None:

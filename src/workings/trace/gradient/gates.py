@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workings.trace.gradient.loss import Loss, pulled
+from workings.trace.gradient.loss import Loss, autograd_gradients
 from workings.trace.gradient.scope import Scope, Statement, Value
 
 Gradients = tuple[Tensor | None, ...]
@@ -47,7 +47,7 @@ class Gates:
         self.read = {v.key for v in statement.read.values()}
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
         try:
-            (found,) = pulled(made, [value], list(self.given.values()), loss.name)
+            (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
         finally:
             self.statement = None
         return found

@@ -32,7 +32,7 @@ from workings.trace.formula.tree import (
     Slice,
     walk,
 )
-from workings.trace.gradient.entries import assigned, entry_target
+from workings.trace.gradient.entries import assigned_entry, entry_target
 from workings.trace.step import Step
 
 ALIASES = {
@@ -59,22 +59,22 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
         return None
     found = _read(step.formula, known)
     base = entry(step)
-    if unpacked_rows(step):
+    if is_unpacking_rows(step):
         return Apply("unbind", (found,))
-    if appended(step) and isinstance(found, Call):
+    if appended_list(step) and isinstance(found, Call):
         return found.args[0]
-    if base and assigned(step) is None:
+    if base and assigned_entry(step) is None:
         return Apply("put", (Leaf(base[0]), found), (("at", base[1]),))
     return found
 
 
-def unpacked_rows(step: Step) -> bool:
+def is_unpacking_rows(step: Step) -> bool:
     """Whether a statement takes a tensor apart: `a, b = x`."""
     target = step.syntax.target
     return step.kind == "assign" and isinstance(step.live, Tensor) and target is not None and bool(target.parts)
 
 
-def appended(step: Step) -> str:
+def appended_list(step: Step) -> str:
     """hs of `hs.append(h)`."""
     match step.formula:
         case Call(name=name, args=(_,)) if name.endswith(".append"):
@@ -82,7 +82,7 @@ def appended(step: Step) -> str:
     return ""
 
 
-def iterated(step: Step) -> tuple[str, Formula] | None:
+def loop_rows(step: Step) -> tuple[str, Formula] | None:
     """Of `for r in x:` the name r and unbind(x), whose parts the turns take one by one."""
     target, items = step.syntax.target, step.syntax.items
     match items:
@@ -95,7 +95,7 @@ def iterated(step: Step) -> tuple[str, Formula] | None:
     return target.text, found if whole else Apply("unbind", (found,))
 
 
-def mentioned(formula: Formula) -> list[str]:
+def names_in_options(formula: Formula) -> list[str]:
     """The names in the indices, sizes and options of a formula: the i of x[i]."""
     options = [value for part in walk(formula) if isinstance(part, Apply) for _, value in part.options]
     return [name for option in options for name in _names_in(option)]
@@ -114,7 +114,7 @@ def _names_in(argument: Any) -> list[str]:
     return []
 
 
-def hidden(formula: Formula) -> list[str]:
+def hidden_names(formula: Formula) -> list[str]:
     """The names that a formula reads without having them as leaves: in Python without a formula, before a method's dot."""
     found: list[str] = []
     for part in walk(formula):
@@ -147,13 +147,13 @@ def with_items(formula: Formula, lengths: Mapping[str, int]) -> Formula:
                 return formula
             return Leaf(f"{text}[{at.numbers[0] % lengths[text] if lengths[text] else 0}]")
         case Apply(op=op, args=args, options=options):
-            return _joined(Apply(op, tuple(with_items(arg, lengths) for arg in args), options))
+            return _join(Apply(op, tuple(with_items(arg, lengths) for arg in args), options))
         case Sequence(items=items):
             return Sequence(tuple(with_items(item, lengths) for item in items))
     return formula
 
 
-def _joined(formula: Apply) -> Formula:
+def _join(formula: Apply) -> Formula:
     """(a, b) + (c) is (a, b, c) where these are lists."""
     match formula:
         case Apply(op="add", args=(Sequence(items=left), Sequence(items=right))):
@@ -161,7 +161,7 @@ def _joined(formula: Apply) -> Formula:
     return formula
 
 
-def changed(step: Step) -> str:
+def changed_name(step: Step) -> str:
     """The name of the tensor that a statement changes in place by a method (`h.mul_(2)`), or nothing."""
     target = step.syntax.changes
     return "" if target is None or target.whole is not None else target.text
@@ -183,11 +183,11 @@ def _read(formula: Formula, known: Collection[str]) -> Formula:
         case Apply("index", (Leaf(name),), ((_, at),)) if f"{name}[{at}]" in known:
             return Leaf(f"{name}[{at}]")
         case Apply(op=op, args=args, options=options):
-            return _applied(op, tuple(_read(arg, known) for arg in args), options)
+            return _apply(op, tuple(_read(arg, known) for arg in args), options)
         case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in SIZES and (size := _size(name, args)):
             return size
         case Call(name=name, args=args, options=options):
-            return _called(name, tuple(_read(arg, known) for arg in args), options)
+            return _read_call(name, tuple(_read(arg, known) for arg in args), options)
         case Sequence(items=items):
             return Sequence(tuple(_read(item, known) for item in items))
         case Code():
@@ -195,7 +195,7 @@ def _read(formula: Formula, known: Collection[str]) -> Formula:
     return formula
 
 
-def _called(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
+def _read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
     path, _, method = name.rpartition(".")
     if path and method in CASTS and not args:
         return Apply("reshape", (Leaf(path),), (("by", Call(method, ())),))
@@ -204,7 +204,7 @@ def _called(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
     if op is None or path in ("self", "cls") or (op == "repeat" and words):  # repeat(x, "n -> 2 n") is einops'
         return Call(name, args, options)
     own = path and path.split(".")[0] not in LIBRARIES
-    return _applied(op, (Leaf(path), *args) if own else args, options)
+    return _apply(op, (Leaf(path), *args) if own else args, options)
 
 
 def _size(name: str, args: tuple[Formula, ...]) -> Leaf | None:
@@ -243,18 +243,18 @@ def _operation(method: str) -> str | None:
     return op if op in CALLS or op in DEFINED else None if known in ("reshape", "transpose") else known
 
 
-def _applied(op: str, args: tuple[Formula, ...], options: Options) -> Formula:
+def _apply(op: str, args: tuple[Formula, ...], options: Options) -> Formula:
     """The operation with its operands among the arguments, written by simpler ones where it is no more than these."""
     options = tuple(option for option in options if option[0] != "inplace")
     if op == "index" and _first_of_pair(args[0]) and dict(options)["at"].numbers == (0,):
         return args[0]
     if op == "reshape" or op == "index":
         return Apply(op, args, options)
-    args, options = _placed(op, args, options)
+    args, options = _place_operands(op, args, options)
     return DEFINED[op](args, options) if op in DEFINED else Apply(op, args, options)
 
 
-def _placed(op: str, args: tuple[Formula, ...], options: Options) -> tuple[tuple[Formula, ...], Options]:
+def _place_operands(op: str, args: tuple[Formula, ...], options: Options) -> tuple[tuple[Formula, ...], Options]:
     """Operands that were given by name (`weight=w`) put where they stand in the order of the arguments."""
     names, given = signature(op), dict(options)
     last = max((i for i, name in enumerate(names) if name in given and name in TENSORS), default=-1)
@@ -290,5 +290,5 @@ def _code(code: Code, known: Collection[str]) -> Formula:
             op = _operation(method)
             assert op is not None
             read = tuple(_read(formula_of(arg), known) for arg in (value, *args))
-            return _applied(op, read, keywords(named))
+            return _apply(op, read, keywords(named))
     return code

@@ -40,12 +40,12 @@ class State:
 
     def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> tuple[str, float | None]:
         """How a plain run compares with the captured one, whose effects, and whose call that failed, these are."""
-        if effect := effects[0] if effects else self._used_up():
+        if effect := effects[0] if effects else self._used_up_reason():
             return f"not compared with a plain run, which would repeat an effect: {effect}", None
         self.world.settle()
         args = tuple(self.world.given(a) for a in self.args)
         kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
-        if reason := self.world.lost():
+        if reason := self.world.lost_reason():
             return f"not compared with a plain run: {reason}", None
         ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
         try:
@@ -71,11 +71,11 @@ class State:
 
         cut(self.world, (self.args, self.kwargs), own)
 
-    def _used_up(self) -> str:
+    def _used_up_reason(self) -> str:
         """What a second run would find used up."""
         if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
             return "an argument is an iterator, which is used up"
-        return "an iterator within its reach may be used up" if self.world.used_up() else ""
+        return "an iterator within its reach may be used up" if self.world.has_used_up_iterator() else ""
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from workings.errors import WorkingsError
 from workings.trace.formula.tree import Apply, Formula, Leaf, walk
 from workings.trace.shapes.arithmetic import axes_of, each, places, product
-from workings.trace.shapes.explain_entries import cross_entropy, cross_entropy_layer, einsum, gathered, indexed
+from workings.trace.shapes.explain_entries import cross_entropy, cross_entropy_layer, einsum, gather, index_entries
 from workings.trace.shapes.explain_tensors import (
     Explanation,
     Shape,
@@ -33,7 +33,7 @@ from workings.trace.shapes.explain_tensors import (
     view,
     word,
 )
-from workings.trace.shapes.layer_text import plain, spelled
+from workings.trace.shapes.layer_text import layer_call, plain
 
 __all__ = ["FUNCTIONS", "Explanation", "explain", "in_names"]
 
@@ -55,9 +55,9 @@ def in_names(formula: Formula | None, operands: Mapping[str, Any], source: str =
             continue
         given = [value_of(a, operands) for a in part.args]
         if all(isinstance(x, Tensor) for x in given):
-            found = explain(RuntimeError(), named(part.op), given)
+            found = explain(RuntimeError(), with_name(part.op), given)
             if found is not None:
-                return replace(found, names=written(part, source) or found.names)
+                return replace(found, names=operand_texts(part, source) or found.names)
     return None
 
 
@@ -73,7 +73,7 @@ def value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
         return None
 
 
-def written(part: Apply, source: str) -> tuple[str, ...]:
+def operand_texts(part: Apply, source: str) -> tuple[str, ...]:
     """How the operands of an operation are written: their names, else the text in the source."""
     from workings.trace.formula.from_python import formula_of
 
@@ -95,7 +95,7 @@ NAMED = frozenset("matmul add sub mul div pow mse_loss cross_entropy".split())
 """Operations of a formula whose operands are two tensors, called as their functions are."""
 
 
-def named(op: str) -> Any:
+def with_name(op: str) -> Any:
     """Something with this name: a rule is found by it."""
     return type(op, (), {"__name__": op})()
 
@@ -135,7 +135,7 @@ def dtypes(call: Any, args: Sequence[Any]) -> Explanation | None:
         weight = getattr(call, "weight", None)
         if not args or not isinstance(weight, Tensor) or isinstance(call, nn.Embedding) or args[0].dtype == weight.dtype:
             return None
-        problem = f"nn.{spelled(call)} has weights of {word(weight)} and received {word(args[0])}"
+        problem = f"nn.{layer_call(call)} has weights of {word(weight)} and received {word(args[0])}"
         return Explanation(problem, f"use {{x}}.to({weight.dtype})")
     both = [x for x in args[:2] if isinstance(x, Tensor)]
     if getattr(call, "__name__", "") not in PRODUCTS or len({x.dtype for x in both}) < 2:
@@ -151,7 +151,7 @@ PRODUCTS = frozenset("matmul __matmul__ mm bmm linear conv1d conv2d conv3d".spli
 
 # ---- layers
 def linear_layer(m: nn.Linear, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return features(f"nn.{spelled(m)}", f"nn.{spelled(m, in_features=input.shape[-1])}", m.in_features, input, before)
+    return features(f"nn.{layer_call(m)}", f"nn.{layer_call(m, in_features=input.shape[-1])}", m.in_features, input, before)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Any = None, before: Shape = ()) -> Explanation | None:
@@ -175,10 +175,10 @@ def features(name: str, fixed: str, needed: int, x: Tensor, before: Shape) -> Ex
 
 def convolution_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation | None:
     axes = axes_of(m)
-    fixed = f"nn.{spelled(m, in_channels=input.shape[-axes - 1])}" if m.groups == 1 and input.dim() > axes else ""
+    fixed = f"nn.{layer_call(m, in_channels=input.shape[-axes - 1])}" if m.groups == 1 and input.dim() > axes else ""
     padding = 0 if m.padding == "valid" else m.padding
-    return channels(f"nn.{spelled(m)}", fixed, m.in_channels, input, axes) or (
-        None if padding == "same" else kernel(f"nn.{spelled(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
+    return channels(f"nn.{layer_call(m)}", fixed, m.in_channels, input, axes) or (
+        None if padding == "same" else kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
     )
 
 
@@ -216,7 +216,7 @@ def channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explan
 
 
 def pool_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return kernel(f"nn.{spelled(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
+    return kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
 
 
 def pool(name: str, axes: int) -> Callable[..., Explanation | None]:
@@ -244,8 +244,8 @@ def batch_norm_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation |
     if got == m.num_features:
         return None
     return Explanation(
-        f"nn.{spelled(m)} needs {m.num_features} channels and received {got}, in {shape(input)}",
-        f"use nn.{spelled(m, num_features=got)}",
+        f"nn.{layer_call(m)} needs {m.num_features} channels and received {got}, in {shape(input)}",
+        f"use nn.{layer_call(m, num_features=got)}",
     )
 
 
@@ -254,18 +254,18 @@ def layer_norm_layer(m: nn.LayerNorm, input: Tensor, before: Shape = ()) -> Expl
     got = tuple(input.shape[-len(needed) :])
     if got == needed:
         return None
-    problem = f"nn.{spelled(m)} needs {[*needed]} in the last axes and received {[*got]}, in {shape(input)}"
-    return Explanation(problem, f"use nn.{spelled(m, normalized_shape=plain(got))}")
+    problem = f"nn.{layer_call(m)} needs {[*needed]} in the last axes and received {[*got]}, in {shape(input)}"
+    return Explanation(problem, f"use nn.{layer_call(m, normalized_shape=plain(got))}")
 
 
 def embedding_layer(m: nn.Embedding, input: Tensor, before: Shape = ()) -> Explanation | None:
     if input.is_floating_point():
-        return Explanation(f"nn.{spelled(m)} needs whole numbers and received {input.dtype}", "use {x}.long()")
+        return Explanation(f"nn.{layer_call(m)} needs whole numbers and received {input.dtype}", "use {x}.long()")
     if input.is_meta or not input.numel() or 0 <= int(input.min()) <= int(input.max()) < m.num_embeddings:
         return None
     worst = int(input.max()) if int(input.max()) >= m.num_embeddings else int(input.min())
-    problem = f"nn.{spelled(m)} has rows 0 … {m.num_embeddings - 1} and received the index {worst}"
-    return Explanation(problem, f"use nn.{spelled(m, num_embeddings=worst + 1)}" if worst > 0 else "")
+    problem = f"nn.{layer_call(m)} has rows 0 … {m.num_embeddings - 1} and received the index {worst}"
+    return Explanation(problem, f"use nn.{layer_call(m, num_embeddings=worst + 1)}" if worst > 0 else "")
 
 
 MODULES: dict[type[nn.Module], Callable[..., Explanation | None]] = {
@@ -293,8 +293,8 @@ FUNCTIONS: dict[str, Callable[..., Explanation | None]] = {
     **dict.fromkeys("add_ sub_ mul_ div_ __iadd__ __isub__ __imul__ __itruediv__".split(), in_place),
     "reshape": reshape,
     "view": view,
-    "__getitem__": indexed,
-    **dict.fromkeys("gather index_select".split(), gathered),
+    "__getitem__": index_entries,
+    **dict.fromkeys("gather index_select".split(), gather),
     "cross_entropy": cross_entropy,
     "einsum": einsum,
 }

@@ -18,7 +18,7 @@ from workings.trace.formula.arguments import argument_value
 from workings.trace.formula.evaluate import evaluate, option
 from workings.trace.formula.signatures import signature
 from workings.trace.formula.simplify import ONE, join, linear, over, product, split, times
-from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, spelled_out, walk
+from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, substitute, walk
 
 Shape = tuple[int, ...]
 Rule = Callable[["Node"], tuple[Formula | None, ...]]
@@ -47,13 +47,13 @@ class Context:
         self.letters[letter] = formula
         return Leaf(letter)
 
-    def spelled_out(self, formula: Formula) -> Formula:
+    def substitute(self, formula: Formula) -> Formula:
         """The formula with its letters replaced by what they stand for."""
-        return spelled_out(formula, self.letters)
+        return substitute(formula, self.letters)
 
     def value(self, part: Formula) -> Any:
         if id(part) not in self.known:
-            self.known[id(part)] = part, evaluate(self.spelled_out(part), self.operands)
+            self.known[id(part)] = part, evaluate(self.substitute(part), self.operands)
         return self.known[id(part)][1]
 
     def shape(self, part: Formula) -> Shape:
