@@ -4,10 +4,10 @@ PYTHON ?= python3
 BIN    := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all conformance format clean check
+.PHONY: help demo test test-all conformance docs bench-against format clean check
 
 help:  ## list the targets
-	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-12s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 demo: .venv/installed  ## an attention step worked exactly, forward and backward
 	@$(BIN)/workings demo
@@ -25,6 +25,13 @@ test-all: check  ## the same with the slow tests
 conformance: .venv/installed-test  ## run PyTorch's own operator tests on exact tensors, rewrite docs/conformance.md
 	@$(BIN)/python conformance/run.py
 
+docs: .venv/installed-test  ## write the generated pages: public names, operations, the drawing of the packages
+	@$(BIN)/python tools/api_table.py docs/api.md
+	@$(BIN)/python tools/draw_plan.py docs/architecture.svg
+
+bench-against: .venv/installed-test  ## is it slower than it was? make bench-against OLD=../old/src
+	@$(BIN)/python bench/against.py $(OLD)
+
 bench-%: .venv/installed-test  ## run bench/%.py, for example: make bench-exact
 	@$(BIN)/python bench/$*.py
 
@@ -40,6 +47,7 @@ check: .venv/installed-test
 	@echo "format, lint and types"
 	@$(BIN)/ruff format -q --check .
 	@$(BIN)/ruff check -q .
+	@$(BIN)/python tools/docs_blocks.py build/docs
 	@$(BIN)/mypy --no-error-summary
 
 .venv/bin/python:

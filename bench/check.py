@@ -26,12 +26,12 @@ from workings.check.document.options import Options
 from workings.check.extract import read, read_text
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Matrix, Node, Number, Script, Sum
-from workings.check.run.checker import check, examined
-from workings.check.value.evaluate import Sight, evaluate
+from workings.check.run.checker import check_document, examine
+from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import is_closed
 from workings.check.value.rounding import one_shape
 from workings.check.value.scope import Scope, is_transpose
-from workings.check.value.value import Mismatch, Undecided, certified, entries
+from workings.check.value.value import Mismatch, Undecided, ball_precision, entries
 
 HERE = Path(__file__).parent / "documents"
 CORRECT_TEXTS = [path.read_text() for path in sorted(HERE.glob("*.*")) if path.suffix in (".md", ".tex", ".txt")]
@@ -41,7 +41,7 @@ LEVEL = "note"
 def claimed(document: Document) -> list[tuple[Node, Node, list[int], str]]:
     """Every part of a side in a decided claim: the part, the side, the part's positions, the formula's text."""
     found = []
-    for line, index in examined(document, Options()).decided:
+    for line, index in examine(document, Options()).decided:
         formula, side = line.formulas[index], line.sides[index]
         for node in side.walk():
             found.append((node, side, [formula.position(i) for i in range(*node.span)], formula.text))
@@ -55,9 +55,9 @@ def is_harmless(node: Node, side: Node, text: str, changed: str) -> bool:
     first, last = (span - side.span[0] for span in node.span)
     written = text[slice(*side.span)]
     try:
-        with certified():
-            sight = Sight(Scope())
-            before, after = (evaluate(parse(t), sight) for t in (written, written[:first] + changed + written[last:]))
+        with ball_precision():
+            context = EvaluationContext(Scope())
+            before, after = (evaluate(parse(t), context) for t in (written, written[:first] + changed + written[last:]))
             return one_shape(before, after) is not None and all(
                 bool(abs(x - y) < 1e-12) for x, y in zip(entries(before), entries(after), strict=True)
             )
@@ -144,7 +144,7 @@ def fuzz(documents: list[Document], seconds: float, seed: int) -> tuple[int, flo
         else:
             text = scrambled(rng.choice(documents).text, pieces, rng)
         start = time.perf_counter()
-        check(read_text(text, "fuzz.md", rng.choice(("markdown", "latex", "text"))))
+        check_document(read_text(text, "fuzz.md", rng.choice(("markdown", "latex", "text"))))
         longest = max(longest, time.perf_counter() - start)
         count += 1
     return count, longest
@@ -178,7 +178,7 @@ def main() -> None:
     found: dict[str, list[int]] = {}
     print("document                          formulas  unread  claims  decided  error  likely  note")
     for document in documents:
-        report = check(document)
+        report = check_document(document)
         levels = [sum(finding.level == level for finding in report.findings) for level in LEVELS[:3]]
         counts = report.counts
         print(
@@ -193,7 +193,7 @@ def main() -> None:
                 continue
             tried[kind] = tried.get(kind, 0) + 1
             kind_of = "markdown" if document.kind == "notebook" else document.kind
-            after = marks(check(read_text(text, document.name, kind_of)).findings)
+            after = marks(check_document(read_text(text, document.name, kind_of)).findings)
             hit = bool(after - before)
             found.setdefault(kind, []).append(hit)
             if not hit and options.missed:
@@ -212,7 +212,7 @@ def main() -> None:
     )
     start = time.process_time()
     for document in documents:
-        check(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
+        check_document(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
     spent = time.process_time() - start
     count, longest = fuzz(documents, options.fuzz, options.seed)
     print(f"fuzz: {count} damaged texts in {options.fuzz:g} s without an error, the longest took {longest:.2f} s")

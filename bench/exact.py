@@ -1,11 +1,12 @@
-"""How fast exact tensors are: `make bench-exact`.
+"""How fast exact tensors are: `make bench-exact`; `python bench/exact.py --json` gives our own figures alone.
 
-One run, medians of `REPEATS`, the three sides interleaved in one table:
+One run, processor time, medians of `REPEATS`, the three sides interleaved in one table:
     exact     two-head attention, forward, backward and certified decimals, entries in {−1, 0, 1}
     float64   the same code on ordinary tensors
     SymPy     the same equations on NumPy arrays of SymPy expressions (forward, the written-out backward, evalf); given up
               after `PATIENCE` seconds
-then a GPT-2 of 26,752 parameters at T = 8, with its peak memory, and the time of `import workings`.
+then a GPT-2 of 26,752 parameters at T = 8, with its peak memory, the time of `import workings` and of a float
+that `recover` cannot read.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from __future__ import annotations
 import itertools
 import json
 import multiprocessing
+import random
 import resource
 import statistics
 import subprocess
 import sys
-import time
+from time import process_time as clock
 from typing import Any
 
 SIZES = ((4, 4), (8, 8), (16, 16), (32, 16))
@@ -46,17 +48,17 @@ def attention(leaves: list[Any]) -> Any:
 def timed_torch(n: int, d: int, make: Any) -> tuple[float, float, float, int]:
     """Seconds of forward, backward and decimals, and how many distinct values came out."""
     leaves = [make(t).requires_grad_() for t in problem(n, d)]
-    times = [time.perf_counter()]
+    times = [clock()]
     Z = attention(leaves)
-    times.append(time.perf_counter())
+    times.append(clock())
     Z.sum().backward()
-    times.append(time.perf_counter())
+    times.append(clock())
     results = [Z.detach(), *[t.grad for t in leaves]]
     distinct = 0
     if hasattr(Z, "decimals"):
         for t in results:
             t.decimals(6)
-        times.append(time.perf_counter())
+        times.append(clock())
         distinct = len({v for t in results for v in t.elements()})
     else:
         times.append(times[-1])
@@ -70,7 +72,7 @@ def sympy_attention(n: int, d: int, channel: Any) -> None:
     import sympy as sp
 
     X, WQ, WK, WV, WO = (np.array([[sp.Integer(int(v)) for v in row] for row in t.tolist()], object) for t in problem(n, d))
-    begun = time.perf_counter()
+    begun = clock()
     w = d // HEADS
     root = sp.sqrt(w)
     Z, grads = np.zeros((n, d), object), [np.zeros((d, d), object) for _ in range(3)]
@@ -90,7 +92,7 @@ def sympy_attention(n: int, d: int, channel: Any) -> None:
     for t in (Z, *grads):
         for v in t.ravel():
             sp.N(v, 6)
-    channel.put(time.perf_counter() - begun)
+    channel.put(clock() - begun)
 
 
 def timed_sympy(n: int, d: int) -> float | None:
@@ -167,14 +169,14 @@ def gpt2() -> dict[str, float]:
                 p.copy_(((torch.rand_like(p) - 0.5) * 4).round() / 2)
     exact.exactify(model)
     tokens = torch.arange(8)[None]
-    times = [time.perf_counter()]
+    times = [clock()]
     loss = torch.nn.functional.cross_entropy(model(input_ids=tokens).logits[0], tokens[0])
-    times.append(time.perf_counter())
+    times.append(clock())
     loss.backward()
-    times.append(time.perf_counter())
+    times.append(clock())
     for p in model.parameters():
         p.grad.float64()
-    times.append(time.perf_counter())
+    times.append(clock())
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
         "forward": times[1] - times[0],
@@ -184,10 +186,37 @@ def gpt2() -> dict[str, float]:
     }
 
 
+def figures() -> dict[str, float]:
+    """Our own seconds, for bench/against.py."""
+    from workings import exact
+
+    timed_torch(4, 4, exact)
+    found = {}
+    for n, d in SIZES[1::2]:
+        parts = median([timed_torch(n, d, exact) for _ in range(3)])
+        found |= {
+            f"attention {n}×{d} {name}": s for name, s in zip(("forward", "backward", "decimals"), parts, strict=False)
+        }
+    run = gpt2()
+    return found | {f"GPT-2 {name}": run[name] for name in ("forward", "backward", "floats")} | {"import": import_seconds()}
+
+
 def import_seconds() -> float:
-    code = "import time; t = time.perf_counter(); import workings; print(time.perf_counter() - t)"
+    code = "from time import process_time as t; s = t(); import workings; print(t() - s)"
     runs = [float(subprocess.check_output([sys.executable, "-c", code])) for _ in range(REPEATS)]
     return statistics.median(runs)
+
+
+def recover_seconds() -> float:
+    """A float that means nothing, told from the numbers people write."""
+    from workings.exact.numbers.recover import recover
+
+    draw = random.Random(1)
+    xs = [draw.uniform(-10, 10) for _ in range(5_000)]
+    begun = clock()
+    for x in xs:
+        recover(x)
+    return (clock() - begun) / len(xs)
 
 
 def in_own_process(name: str) -> Any:
@@ -195,8 +224,8 @@ def in_own_process(name: str) -> Any:
 
 
 def main() -> None:
-    if sys.argv[1:] == ["gpt2"]:
-        print(json.dumps(gpt2()))
+    if sys.argv[1:] in (["gpt2"], ["--json"]):
+        print(json.dumps(gpt2() if sys.argv[1] == "gpt2" else figures()))
         return
     print("two-head attention, entries in {−1, 0, 1}; seconds, medians")
     print("   n   d  forward  backward  decimals    total  distinct  µs/value    float64    SymPy")
@@ -213,7 +242,7 @@ def main() -> None:
         f"backward {run['backward']:.2f} s, "
         f"all gradients as floats {run['floats']:.2f} s, peak memory {run['megabytes']:.0f} MB"
     )
-    print(f"import workings: {import_seconds():.3f} s")
+    print(f"import workings: {import_seconds():.3f} s; a float that no one writes: {1e6 * recover_seconds():.0f} µs")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
-"""What the layers cost beside PyTorch's own: `make bench-nn`.
+"""What the layers cost beside PyTorch's own: `make bench-nn`; `python bench/nn.py --json` gives a few of the ratios.
 
-One run, one thread, the two sides interleaved, medians and their ratio: `workings.nn.attention` beside the fused kernel it
-calls, and a `Block` beside `nn.TransformerEncoderLayer`, forward and backward in training. Then the memory of attention over
-n: the fused kernel keeps no n × n scores, so twice the tokens take twice the memory, not four times.
+One run, one thread, processor time, the two sides interleaved, medians and their ratio: `workings.nn.attention` beside the
+fused kernel it calls, and a `Block` beside `nn.TransformerEncoderLayer`, forward and backward in training. Then the memory
+of attention over n: the fused kernel keeps no n × n scores, so twice the tokens take twice the memory, not four times.
 """
 
 from __future__ import annotations
 
+import json
 import statistics
 import subprocess
 import sys
@@ -45,9 +46,9 @@ def medians(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float =
 
 
 def clock(call: Callable[[], Any]) -> float:
-    begun = time.perf_counter()
+    begun = time.process_time()
     call()
-    return time.perf_counter() - begun
+    return time.process_time() - begun
 
 
 def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
@@ -55,25 +56,23 @@ def row(name: str, ours: Callable[[], Any], theirs: Callable[[], Any]) -> None:
     print(f"{name:34s}{1e3 * a:10.3f} ms {1e3 * b:10.3f} ms {ratio:8.3f}×", flush=True)
 
 
-def attention_rows(causal: bool) -> None:
-    from workings.nn.transformer.dot_product import attention
+def attention_pair(n: int, causal: bool) -> tuple[str, Callable[[], Any], Callable[[], Any]]:
+    """The name of a row, our call and PyTorch's."""
+    from workings.nn import attention
 
-    for n in TOKENS:
-        Q, K, V = torch.randn(3, 1, HEADS, n, WIDTH)
-        with torch.no_grad():
-            ours = partial(attention, Q, K, V, causal=causal)
-            theirs = partial(F.scaled_dot_product_attention, Q, K, V, is_causal=causal)
-            row(f"{'causal ' if causal else ''}attention, n = {n}", ours, theirs)
+    Q, K, V = torch.randn(3, 1, HEADS, n, WIDTH)
+    ours = partial(attention, Q, K, V, causal=causal)
+    theirs = partial(F.scaled_dot_product_attention, Q, K, V, is_causal=causal)
+    return f"{'causal ' if causal else ''}attention, n = {n}", ours, theirs
 
 
-def block_rows(norm: str) -> None:
-    from workings.nn.transformer.block import Block
+def block_pair(width: int, n: int, norm: str) -> tuple[str, Callable[[], Any], Callable[[], Any]]:
+    from workings.nn import Block
 
-    for width, n in BLOCKS:
-        X = torch.randn(8, n, width)
-        ours = Block(width, HEADS, norm=norm)
-        theirs = nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout=0.0, batch_first=True, norm_first=norm == "pre")
-        row(f"{norm}-norm block, d = {width}, n = {n}", partial(step, ours, X), partial(step, theirs, X))
+    X = torch.randn(8, n, width)
+    ours = Block(width, HEADS, norm=norm)
+    theirs = nn.TransformerEncoderLayer(width, HEADS, 4 * width, dropout=0.0, batch_first=True, norm_first=norm == "pre")
+    return f"{norm}-norm block, d = {width}, n = {n}", partial(step, ours, X), partial(step, theirs, X)
 
 
 def step(model: nn.Module, X: Any) -> None:
@@ -89,7 +88,7 @@ def grown(n: int) -> float:
 
 
 def memory(n: int) -> float:
-    from workings.nn.transformer.dot_product import attention
+    from workings.nn import attention
 
     with torch.no_grad():
         attention(*torch.randn(3, 1, HEADS, 64, WIDTH))
@@ -115,20 +114,39 @@ def memory_rows() -> None:
         print(f"n = {n:<30d}{grown(n):10.1f} MB {HEADS * n * n * 4 / 2**20:11.1f} MB", flush=True)
 
 
+def figures() -> dict[str, float]:
+    """Our time divided by PyTorch's, for bench/against.py."""
+    attentions = [attention_pair(n, causal) for n in (64, 512) for causal in (False, True)]
+    blocks = [block_pair(width, n, norm) for width, n in BLOCKS[:2] for norm in ("pre", "post")]
+    found = {}
+    for with_gradients, pairs in ((False, attentions), (True, blocks)):
+        with torch.set_grad_enabled(with_gradients):
+            found |= {f"{name} / torch": medians(ours, theirs, seconds=0.4)[2] for name, ours, theirs in pairs}
+    return found
+
+
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
+    if sys.argv[1:2] == ["memory"]:
+        print(memory(int(sys.argv[2])))
+    elif sys.argv[1:] == ["--json"]:
+        print(json.dumps(figures()))
+    else:
+        print_tables()
+
+
+def print_tables() -> None:
     print(f"{'':34s}{'workings':>13s} {'torch':>13s} {'ratio':>9s}")
-    attention_rows(causal=False)
-    attention_rows(causal=True)
+    for causal in (False, True):
+        for n in TOKENS:
+            with torch.no_grad():
+                row(*attention_pair(n, causal))
     for norm in ("pre", "post"):
-        block_rows(norm)
+        for width, n in BLOCKS:
+            row(*block_pair(width, n, norm))
     memory_rows()
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["memory"]:
-        torch.set_num_threads(1)
-        print(memory(int(sys.argv[2])))
-    else:
-        main()
+    main()

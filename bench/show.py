@@ -1,25 +1,27 @@
-"""What showing costs: `make bench-show`.
+"""What showing costs: `make bench-show`; `python bench/show.py --json` gives our own figures alone, for bench/against.py.
 
 One thread, processor time: a GPT of 4 layers, width 128, 64 tokens. Each measurement stands between two plain forwards, and
 its ratio is taken to these, so that a machine that slows down slows both; the table has the medians. The sides: full capture
 (every statement of the author's modules with operands and results), capture of one name, the plain forward after a capture,
-and, where installed, the peers on the same model: torch's DebugMode and TorchLens. Then the 2×2 attention from the command
-line, `workings --help`, and 500 steps as HTML.
+and, where installed, the peers on the same model: torch's DebugMode and TorchLens. Then the 2×2 attention with its gradients
+as text, 500 steps as HTML, and two commands with their start-up.
 """
 
 from __future__ import annotations
 
 import contextlib
 import importlib.util
+import json
 import math
-import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 from typing import Any
 
 import torch
+from command import command_seconds
 from torch import nn
 
 ROUNDS = 40
@@ -72,7 +74,7 @@ class GPT(nn.Module):
 
 
 def ours(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
-    from workings.trace.capture.capture import capture
+    from workings.trace import capture
 
     return {
         "full capture": lambda: capture(model, tokens, replay=False),
@@ -99,7 +101,9 @@ def peers(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     return found
 
 
-def ratios(calls: dict[str, Callable[[], Any]], plain: Callable[[], Any]) -> dict[str, tuple[float, float]]:
+def ratios(
+    calls: dict[str, Callable[[], Any]], plain: Callable[[], Any], rounds: int = ROUNDS
+) -> dict[str, tuple[float, float]]:
     """The median seconds of each, and the median of its ratio to the plain forwards before and after it."""
     found: dict[str, list[tuple[float, float]]] = {}
     for name, call in calls.items():
@@ -109,7 +113,7 @@ def ratios(calls: dict[str, Callable[[], Any]], plain: Callable[[], Any]) -> dic
             print(f"{name}: does not run here ({type(error).__name__}: {str(error)[:80]})")
         else:
             found[name] = []
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, measured in found.items():
             plain()  # what the last one left in the caches is not counted
             before, seconds, _, after = (seconds_of(call) for call in (plain, calls[name], plain, plain))
@@ -123,18 +127,30 @@ def seconds_of(call: Callable[[], Any]) -> float:
     return time.process_time() - begun
 
 
-def command_seconds(*arguments: str) -> float:
-    runs = []
-    for _ in range(5):
-        begun = time.perf_counter()
-        subprocess.run([sys.executable, "-m", "workings", *arguments], check=True, capture_output=True)
-        runs.append(time.perf_counter() - begun)
-    return median(runs)
+def timed(repeats: int) -> dict[str, float]:
+    """Median seconds of what is shown, by name."""
+    attention = ("show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1")
+    calls = {
+        "2×2 attention with gradients as text": text_seconds,
+        "500 steps as HTML": html_seconds,
+        "workings show attention, 2×2": lambda: command_seconds(*attention),
+        "workings --help": lambda: command_seconds("--help"),
+    }
+    text_seconds()  # imports
+    return {name: median(call() for _ in range(repeats)) for name, call in calls.items()}
+
+
+def text_seconds() -> float:
+    import workings
+    from workings.nn import attention
+
+    Q, K, V = (workings.exact(torch.tensor(rows)) for rows in ([[1, 0], [0, 1]], [[1, 1], [1, 0]], [[2, 0], [0, 1]]))
+    return seconds_of(lambda: [workings.show(attention, Q, K, V, backward=True).text() for _ in range(5)]) / 5
 
 
 def html_seconds() -> float:
     """500 steps with 8×8 matrices as one page."""
-    from workings.show import show
+    import workings
 
     def many(x: Any) -> Any:
         for _ in range(10):
@@ -142,25 +158,26 @@ def html_seconds() -> float:
                 x = x @ x / 8
         return x
 
-    work = show(many, torch.randn(8, 8) / 8)
-    begun = time.perf_counter()
-    work.html(depth=4)
-    return time.perf_counter() - begun
+    work = workings.show(many, torch.randn(8, 8) / 8)
+    return seconds_of(lambda: work.html(depth=4))
 
 
 def main() -> None:
     torch.set_num_threads(1)
     torch.manual_seed(0)
     model, tokens = GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
+    plain = partial(model, tokens)
+    if sys.argv[1:] == ["--json"]:
+        with torch.no_grad():
+            table = ratios(ours(model, tokens), plain, rounds=20)
+        print(json.dumps({f"{name} / plain forward": ratio for name, (_, ratio) in table.items()} | timed(repeats=1)))
+        return
     with torch.no_grad():
-        table = ratios(ours(model, tokens), lambda: model(tokens))
-        table |= ratios(peers(model, tokens), lambda: model(tokens))
+        table = ratios(ours(model, tokens), plain) | ratios(peers(model, tokens), plain)
     for name, (seconds, ratio) in table.items():
         print(f"{name:36s}{1e3 * seconds:9.2f} ms {ratio:8.2f}×")
-    attention = ("show", "attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1")
-    print(f"workings show attention, 2×2: {command_seconds(*attention):.2f} s with start-up")
-    print(f"workings --help: {command_seconds('--help'):.2f} s")
-    print(f"500 steps as HTML: {html_seconds():.2f} s")
+    for name, seconds in timed(repeats=5).items():
+        print(f"{name:36s}{seconds:9.3f} s")
 
 
 if __name__ == "__main__":

@@ -61,7 +61,7 @@ def plays(text: str) -> Iterator[str]:
 def trained(name: str, report: Callable[[Any], None] | None = None, **given: Any) -> tuple[Any, Any, float]:
     """A recipe carried out: its task with the trained model, what happened, CPU seconds with reading the data."""
     from workings.train.loop.engine import train
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
 
     found = recipe(name)
     settings = found.Settings(threads=1, **given)
@@ -88,7 +88,8 @@ BUDGETS = [int(s) for s in os.environ.get("BUDGETS", "30 90").split()]
 
 def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float]:
     """Both trained, a tenth of each in turn, and judged by the same windows; CPU seconds of a step of each."""
-    from workings.train.recipes.shakespeare import ShakespeareSettings, judged, split
+    from workings.train.recipes.shakespeare import ShakespeareSettings
+    from workings.train.tasks.shakespeare import figures, split
     from workings.train.text.vocabulary import Alphabet
 
     whole = Path(path).read_text(encoding="utf-8")
@@ -110,8 +111,8 @@ def beside(path: str, plain_steps: int, steps: int | None) -> tuple[float, float
     while next(updates, "over") != "over":  # what is left of the other's steps
         turn(None)
     with torch.no_grad():
-        L = judged(plain, held_out[:102400], BLOCK)["loss"]
-        long = judged(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
+        L = figures(plain, held_out[:102400], BLOCK)["loss"]
+        long = figures(task.model.eval(), held_out[:102400], 4 * BLOCK)["loss"]
     count = ShakespeareSettings().steps if steps is None else steps
     row(f"nanoGPT's CPU configuration, {plain_steps} steps, {size(plain)} parameters", f"{L:.3f}", spent)
     row(f"workings train shakespeare, {count} steps, {size(task.model)}", f"{history.rows[-1]['loss']:.3f}", own)
@@ -150,6 +151,31 @@ def bench_throughput(text: str) -> None:
         row(name, f"{BATCH * BLOCK / seconds:,.0f} a second")
 
 
+def bench_steps(text: str) -> None:
+    """What `fit` adds to a step of a bare loop, in turn: the model is so small that the loop itself shows."""
+    from workings.train import Training, fit
+
+    x, steps = torch.randn(16, 8), 400
+
+    def bare() -> None:
+        model = nn.Linear(8, 8)
+        groups = [{"params": [model.weight]}, {"params": [model.bias]}]
+        rule = torch.optim.AdamW(groups, lr=1e-3, weight_decay=0.0, fused=True)
+        for _ in range(steps):
+            L = model(x).square().mean()
+            L.backward()
+            rule.step()
+            rule.zero_grad()
+            L.item()
+
+    def ours() -> None:
+        fit(nn.Linear(8, 8), lambda step: x, lambda m, b: m(b).square().mean(), settings=Training(steps=steps))
+
+    print("\na step of AdamW on a layer of 8 × 8, CPU time")
+    for name, seconds in in_turn({"a bare loop": bare, "workings fit": ours}, 7).items():
+        row(name, f"{1e6 * seconds / steps:.0f} µs a step")
+
+
 def bench_generation(text: str) -> None:
     """Writing token by token with a cache, in turn; greedy with and without cache must agree."""
     from workings.models.character_transformer import CharacterTransformer
@@ -181,7 +207,7 @@ def bench_generation(text: str) -> None:
 
 def bench_bigram(text: str, dev: str = "") -> None:
     """Dev perplexity of words: counts, our network, the classic NumPy network."""
-    from workings.train.recipes.bigram import encoded, sentences, vocabulary
+    from workings.train.tasks.bigram import encode, sentences, vocabulary
 
     task, history, seconds = trained("bigram", dev=dev, **({"text": text} if text else {}))
     last = history.rows[-1]
@@ -191,7 +217,7 @@ def bench_bigram(text: str, dev: str = "") -> None:
     row("workings train bigram", f"{last['perplexity']:.2f}", seconds)
     train, dev, _ = sentences(text or "shakespeare", dev)
     words = vocabulary(train, 2000)
-    tokens, judges = (encoded(part, words).numpy() for part in (train, dev))
+    tokens, judges = (encode(part, words).numpy() for part in (train, dev))
     v, count = np.unique(judges[:-1] * len(words) + judges[1:], return_counts=True)
     for name, spread in (("unit-normal", lambda n: 1.0), ("small", lambda n: n**-0.5)):
         began = time.process_time()
@@ -204,7 +230,7 @@ def bench_bigram(text: str, dev: str = "") -> None:
 def vectors(words: list[str]) -> np.ndarray:
     """GloVe, or random vectors where it cannot be read."""
     from workings.errors import WorkingsError
-    from workings.train.evaluation.vectors import vectors as named
+    from workings.train.text.vectors import vectors as named
 
     try:
         return named("glove").table(words).double().numpy()
@@ -276,6 +302,7 @@ BENCHES: dict[str, Callable[..., None]] = {
     "sentiment": bench_sentiment,
     "bigram": bench_bigram,
     "throughput": bench_throughput,
+    "steps": bench_steps,
     "generation": bench_generation,
     "shakespeare": bench_shakespeare,
 }

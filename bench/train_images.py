@@ -135,7 +135,7 @@ def vits(rounds: int = 40) -> None:
 def full(name: str) -> None:
     """One recipe to its end; its figures with the CPU time they took."""
     from workings.train.loop.engine import train
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
     from workings.train.run.run import Run
 
     which, given = RUNS[name]
@@ -156,19 +156,19 @@ def full(name: str) -> None:
 
 def sheets(task: Any) -> None:
     """Grids of samples and of lines between pictures, and how many samples a CNN that was trained before reads surely."""
-    from workings.train.recipes.drawing import grid, save
-    from workings.train.recipes.vae import between, drawn
-    from workings.train.run.run import Run
+    from workings.train.evaluation.open import open_run
+    from workings.train.tasks.drawing import grid, save
+    from workings.train.tasks.vae import between, draws
 
     model = task.model.eval()
     x = task.batches(0)
-    made = drawn(model, x.shape[1:], 640, torch.Generator().manual_seed(0))
+    made = draws(model, x.shape[1:], 640, seed=0)
     save(grid(made[:64], 16), OUT / "vae" / "samples.png")
     save(grid(between(model, x[:6], x[6:12], 12), 12), OUT / "vae" / "between.png")
     print(f"  {OUT / 'vae' / 'samples.png'}, {OUT / 'vae' / 'between.png'}")
     if (OUT / "cnn").is_dir():
         with torch.no_grad():
-            p = Run(OUT / "cnn").model()(made).softmax(dim=1).amax(dim=1)
+            p = open_run(OUT / "cnn").model(made).softmax(dim=1).amax(dim=1)
         print(f"  the CNN reads {(p > 0.9).double().mean():.0%} of 640 samples with more than 90 %")
 
 

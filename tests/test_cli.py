@@ -144,6 +144,6 @@ def test_demo_works_attention_forward_and_backward():
 def test_a_command_collects_no_garbage_at_its_end():
     """What PyTorch is made of would be gone through once more; what a cycle holds then is left to the system."""
     cycle = "class C:\n def __del__(self): print('collected')\nc = C(); c.c = c; del c\n"
-    for hurried, printed in ("hurry()", "done\n"), ("", "done\ncollected\n"):
-        ended = [sys.executable, "-c", f"from workings.cli import hurry; {hurried}\n{cycle}print('done')"]
+    for hurried, printed in ("collect_garbage_seldom()", "done\n"), ("", "done\ncollected\n"):
+        ended = [sys.executable, "-c", f"from workings.cli import collect_garbage_seldom; {hurried}\n{cycle}print('done')"]
         assert subprocess.run(ended, check=True, capture_output=True, text=True).stdout == printed

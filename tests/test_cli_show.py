@@ -23,7 +23,7 @@ def test_attention_by_name():
     assert done.returncode == 0, done.stderr
     assert "S = Q Kᵀ / √d" in done.stdout
     assert "e^(1/√2)/(1 + e^(1/√2))" in done.stdout
-    assert "agrees with the plain run (largest difference 0)" in done.stdout
+    assert "matches the unmodified run (largest difference 0)" in done.stdout
 
 
 def test_your_own_file(tmp_path):
@@ -38,7 +38,7 @@ def test_your_own_file(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["atention"], "did you mean attention"),
+        (["atention"], "Did you mean attention"),
         (["attention", "Q=1 0; 0 $"], "found '$'"),
         (["attention", "Q=missing.npy"], "There is no file missing.npy."),
         ([*ATTENTION, "--depth", "9"], "--depth is a whole number from 1 to 4, not 9; the nearest is 4."),
@@ -110,12 +110,12 @@ def test_classes_and_probabilities_that_do_not_fit_the_scores(z, y, message):
 
 
 def test_a_page_is_not_written_over_a_folder(tmp_path):
-    from workings.cli.show import write
+    from workings.cli.output import write_page
 
     for folder in (tmp_path, tmp_path.parent / "."):
         with pytest.raises(WorkingsError, match=r"it is a folder. Name a file in it, such as .*work.html.$"):
-            write(folder, "page")
-    write(tmp_path / "work.html", "page")
+            write_page(folder, "page")
+    write_page(tmp_path / "work.html", "page")
     assert (tmp_path / "work.html").read_text() == "page"
 
 
@@ -187,11 +187,11 @@ def test_words_alone_end_as_typer_ends_them(monkeypatch, capsys):
     for end, code in ((typer.Exit(2), 2), (KeyboardInterrupt(), 130)):
         monkeypatch.setattr(cli, "show", raising(end))
         with pytest.raises(SystemExit) as left:
-            cli.shown_alone(["show", "attention"])
+            cli.show_without_options(["show", "attention"])
         assert left.value.code == code
-    assert not cli.shown_alone(["show", "attention", "--list"])
-    assert not cli.shown_alone(["show"])
-    assert not cli.shown_alone(["demo", "attention"])
+    assert not cli.show_without_options(["show", "attention", "--list"])
+    assert not cli.show_without_options(["show"])
+    assert not cli.show_without_options(["demo", "attention"])
     monkeypatch.setattr(sys, "argv", ["workings", "show", "attention", "Q=1 0; 0"])
     monkeypatch.setattr(cli, "show", raising(WorkingsError("no")))
     with pytest.raises(SystemExit) as left:

@@ -12,32 +12,10 @@ import shlex
 import subprocess
 import sys
 from itertools import pairwise
-from pathlib import Path
-from typing import NamedTuple
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
-DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-
-
-class Block(NamedTuple):
-    """A fenced block of a document; it adjoins the one before it when only blank lines part the two."""
-
-    language: str
-    text: str
-    line: int
-    adjoins: bool
-
-
-def blocks(markdown: str) -> list[Block]:
-    """The fenced blocks of a document, in order."""
-    found, end = [], 0
-    for fence in re.finditer(r"^```(\w*)[^\n]*\n(.*?)^```[ ]*$", markdown, re.MULTILINE | re.DOTALL):
-        adjoins = bool(found) and not markdown[end : fence.start()].strip()
-        found.append(Block(fence[1], fence[2], markdown.count("\n", 0, fence.start(2)), adjoins))
-        end = fence.end()
-    return found
+from tools.docs_blocks import DOCUMENTS, ROOT, Block, blocks
 
 
 def check_python(document: list[Block], name: str) -> None:

@@ -1,11 +1,14 @@
-"""`import workings` is quick and loads nothing heavy; its names arrive when used."""
+"""`import workings` loads nothing heavy; its names arrive when used, and are what type checkers were told."""
 
 import subprocess
 import sys
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
 import workings
+from workings.front import CALLABLE
 
 HEAVY = ["torch", "sympy", "flint", "numpy", "typer", "rich"]
 
@@ -19,14 +22,9 @@ def test_import_loads_nothing_heavy():
     assert python(f"import sys, workings; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
 
 
-def test_import_is_quick():
-    code = "from time import perf_counter as t; start = t(); import workings; print(t() - start)"
-    assert min(float(python(code)) for _ in range(5)) < 0.15
-
-
 def test_dir_lists_the_public_names():
     assert dir(workings) == sorted(workings.__all__)
-    assert set(workings._NAMES) | workings._MODULES | {"__version__"} == set(workings.__all__)
+    assert set(workings._NAMES) | workings._PACKAGES | {"__version__"} == set(workings.__all__)
 
 
 def test_an_unknown_name_is_an_attribute_error():
@@ -35,10 +33,44 @@ def test_an_unknown_name_is_an_attribute_error():
 
 
 def test_every_public_name_arrives():
-    code = "from workings import *; print(exact('1/2').text(), ExactTensor.__name__)"
-    assert python(code) == "1/2 ExactTensor"
+    code = (
+        "from workings import *; print(exact('1/2').text(), ExactTensor.__name__, nn.attention.__name__, train.fit.__name__)"
+    )
+    assert python(code) == "1/2 ExactTensor attention fit"
 
 
-def test_exact_is_called_and_opened_whatever_was_imported_first():
-    code = "import workings.exact; from workings import exact; print(exact('1/2').text(), exact.symbols('w').text())"
-    assert python(code) == "1/2 w"
+@pytest.mark.parametrize("first", ["workings.exact", "workings.trace.step", "workings.models", "workings.show.options"])
+def test_packages_are_called_and_opened_whatever_was_imported_first(first):
+    used = "print(exact('1/2').text(), trace().depth, show.Work.__name__)"
+    assert python(f"import {first}; from workings import exact, trace, show; {used}") == "1/2 None Work"
+
+
+@pytest.mark.parametrize("name", CALLABLE)
+def test_a_callable_package_offers_what_its_types_say(name):
+    """The names that `front.py` tells type checkers of are those that the package offers."""
+    import ast
+    import inspect
+
+    tree = ast.parse(inspect.getsource(inspect.getmodule(CALLABLE[name])))
+    declared = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == CALLABLE[name].__name__)
+    typed = {target.id for part in ast.walk(declared) if isinstance(part, ast.Assign) for target in part.targets}
+    package = getattr(workings, name)
+    assert typed == {public for public in package.__all__ if public != "Formula"}
+
+
+def test_help_opens_with_the_call():
+    text = python("import pydoc, workings; print(pydoc.plain(pydoc.render_doc(workings.show)))")
+    assert text.index("show(function, *args)") < text.index(">>> from workings import show") < text.index("PACKAGE CONTENTS")
+
+
+@pytest.mark.parametrize("package", ["workings.nn", "workings.models", "workings.course"])
+def test_a_lazy_package_offers_the_names_of_its_stub(package):
+    """Every line of the stub is one that `lazy` reads, and no name is that of a file, which an import would bind instead."""
+    module = import_module(package)
+    [folder] = map(Path, module.__path__)
+    lines = (folder / "__init__.pyi").read_text(encoding="utf-8").splitlines()
+    assert len(lines) == len(module.__all__) == len({getattr(module, name) for name in module.__all__})
+    assert not set(module.__all__) & {path.stem for path in folder.iterdir()}
+    assert set(module.__all__) <= set(dir(module))
+    with pytest.raises(AttributeError, match=f"^module '{package}' has no attribute 'nonsense'$"):
+        module.nonsense  # noqa: B018

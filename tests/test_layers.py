@@ -1,59 +1,78 @@
-"""Each floor imports only from the floors below it, and no file runs text as code."""
+"""Floors import only from those below them, rooms only from those before them, and no file runs text as code."""
 
 import ast
-from collections.abc import Iterator
-from pathlib import Path
+from collections import Counter
 
 import pytest
 
-import workings
+from tools import plan
 
-ROOT = Path(__file__).parents[1] / "src" / "workings"
-FLOORS = [
-    "errors lazy own_code written_out",
-    "equations",
-    "exact",
-    "trace",
-    "nn",
-    "models show",
-    "course",
-    "check train",
-    "studies",
-    "cli lab",
-]
-HEIGHT = {part: height for height, floor in enumerate(FLOORS) for part in floor.split()}
-ROOF = {"__init__", "__main__"}  # the front door may name every floor
+ROOT = plan.SOURCES / "workings"
 FILES = sorted(ROOT.rglob("*.py"))
+LARGEST_ROOM = 22
 
 RUNS_TEXT = {"eval", "exec", "sympify", "parse_expr"}
 PICKLES = {"pickle", "cPickle", "dill", "cloudpickle"}
 
 
-def part_of(path: Path) -> str:
-    """The floor's part that `path` belongs to: `exact` for `exact/arena.py`, `errors` for `errors.py`."""
-    return path.relative_to(ROOT).with_suffix("").parts[0]
+def test_a_floor_imports_only_from_below():
+    assert plan.wrong_floors() == []
 
 
-def imported_names(tree: ast.AST, package: str) -> Iterator[str]:
-    """Full dotted names of what a file of `package` imports."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package.rsplit(".", node.level - 1)[0] if node.level else ""
-            home = ".".join(filter(None, [base, node.module]))
-            yield from (f"{home}.{alias.name}" for alias in node.names)
+def test_a_room_imports_only_from_those_before_it():
+    assert plan.wrong_rooms() == []
 
 
-def imported_parts(source: str, package: str = "workings") -> set[str]:
-    """The parts of the library that `source` imports from; lazy public names count for their home."""
-    parts = set()
-    for name in imported_names(ast.parse(source), package):
-        top, _, rest = name.partition(".")
-        if top == "workings" and rest and not rest.startswith("__"):
-            part = rest.split(".")[0]
-            parts.add(workings._NAMES.get(part, f"workings.{part}").split(".")[1])
-    return parts
+def test_no_modules_import_each_other_in_a_ring():
+    assert plan.cycles() == []
+
+
+def test_every_package_stands_on_a_floor():
+    parts = {path.relative_to(ROOT).with_suffix("").parts[0] for path in FILES} - plan.ROOF
+    assert parts <= {part for floor in plan.FLOORS for part in floor.split()}
+
+
+def test_no_room_is_crowded():
+    files = Counter(path.parent.relative_to(ROOT) for path in FILES)
+    assert {str(folder): count for folder, count in files.items() if count > LARGEST_ROOM} == {}
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.rglob("__init__.py")), ids=lambda path: str(path.parent.relative_to(ROOT)))
+def test_every_room_says_what_lives_there(path):
+    assert len(ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or "") > 40
+
+
+def loads_by_name(source: str) -> list[str]:
+    """Calls that load a module by text, and texts that name files of this package."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        match node:
+            case ast.Call(func=ast.Name(id="import_module" | "__import__") | ast.Attribute(attr="import_module")):
+                found.append(ast.unparse(node))
+            case ast.Constant(value=str(text)) if text.count("\n") == 0 and text.endswith(".py") and (ROOT / text).exists():
+                found.append(text)
+    return found
+
+
+BY_NAME = {
+    "__init__.py": "the front door",
+    "lazy.py": "a package loads its own files",
+    "cli/arguments/load.py": "a module that the user names",
+    "cli/arguments/library.py": "the packages below it whose functions can be shown",
+}
+"""Files that load modules by name, and which."""
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_file_reaches_up_by_a_name(path):
+    if str(path.relative_to(ROOT)) not in BY_NAME:
+        assert loads_by_name(path.read_text(encoding="utf-8")) == []
+
+
+def test_loading_by_name_is_found():
+    assert loads_by_name('import_module("workings.show.work")') == ["import_module('workings.show.work')"]
+    assert loads_by_name('FILES = ("show/work.py",)') == ["show/work.py"]
+    assert loads_by_name("import json") == []
 
 
 def forbidden(source: str) -> set[str]:
@@ -76,36 +95,38 @@ def forbidden(source: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_floor_imports_only_from_below(path):
-    part = part_of(path)
-    if part in ROOF:
-        return
-    assert part in HEIGHT, f"{part} stands on no floor: give it one in FLOORS"
-    package = ".".join(["workings", *path.relative_to(ROOT).parts[:-1]])
-    others = imported_parts(path.read_text(encoding="utf-8"), package) - {part}
-    assert not {other for other in others if HEIGHT.get(other, len(FLOORS)) >= HEIGHT[part]}
-
-
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_no_file_runs_text_as_code(path):
     assert not forbidden(path.read_text(encoding="utf-8"))
 
 
 @pytest.mark.parametrize(
-    ("source", "package", "parts"),
+    ("source", "package", "modules"),
     [
-        ("import workings.trace.steps", "workings.exact", {"trace"}),
-        ("def f():\n    from workings.nn import attention", "workings.exact", {"nn"}),
-        ("from workings import exact, ExactTensor", "workings.trace", {"exact"}),
-        ("from workings import __version__", "workings.cli", set()),
-        ("from ..cli import app", "workings.exact", {"cli"}),
-        ("from .. import cli", "workings.exact", {"cli"}),
-        ("from .arena import Arena", "workings.exact", {"exact"}),
+        ("import workings.trace.step", "workings.exact", {"workings.trace.step"}),
+        ("def f():\n    from workings.trace.step import Step", "workings.exact", {"workings.trace.step"}),
+        ("from workings import exact", "workings.trace", {"workings.exact"}),
+        ("from workings import __version__", "workings.cli", {"workings"}),
+        ("from ..cli import app", "workings.exact", {"workings.cli"}),
+        ("from .. import cli", "workings.exact", {"workings.cli"}),
+        ("from .record import Trace", "workings.trace", {"workings.trace.record"}),
         ("import torch\nfrom sympy import exp", "workings.exact", set()),
     ],
 )
-def test_imports_are_found(source, package, parts):
-    assert imported_parts(source, package) == parts
+def test_imports_are_found(source, package, modules):
+    assert set(plan.imports_of(source, package)) == modules
+
+
+def test_a_wrong_import_is_found(monkeypatch):
+    wrong = ("workings.exact.numbers.value", "workings.show.work"), ("workings.trace.formula.tree", "workings.trace.step")
+    monkeypatch.setattr(plan, "edges", lambda: [*wrong])
+    assert plan.wrong_floors() == [wrong[0]]
+    assert plan.wrong_rooms() == [wrong[1]]
+
+
+def test_a_ring_is_found(monkeypatch):
+    a, b, c = "workings.errors", "workings.lazy", "workings.own_code"
+    monkeypatch.setattr(plan, "edges", lambda: [(a, b), (b, c), (c, a)])
+    assert plan.cycles() == [[a, b, c]]
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ def check(command, exits=0):
         return
     assert not re.search(r"fails|does not agree|differs|\bnan\b", done.output)
     if command.startswith("workings show") and "--markdown" not in command:
-        assert re.search(r"agrees with the plain run|not compared with a plain run", done.output)
+        assert re.search(r"matches the unmodified run|not compared with an unmodified run", done.output)
 
 
 @pytest.mark.parametrize("id", TRAINED)

@@ -15,11 +15,12 @@ from functools import cache
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[1] / "src"
-ROOF = frozenset({"__init__", "__main__"})
+ROOF = frozenset({"__init__", "__main__", "front"})
 """The front door may name every floor."""
 
 FLOORS = [
-    "errors lazy own_code written_out",
+    "errors",
+    "atomic checksum lazy own_code precedence version written_out",
     "equations",
     "exact",
     "trace",
@@ -30,14 +31,20 @@ FLOORS = [
     "studies",
     "cli lab",
 ]
+GROUND = 2
+"""The lowest floors are single files."""
 ROOMS = {
-    "exact": "numbers typeset tensor dispatch ops",
-    "trace": "formula step address record assumed first_bad tensors code definitions shapes optimizer replay capture follow "
-    "gradient",
+    "exact": "numbers typeset reading tensor dispatch ops",
+    "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay "
+    "capture follow gradient",
     "show": "options write formula value outline printers ask work",
     "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
+    "models": "autoencoder smoothing mlp averaging bigram cnn vae vectors vit clip transformer bert language_model "
+    "character character_transformer decoding weights",
+    "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
+    "scalar_rnn selection temporal examples",
     "check": "document latex value extract claims knowledge prose run report",
-    "train": "settings process data run recipe loop text recipes evaluation",
+    "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
 
 
@@ -86,7 +93,7 @@ def floor_of(module: str) -> int | None:
 
 
 def room_of(module: str) -> tuple[str, str]:
-    """The package and the room in it: ("trace", "gradient") for `workings.trace.gradient.rules.norm`."""
+    """The package and the room in it: ("trace", "gradient") for `workings.trace.gradient.adjoint`."""
     parts = module.split(".")[1:]
     return parts[0], parts[1] if len(parts) > 1 else ""
 

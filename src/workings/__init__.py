@@ -1,30 +1,70 @@
 """Deep learning that shows its work.
 
+    from workings import exact, show
+
+    show(attention, exact("1 0; 0 1"), K, V)      the worked solution of a call, statement by statement
+    with workings.trace() as work: …              the same for a block of code
+    workings.nn, workings.models                  the layers and models of the course
+    workings.train, workings.check                training, and finding the wrong line of a worked solution
+
 Names load when they are first used, so that `import workings` costs nothing.
 """
 
+import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workings.lazy import CALLS
+from workings.front import CALLABLE, ExactPackage, ShowPackage, TracePackage
+from workings.version import __version__
 
 if TYPE_CHECKING:
-    from workings import exact as exact
-    from workings import show as show
-    from workings import trace as trace
+    from workings import check as check
+    from workings import course as course
+    from workings import equations as equations
+    from workings import models as models
+    from workings import nn as nn
+    from workings import train as train
     from workings.errors import WorkingsError as WorkingsError
     from workings.exact import ExactTensor as ExactTensor
 
-__version__ = "0.1.0"
-__all__ = ["ExactTensor", "WorkingsError", "__version__", "exact", "show", "trace"]
+exact: ExactPackage
+show: ShowPackage
+trace: TracePackage
 
-_MODULES = frozenset({"exact", "show", "trace"})
-CALLS["workings.trace"] = "workings.show.work", "trace"
+__all__ = [
+    "ExactTensor",
+    "WorkingsError",
+    "__version__",
+    "check",
+    "course",
+    "equations",
+    "exact",
+    "models",
+    "nn",
+    "show",
+    "trace",
+    "train",
+]
+
+_PACKAGES = frozenset({"check", "course", "equations", "exact", "models", "nn", "show", "trace", "train"})
 _NAMES = {"ExactTensor": "workings.exact", "WorkingsError": "workings.errors"}
 
 
+class _Front(ModuleType):
+    """Python binds a package in its parent when it has imported it: that is when a callable one becomes callable."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in CALLABLE and isinstance(value, ModuleType):
+            value.__class__ = CALLABLE[name]
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Front
+
+
 def __getattr__(name: str) -> Any:
-    if name in _MODULES:
+    if name in _PACKAGES:
         return import_module(f"workings.{name}")
     if name not in _NAMES:
         raise AttributeError(f"module 'workings' has no attribute {name!r}")

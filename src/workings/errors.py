@@ -1,5 +1,13 @@
 """Errors that tell the user what was needed, what came, and what to do."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
 SHOWN = 60
 """Characters of a long line shown on either side of a mistake."""
 
@@ -48,3 +56,19 @@ class ParseError(WorkingsError):
         after = "…" if len(line) > at + SHOWN else ""
         shown = before + line[first : at + SHOWN].rstrip() + after
         return f"{self.reason}\n  {shown}\n  {' ' * (at - first + len(before))}^"
+
+
+def did_you_mean(name: str, known: Iterable[str | Path], otherwise: str = "", most: int = 1) -> str:
+    """The end of a message about an unknown name: the known ones that are nearest, or what to say where none is near.
+
+    Paths are compared by their file names: folders that they share would make all of them look alike.
+
+    >>> did_you_mean("stepz", ["steps", "batch"]), did_you_mean("x", ["steps"], "There is: steps."), did_you_mean("x", [])
+    (' Did you mean steps?', ' There is: steps.', '')
+    """
+    from difflib import get_close_matches
+
+    named = {one if isinstance(one, str) else one.name: one for one in known}
+    near = [str(named[found]) for found in get_close_matches(name, named, most)]
+    said = f"Did you mean {' or '.join(near)}?" if near else otherwise
+    return f" {said}" if said else ""

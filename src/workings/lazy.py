@@ -1,46 +1,32 @@
-"""Packages whose names load when they are first used, and packages that can be called."""
+"""Packages whose names load when they are first used. The stub beside `__init__.py` is the table of the names, which type
+checkers read too: one line for each, `from workings.nn.temperature import softmax as softmax`."""
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable
 from importlib import import_module
-from types import ModuleType
+from pathlib import Path
 from typing import Any
 
-CALLS: dict[str, tuple[str, str]] = {}
-"""What a call of a package is a call of: the module and the name in it. The front door says so, which knows every floor."""
 
+def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package that offers the names in its stub.
 
-class CallablePackage(ModuleType):
-    """A package that can be called: `workings.trace()`."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        module, name = CALLS[self.__name__]
-        return getattr(import_module(module), name)(*args, **kwargs)
-
-
-def lazy(package: str, names: dict[str, str]) -> list[str]:
-    """Let a package offer names of its files: `names` maps each file to the names in it. Returns the names, sorted.
-
-    A file may be called like a function in it (`nn/attention.py` has `attention`). Importing a file binds its name in the
-    package; the function keeps it here, and the file is still reached by `from workings.nn.attention import …`.
+    >>> softmax = lazy("workings.nn")[0]("softmax")
+    >>> softmax.__module__
+    'workings.nn.temperature'
     """
-    where = {name: file for file, listed in names.items() for name in listed.split()}
+    module = sys.modules[package]
+    stub = Path(module.__path__[0], "__init__.pyi").read_text(encoding="utf-8")
+    files = {name: file for file, name in re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)}
 
-    class Package(ModuleType):
-        def __getattr__(self, name: str) -> Any:
-            if name not in where:
-                raise AttributeError(f"module {package!r} has no attribute {name!r}")
-            value = getattr(import_module(f"{package}.{where[name]}"), name)
-            super().__setattr__(name, value)
-            return value
+    def load(name: str) -> Any:
+        if name not in files:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(files[name]), name)
+        setattr(module, name, value)  # the next use does not come here
+        return value
 
-        def __setattr__(self, name: str, value: Any) -> None:
-            if not (name in where and isinstance(value, ModuleType)):
-                super().__setattr__(name, value)
-
-        def __dir__(self) -> list[str]:
-            return sorted({*super().__dir__(), *where})
-
-    sys.modules[package].__class__ = Package
-    return sorted(where)
+    return load, lambda: sorted({*vars(module), *files}), sorted(files)

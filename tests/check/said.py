@@ -2,12 +2,12 @@
 
 from workings.check.document.finding import LEVELS, Report
 from workings.check.extract import read_text
-from workings.check.run.checker import check
+from workings.check.run.checker import check_document
 
 
 def report(text: str, name: str = "page.md") -> Report:
     """The report of a text."""
-    return check(read_text(text, name))
+    return check_document(read_text(text, name))
 
 
 def said(text: str, level: str = "note", name: str = "page.md") -> list[str]:
@@ -16,6 +16,6 @@ def said(text: str, level: str = "note", name: str = "page.md") -> list[str]:
     wanted = LEVELS[: LEVELS.index(level) + 1]
     return [
         f"{document.place(found.start).line} {found.level} {found.kind}: {found.truth}"
-        for found in check(document).findings
+        for found in check_document(document).findings
         if found.level in wanted
     ]

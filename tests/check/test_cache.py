@@ -115,7 +115,7 @@ def test_a_folder_that_cannot_be_written_keeps_nothing(tmp_path, job):
 
 
 def test_what_is_known_is_not_checked_again(cache, job, monkeypatch):
-    monkeypatch.setattr("workings.check.run.files.checked", fake)
+    monkeypatch.setattr("workings.check.run.files.check_job", fake)
     first = check_jobs([job], cache=cache)
     entry = next(cache.place.iterdir())
     row = json.loads(entry.read_text())

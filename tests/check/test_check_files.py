@@ -9,7 +9,7 @@ from tests.check.fake_work import fake
 from workings.check.document.options import Options
 from workings.check.run import files, workers
 from workings.check.run.files import bar, check_files, find
-from workings.check.run.workers import Job, checked_by_workers
+from workings.check.run.workers import Job, check_with_workers
 
 MESSAGES = {
     "CRASH": "crash.md: the process that checked it ended by signal SIGKILL.",
@@ -22,7 +22,7 @@ MESSAGES = {
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "checked", fake)
+    monkeypatch.setattr(files, "check_job", fake)
     monkeypatch.chdir(tmp_path)
 
 
@@ -78,7 +78,7 @@ def test_a_bad_document_ends_in_a_message_and_the_others_go_on():
         write(f"good{i}.md", "so WRONG")
     asked = [*(f"{word.lower()}.md" for word in MESSAGES), "good0.md", "good1.md", "good2.md"]
     jobs = [Job(name, files.Path(name)) for name in asked]
-    found = dict(checked_by_workers(jobs, Options(), 2, 1, fake))
+    found = dict(check_with_workers(jobs, Options(), 2, 1, fake))
     assert [found[i].failure for i in range(len(MESSAGES))] == list(MESSAGES.values())
     assert [len(found[i].report.findings) for i in range(len(MESSAGES), len(jobs))] == [1, 1, 1]
 
@@ -87,7 +87,7 @@ def test_a_mistake_of_the_checker_names_its_line():
     write("bug.md", "BUG")
     [result] = check_files(["bug.md"])
     assert result.failure.startswith(
-        "bug.md: the checker failed, which is a mistake of its own: KeyError: 'lost' (fake_work.py"
+        "bug.md: the checker failed, which is a bug in the checker: KeyError: 'lost' (fake_work.py"
     )
 
 

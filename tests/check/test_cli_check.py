@@ -16,7 +16,7 @@ from workings.cli import app
 
 @pytest.fixture(autouse=True)
 def stand_in(monkeypatch, tmp_path):
-    monkeypatch.setattr(files, "checked", fake)
+    monkeypatch.setattr(files, "check_job", fake)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     (tmp_path / "good.md").write_text("all is well")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from workings.check.extract import read
-from workings.check.run.checker import check
+from workings.check.run.checker import check_document
 
 CORRECT = sorted((Path(__file__).parents[2] / "bench" / "documents").iterdir())
 WRONG = Path(__file__).parent / "documents"
@@ -33,7 +33,7 @@ FOLLOWING = {"wrong-notes.md": {"25", "46"}, "wrong-attention.md": {"28"}}
 @pytest.mark.parametrize("path", CORRECT, ids=lambda path: path.name)
 def test_no_false_alarm(path):
     document = read(path)
-    found = check(document)
+    found = check_document(document)
     alarms = [(str(document.place(f.start)), f.says, f.why) for f in found.findings if f.level in ("error", "likely")]
     assert alarms == []
     assert found.counts.decided >= 0.9 * found.counts.claims > 0
@@ -44,6 +44,8 @@ def test_no_false_alarm(path):
 def test_the_wrong_lines_are_named(name, lines):
     document = read(WRONG / name)
     found = {
-        str(document.place(f.start)).rpartition(":")[0] for f in check(document).findings if f.level in ("error", "likely")
+        str(document.place(f.start)).rpartition(":")[0]
+        for f in check_document(document).findings
+        if f.level in ("error", "likely")
     }
     assert found == lines | FOLLOWING.get(name, set())

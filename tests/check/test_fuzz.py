@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bench.check import CORRECT_TEXTS, PIECE, scrambled
 from workings.check.extract import read_text
-from workings.check.run.checker import check
+from workings.check.run.checker import check_document
 from workings.errors import WorkingsError
 
 PIECES = [piece for text in CORRECT_TEXTS for piece in PIECE.findall(text)]
@@ -17,7 +17,7 @@ PIECES = [piece for text in CORRECT_TEXTS for piece in PIECE.findall(text)]
 def look(text: str, kind: str) -> None:
     """Check a text; only our own errors may come."""
     try:
-        found = check(read_text(text, "page", kind))
+        found = check_document(read_text(text, "page", kind))
     except WorkingsError:
         return
     assert [part.why for part in found.unread if "could not be computed" in part.why and "recursion" not in part.why] == []

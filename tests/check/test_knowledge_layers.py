@@ -1,7 +1,6 @@
 """Layers: listings of `nn.Sequential`, sizes and parameters in words, and listings that are run."""
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from workings.check.document.options import Options
 from workings.check.extract import read_text
 from workings.check.knowledge import running
 from workings.check.knowledge.layers import Flow, Layer, after
-from workings.check.run.checker import check
+from workings.check.run.checker import check_document
 
 NET = """Each input is a 28×28 grayscale image.
 
@@ -212,7 +211,7 @@ def test_words(text, findings):
 def ran(*listings):
     text = "\n\n".join(f"```python\n{listing}\n```" for listing in listings)
     document = read_text(text, "page.md")
-    found = check(document, Options(run_code=True)).findings
+    found = check_document(document, Options(run_code=True)).findings
     return [f"{document.place(f.start).line} {f.level} {f.why}" for f in found]
 
 
@@ -222,7 +221,7 @@ def test_an_exception_is_told_at_its_line():
 
 def test_all_of_the_line_is_marked():
     text = "```python\nif True:\n    x = 1 / 0\n```"
-    [found] = check(read_text(text, "page.md"), Options(run_code=True)).findings
+    [found] = check_document(read_text(text, "page.md"), Options(run_code=True)).findings
     assert text[found.start : found.end] == "x = 1 / 0"
 
 
@@ -246,9 +245,7 @@ def test_nothing_is_run_unless_asked(tmp_path):
 
 def test_a_listing_that_does_not_end(monkeypatch):
     monkeypatch.setattr(running, "SECONDS", 1)
-    start = time.monotonic()
-    assert ran("while True:\n    pass") == ran("import time\ntime.sleep(60)") == []
-    assert time.monotonic() - start < 20
+    assert ran("while True:\n    pass") == ran("import time\ntime.sleep(3600)") == []
 
 
 def test_what_raises_inside_a_library_is_told_at_the_line_that_called_it():

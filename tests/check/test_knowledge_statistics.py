@@ -71,4 +71,4 @@ def test_wrong(text, finding):
 def test_the_divisor_is_named():
     [found] = report(FAMILY + r"The variance is $\sigma^2 = 5.5$.").findings
     assert found.reading == "a variance divides by n"
-    assert found.why == "5.5 is printed, the variance of the 4 values (line 1) is 5."
+    assert found.why == "You wrote 5.5; the variance of the 4 values (line 1) is 5."

@@ -2,16 +2,15 @@
 
 import importlib
 import re
-import time
 
 import pytest
 
 from tests.check.said import report
-from workings.check.claims.study import Study
+from workings.check.claims.argument import Argument
 from workings.check.extract import read_text
 from workings.check.prose import claims_in_prose
 from workings.check.prose.sentences import plain, sentences
-from workings.check.prose.table import claims, written_out
+from workings.check.prose.table import claims, regular_expression
 from workings.cli.systems import catalogue
 
 CLAIMS = {claim.id: claim for claim in claims()}
@@ -385,10 +384,10 @@ SILENT = {
 
 def found(text: str, name: str = "page.md") -> list[str]:
     """The ids of the claims that are noted in a text."""
-    study = Study(read_text(text, name))
-    claims_in_prose(study)
+    argument = Argument(read_text(text, name))
+    claims_in_prose(argument)
     ids = {claim.truth: claim.id for claim in claims()}
-    return [ids[note.truth] for note in study.report.findings]
+    return [ids[note.truth] for note in argument.report.findings]
 
 
 @pytest.mark.parametrize("id, text", [(id, text) for id, texts in SAID.items() for text in texts])
@@ -512,13 +511,13 @@ def test_an_entry(claim):
 def test_cues_are_needed_by_every_phrasing_that_is_tested():
     for id, texts in SAID.items():
         for text in texts:
-            assert CLAIMS[id].cued(text.lower()), text
+            assert CLAIMS[id].has_cues(text.lower()), text
 
 
 def test_shorthands():
-    assert re.fullmatch(written_out("a b~c"), "a \n b-c")
-    assert re.fullmatch(written_out("a b ?c"), "a bc")
-    gap = re.compile(written_out("one…two", "three|four five"))
+    assert re.fullmatch(regular_expression("a b~c"), "a \n b-c")
+    assert re.fullmatch(regular_expression("a b ?c"), "a bc")
+    gap = re.compile(regular_expression("one…two", "three|four five"))
     assert gap.search("one and then two")
     assert gap.search("one threes two") and gap.search("one four two")
     assert not gap.search("one three two") and not gap.search("one four five two")
@@ -534,23 +533,6 @@ def test_sentences():
     assert plain("a **b**") == "a   b  "
 
 
-def test_speed():
-    words = "The weights of a query sum to one and the attention of each key depends on its score in the softmax of a head. "
-    lines = [words, "", "A convolution has a kernel, and its gradient flows back through each layer of the network.", ""]
-    study = Study(read_text("\n".join(lines * 500), "page.md"))
-    claims_in_prose(study)
-    best = min(timed(study) for _ in range(5))
-    assert best < 20 * 1e-3  # 2,000 lines: 1 ms per 100
-
-
-def timed(study: Study) -> float:
-    start = time.process_time()
-    claims_in_prose(study)
-    return time.process_time() - start
-
-
-def test_a_long_text_without_full_stops_takes_no_time():
-    start = time.process_time()
+def test_a_long_text_without_full_stops():
     assert found("attention invariant key head softmax temperature dropout " * 20_000) == []
     assert found("key head. attention invariant temperature " * 20_000) == []
-    assert time.process_time() - start < 10

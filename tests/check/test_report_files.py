@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.check.fake_work import checked
+from workings.atomic import write_text
 from workings.check.document.checked import Checked, from_row, to_row
-from workings.check.report import write
 from workings.check.report.html import html
 from workings.check.report.json_form import json_form
 from workings.check.report.sarif import sarif, uri
@@ -265,7 +265,7 @@ def test_a_page_without_findings():
 def test_files_are_written_whole(tmp_path):
     path = tmp_path / "out.html"
     path.write_text("old")
-    write(path, "new ∑\n")
+    write_text(path, "new ∑\n")
     assert path.read_text(encoding="utf-8") == "new ∑\n"
     assert [p.name for p in tmp_path.iterdir()] == ["out.html"]
     mask = os.umask(0)
@@ -275,10 +275,10 @@ def test_files_are_written_whole(tmp_path):
 
 def test_the_message_where_nothing_can_be_written(tmp_path):
     with pytest.raises(WorkingsError) as caught:
-        write(tmp_path / "no" / "out.html", "x")
+        write_text(tmp_path / "no" / "out.html", "x")
     assert str(caught.value) == f"Could not write {tmp_path / 'no' / 'out.html'}: No such file or directory."
     (tmp_path / "folder").mkdir()
     with pytest.raises(WorkingsError, match="Is a directory"):
-        write(tmp_path / "folder", "x")
+        write_text(tmp_path / "folder", "x")
     assert [p.name for p in tmp_path.iterdir()] == ["folder"]
     assert not list(Path(tmp_path / "folder").iterdir())

@@ -16,11 +16,11 @@ WHOLE = """\
 a.md:2:4  error  number
   so WRONG it is
      ^^^^^
-  says      WRONG
-  true      12/7
+  written   WRONG
+  correct   12/7
   why       It is not so.
   read as   log is ln
-  how sure  sure: every reading that was tried is wrong
+  verdict   certain: wrong under every interpretation
 
 1 file: 5 formulas (0 unread), 5 claims found, 4 decided, 3 right, 1 wrong"""
 

@@ -44,6 +44,9 @@ WRONG = {
         "error shape: 3 × 1 on the left, 2 × 1 on the right"
     ),
     r"$\begin{bmatrix}1 & 2\\3\end{bmatrix} + 0 = 1$": "error shape: rows of 2 entries",
+    r"$\begin{bmatrix}1 & 2\end{bmatrix}\begin{bmatrix}1 & 0\\0 & 1\end{bmatrix} = \begin{bmatrix}1\\2\end{bmatrix}$": (
+        "error shape: 1 × 2 on the left, 2 × 1 on the right"
+    ),
     r"$\begin{bmatrix}1 \\ 2\end{bmatrix}\begin{bmatrix}3 \\ 4\end{bmatrix} = 11$": "error shape: no value",
     r"$\mathrm{softmax}([1, 2, 3]) = [0.090, 0.254, 0.665]$": "error matrix: 0.2447 in entry 2",
     GIVEN + r"$QK = \begin{bmatrix}1 & 3\\3 & 7\end{bmatrix}$": "likely matrix: 3 in row 1, column 1",
@@ -74,7 +77,7 @@ def test_the_very_entry_is_pointed_at():
     text = r"$\begin{bmatrix}1 & 2\\3 & 4\end{bmatrix} \cdot 2 = \begin{bmatrix}2 & 4\\6 & 9\end{bmatrix}$"
     [found] = report(text).findings
     assert text[found.start : found.end] == "9"
-    assert found.why == "In row 2, column 2: 9 is printed, 8 is computed."
+    assert found.why == "In row 2, column 2: you wrote 9; correct is 8."
 
 
 def test_a_value_against_an_earlier_formula():

@@ -125,7 +125,7 @@ def test_places() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("internationally", "A formula is needed, but the word 'internationally' came: it is prose."),
+        ("internationally", "Expected a formula, found the word 'internationally': this is prose."),
         ("frac{1}{2}", "The word 'frac' may be the command \\frac without its backslash."),
         ("1½", "A sign is needed between a number and a fraction such as ½."),
     ],

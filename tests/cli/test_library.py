@@ -32,8 +32,8 @@ def test_the_written_out_definitions_are_there():
 def test_an_unknown_name_suggests_the_nearest():
     with pytest.raises(WorkingsError) as refused:
         library.find("atention")
-    assert str(refused.value).startswith("No function of the library is called 'atention'; did you mean attention")
-    with pytest.raises(WorkingsError, match=r"'zzzzzz'; workings show --list prints them\. Your own: FILE\.py:NAME\."):
+    assert str(refused.value).startswith("No library function is called 'atention'. Did you mean attention")
+    with pytest.raises(WorkingsError, match=r"'zzzzzz'\. workings show --list prints them\. Your own: FILE\.py:NAME\."):
         library.find("zzzzzz")
 
 

@@ -174,11 +174,11 @@ def test_a_random_input_is_of_a_size_that_fits():
 
 
 def test_what_cannot_be_called_is_refused(tmp_path):
-    from workings.cli.show import found
+    from workings.cli.show import resolve
 
     (file := tmp_path / "constants.py").write_text("value = 3\n")
     with pytest.raises(WorkingsError) as refused:
-        found(f"{file}:value")
+        resolve(f"{file}:value")
     assert str(refused.value) == f"{file}:value is of type int; show takes a function, a module or a class of modules."
 
 

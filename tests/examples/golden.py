@@ -98,7 +98,7 @@ def is_form(true):
 def steps(function, *arguments, **options):
     """What every name of a shown run ended with, and the lines of the run."""
     work = show(function, *arguments, **options)
-    assert "agrees with the plain run" in work.text()
+    assert "matches the unmodified run" in work.text()
     return {step.name: step.live for step in work.root.walk() if step.kind == "assign"}
 
 

@@ -23,7 +23,7 @@ def assign(name, source, formula, operands, result, **more):
     return Step("assign", name, f"{name} = {source}", formula, operands, result, **more)
 
 
-def called(*steps, agreement="agrees with the plain run (largest difference 0)", **more):
+def called(*steps, agreement="matches the unmodified run (largest difference 0)", **more):
     return Trace(Step("root", children=[Step("call", "f", children=list(steps))]), agreement=agreement, **more)
 
 

@@ -7,7 +7,7 @@ from torch.testing import assert_close
 from workings import exact
 from workings.errors import DomainError, ShapeError
 from workings.models.bigram import NeuralBigram, cost_and_gradient, sampled_pairs
-from workings.models.kneser_ney import KneserNey
+from workings.models.smoothing import KneserNey
 from workings.nn.objectives.losses import softmax_cross_entropy
 
 

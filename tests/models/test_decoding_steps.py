@@ -17,7 +17,7 @@ from workings.models.decoding.search import beam, drawn, greedy, sample
 from workings.models.decoding.stepper import Stepper
 from workings.models.language_model import LanguageModel
 from workings.trace.capture.capture import capture
-from workings.train.evaluation.writing import decoder_of
+from workings.train.text.decoders import decoder_of
 
 
 def language(**options):
@@ -146,16 +146,16 @@ def test_recurrent_models_take_ordinary_calls(cell):
 
 
 def test_a_run_writes_by_steps(monkeypatch):
-    from workings.train.evaluation.writing import Choice, continued
     from workings.train.text.language import Language
+    from workings.train.text.writing import Choice, continuation
 
     model = loud(MODELS["characters"]())
     language, choice = Language(model, "character", list, "".join, list("abcdefghijk")), Choice(length=9, seed=3)
     taken = steps_taken(model, monkeypatch)
-    text = "".join(continued(language, "ab", choice))
+    text = "".join(continuation(language, language.encode("ab"), choice))
     assert len(taken) == 8
     with counted(model):
-        assert text == "".join(continued(language, "ab", choice))
+        assert text == "".join(continuation(language, language.encode("ab"), choice))
 
 
 @pytest.mark.parametrize("halves", [True, False])

@@ -50,7 +50,7 @@ def test_every_matrix_is_exact():
     assert exact.equal(work["R"], exact(R))
     assert exact.equal(work["logits"][:, :4], exact(R))  # E is the identity for the letters
     assert exact.equal(work["logits"][:, 4:], exact.zeros(7, 2))  # and zero for START and STOP
-    assert "agrees with the plain run" in work.text()
+    assert "matches the unmodified run" in work.text()
 
 
 @pytest.mark.parametrize("options", [{}, {"T": sqrt(2)}, {"heads": 2}])

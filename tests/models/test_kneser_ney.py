@@ -10,7 +10,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.models.kneser_ney import KneserNey, estimated_discount, kneser_ney
+from workings.models.smoothing import KneserNey, estimated_discount, kneser_ney
 
 # a b a c a b: a→b 2, a→c 1, b→a 1, c→a 1
 TOKENS = torch.tensor([0, 1, 0, 2, 0, 1])

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from torch.testing import assert_close
 
 from workings import exact
-from workings.course import farkas
 from workings.course.logistic import along_ray, descent, falling_direction, newton, penalised_loss, separation
 from workings.errors import BudgetError, DomainError
+from workings.exact.tensor import farkas
 from workings.nn.objectives.losses import logistic_loss
 
 X = torch.tensor([[1.0, 2.0], [1.0, 1.0], [1.0, -1.0], [1.0, -3.0]], dtype=torch.float64)

@@ -5,7 +5,7 @@ from math import nan
 import pytest
 import torch
 
-from workings import models
+from workings import course, models
 from workings.errors import DomainError, ShapeError, WorkingsError
 from workings.models.character import CharacterModel
 from workings.models.weights.gpt2 import layout
@@ -94,18 +94,18 @@ REFUSED = [
         "A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = 2.",
     ),
     (
-        lambda: models.bayes(torch.tensor([0.5, 0.5]), torch.zeros(2)),
+        lambda: course.bayes(torch.tensor([0.5, 0.5]), torch.zeros(2)),
         DomainError,
         "p(z|x) divides by the evidence p(x), which needs to be above 0; here it is 0.",
     ),
     (lambda: models.MLP(3, 2, 2)(torch.zeros(2, 4)), ShapeError, "x W₁ needs x with 3 inputs in each row, but x is [2, 4]."),
     (
-        lambda: models.DedupeDecoder(T=nan),
+        lambda: course.DedupeDecoder(T=nan),
         DomainError,
         "This decoder needs a temperature T ≥ 0 and 1 or 2 heads, not T = nan and 1 heads.",
     ),
     (
-        lambda: models.DedupeDecoder()(torch.zeros(0, dtype=torch.long)),
+        lambda: course.DedupeDecoder()(torch.zeros(0, dtype=torch.long)),
         ShapeError,
         "The decoder reads one row of at least one token, but the tokens are [0].",
     ),

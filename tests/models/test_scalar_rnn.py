@@ -108,4 +108,4 @@ def test_shown():
     assert "L = (y − target)² / 2 = (4w_sr1 + 1 − 3)² / 2 = 8(w_sr1 − 1/2)²" in text
     assert "16w_sr1 − 8" in text
     text = show(bptt, exact("1/2"), exact("1"), exact("1 1"), exact("1/2"), "identity").text()
-    assert "δ = e·slope(z)" in text and "agrees with the plain run" in text
+    assert "δ = e·slope(z)" in text and "matches the unmodified run" in text

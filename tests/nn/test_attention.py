@@ -68,7 +68,7 @@ def test_the_shown_steps_are_the_textbook():
     assert exact.equal(work["A"], exact(A_EXACT))
     assert exact.equal(work["S"], exact("1/sqrt(2) 1/sqrt(2); 1/sqrt(2) 0"))
     assert "S = Q Kᵀ / √d" in work.text() and "Z = A V" in work.text()
-    assert "agrees with the plain run" in work.text()
+    assert "matches the unmodified run" in work.text()
 
 
 def test_copying():

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.testing import assert_close
 
-from workings import exact, nn
+from workings import course, exact, nn
 from workings.nn.objectives.contrastive import normalised
 
 
@@ -29,12 +29,12 @@ CASES = {
     "normalised": (normalised, whole(2, 2, 3, 2)),
     "cosine_map": (nn.cosine_map, whole(2, 2, 3, 2)),
     "attention_query": (nn.attention_query, whole(2, 2, 2), whole(2, 2, 3, 2), whole(2, 2, 3, 1)),
-    "two_queries": (nn.two_queries, whole(2, 2, 2), whole(2, 2, 2), whole(2, 2, 3, 2), whole(2, 2, 3, 1)),
-    "key_noise": (lambda Q, K, V, ε: nn.key_noise(Q, K, V, 1, ε, beta=2), *columns(2, 2), whole(2, 2, 2)),
-    "key_noise_mean": (lambda Q, K, V: nn.key_noise_mean(Q, K, V, 2, 3), *columns(2, 2)),
-    "query_noise": (lambda Q, K, V, ε: nn.query_noise(Q, K, V, 1, ε, beta=2), *columns(2, 2), whole(2, 2, 2)),
-    "key_scaling": (lambda Q, K, V: nn.key_scaling(Q, K, V, 1, 2), *columns(2, 2)),
-    "key_scaling_change": (lambda Q, K, V: nn.key_scaling_change(Q, K, V, -1, 2), *columns(2, 2)),
+    "two_queries": (course.two_queries, whole(2, 2, 2), whole(2, 2, 2), whole(2, 2, 3, 2), whole(2, 2, 3, 1)),
+    "key_noise": (lambda Q, K, V, ε: course.key_noise(Q, K, V, 1, ε, beta=2), *columns(2, 2), whole(2, 2, 2)),
+    "key_noise_mean": (lambda Q, K, V: course.key_noise_mean(Q, K, V, 2, 3), *columns(2, 2)),
+    "query_noise": (lambda Q, K, V, ε: course.query_noise(Q, K, V, 1, ε, beta=2), *columns(2, 2), whole(2, 2, 2)),
+    "key_scaling": (lambda Q, K, V: course.key_scaling(Q, K, V, 1, 2), *columns(2, 2)),
+    "key_scaling_change": (lambda Q, K, V: course.key_scaling_change(Q, K, V, -1, 2), *columns(2, 2)),
     "softmax_jacobian": (nn.softmax_jacobian, whole(2, 2, 3), whole(2, 2, 1)),
 }
 
@@ -62,7 +62,7 @@ def test_an_exact_batch_is_its_members_and_the_floats(name):
 def test_one_query_or_one_noise_for_a_whole_batch(numbers):
     Q, K, V = (numbers(x) for x in columns(2))
     ε = numbers(whole(2))
-    for function in (nn.key_noise, nn.query_noise):
+    for function in (course.key_noise, course.query_noise):
         assert (function(Q, K, V, 0, ε) == torch.stack([function(Q[i], K[i], V[i], 0, ε) for i in range(2)])).all()
     q, K, V = numbers(whole(2)), numbers(whole(2, 3, 2)), numbers(whole(3, 1))
     found = nn.attention_query(q, K, V)

@@ -252,7 +252,7 @@ def test_without_biases_it_is_shown_without_them():
     text = show(block(width=2, heads=1, bias=False), seeded(1, 2, 2)).text()
     assert "+ b" not in text and "β" not in text and "return ((x − μ) / √(σ² + ε)) ⊙ γ =" in text
     assert "O = side_by_side(Z) W_Oᵀ =" in text and "H = φ(X W_1) =" in text
-    assert "agrees with the plain run" in text
+    assert "matches the unmodified run" in text
 
 
 # messages

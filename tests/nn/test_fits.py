@@ -5,7 +5,7 @@ from math import inf, nan
 import pytest
 import torch
 
-from workings import exact, models, nn, show
+from workings import course, exact, models, nn, show
 from workings.course.discrete import bayes
 from workings.errors import DomainError, ShapeError
 from workings.nn.fits import repeats, where
@@ -55,11 +55,11 @@ SHAPES = {
     "b_h needs a number for each of the 4 rows of W_x and W_h, but it is [5].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (*W[:2], z(4), z(5)))
     ),
-    "X W_V needs a row of W_V for each entry of a token: X is [3, 4], W_V is [5, 2].": lambda: nn.width_one(
+    "X W_V needs a row of W_V for each entry of a token: X is [3, 4], W_V is [5, 2].": lambda: course.width_one(
         z(3, 4), z(5, 2)
     ),
     "Tokens are rows, so X is a matrix with at least one of them, with any batch before it: X is [4].": (
-        lambda: nn.identity_layer(z(4))
+        lambda: course.identity_layer(z(4))
     ),
     "K q needs a query of the width d of the keys: q is [2, 3], K is [2, 5, 4], V is [2, 5, 6].": (
         lambda: nn.attention_query(z(2, 3), z(2, 5, 4), z(2, 5, 6))
@@ -74,9 +74,11 @@ SHAPES = {
     "The softmax needs at least one score along axis -1, but s is [2, 0].": lambda: nn.softmax(z(2, 0)),
     "Jᵀ g needs a gradient for each score: s is [2], g is [3].": lambda: nn.score_gradient(nn.softmax, z(2), z(3)),
     "x Iᵀ needs a vector of at least one number, with any batch before it: x is [].": lambda: nn.pass_through(z()),
-    "The noise ε has the width d = 4 of queries and keys: Q is [4, 3], ε is [3].": lambda: nn.key_noise(*COLUMNS, 1, z(3)),
-    "‖w‖∞ = max |w_i| needs a vector of at least one weight, but w is [0].": lambda: nn.infinity_penalty(z(0), 1),
-    "w·x needs a feature for each weight: w is [2], x is [3].": lambda: nn.logistic_gradient(z(2), z(3), 1),
+    "The noise ε has the width d = 4 of queries and keys: Q is [4, 3], ε is [3].": lambda: course.key_noise(
+        *COLUMNS, 1, z(3)
+    ),
+    "‖w‖∞ = max |w_i| needs a vector of at least one weight, but w is [0].": lambda: course.infinity_penalty(z(0), 1),
+    "w·x needs a feature for each weight: w is [2], x is [3].": lambda: course.logistic_gradient(z(2), z(3), 1),
     "θ − η g needs a gradient for each entry of θ: θ is [2], g is [3].": lambda: nn.sgd(z(2), z(3), 0.1),
     "α v − η g needs a velocity and a gradient for each entry of θ: θ is [2], v is [3], g is [2].": (
         lambda: nn.momentum(z(2), z(3), z(2), 0.1, 0.9)
@@ -87,23 +89,23 @@ SHAPES = {
     "Adam needs m, v and a gradient for each entry of θ: θ is [2], m is [2], v is [1], g is [2].": (
         lambda: nn.adam(z(2), z(2), z(1), z(2), 1)
     ),
-    "h_t = w h_{t−1} + d_t has one number for each time, but h is [2, 3].": lambda: nn.temporal_gradient(z(), z(2, 3)),
-    "h_t = w h_{t−1} + d_t is about one unit, so w is a number, but it is [2].": lambda: nn.states(z(2), z(3), z()),
+    "h_t = w h_{t−1} + d_t has one number for each time, but h is [2, 3].": lambda: course.temporal_gradient(z(), z(2, 3)),
+    "h_t = w h_{t−1} + d_t is about one unit, so w is a number, but it is [2].": lambda: course.states(z(2), z(3), z()),
     "N pairs have N×N scores, row i matching column i; S is [2, 3, 4].": lambda: nn.clip_loss(z(2, 3, 4)),
     "F Gᵀ needs one batch, or axes of 1 in its place: F is [2], G is [3].": lambda: nn.similarities(z(2, 4, 5), z(3, 4, 5)),
     "One temperature τ divides all scores, but τ is [2].": lambda: nn.similarities(one(2, 2), one(2, 2), one(2)),
     "A margin belongs to one loss, but L is [2].": lambda: nn.margin(0.1, 3, one(2)),
-    "λ(k_a + k_b) needs two keys of one width: k_a is [2], k_b is [3].": lambda: nn.averaging_query(z(2), z(3), 1),
-    "A Aᵀ needs a matrix of orthonormal columns: A is [3].": lambda: nn.projection(z(3)),
-    "The kernel of one head is a vector of weights, but it is [3, 3].": lambda: nn.convolution_weights(4, z(3, 3)),
+    "λ(k_a + k_b) needs two keys of one width: k_a is [2], k_b is [3].": lambda: course.averaging_query(z(2), z(3), 1),
+    "A Aᵀ needs a matrix of orthonormal columns: A is [3].": lambda: course.projection(z(3)),
+    "The kernel of one head is a vector of weights, but it is [3, 3].": lambda: course.convolution_weights(4, z(3, 3)),
     "A convolution by heads needs X of n × c and a kernel of o × c × k: X is [5], the kernel is [3, 2, 3].": (
-        lambda: nn.conv1d_by_heads(z(5), z(3, 2, 3))
+        lambda: course.conv1d_by_heads(z(5), z(3, 2, 3))
     ),
     "A convolution by heads needs X of c × y × x and a kernel of o × c × k × k: X is [2, 4, 4], the kernel is [3, 2, 3].": (
-        lambda: nn.conv2d_by_heads(z(2, 4, 4), z(3, 2, 3))
+        lambda: course.conv2d_by_heads(z(2, 4, 4), z(3, 2, 3))
     ),
     "The bias needs a number for each of the o = 3 channels out, but it is [2].": (
-        lambda: nn.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))
+        lambda: course.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))
     ),
     "C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows: E is [3].": lambda: nn.cosine_map(z(3)),
     "An image is c × n × m, with any batch before it, but it is [4, 4].": lambda: nn.patches(z(4, 4), 2),
@@ -143,18 +145,18 @@ SHAPES = {
     "The decoder takes codes z of width 2, but z is [3, 4].": lambda: models.VAE(4, 2).decode(z(3, 4)),
     "μ + σ ⊙ ε needs an ε for each μ: μ is [3, 2], ε is [2].": lambda: models.VAE(4, 2)(z(3, 4), z(2)),
     "The decoder reads one row of at least one token, but the tokens are [1, 2].": (
-        lambda: models.DedupeDecoder()(torch.tensor([[1, 2]]))
+        lambda: course.DedupeDecoder()(torch.tensor([[1, 2]]))
     ),
     "a·b needs a vector of the width 2 of the words', but it is [3].": (
         lambda: models.WordVectors(["a"], one(1, 2)).neighbours(one(3), 1)
     ),
     "A text is one row of tokens, but the tokens are [2, 2].": lambda: models.KneserNey(torch.ones(2, 2).long(), 3),
-    "The unit takes one number at each time, so a vector, but x is [2, 2].": lambda: models.ScalarRNN()(z(2, 2)),
+    "The unit takes one number at each time, so a vector, but x is [2, 2].": lambda: course.ScalarRNN()(z(2, 2)),
     "A gradient is that of one number, but f(x) is [2].": lambda: models.check_gradient(lambda x: 2 * x, z(2).double()),
 }
 DOMAINS = {
-    "There are 5 keys, 0 to 4, but i = 5.": lambda: nn.key_noise(*COLUMNS, 5, z(4)),
-    "There are 3 queries, 0 to 2, but i = -4.": lambda: nn.query_noise(*COLUMNS, -4, z(4)),
+    "There are 5 keys, 0 to 4, but i = 5.": lambda: course.key_noise(*COLUMNS, 5, z(4)),
+    "There are 3 queries, 0 to 2, but i = -4.": lambda: course.query_noise(*COLUMNS, -4, z(4)),
     "There are n ≥ 0 positions to encode, not -3.": lambda: nn.sinusoidal(-3, 4),
     "Tokens are numbers of rows of E, so their dtype is an integer one, not torch.float32.": (
         lambda: models.LanguageModel(5, 4, 2, 1, positions="rope")(one(1, 2))
@@ -162,12 +164,14 @@ DOMAINS = {
     "Tokens are numbers of words, so their dtype is an integer one, not torch.float32.": (
         lambda: models.KneserNey(one(3), 3)
     ),
-    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.": lambda: nn.gap_for(torch.tensor(1.0), 3),
-    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.5.": lambda: nn.gap_for(exact("3/2"), 3),
-    "The formula is about 2 keys or more, not 1.": lambda: nn.gap_for(torch.tensor(0.5), 1),
-    "The formula is about 3 keys or more, not 2.": lambda: nn.averaging_strength(torch.tensor(0.1), 2),
-    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.5.": lambda: nn.averaging_strength(torch.tensor(0.5), 10),
-    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.75.": lambda: nn.averaging_strength(exact("3/4"), 10),
+    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.": lambda: course.gap_for(
+        torch.tensor(1.0), 3
+    ),
+    "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.5.": lambda: course.gap_for(exact("3/2"), 3),
+    "The formula is about 2 keys or more, not 1.": lambda: course.gap_for(torch.tensor(0.5), 1),
+    "The formula is about 3 keys or more, not 2.": lambda: course.averaging_strength(torch.tensor(0.1), 2),
+    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.5.": lambda: course.averaging_strength(torch.tensor(0.5), 10),
+    "The two weights are ½ − ε each, with 0 < ε < ½; here is 0.75.": lambda: course.averaging_strength(exact("3/4"), 10),
     "A probability lies between 0 and 1; here is -0.5.": lambda: nn.entropy(torch.tensor([-0.5, 1.5])),
     "A probability lies between 0 and 1; here is 1.5.": lambda: nn.perplexity(torch.tensor([0.5, 1.5])),
     "A probability lies between 0 and 1; here is nan.": lambda: nn.perplexity(torch.tensor([0.5, nan])),
@@ -203,8 +207,8 @@ DOMAINS = {
     ),
     "A length is a number of tokens, 0 or more, but -1 was given.": lambda: nn.padding_mask(torch.tensor([-1, 2]), 3),
     "A length is a number of tokens, so the dtype is an integer one, not torch.float32.": lambda: nn.padding_mask(one(2), 3),
-    "|w|^T is about T ≥ 0 steps, not -1.": lambda: nn.state_gradient(one(), -1),
-    "Self-attention needs at least one token, not 0.": lambda: nn.identity_diagonal(one(), 0),
+    "|w|^T is about T ≥ 0 steps, not -1.": lambda: course.state_gradient(one(), -1),
+    "Self-attention needs at least one token, not 0.": lambda: course.identity_diagonal(one(), 0),
 }
 
 
@@ -274,8 +278,8 @@ SHOWN = {
     "layer_norm": (nn.layer_norm, torch.tensor([1.0, 3.0])),
     "adam": (nn.adam, z(1), z(1), z(1), one(1), 1),
     "rnn_cell": (nn.rnn_cell, z(3), z(4), W),
-    "conv1d_by_heads": (nn.conv1d_by_heads, one(3, 1), one(1, 1, 3)),
-    "separation": (models.separation, one(1, 1), one(1)),
+    "conv1d_by_heads": (course.conv1d_by_heads, one(3, 1), one(1, 1, 3)),
+    "separation": (course.separation, one(1, 1), one(1)),
 }
 
 
@@ -285,7 +289,7 @@ def test_a_check_is_silent_in_a_shown_work(name):
     text = str(show(function, *given))
     for check in ("fit", "probabilities", "alike", "counted", "examples", "varied", "fmpq", "if "):
         assert check not in text
-    assert "agrees with the plain run" in text
+    assert "matches the unmodified run" in text
 
 
 def test_one_query_is_shown_as_the_textbook_writes_it():

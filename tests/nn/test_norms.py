@@ -99,7 +99,7 @@ def test_batch_norm_shows_mean_and_variance():
     assert "μ = mean(H, axis 0) = " in text and "[2  3]" in text
     assert "var = Σ((H − μ)², axis 0) / n" in text
     assert "Y = (H − μ) / √(var + eps)" in text
-    assert "agrees with the plain run" in text
+    assert "matches the unmodified run" in text
 
 
 # batch norm, test

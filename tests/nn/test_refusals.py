@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch.testing import assert_close
 
-from workings import exact, nn
+from workings import course, exact, nn
 from workings.errors import DomainError, ShapeError
 
 
@@ -180,23 +180,23 @@ REFUSED = [
         "Each of the 3 tokens of x needs a position: x is [3, 4], positions [2].",
     ),
     (
-        lambda: nn.conv1d_by_heads(zeros(5, 2), zeros(3, 4, 3)),
+        lambda: course.conv1d_by_heads(zeros(5, 2), zeros(3, 4, 3)),
         ShapeError,
         "W_V^r needs a slice of the kernel for each of the c = 2 channels of X, but it is [3, 4, 3].",
     ),
     (
-        lambda: nn.conv2d_by_heads(zeros(1, 4, 4), zeros(2, 1, 5, 3)),
+        lambda: course.conv2d_by_heads(zeros(1, 4, 4), zeros(2, 1, 5, 3)),
         ShapeError,
         "A head for each of the k² offsets needs a square kernel, but this one is [2, 1, 5, 3].",
     ),
     (
-        lambda: nn.convolution_weights(3, torch.tensor([1.0, 0.0, 0.0])),
+        lambda: course.convolution_weights(3, torch.tensor([1.0, 0.0, 0.0])),
         DomainError,
         "The token at 0 of 3 finds no key with a weight in reach of the kernel, and a softmax over nothing "
         "has no value: conv1d_by_heads pads the ends with zeros.",
     ),
     (
-        lambda: nn.convolution_weights(1, exact("1/2 0 1/2")),
+        lambda: course.convolution_weights(1, exact("1/2 0 1/2")),
         DomainError,
         "The token at 0 of 1 finds no key with a weight in reach of the kernel, and a softmax over nothing "
         "has no value: conv1d_by_heads pads the ends with zeros.",

@@ -110,5 +110,5 @@ def test_a_parameter_that_several_calls_use_has_one_gradient():
 
 
 def test_an_address_is_text():
-    with pytest.raises(WorkingsError, match=r"^A step is asked for by its address, a text such as 'A', not by 0\.$"):
+    with pytest.raises(WorkingsError, match=r"^Ask for a step by its address, a string such as 'A', not by 0\.$"):
         workings.show(again, X)[0]

@@ -25,10 +25,10 @@ CHOICES = [
     ({"digits": True}, "digits is a whole number from 1 to 50, not True."),
     ({"digits": "4"}, "digits is a whole number from 1 to 50, not '4'."),
     ({"substitution": "weird"}, "substitution is 'long', 'short' or 'none', not 'weird'."),
-    ({"substitution": "shrot"}, "substitution is 'long', 'short' or 'none', not 'shrot'. Did you mean 'short'?"),
+    ({"substitution": "shrot"}, "substitution is 'long', 'short' or 'none', not 'shrot'. Did you mean short?"),
     ({"only": "zz"}, "only takes names of steps, and none is called 'zz'. There are: x, scores, weights."),
-    ({"only": ["x", "score"]}, "only takes names of steps, and none is called 'score'. Did you mean 'scores'?"),
-    ({"hide": "wieghts"}, "hide takes names of steps, and none is called 'wieghts'. Did you mean 'weights'?"),
+    ({"only": ["x", "score"]}, "only takes names of steps, and none is called 'score'. Did you mean scores?"),
+    ({"hide": "wieghts"}, "hide takes names of steps, and none is called 'wieghts'. Did you mean weights?"),
 ]
 
 

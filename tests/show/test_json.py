@@ -68,7 +68,15 @@ def attention() -> Trace:
         Step("assign", "A", "A = f(…)", call, {"a": (1, 2.5, None)}, s, address="A#1"),
         Step("loop", "for …", children=inner),
     ]
-    trace = Trace(Step("root", "attention", children=steps), (s, {"loss": 0.25}), "agrees", 0.0, None, bad, ["a note"])
+    trace = Trace(
+        Step("root", "attention", children=steps),
+        (s, {"loss": 0.25}),
+        "matches the unmodified run",
+        0.0,
+        None,
+        bad,
+        ["a note"],
+    )
     trace.error = RecordedError("RuntimeError", "shapes cannot be multiplied")
     return trace
 

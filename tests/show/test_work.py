@@ -115,7 +115,7 @@ def test_a_block():
         z = y.sum()
     assert work["y"].tolist() == [1.0, 4.0]
     assert work["z"].item() == 5.0
-    assert work.agreement.startswith("not compared with a plain run")
+    assert work.agreement.startswith("not compared with an unmodified run")
     assert z.item() == 5
 
 
@@ -153,7 +153,7 @@ def test_what_is_not_callable_is_refused():
     with pytest.raises(WorkingsError, match=r"show takes a function or a module, not int\."):
         workings.show(3)
     with pytest.raises(
-        WorkingsError, match=r"Printing has no choice 'digit'; there are: digits, .* Did you mean 'digits'\?"
+        WorkingsError, match=r"There is no formatting option 'digit'; there are: digits, .* Did you mean digits\?"
     ):
         worked().text(digit=3)
 
@@ -171,7 +171,7 @@ def test_the_wrong_linear_size_is_explained():
     )
     work = workings.show(net, torch.zeros(1, 1, 32, 32))
     assert "nn.Linear(120, 10) received 144 features = 16·3·3; use nn.Linear(144, 10)" in work.text()
-    assert work.agreement == "fails as the plain run does"
+    assert work.agreement == "fails like the unmodified run"
 
 
 def test_fused_operations_are_written_out_and_compared():
@@ -300,7 +300,7 @@ def test_an_argument_that_could_be_show_s_or_the_function_s():
     with pytest.raises(WorkingsError) as refused:
         workings.show(f, torch.ones(1), depth=3)
     assert str(refused.value) == (
-        "depth=3 may be meant for f, which has a parameter of that name, or for the showing itself. "
+        "depth=3 is ambiguous: f has a parameter of that name, and so does `show`. "
         "Give f its own first: functools.partial(f, depth=…)."
     )
     assert workings.show(functools.partial(f, depth=3), torch.ones(1)).result.item() == 3
@@ -312,7 +312,7 @@ def test_an_argument_that_could_be_show_s_or_the_function_s():
     def decorated(*args, **kwargs):
         return f(*args, **kwargs)
 
-    with pytest.raises(WorkingsError, match=r"depth=3 may be meant for f, "):
+    with pytest.raises(WorkingsError, match=r"depth=3 is ambiguous: f has "):
         workings.show(decorated, torch.ones(1), depth=3)
 
 
@@ -342,7 +342,7 @@ def test_an_input_that_is_changed_in_place_has_a_gradient():
     found = [s.result for s in work.steps() if s.kind == "gradient" and s.name == "∂L/∂x"]
     torch.testing.assert_close(found[0], expected)
     assert x.tolist() == [1, 2] and not x.requires_grad
-    assert work.notes[0] == "an input is changed in place: a copy of it was, and what was given is as it was"
+    assert work.notes[0] == "the code changes an input in place: it changed a copy, your tensor is as it was"
     assert "fails" not in work.agreement
 
 
@@ -368,9 +368,7 @@ def test_only_the_inputs_that_were_chosen_vary():
     assert work.error is None
     assert [s.name for s in work.steps() if s.kind == "gradient"] == ["ω", "∂L/∂z"]  # ω_t = w_t
     work = workings.show(f, z, y, w, backward=True)
-    assert work.notes == [
-        "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
-    ]
+    assert work.notes == ["mark the inputs that vary with requires_grad=True; the others are constants"]
 
 
 def test_a_block_is_printed_as_deep_as_it_was_asked_for():

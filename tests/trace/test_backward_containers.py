@@ -1,5 +1,7 @@
 """Entries of lists, tuples and dicts: each has its own gradient, whatever stands in the brackets."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -9,7 +11,9 @@ from workings import exact
 from workings.trace.capture.capture import capture
 from workings.trace.formula.magnitude import largest_term
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
+from workings.trace.gradient.adjoint import RULES
 from workings.trace.gradient.backward import backward
+from workings.trace.operations import OPERATIONS
 from workings.trace.tensors.difference import is_rounding
 
 
@@ -248,6 +252,26 @@ def test_a_small_false_rule_is_not_rounding():
     assert not is_rounding(6e-6, small, computed_with=[torch.ones(2)])
     assert is_rounding(1e-12, small, computed_with=[torch.ones(2)])
     assert not is_rounding(0.5, torch.ones(2, dtype=torch.bfloat16))  # three digits, so half a one is a difference
+    for bad in (float("nan"), float("inf"), float("-inf")):  # has no size that rounding could be measured by
+        assert not is_rounding(1e-5, torch.tensor([bad, 1e-6])) and is_rounding(1e-5, torch.tensor([bad, 1.0]))
+
+
+@pytest.mark.parametrize(("dtype", "off"), [(torch.float64, 1e-11), (torch.float32, 2e-4), (torch.bfloat16, 0.15)])
+def test_a_rule_that_is_off_by_more_than_rounding_is_told(monkeypatch, dtype, off):
+    """Of sixteen digits thirteen must be right, of seven four, of three one."""
+    right = RULES["mul"]
+
+    def wrong(node):
+        return tuple(None if part is None else Apply("div", (part, Number(1 - off))) for part in right(node))
+
+    def f(x, y):
+        L = (x * y).sum()
+        return L
+
+    x, y = (torch.tensor(row, dtype=dtype, requires_grad=True) for row in ([1.0, 2.0], [3.0, 5.0]))
+    assert all_checked(gradients(f, x, y))
+    monkeypatch.setitem(RULES, "mul", wrong)
+    assert gradients(f, x, y)["∂L/∂x"].note.startswith("the rule gives other numbers than autograd")
 
 
 def test_the_terms_of_a_rule():
@@ -262,7 +286,6 @@ def test_the_terms_of_a_rule():
 
 def test_a_rule_is_measured_by_its_own_terms(monkeypatch):
     """A rule that forgets a part is told, however small the gradient is beside the operands."""
-    from workings.trace.gradient import adjoint
 
     def f(x, W):
         h = W @ (x * 1e-4)
@@ -270,12 +293,12 @@ def test_a_rule_is_measured_by_its_own_terms(monkeypatch):
 
     x, W = normal(2, 2, dtype=torch.float32), normal(2, 2, seed=1, dtype=torch.float32)
     assert all_checked(gradients(f, x, W))
-    right = adjoint.RULES["matmul"]
+    right = OPERATIONS["matmul"].gradient
 
     def wrong(node):
         return tuple(None if part is None else Apply("mul", (part, Number(0.5))) for part in right(node))
 
-    monkeypatch.setitem(adjoint.RULES, "matmul", wrong)
+    monkeypatch.setitem(OPERATIONS, "matmul", replace(OPERATIONS["matmul"], gradient=wrong))
     assert gradients(f, x, W)["∂L/∂W"].note.startswith("the rule gives other numbers than autograd")
 
 

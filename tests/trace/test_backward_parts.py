@@ -22,7 +22,7 @@ X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 def gradients(function, *args, **choices):
     """The lines of the backward pass by their names; of one name, the outermost."""
     work = workings.show(function, *args, backward=True, **choices)
-    assert work.error is None and "agrees" in work.agreement
+    assert work.error is None and "matches" in work.agreement
     lines = [step for step in work.steps() if step.kind == "gradient"]
     return {step.name: step for step in sorted(lines, key=lambda step: -step.address.count("."))}
 
@@ -119,6 +119,19 @@ def test_what_flows_through_another_statements_result_is_that_ones():
     )
 
 
+def test_what_flows_between_the_inputs_is_no_statements():
+    def f(a, b):
+        L = (a * b).sum()
+        return L
+
+    a = X.clone().requires_grad_()
+    found = gradients(f, a, 3 * a)
+    # L = Σ a b with b = 3a: ∂L/∂a is 6a, but the statement in f adds b = 3a of it; the rest comes through b, made outside.
+    assert found["∂L/∂a from L"].result.tolist() == (3 * X).tolist()
+    assert found["∂L/∂a"].result.tolist() == (6 * X).tolist()
+    assert found["∂L/∂a"].note == "elsewhere: uses of a that are not among these statements"
+
+
 # ---- what is taken apart
 
 
@@ -170,6 +183,18 @@ def test_the_row_of_a_turn_is_found_where_it_is_used():
     assert found["∂L/∂xs"].result.tolist() == [[0, 0], [58, 94]] and checked(found)
 
 
+def test_the_rows_of_a_loop_that_counts():
+    def f(x):
+        L = 0
+        for i, r in enumerate(x):
+            L = L + (r * r).sum() * (i + 1)
+        return L
+
+    found = gradients(f, X)
+    assert found["∂L/∂x"].result.tolist() == [[2, 4], [12, 16]] and checked(found)  # 2 r (i + 1)
+    assert found["∂L/∂x"].formula == Apply("stack", (Sequence((Leaf("∂L/∂r"), Leaf("∂L/∂r#2"))),), (("dim", 0),))
+
+
 def test_a_row_is_the_part_of_its_number():
     x = X.clone().requires_grad_()
     _, second = x
@@ -201,8 +226,9 @@ def test_an_input_that_only_unopened_code_reads_has_autograds_numbers():
 
         return torch.func.vmap(g)(xs).sum()
 
-    found = gradients(f, X, X)
-    assert found["∂L/∂W"].result.tolist() == [[4, 6], [4, 6]] and found["∂L/∂W"].note == UNRECORDED
+    for W in (X, 2 * X.clone().requires_grad_()):  # one that autograd starts from, and one that was made before
+        found = gradients(f, X, W)
+        assert found["∂L/∂W"].result.tolist() == [[4, 6], [4, 6]] and found["∂L/∂W"].note == UNRECORDED
 
 
 # ---- inputs in containers

@@ -1,5 +1,7 @@
 """Random programs: the gradient of every name is autograd's, its contributions add up, and every rule agrees."""
 
+from dataclasses import replace
+
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -8,8 +10,8 @@ from tests.formulas import at
 from workings import exact
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence, leaves
-from workings.trace.gradient.adjoint import RULES
 from workings.trace.gradient.backward import backward
+from workings.trace.operations import OPERATIONS
 from workings.trace.record import Trace
 from workings.trace.step import Step
 from workings.trace.tensors.snapshot import Snapshots
@@ -143,7 +145,7 @@ def test_programs_that_change_values_in_place(choices, seed):
 
 
 def test_a_rule_broken_on_purpose_turns_it_red(monkeypatch):
-    monkeypatch.setitem(RULES, "flip", lambda node: (node.G, None))
+    monkeypatch.setitem(OPERATIONS, "flip", replace(OPERATIONS["flip"], gradient=lambda node: (node.G, None)))
     inputs = {k: torch.randn(2, 2, dtype=torch.float64).requires_grad_() for k in ("x", "y")}
     program = Program(**inputs)
     program.let("t", op("flip", Leaf("y"), 0))

@@ -218,7 +218,7 @@ def test_the_result_is_the_caller_s_own(case):
     plain = function(*args)
     trace = capture(function, *args)
     assert trace.error is None
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
     for a, b in zip(torch.utils._pytree.tree_leaves(trace.result), torch.utils._pytree.tree_leaves(plain), strict=True):
         assert torch.equal(a, b)
 

@@ -68,12 +68,12 @@ def test_an_option_of_ours_that_the_function_has_too_is_refused():
     with pytest.raises(WorkingsError) as error:
         capture(grow, torch.ones(1), depth=3)
     assert str(error.value) == (
-        "depth=3 may be meant for grow, which has a parameter of that name, or for the showing itself. "
+        "depth=3 is ambiguous: grow has a parameter of that name, and so does `show`. "
         "Give grow its own first: functools.partial(grow, depth=…)."
     )
-    with pytest.raises(WorkingsError, match=r"^names=\['y'\] may be meant for grow"):
+    with pytest.raises(WorkingsError, match=r"^names=\['y'\] is ambiguous: grow has"):
         capture(grow, torch.ones(1), names=["y"])
-    with pytest.raises(WorkingsError, match=r"^replay=False may be meant for grow"):
+    with pytest.raises(WorkingsError, match=r"^replay=False is ambiguous: grow has"):
         capture(grow, torch.ones(1), replay=False)
 
 

@@ -106,4 +106,6 @@ def test_effects_of_statements_that_were_not_asked_for_are_known(capsys):
 
     trace = capture(f, torch.ones(1), names={"y"})
     assert capsys.readouterr().out == "once\n"
-    assert trace.agreement.startswith("not compared with a plain run, which would repeat an effect: print('once') (line")
+    assert trace.agreement.startswith(
+        "not compared with an unmodified run, which would repeat a side effect: print('once') (line"
+    )

@@ -51,7 +51,9 @@ def test_effects_happen_once():
     trace = capture(train, torch.ones(1, 1))
     assert model.weight.item() == pytest.approx(before - 0.5)
     assert len(seen) == 1
-    assert trace.agreement.startswith("not compared with a plain run, which would repeat an effect: optimizer.zero_grad()")
+    assert trace.agreement.startswith(
+        "not compared with an unmodified run, which would repeat a side effect: optimizer.zero_grad()"
+    )
 
 
 def test_threads_take_turns():
@@ -127,7 +129,7 @@ def test_inference_mode_and_its_tensors():
     assert trace.difference == 0
 
 
-AGREES = "agrees with the plain run (largest difference 0)"
+AGREES = "matches the unmodified run (largest difference 0)"
 
 
 def test_a_list_of_the_function_s_own_may_grow():
@@ -225,7 +227,7 @@ def test_a_call_alone_that_cannot_be_taken_back_is_an_effect(capsys):
         print("once")
         return x
 
-    assert "an effect: print('once') (line" in capture(f, torch.ones(1)).agreement
+    assert "a side effect: print('once') (line" in capture(f, torch.ones(1)).agreement
     assert capsys.readouterr().out == "once\n"
 
 
@@ -250,25 +252,25 @@ def test_a_generator_is_left_where_the_captured_run_left_it(tmp_path):
         return u
 
     generator, other = torch.Generator().manual_seed(3), torch.Generator().manual_seed(3)
-    assert capture(f, generator).agreement == "differs from the plain run: other shapes or kinds of results"
+    assert capture(f, generator).agreement == "differs from the unmodified run: different shapes or types of results"
     torch.rand(1, generator=other)
     assert torch.equal(generator.get_state(), other.get_state())
 
 
 def test_complex_results_are_compared_whole():
     trace = capture(lambda x: x * 1j, torch.tensor([1.0, 2.0]))
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
 
 
 def test_numbers_are_compared_too(tmp_path):
     runs = tmp_path / "runs"
     runs.touch()
     trace = capture(lambda x: x.sum().item() + 1.5 * runs.write_text(runs.read_text() + "x"), torch.zeros(2))
-    assert trace.agreement == "differs from the plain run by 1.5"
+    assert trace.agreement == "differs from the unmodified run by 1.5"
 
 
 def test_nothing_to_compare_is_said():
-    assert capture(lambda x: None, torch.zeros(2)).agreement == "ran like the plain run; there is no result to compare"
+    assert capture(lambda x: None, torch.zeros(2)).agreement == "ran like the unmodified run; there is no result to compare"
 
 
 def test_a_method_of_a_tensor_that_is_called_alone_is_no_effect():

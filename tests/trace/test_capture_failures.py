@@ -23,7 +23,7 @@ def test_a_failure_keeps_the_steps_before_it():
     assert names(trace) == ["y"]
     (failed,) = [s for s in trace.steps() if s.kind == "error"]
     assert (failed.name, failed.source) == ("z", "z = y @ torch.ones(5)")
-    assert trace.agreement == "fails as the plain run does"
+    assert trace.agreement == "fails like the unmodified run"
 
 
 def test_the_first_nan_is_named():

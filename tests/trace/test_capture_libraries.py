@@ -9,7 +9,7 @@ import torch
 from workings.trace.capture.capture import capture
 from workings.trace.code.functions import is_library
 
-AGREES = "agrees with the plain run (largest difference 0)"
+AGREES = "matches the unmodified run (largest difference 0)"
 PACKAGE = """
 import torch
 from torch import nn
@@ -96,4 +96,4 @@ def test_a_check_of_pytorch_that_fails_fails_alike():
         return x
 
     trace = capture(f, torch.ones(1))
-    assert (str(trace.error), trace.agreement) == ("rows of numbers", "fails as the plain run does")
+    assert (str(trace.error), trace.agreement) == ("rows of numbers", "fails like the unmodified run")

@@ -87,7 +87,7 @@ def test_effects_that_cannot_be_seen_are_not_repeated():
     trace = capture(f, torch.zeros(1))
     assert len(f.__globals__["seen"]) == 1
     assert trace.agreement == (
-        "not compared with a plain run, which would repeat an effect: f, whose statements are not known"
+        "not compared with an unmodified run, which would repeat a side effect: f, whose statements are not known"
     )
 
 

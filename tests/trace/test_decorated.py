@@ -90,7 +90,7 @@ def test_a_method_of_a_module():
     trace = capture(net, X)
     assert parts(trace.steps()) == ["Net.update", "m", "self.mean", "return", "return"]
     assert [s.name for s in trace.steps() if s.kind == "module"] == ["", "inner"]
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
     assert net.mean.tolist() == [1, 2]  # 0 · 0.5 + x, once
     with workings.trace() as work:
         out = other.update(X)
@@ -108,7 +108,7 @@ def test_one_that_lies_deeper_is_seen_to_change_something():
 
     trace = capture(lambda x: keeps(x) * 2, X, depth=1)
     assert parts(trace.steps()) == ["<lambda>", "return"]
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
     assert len(held) == 1
 
 

@@ -14,7 +14,7 @@ from workings.trace.gradient.loss import GradientError
 from workings.trace.tensors.difference import is_rounding, largest_difference
 from workings.trace.tensors.state import same_bits, sum_of_bits
 
-AGREES = "agrees with the plain run (largest difference 0)"
+AGREES = "matches the unmodified run (largest difference 0)"
 X = torch.tensor([[1.0, 0.0], [0.0, 4.0]])
 
 
@@ -98,7 +98,7 @@ def test_nested_tensors_are_shown_as_lists(layout):
 
 def test_tensors_without_numbers():
     work = workings.show(product, X.to("meta"), X.to("meta"))
-    assert work.agreement == "ran like the plain run; there is no result to compare"
+    assert work.agreement == "ran like the unmodified run; there is no result to compare"
     assert "no values: a tensor on meta" in work.text()
     assert work.first_bad is None
 

@@ -45,7 +45,7 @@ def test_a_model_is_captured_whole(make, depth):
     model, inputs = make()
     trace = capture(model.eval(), depth=depth, **inputs)
     assert trace.error is None
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
     assert sum(1 for _ in trace.steps()) > 100
     assert not [s.note for s in trace.steps() if s.note.startswith("not shown")]
     expansions = [s for s in trace.steps() if s.kind == "expansion"]

@@ -19,9 +19,11 @@ import workings
 from workings.trace.capture.capture import capture
 from workings.trace.replay.world import World
 
-AGREES = "agrees with the plain run (largest difference 0)"
-CHANGES = "not compared with a plain run: the code changes its parameters"
-USED_UP = "not compared with a plain run, which would repeat an effect: an iterator within its reach may be used up"
+AGREES = "matches the unmodified run (largest difference 0)"
+CHANGES = "not compared with an unmodified run: the code changes its parameters"
+USED_UP = (
+    "not compared with an unmodified run, which would repeat a side effect: an iterator within its reach may be used up"
+)
 X = torch.tensor([[1.0, 2.0], [3.0, 5.0]])
 
 N2, N3, N4, N5 = (4, 2), (3, 2, 3), (2, 2, 3, 3), (2, 2, 2, 2, 2)
@@ -79,8 +81,8 @@ def test_a_module_and_the_random_numbers_are_as_after_one_call(name, depth, back
     torch.manual_seed(4)
     work = workings.show(shown, x, depth=depth, backward=backward)
     work.text()
-    assert work.agreement.startswith(("agrees", "not compared"))
-    assert work.agreement.startswith("agrees") or name.startswith(("Lazy", "Embedding"))
+    assert work.agreement.startswith(("matches", "not compared"))
+    assert work.agreement.startswith("matches") or name.startswith(("Lazy", "Embedding"))
     assert torch.equal(torch.get_rng_state(), drawn)
     after, once = shown.state_dict(), plain.state_dict()
     assert after.keys() == once.keys()
@@ -171,7 +173,7 @@ def test_an_input_that_is_changed_in_place_and_kept():
         return y.sum()
 
     work = workings.show(f, X, backward=True)
-    assert "an input is changed in place: a copy of it was, and what was given is as it was" in work.notes
+    assert "the code changes an input in place: it changed a copy, your tensor is as it was" in work.notes
     assert kept[0].tolist() == [[2, 4], [6, 10]]
     assert not kept[0].requires_grad
     assert X.tolist() == [[1, 2], [3, 5]]
@@ -281,7 +283,7 @@ def test_gradients_are_clipped_once():
         norm = nn.utils.clip_grad_norm_([W], 2.5)
         return x * norm
 
-    assert capture(f, X).agreement == "not compared with a plain run: the code changes gradients"
+    assert capture(f, X).agreement == "not compared with an unmodified run: the code changes gradients"
     assert W.grad.tolist() == pytest.approx([1.5, 2])
 
 
@@ -424,7 +426,7 @@ def test_a_second_attempt_starts_from_where_the_first_did():
     net, other = Net(), nn.BatchNorm1d(2)
     other(X)
     work = workings.show(net, X, backward=True)
-    assert "an input is changed in place: a copy of it was, and what was given is as it was" in work.notes
+    assert "the code changes an input in place: it changed a copy, your tensor is as it was" in work.notes
     assert net.calls == 1
     assert torch.equal(net.norm.running_mean, other.running_mean)
 

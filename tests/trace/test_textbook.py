@@ -10,7 +10,8 @@ from torch.testing import assert_close
 
 from workings import equations as textbook
 from workings import exact
-from workings.trace.definitions.expand import DEFINITIONS, Definition, Refusal, compare, definition_of
+from workings.trace.definitions.expand import Definition, Refusal, compare, definition_of, layer_entry
+from workings.trace.operations import OPERATIONS
 
 
 def random(*shape: int) -> torch.Tensor:
@@ -252,7 +253,7 @@ def test_every_module_class_is_tested():
         nn.MultiheadAttention,
         nn.TransformerEncoderLayer,
     }
-    assert {key for key in DEFINITIONS if isinstance(key, type)} == tested
+    assert {cls for cls, (row, layer) in OPERATIONS.layers.items() if layer_entry(row, layer)} == tested
 
 
 x = exact("1 0; 1/2 1")

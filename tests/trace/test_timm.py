@@ -77,7 +77,7 @@ def test_a_model_is_captured_whole(make, depth):
     trace = capture(model, x, depth=depth)
     assert trace.error is None
     assert torch.equal(trace.result, model(x))
-    assert trace.agreement == "agrees with the plain run (largest difference 0)"
+    assert trace.agreement == "matches the unmodified run (largest difference 0)"
     steps = list(trace.steps())
     assert not [s.note for s in steps if s.note.startswith("not shown")]
     expansions = [s for s in steps if s.kind == "expansion"]

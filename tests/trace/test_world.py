@@ -12,8 +12,8 @@ from torch import nn
 from workings.trace.capture.capture import capture
 from workings.trace.replay.world import World
 
-AGREES = "agrees with the plain run (largest difference 0)"
-REPEATS = "not compared with a plain run, which would repeat an effect: "
+AGREES = "matches the unmodified run (largest difference 0)"
+REPEATS = "not compared with an unmodified run, which would repeat a side effect: "
 X = torch.tensor([1.0, 2.0])
 
 
@@ -208,9 +208,9 @@ def test_parameters_and_what_gradients_flow_through():
         return x
 
     before = net.weight.detach().clone()
-    assert capture(update, X).agreement == "not compared with a plain run: the code changes its parameters"
+    assert capture(update, X).agreement == "not compared with an unmodified run: the code changes its parameters"
     assert torch.equal(net.weight, 2 * before)
-    told = "not compared with a plain run: the code changes a tensor in place through which gradients flow"
+    told = "not compared with an unmodified run: the code changes a tensor in place through which gradients flow"
     assert capture(in_place, X.clone().requires_grad_(), box).agreement == told
     assert box.value.tolist() == [1, 2]
 
@@ -224,7 +224,7 @@ def test_what_was_changed_is_compared(tmp_path):
         return x
 
     box = Box(X, [])
-    assert capture(f, X, box).agreement == "differs from the plain run by 0.5"
+    assert capture(f, X, box).agreement == "differs from the unmodified run by 0.5"
     assert box.value.tolist() == [1.5, 2.5]
 
 

@@ -8,8 +8,9 @@ import torch
 from workings.models.bigram import NeuralBigram
 from workings.models.character import CharacterModel
 from workings.models.language_model import LanguageModel
-from workings.train.recipe import Recipe, Task
+from workings.train.recipe import Recipe
 from workings.train.settings import Training, setting
+from workings.train.task import Task
 from workings.train.text.language import Language
 
 TEXT = "to be or not to be that is the question " * 20

@@ -4,8 +4,9 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.train.data import fetch
+from workings.train.evaluation.open import open_run
 from workings.train.loop.engine import train
-from workings.train.recipe import recipe
+from workings.train.recipes import recipe
 from workings.train.run.run import Run
 
 
@@ -36,7 +37,7 @@ def assert_repeats_and_restores(name, folder, **given):
     again, _ = trained(name, **given)
     assert same_weights(first.model, again.model)
     assert history.best["step"] == history.rows[-1]["step"]
-    restored = Run(folder).model()
+    restored = open_run(folder).model
     assert same_weights(first.model, restored) and not restored.training
     with torch.no_grad():
         torch.manual_seed(0)

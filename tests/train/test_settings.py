@@ -5,7 +5,7 @@ import pytest
 from tests.train.tiny import Settings
 from workings.errors import WorkingsError
 from workings.train import Training
-from workings.train.recipe import recipe
+from workings.train.recipes import recipe
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_settings_survive_being_written():
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("stepz", "; did you mean steps?"), ("widht", "; did you mean width?"), ("zzz", ". It has: steps, batch, ")],
+    [("stepz", ". Did you mean steps?"), ("widht", ". Did you mean width?"), ("zzz", ". It has: steps, batch, ")],
 )
 def test_an_unknown_name_suggests_the_nearest(name, hint):
     with pytest.raises(WorkingsError) as error:
@@ -50,9 +50,9 @@ def test_an_unknown_name_suggests_the_nearest(name, hint):
 
 
 def test_every_difference_is_named():
-    assert Training().different(Training().json()) == ""
+    assert Training().difference(Training().json()) == ""
     other = {**Training(steps=5).json(), "new": 3}
-    assert Training().different(other) == "steps is 1000 here and 5 there, new is None here and 3 there"
+    assert Training().difference(other) == "steps is 1000 here and 5 there, new is None here and 3 there"
 
 
 def test_every_setting_has_help():
@@ -62,6 +62,6 @@ def test_every_setting_has_help():
 def test_an_unknown_recipe_suggests_the_nearest():
     with pytest.raises(WorkingsError) as error:
         recipe("digit")
-    assert str(error.value) == "No recipe is called 'digit'; did you mean digits?"
-    with pytest.raises(WorkingsError, match="No recipe is called 'x'; there are: shakespeare, bigram, "):
+    assert str(error.value) == "No recipe is called 'digit'. Did you mean digits?"
+    with pytest.raises(WorkingsError, match=r"No recipe is called 'x'\. There are: shakespeare, bigram, "):
         recipe("x")

@@ -8,15 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workings.train.recipe import RECIPES, Recipe, Task
+from workings.train.recipe import Recipe
+from workings.train.recipes import RECIPES
 from workings.train.settings import Training, setting
+from workings.train.task import Task
 
 
 @dataclass(frozen=True)
 class Settings(Training):
-    steps: int = setting(40, "updates of the parameters", least=1)
-    batch: int = setting(6, "examples of one update, over all processes", least=1)
-    rate: float = setting(0.02, "learning rate at its highest", least=0)
+    steps: int = setting(40, "parameter updates", least=1)
+    batch: int = setting(6, "examples per update, over all processes", least=1)
+    rate: float = setting(0.02, "peak learning rate", least=0)
     width: int = setting(4, "hidden units", least=1)
     activation: str = setting("tanh", "function of the hidden units", among=("tanh", "relu"))
     pause: float = setting(0.0, "seconds to wait in each step", least=0)
@@ -75,7 +77,7 @@ class Tiny(Recipe):
         return Net(settings.width, settings.activation, settings.drop)
 
 
-RECIPES["tiny"] = f"{__name__ if __name__ != '__main__' else 'tests.train.tiny'}:Tiny"
+RECIPES["tiny"] = Tiny()
 
 if __name__ == "__main__":
     from workings.cli import main

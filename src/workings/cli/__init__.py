@@ -31,7 +31,7 @@ app = typer.Typer(
 def version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
-        from workings import __version__
+        from workings.version import __version__
 
         typer.echo(f"workings {__version__}")
         raise typer.Exit
@@ -65,7 +65,7 @@ app.command(
 app.command(context_settings={"ignore_unknown_options": True})(exact)
 
 
-def shown_alone(arguments: list[str]) -> bool:
+def show_without_options(arguments: list[str]) -> bool:
     """Whether this is `workings show WHAT VALUE …` without options; if so, it is done.
 
     There is nothing to read but words, and typer's way of reading them imports pydantic, which takes 0.1 s.
@@ -84,7 +84,7 @@ def shown_alone(arguments: list[str]) -> bool:
     return True
 
 
-def hurry() -> None:
+def collect_garbage_seldom() -> None:
     """Collect garbage seldom, and none at the end: what is in use then, the system takes back whole.
 
     PyTorch is 250,000 objects that stay. Going through them while it is imported and again at the end took a quarter of the
@@ -96,9 +96,9 @@ def hurry() -> None:
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and exit code 2, never a traceback."""
-    hurry()
+    collect_garbage_seldom()
     try:
-        if not shown_alone(sys.argv[1:]):
+        if not show_without_options(sys.argv[1:]):
             app(prog_name="workings")  # and not `python -m workings`, or the path of a script
     except WorkingsError as error:
         typer.echo(str(error), err=True)

@@ -29,7 +29,7 @@ class Level(StrEnum):
 
 
 class Kind(StrEnum):
-    """What standard input holds."""
+    """Format of standard input."""
 
     markdown = "markdown"
     latex = "latex"
@@ -42,22 +42,22 @@ def check(
         list[str], typer.Argument(metavar="FILE…", help="Documents, folders of documents, or - for standard input.")
     ],
     level: Annotated[
-        Level, typer.Option(help="List findings down to this level; they make the exit status 1.")
+        Level, typer.Option(help="Least certain level to list; a listed finding makes the exit status 1.")
     ] = Level.likely,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for editors and CI.")] = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; Ctrl-C ends.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; stop with Ctrl-C.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="List unread formulas too, and the counts of each file.")
+        bool, typer.Option("--verbose", help="Also list unread formulas and the counts of each file.")
     ] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing but what could not be checked.")] = False,
-    kind: Annotated[Kind, typer.Option(help="What standard input holds.")] = Kind.markdown,
-    jobs: Annotated[int | None, typer.Option(min=1, help="Processes at once; one for each core if not given.")] = None,
-    timeout: Annotated[float, typer.Option(min=0.01, help="Seconds a file may take.")] = 60,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Check again what was checked before.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print only what could not be checked.")] = False,
+    kind: Annotated[Kind, typer.Option(help="Format of standard input.")] = Kind.markdown,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel processes (default: one per core).")] = None,
+    timeout: Annotated[float, typer.Option(min=0.01, help="Time limit per file, in seconds.")] = 60,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Ignore cached results.")] = False,
     run_code: Annotated[
-        bool, typer.Option("--run-code", help="Run the code listings of the documents; they are only parsed otherwise.")
+        bool, typer.Option("--run-code", help="Run code listings; by default they are only parsed.")
     ] = False,
 ) -> None:
     """Check the claims of worked solutions: numbers, matrices, shapes, derivatives.
@@ -71,19 +71,21 @@ def check(
       workings check homework/ --level error --html report.html
       cat notes.md | workings check -
     """
-    asked = Asked(files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code)
+    request = Request(
+        files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code
+    )
     if watch:
-        watching(asked)
+        watch_files(request)
         return
     try:
-        status = asked.report()
+        status = request.report()
     except KeyboardInterrupt:
         status = 130
     raise typer.Exit(status)
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """The command line, read."""
 
     files: list[str]
@@ -105,10 +107,10 @@ class Asked:
 
         start = perf_counter()
         results = self.results()
-        self.written(results)
+        self.write_files(results)
         if clear:
             typer.echo(clear, nl=False)
-        self.printed(results, perf_counter() - start)
+        self.print_report(results, perf_counter() - start)
         if any(result.failure for result in results):
             return 2
         return int(any(result.findings(self.level) for result in results))
@@ -133,20 +135,20 @@ class Asked:
                 *found.failures,
             ]
 
-    def written(self, results: list[Checked]) -> None:
+    def write_files(self, results: list[Checked]) -> None:
         """The files that were asked for."""
-        from workings.check.report import write
+        from workings.atomic import write_text
 
         if self.html is not None:
             from workings.check.report.html import html
 
-            write(self.html, html(results, self.level))
+            write_text(self.html, html(results, self.level))
         if self.sarif is not None:
             from workings.check.report.sarif import sarif
 
-            write(self.sarif, sarif(results, self.level))
+            write_text(self.sarif, sarif(results, self.level))
 
-    def printed(self, results: list[Checked], seconds: float) -> None:
+    def print_report(self, results: list[Checked], seconds: float) -> None:
         """The report, then on standard error what could not be checked. Only a person is told how long it took."""
         from workings.check.report.text import Style, failures, text
 
@@ -189,22 +191,22 @@ def standard_input(kind: str | None) -> Iterator[list[Job]]:
         yield [Job(STDIN, path)]
 
 
-def watching(asked: Asked) -> None:
+def watch_files(request: Request) -> None:
     """Report on every change, until Ctrl-C."""
     from workings.check.run.watch import CLEAR, watch
     from workings.errors import WorkingsError
 
-    if "-" in asked.files or asked.json:
-        what = "standard input" if "-" in asked.files else "--json"
+    if "-" in request.files or request.json:
+        what = "standard input" if "-" in request.files else "--json"
         raise WorkingsError(f"--watch reports on files again and again, which {what} is not for.")
     terminal = sys.stdout.isatty()
 
     def report() -> None:
         try:
-            asked.report(CLEAR if terminal else "")
+            request.report(CLEAR if terminal else "")
         except WorkingsError as error:
             typer.echo(str(error), err=True)  # it may be written at the next change
         if terminal:
-            typer.echo("watching; Ctrl-C ends", err=True)
+            typer.echo("watching; stop with Ctrl-C", err=True)
 
-    watch(asked.files, report)
+    watch(request.files, report)

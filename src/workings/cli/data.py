@@ -9,13 +9,13 @@ import typer
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
-    help="The data sets: list, get, where, remove.\n\nExample: workings data get mnist",
+    help="List, download, locate and remove data sets.\n\nExample: workings data get mnist",
 )
 
 
 @app.command("list")
 def listing() -> None:
-    """Print every data set: whether it is here, how large, what brings it.
+    """List the data sets: whether each is here, its size and its source.
 
     Example: workings data list
     """
@@ -33,7 +33,7 @@ def listing() -> None:
 
 @app.command()
 def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]) -> None:
-    """Fetch data sets, so that training works offline afterwards.
+    """Download data sets, so that training works offline.
 
     Example: workings data get shakespeare mnist
     """
@@ -49,8 +49,10 @@ def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]
 
 
 @app.command()
-def where(name: Annotated[str | None, typer.Argument(help="A data set; without it, the folder of all.")] = None) -> None:
-    """Print where a data set is kept.
+def where(
+    name: Annotated[str | None, typer.Argument(help="A data set; by default the folder of all of them.")] = None,
+) -> None:
+    """Print where a data set is stored.
 
     Example: workings data where mnist
     """
@@ -62,13 +64,13 @@ def where(name: Annotated[str | None, typer.Argument(help="A data set; without i
         return
     refuse_digits(name)
     if (path := kept(name)) is None:
-        raise WorkingsError(f"{name} is not here yet: workings data get {name}")
+        raise WorkingsError(f"{name} is not downloaded yet: workings data get {name}")
     typer.echo(str(path))
 
 
 @app.command("remove")
 def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete from this machine.")]) -> None:
-    """Delete data sets that were fetched.
+    """Delete downloaded data sets.
 
     Example: workings data remove cifar
     """

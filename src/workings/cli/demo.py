@@ -13,7 +13,7 @@ def demo() -> None:
     """
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.library import find
-    from workings.cli.show import str_for_terminal
+    from workings.cli.output import str_for_terminal
     from workings.exact import exact
     from workings.show import show
 

@@ -8,33 +8,35 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from workings.cli.output import print_json
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
-    from workings.train.evaluation.opened import Opened
-    from workings.train.text.language import Measured
+    from workings.train.recipe import OpenRun
+    from workings.train.text.language import TextFigures
 
 
 def evaluate(
-    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Folders that train wrote.")],
-    text: Annotated[list[str] | None, typer.Option(help="A text for language models; may be given several times.")] = None,
+    runs: Annotated[list[str], typer.Argument(metavar="RUN…", help="Folders written by `workings train`.")],
+    text: Annotated[list[str] | None, typer.Option(help="A text for language models (repeatable).")] = None,
     preprocess: Annotated[
         str | None, typer.Option(help="Steps for the text: lower, digits, numbers, punctuation, apart, accents, spaces.")
     ] = None,
     errors: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="sentiment, digits: N mistakes, with each word's part in them.")
+        int | None,
+        typer.Option(min=1, metavar="N", help="sentiment, digits: list N mistakes, with the contribution of each word."),
     ] = None,
     edit: Annotated[
         str | None,
         typer.Option(
             metavar="[TEXT]",
-            help="With --errors: 'good => bad' or a whole new text, before and after; alone, or with -, it asks for them.",
+            help="With --errors: compare with an edit, 'good => bad' or a whole new text; without a value, ask for edits.",
         ),
     ] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them as a page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them to an HTML page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Judge finished runs: on the data kept for the test, or language models on texts.
+    """Evaluate finished runs on their test data, or language models on texts.
 
     \b
     Examples:
@@ -46,13 +48,13 @@ def evaluate(
         workings eval runs/sentiment-1 --errors 5 --edit
     """
     from workings.cli.evaluate_errors import print_errors
-    from workings.train.evaluation.opened import opened
+    from workings.train.evaluation.open import open_run
 
     if errors is None and (edit is not None or html is not None):
         raise WorkingsError(f"{'--edit' if edit is not None else '--html'} goes with --errors N.")
     if errors is not None and (text or preprocess is not None):
         raise WorkingsError(f"--errors looks at the test data; leave out {'--text' if text else '--preprocess'}.")
-    found = [opened(run) for run in dict.fromkeys(runs)]
+    found = [open_run(run) for run in dict.fromkeys(runs)]
     if errors is not None:
         print_errors(found, errors, edit, html, json)
     elif preprocess is not None:
@@ -80,39 +82,43 @@ def followed(words: list[str]) -> list[tuple[str, list[str]]]:
     return [(word, words[i + 1 : i + 2]) for i, word in enumerate(words)]
 
 
-def print_figures(found: list[Opened], as_json: bool) -> None:
+def print_figures(found: list[OpenRun], as_json: bool) -> None:
     """Each run on its own test data."""
-    from workings.train.evaluation.figures import classified, figures, lines, matrix
-    from workings.train.evaluation.mistakes import KINDS
+    import torch
+
+    from workings.train.capabilities import Classifies
+    from workings.train.evaluation.figures import confusion_of, figures, lines, matrix
 
     rows: list[dict[str, Any]] = []
     for one in found:
         row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "step": one.step, "figures": figures(one)}
-        for name in one.changed():
+        for name in one.changed_data():
             typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
-        told = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
-        if one.recipe.name in KINDS:
-            C, classes = classified(one)
+        said = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
+        if isinstance(one.recipe, Classifies):
+            with torch.no_grad():
+                predictions = one.recipe.predictions(one)
+            C, classes = confusion_of(predictions), list(predictions.classes)
             row |= {"classes": classes, "confusion": C.tolist()}
-            told += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
+            said += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
         rows.append(row)
         if not as_json:
-            typer.echo("\n".join(told))
+            typer.echo("\n".join(said))
     if as_json:
         print_json({"runs": rows})
 
 
-def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
+def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
     """Language models by texts."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.comparison import comparison, details, legend, warnings
-    from workings.train.text.language import measured
-    from workings.train.text.languages import language_of
+    from workings.train.evaluation.open import language_of
+    from workings.train.text.language import measure
 
     languages = {one.name: language_of(one, "--text") for one in found}
     contents = {name: read(name) for name in texts}
     table = {
-        run: {name: measured(language, content, name) for name, content in contents.items()}
+        run: {name: measure(language, content, name) for name, content in contents.items()}
         for run, language in languages.items()
     }
     if as_json:
@@ -126,27 +132,21 @@ def print_texts(found: list[Opened], texts: list[str], as_json: bool) -> None:
         typer.echo(warning, err=True)
 
 
-def as_data(run: str, row: dict[str, Measured]) -> dict[str, Any]:
+def as_data(run: str, row: dict[str, TextFigures]) -> dict[str, Any]:
     return {"run": run, "texts": {name: m.json() for name, m in row.items()}}
 
 
-def print_steps(found: list[Opened], texts: list[str], names: str, as_json: bool) -> None:
+def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
     """One language model on one text, before and after each step."""
     from workings.train.data.texts import text as read
-    from workings.train.evaluation.preprocess import WARNING, preprocessed, steps_named, told
-    from workings.train.text.languages import language_of
+    from workings.train.evaluation.open import language_of
+    from workings.train.evaluation.preprocess import WARNING, as_text, parse_steps, preprocess
 
-    wanted = steps_named(names)
+    wanted = parse_steps(names)
     if len(found) != 1 or len(texts) != 1:
         raise WorkingsError(f"--preprocess follows one run on one --text; there are {len(found)} and {len(texts)}.")
-    steps = preprocessed(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
+    steps = preprocess(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
     if not as_json:
-        return typer.echo(told(steps))
+        return typer.echo(as_text(steps))
     rows = [{"step": s.name, "before": s.before, "after": s.after, **s.figures.json()} for s in steps]
     print_json({"run": found[0].name, "text": texts[0], "steps": rows, "warnings": [WARNING]})
-
-
-def print_json(data: Any) -> None:
-    import json
-
-    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

@@ -9,69 +9,84 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from workings.cli.output import print_json, write_page
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.evaluation.mistakes import Mistakes
-    from workings.train.evaluation.opened import Opened
-    from workings.train.evaluation.words import Reader
+    from workings.train.recipe import OpenRun
+    from workings.train.text.explain import Explainer
 
 ASK = "A change (such as: good => bad), or nothing to end: "
 
 
-def print_errors(found: list[Opened], count: int, edit: str | None, html: Path | None, as_json: bool) -> None:
+def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path | None, as_json: bool) -> None:
     """The mistakes of one run; then an edit of their texts, or edits line by line with `--edit -`."""
-    from workings.train.evaluation.mistakes import mistakes
-    from workings.train.evaluation.words import Reader
-
-    if len(found) != 1:
-        raise WorkingsError(f"--errors looks at one run; there are {len(found)}.")
-    some = mistakes(found[0], count)
-    reader = Reader.of(found[0]) if some.pictures is None else None
-    if edit is not None and reader is None:
-        raise WorkingsError(f"--edit changes a text; {found[0].name} is a run of {found[0].recipe.name}.")
+    if len(runs) != 1:
+        raise WorkingsError(f"--errors looks at one run; there are {len(runs)}.")
+    (run,) = runs
+    found, explainer = mistakes_of(run, count), explainer_of(run)
+    if edit is not None and explainer is None:
+        raise WorkingsError(f"--edit changes a text; {run.name} is a run of {run.recipe.name}.")
     if as_json:
-        from workings.cli.evaluate import print_json
-
-        print_json({"run": found[0].name, **as_data(some, reader), **edited_data(some, reader, edit)})
+        print_json({"run": run.name, **as_data(found, explainer), **edited_data(found, explainer, edit)})
     else:
-        typer.echo(f"{found[0].name}: {some.heading()}")
-        typer.echo(of_pictures(some) if reader is None else of_texts(some, reader), nl=False)
+        typer.echo(f"{run.name}: {found.heading()}")
+        typer.echo(of_texts(found, explainer) if found.pictures is None else of_pictures(found), nl=False)
     if html is not None:
-        from workings.cli.show import write
         from workings.train.evaluation.mistakes_page import page
 
-        write(html, page(found[0].name, some, reader))
+        write_page(html, page(run.name, found, explainer))
         typer.echo(f"wrote {html}", err=as_json)
-    if reader is not None and edit is not None and not as_json:
-        converse(some, reader) if edit == "-" else typer.echo(edited(some, reader, edit))
+    if explainer is not None and edit is not None and not as_json:
+        converse(found, explainer) if edit == "-" else typer.echo(edited(found, explainer, edit))
 
 
-def of_texts(some: Mistakes, reader: Reader) -> str:
-    """Each text with the words that speak for what it is taken for, and against it."""
-    from workings.train.evaluation.words import shortened, signed, table, turns
+def mistakes_of(run: OpenRun, count: int) -> Mistakes:
+    """Mistakes of a classifier on its test data; another run is refused."""
+    import torch
+
+    from workings.train.capabilities import Classifies
+    from workings.train.evaluation.mistakes import mistakes
+    from workings.train.evaluation.open import check_can
+
+    check_can(run, Classifies, "--errors")
+    assert isinstance(run.recipe, Classifies)
+    with torch.no_grad():
+        return mistakes(run.recipe.predictions(run), count)
+
+
+def explainer_of(run: OpenRun) -> Explainer | None:
+    """What tells each word's part in a decision, where the recipe has it."""
+    from workings.train.capabilities import ExplainsWords
+
+    return run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
+
+
+def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
+    """Each text with the words that speak for what it is taken for, and against it, where the recipe knows them."""
+    from workings.train.evaluation.words import order_warning, shortened, signed, table
 
     out = ""
-    for i, (mistake, text) in enumerate(zip(some.some, some.texts, strict=True), 1):
-        read = reader.read(text, mistake.taken)
-        lines = [
-            f"“{shortened(text)}”",
-            f"margin of {some.classes[mistake.taken]} {signed(read.margin)}; each word's part in it:",
-        ]
-        lines += [table(read), turns(text)]
-        out += f"\n{i}. {mistake.told(some.classes)}\n{indent(chr(10).join(filter(None, lines)), '   ')}\n"
+    for i, (mistake, text) in enumerate(zip(found.listed, found.texts, strict=True), 1):
+        lines = [f"“{shortened(text)}”"]
+        if explainer is not None:
+            read = explainer.explain(text, mistake.taken)
+            lines += [f"margin of {found.classes[mistake.taken]} {signed(read.margin)}; each word's part in it:"]
+            lines += [table(read), order_warning(text)]
+        out += f"\n{i}. {mistake.describe(found.classes)}\n{indent(chr(10).join(filter(None, lines)), '   ')}\n"
     return out
 
 
-def of_pictures(some: Mistakes) -> str:
+def of_pictures(found: Mistakes) -> str:
     """Each picture in shades, with its likeliest classes."""
-    from workings.train.recipes.drawing import shades
+    from workings.train.tasks.drawing import shades
 
-    assert some.pictures is not None
+    assert found.pictures is not None
     out = ""
-    for i, (mistake, picture) in enumerate(zip(some.some, some.pictures, strict=True), 1):
-        lines = [shades(picture.unsqueeze(0)), likeliest(mistake.p, some.classes)]
-        heading = f"{i}. test picture {mistake.number}: {mistake.told(some.classes)}"
+    for i, (mistake, picture) in enumerate(zip(found.listed, found.pictures, strict=True), 1):
+        lines = [shades(picture.unsqueeze(0)), likeliest(mistake.p, found.classes)]
+        heading = f"{i}. test picture {mistake.number}: {mistake.describe(found.classes)}"
         out += f"\n{heading}\n{indent(chr(10).join(lines), '   ')}\n"
     return out
 
@@ -85,35 +100,35 @@ def likeliest(p: Any, classes: Any, most: int = 3) -> str:
     return ", ".join(f"{classes[k]} {p[k]:.1%}" for k in order)
 
 
-def edited(some: Mistakes, reader: Reader, edit: str) -> str:
+def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
     """Before and after of each text that an edit changes; a whole new text is set beside the nearest of them."""
     from workings.train.evaluation.words import beside, shortened
 
     parts = []
-    for i, new in edits(some, edit):
-        mistake, text = some.some[i], some.texts[i]
-        before, after = (reader.read(each, mistake.taken) for each in (text, new))
-        taken = some.classes[max(range(len(after.p)), key=after.p.__getitem__)]
-        verdict = f"{i + 1}. taken for {some.classes[mistake.taken]}, now for {taken}; it is {some.classes[mistake.truth]}"
-        lines = [f"“{shortened(around(text, new), 160)}”", beside(before, after, some.classes)]
+    for i, new in edits(found, explainer, edit):
+        mistake, text = found.listed[i], found.texts[i]
+        before, after = (explainer.explain(each, mistake.taken) for each in (text, new))
+        taken = found.classes[max(range(len(after.p)), key=after.p.__getitem__)]
+        verdict = f"{i + 1}. taken for {found.classes[mistake.taken]}, now for {taken}; it is {found.classes[mistake.truth]}"
+        lines = [f"“{shortened(around(text, new), 160)}”", beside(before, after, found.classes)]
         parts.append(f"{verdict}\n{indent(chr(10).join(lines), '   ')}")
     return f"\nEdit: {shortened(edit, 80)}\n\n" + "\n\n".join(parts)
 
 
-def edits(some: Mistakes, edit: str) -> list[tuple[int, str]]:
+def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, str]]:
     """The texts that an edit changes, by their places, as they are after it."""
-    from workings.train.evaluation.words import ARROW, changed, nearest
+    from workings.train.evaluation.words import ARROW, apply_edit, most_similar
 
     if not edit.strip():
         raise WorkingsError("--edit needs a change, such as 'good => bad', or a whole new text.")
-    if not some.texts:
+    if not found.texts:
         raise WorkingsError("There is no mistake to edit.")
     if not ARROW.search(edit):
-        return [(nearest(some.texts, edit), edit)]
-    found = [(i, new) for i, text in enumerate(some.texts) if (new := changed(text, edit)) is not None]
-    if not found:
-        raise WorkingsError(f"None of these {len(some.texts)} texts has {ARROW.split(edit)[0].strip()!r}.")
-    return found
+        return [(most_similar(found.texts, edit, explainer.cut), edit)]
+    new_texts = [(i, new) for i, text in enumerate(found.texts) if (new := apply_edit(text, edit)) is not None]
+    if not new_texts:
+        raise WorkingsError(f"None of these {len(found.texts)} texts has {ARROW.split(edit)[0].strip()!r}.")
+    return new_texts
 
 
 def around(old: str, new: str, room: int = 60) -> str:
@@ -123,7 +138,7 @@ def around(old: str, new: str, room: int = 60) -> str:
     return ("… " if start else "") + new[start:]
 
 
-def converse(some: Mistakes, reader: Reader) -> None:
+def converse(found: Mistakes, explainer: Explainer) -> None:
     """Edits from the keyboard, or from lines of a file, until there are no more."""
     while True:
         if sys.stdin.isatty():
@@ -132,28 +147,28 @@ def converse(some: Mistakes, reader: Reader) -> None:
         if not line.strip():
             return
         try:
-            typer.echo(edited(some, reader, line.strip()))
+            typer.echo(edited(found, explainer, line.strip()))
         except WorkingsError as error:
             typer.echo(str(error), err=True)
 
 
-def as_data(some: Mistakes, reader: Reader | None) -> dict[str, Any]:
+def as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:
     """The mistakes as plain data."""
     rows: list[dict[str, Any]] = []
-    for i, mistake in enumerate(some.some):
-        row = {"number": mistake.number, "class": some.classes[mistake.truth], "taken_for": some.classes[mistake.taken]}
-        if reader is not None:
-            row |= reader.read(some.texts[i], mistake.taken).json(some.classes)
+    for i, mistake in enumerate(found.listed):
+        row = {"number": mistake.number, "class": found.classes[mistake.truth], "taken_for": found.classes[mistake.taken]}
+        if explainer is not None:
+            row |= explainer.explain(found.texts[i], mistake.taken).json(found.classes)
         else:
-            row |= {"probabilities": dict(zip(some.classes, mistake.p, strict=True))}
+            row |= {"probabilities": dict(zip(found.classes, mistake.p, strict=True))}
         rows.append(row)
-    return {"examples": some.examples, "mistaken": some.total, "errors": rows}
+    return {"examples": found.examples, "mistaken": found.total, "errors": rows}
 
 
-def edited_data(some: Mistakes, reader: Reader | None, edit: str | None) -> dict[str, Any]:
-    if reader is None or edit is None:
+def edited_data(found: Mistakes, explainer: Explainer | None, edit: str | None) -> dict[str, Any]:
+    if explainer is None or edit is None:
         return {}
     if edit == "-":
         raise WorkingsError("--edit - is a conversation; with --json name the edit.")
-    reads = [(i, reader.read(new, some.some[i].taken)) for i, new in edits(some, edit)]
-    return {"edits": [{"error": i, **read.json(some.classes)} for i, read in reads]}
+    reads = [(i, explainer.explain(new, found.listed[i].taken)) for i, new in edits(found, explainer, edit)]
+    return {"edits": [{"error": i, **read.json(found.classes)} for i, read in reads]}

@@ -8,7 +8,7 @@ import typer
 def exact(
     expression: Annotated[str, typer.Argument(help="A number, an expression, or a matrix with rows split by ';'.")],
     digits: Annotated[int, typer.Option(min=1, max=10_000, help="How many decimals to certify.")] = 6,
-    at: Annotated[list[str] | None, typer.Option(metavar="LETTER=VALUE", help="Put a value for a letter.")] = None,
+    at: Annotated[list[str] | None, typer.Option(metavar="LETTER=VALUE", help="Substitute a value for a letter.")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX too.")] = False,
 ) -> None:
     """Print the exact value of EXPRESSION and its certified decimals.

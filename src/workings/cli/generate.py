@@ -10,49 +10,40 @@ import typer
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
-    from workings.train.evaluation.opened import Opened
-    from workings.train.evaluation.writing import Choice
+    from workings.train.capabilities import Answers, Draws, Finds
+    from workings.train.recipe import OpenRun
+    from workings.train.text.writing import Choice
 
-PAIRS = {"sort": "--prompt DAAC", "seq2seq": "--prompt hello"}
-"""Runs that answer, with a question for each."""
-TOWERS = ("clip", "siglip")
-Out = Annotated[Path | None, typer.Option(help="PNG file for pictures.")]
-
-
-IDLE = {
-    "vae": ("draws pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
-    "clip": ("finds pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
-    "siglip": ("finds pictures", ("prompt", "length", "temperature", "top_k", "top_p", "beam")),
-    "sort": ("gives one answer", ("length", "temperature", "top_k", "top_p", "beam", "count")),
-    "seq2seq": ("gives the likeliest answer", ("length", "temperature", "top_k", "top_p", "count")),
-}
-"""What a run does, and the options that change nothing about it."""
-TEXT = ("writes one text", ("count",))
+Out = Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")]
 DRAWING = ("temperature", "top_k", "top_p")
+TEXT = ("prompt", "length", *DRAWING, "beam")
+"""Options that change nothing about pictures."""
 
 
 def generate(
     context: typer.Context,
-    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder that train wrote.")],
+    run: Annotated[str, typer.Argument(metavar="RUN", help="A folder written by `workings train`.")],
     prompt: Annotated[
-        str | None, typer.Option(help="The beginning of the text (default: a new line), or what is to be answered.")
+        str | None, typer.Option(help="The start of the text (default: a newline), or the question to answer.")
     ] = None,
     length: Annotated[int, typer.Option(min=0, help="Tokens to write.")] = 200,
     temperature: Annotated[
-        float, typer.Option(min=0, help="Below 1 more likely tokens, above 1 bolder ones; 0 the likeliest.")
+        float, typer.Option(min=0, help="Below 1: likelier tokens; above 1: more surprising ones; 0: always the likeliest.")
     ] = 1.0,
-    top_k: Annotated[int | None, typer.Option(min=1, help="Draw among the k likeliest tokens only.")] = None,
+    top_k: Annotated[int | None, typer.Option(min=1, help="Sample only from the k likeliest tokens.")] = None,
     top_p: Annotated[
-        float | None, typer.Option(help="Draw among the fewest tokens that together have this probability.")
+        float | None, typer.Option(help="Sample from the smallest set of tokens with this total probability.")
     ] = None,
-    beam: Annotated[int | None, typer.Option(min=1, help="Search with this many beams instead of drawing.")] = None,
+    beam: Annotated[int | None, typer.Option(min=1, help="Beam search with this many beams instead of sampling.")] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same text or pictures.")] = 0,
-    interpolate: Annotated[bool, typer.Option("--interpolate", help="vae: from test pictures to others.")] = False,
+    interpolate: Annotated[bool, typer.Option("--interpolate", help="vae: interpolate between test pictures.")] = False,
     search: Annotated[str | None, typer.Option(help="clip: find the pictures for these words.")] = None,
-    count: Annotated[int | None, typer.Option(min=1, help="Pictures to draw or find, or rows of --interpolate.")] = None,
+    count: Annotated[
+        int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
+    ] = None,
     out: Out = None,
 ) -> None:
-    """Let a finished run write, draw, or find pictures.
+    """Generate text or images from a finished run, or search its images.
 
     \b
     Examples:
@@ -61,23 +52,27 @@ def generate(
         workings generate runs/vae-1 --interpolate --out between.png
         workings generate runs/clip-1 --search "red heart"
     """
-    from workings.train.evaluation.opened import opened, require
-    from workings.train.evaluation.writing import Choice
+    from workings.train.capabilities import Answers, Draws, Finds
+    from workings.train.evaluation.open import check_can, open_run
+    from workings.train.text.writing import Choice
 
     if not 0 <= seed < 2**63:
         raise WorkingsError(f"--seed is a whole number from 0 to 2⁶³ − 1; got {seed}.")
-    found = opened(run)
+    found = open_run(run)
     if interpolate:
-        require(found, ("vae",), "--interpolate")
+        check_can(found, Draws, "--interpolate")
     if search is not None:
-        require(found, TOWERS, "--search")
+        check_can(found, Finds, "--search")
     if out is not None:
-        require(found, ("vae", *TOWERS), "--out")
-    require_effect(found, [name for name in context.params if named(context, name)])
-    if found.recipe.name == "vae":
-        draw(found, interpolate, count, seed, out)
-    elif found.recipe.name in TOWERS:
-        find(found, search, count or 5, out)
+        check_can(found, (Draws, Finds), "--out")
+    check_effect(found, [name for name in context.params if named(context, name)])
+    recipe = found.recipe
+    if isinstance(recipe, Draws):
+        draw(recipe, found, interpolate, count, seed, out)
+    elif isinstance(recipe, Finds):
+        find(recipe, found, search, count or 5, out)
+    elif isinstance(recipe, Answers):
+        answer(recipe, found, prompt, beam)
     else:
         write(found, prompt, Choice(temperature, top_k, top_p, beam, seed, length))
 
@@ -88,70 +83,85 @@ def named(context: typer.Context, option: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def require_effect(found: Opened, given: list[str]) -> None:
+def check_effect(run: OpenRun, given: list[str]) -> None:
     """Refuse options that would be passed over."""
-    from workings.train.text.languages import is_language
-
-    kind = found.recipe.name
-    does, idle = IDLE.get(kind, TEXT if is_language(found) else ("", ()))
+    does, idle = use_of(run)
     for name in given:
         if name in idle:
-            raise WorkingsError(f"{flag(name)} does nothing here: a run of {kind} {does}. Leave it out.")
+            raise WorkingsError(f"{flag(name)} does nothing here: a run of {run.recipe.name} {does}. Leave it out.")
     if "beam" in given and (drawing := [flag(name) for name in DRAWING if name in given]):
         raise WorkingsError(f"--beam searches for the likeliest text and draws nothing: leave out {' and '.join(drawing)}.")
+
+
+def use_of(run: OpenRun) -> tuple[str, tuple[str, ...]]:
+    """What a run does, and the options that change nothing about it."""
+    from workings.train.capabilities import Answers, Draws, Finds, Writes
+
+    recipe = run.recipe
+    if isinstance(recipe, Draws):
+        return "draws pictures", TEXT
+    if isinstance(recipe, Finds):
+        return "finds pictures", TEXT
+    if isinstance(recipe, Answers) and recipe.has_beams:
+        return "gives the likeliest answer", ("length", *DRAWING, "count")
+    if isinstance(recipe, Answers):
+        return "gives one answer", ("length", *DRAWING, "beam", "count")
+    return ("writes one text", ("count",)) if isinstance(recipe, Writes) else ("", ())
 
 
 def flag(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
-def draw(found: Opened, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
-    from workings.train.evaluation.drawings import interpolations, samples, written
+def draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
+    """Pictures, into a file."""
+    from workings.train.tasks.drawing import save
 
     if out is None:
         raise WorkingsError("Pictures go into a file: give --out samples.png.")
-    sheet = interpolations(found, count or 8, 10, seed) if interpolate else samples(found, count or 64, seed)
-    written(sheet, out)
+    sheet = recipe.interpolations(run, count or 8, 10, seed) if interpolate else recipe.samples(run, count or 64, seed)
+    save(sheet, out, scale=4)
     typer.echo(str(out))
 
 
-def find(found: Opened, words: str | None, count: int, out: Path | None) -> None:
-    from workings.train.evaluation.drawings import search, written
-    from workings.train.recipes.clip import unknown_in
+def find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path | None) -> None:
+    """The pictures nearest to some words: their names, and themselves in a file."""
+    from workings.train.tasks.drawing import save
 
     if words is None:
-        raise WorkingsError(f"A run of {found.recipe.name} finds pictures: give --search WORDS.")
-    names, sheet = search(found, words, count)
-    if unknown := unknown_in(words, found.files["words.txt"].splitlines()):
-        typer.echo(f"Left out, since the model does not know: {', '.join(unknown)}.", err=True)
-    for name, cosine in names:
+        raise WorkingsError(f"A run of {run.recipe.name} finds pictures: give --search WORDS.")
+    found = recipe.search(run, words, count)
+    if found.unknown:
+        typer.echo(f"Left out, since the model does not know: {', '.join(found.unknown)}.", err=True)
+    for name, cosine in found.names:
         typer.echo(f"{cosine:.3f}  {name}")
     if out is not None:
-        written(sheet, out)
+        save(found.sheet, out, scale=4)
         typer.echo(str(out))
 
 
-def write(found: Opened, prompt: str | None, choice: Choice) -> None:
-    """Text, printed as it comes."""
-    from workings.train.evaluation.writing import after, answered, beginning, prompted
-    from workings.train.text.languages import is_language, language_of
+def answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None) -> None:
+    """The answer to a prompt, or several."""
+    if prompt is None:
+        raise WorkingsError(f"A run of {run.recipe.name} answers: give a --prompt, such as --prompt {recipe.prompt}.")
+    for text in recipe.answers(run, prompt, beams):
+        typer.echo(text)
 
-    if found.recipe.name not in PAIRS and not is_language(found):
-        raise WorkingsError(f"{found.name} is a run of {found.recipe.name}, which neither writes nor draws.")
-    if found.recipe.name in PAIRS:
-        if prompt is None:
-            raise WorkingsError(
-                f"A run of {found.recipe.name} answers: give a --prompt, such as {PAIRS[found.recipe.name]}."
-            )
-        for text in answered(found, prompt, choice.beams):
-            typer.echo(text)
-        return
-    language = language_of(found, "generate")
-    tokens, named = (prompted(language, prompt), "") if prompt is not None else beginning(language)
-    pieces = after(language, tokens, choice)
+
+def write(run: OpenRun, prompt: str | None, choice: Choice) -> None:
+    """Text, printed as it comes."""
+    from workings.train.capabilities import Writes
+    from workings.train.evaluation.open import language_of
+    from workings.train.text.writing import beginning, continuation, prompt_tokens
+
+    if not isinstance(run.recipe, Writes):
+        raise WorkingsError(f"{run.name} is a run of {run.recipe.name}, which neither writes nor draws.")
+    language = language_of(run, "generate")
+    tokens, named = (prompt_tokens(language, prompt), "") if prompt is not None else beginning(language)
+    pieces = continuation(language, tokens, choice)
     first = next(pieces, "")
     if prompt is None:
-        typer.echo(f"No --prompt: the text goes on after {named}.", err=True)
+        typer.echo(f"No --prompt: the text starts after {named}.", err=True)
     typer.echo((prompt or "") + first, nl=False)
     for piece in pieces:
         print(piece, end="", flush=True)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workings.errors import WorkingsError
+
+if TYPE_CHECKING:
+    from workings.models.vectors import WordVectors
 
 
 def neighbors(
@@ -17,7 +21,7 @@ def neighbors(
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Words to print.")] = 10,
 ) -> None:
-    """Print the words of largest cosine with a word, or with b − a + c for an analogy.
+    """Print the words nearest to a word by cosine, or to b − a + c for an analogy.
 
     \b
     Examples:
@@ -27,9 +31,15 @@ def neighbors(
     """
     if (word is None) == (analogy is None):
         raise WorkingsError("Give one of a WORD and --analogy a b c.")
-    from workings.train.evaluation.vectors import vectors as load
-
-    known = load(vectors)
+    known = known_vectors(vectors)
     found = known.neighbours(word, count) if word is not None else known.analogy(*(analogy or ("", "", "")), k=count)
     for near, cosine in found:
         typer.echo(f"{cosine:.4f}  {near}")
+
+
+def known_vectors(named: str) -> WordVectors:
+    """The vectors of a run's folder, of a file, or of GloVe."""
+    from workings.train.evaluation.open import open_run, vectors_of
+    from workings.train.text.vectors import vectors
+
+    return vectors_of(open_run(named)) if Path(named).is_dir() and named != "glove" else vectors(named)

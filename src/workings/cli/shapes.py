@@ -24,7 +24,7 @@ def shapes(
         list[str],
         typer.Option("--input", metavar="SIZES", help="Sizes such as 1x1x32x32; 2x5:int for token indices."),
     ],
-    width: Annotated[int | None, typer.Option(min=40, help="The width of the table; by default the terminal's.")] = None,
+    width: Annotated[int | None, typer.Option(min=40, help="Width of the table (default: the terminal's).")] = None,
 ) -> None:
     """Print each layer's output size with its arithmetic, its parameters with theirs, multiply-adds and memory.
 

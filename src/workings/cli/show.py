@@ -20,7 +20,7 @@ def print_list(wanted: bool) -> None:
 
 
 def show(
-    what: Annotated[str, typer.Argument(help="A function of the library, FILE.py:NAME of your own, or a run.")],
+    what: Annotated[str, typer.Argument(help="A library function, your own FILE.py:NAME, or a run.")],
     values: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
@@ -31,20 +31,20 @@ def show(
             "--input", metavar="1x3x8", help="A random input of this size (`2x5:int`: tokens); for a run, text or a picture."
         ),
     ] = None,
-    backward: Annotated[bool, typer.Option("--backward", help="Add the gradients.")] = False,
+    backward: Annotated[bool, typer.Option("--backward", help="Also show the gradients.")] = False,
     depth: Annotated[
-        int, typer.Option(metavar="1…4", help="1 the function, 2 your functions, 3 library modules, 4 fused.")
+        int, typer.Option(metavar="1…4", help="1: the function, 2: your functions, 3: library modules, 4: fused kernels.")
     ] = 2,
     digits: Annotated[int, typer.Option(metavar="1…50", help="Significant digits of decimals.")] = 4,
     floats: Annotated[bool, typer.Option("--floats", help="Compute with floats instead of exact values.")] = False,
     only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Show only this name (repeat for more).")] = None,
-    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained page.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of random inputs.")] = 0,
     _list: Annotated[
-        bool, typer.Option("--list", callback=print_list, is_eager=True, help="Print the names of the library.")
+        bool, typer.Option("--list", callback=print_list, is_eager=True, help="List the library functions.")
     ] = False,
 ) -> None:
     """Run WHAT and print its worked solution, statement by statement.
@@ -76,18 +76,19 @@ def show(
 
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.values import random_input, read_values
+    from workings.cli.output import str_for_terminal, write_page
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
     with direct():
-        function = found(what)
+        function = resolve(what)
         args, kwargs = read_values(values or [], function, exact=not floats)
         args += [random_input(size) for size in input or []]
         check_arguments(what, function, args, kwargs)
         call = partial(function, *args, **kwargs)
         work = show_work(call, depth=depth, backward=backward, options=options)
         if html is not None:
-            write(html, work.html())
+            write_page(html, work.html())
             typer.echo(f"wrote {html}")
         if form:
             typer.echo(getattr(work, form)())
@@ -114,12 +115,12 @@ def one_form(**asked: bool) -> str:
     return forms[0] if forms else ""
 
 
-def found(what: str) -> Any:
+def resolve(what: str) -> Any:
     """What to show: of the library by its name, of a file by FILE.py:NAME; a class of modules is made without arguments."""
     import torch
 
     from workings.cli.arguments.library import find
-    from workings.cli.arguments.load import load, made
+    from workings.cli.arguments.load import load, module_from
 
     function = load(what) if ":" in what else find(what)
     if not callable(function):
@@ -128,7 +129,11 @@ def found(what: str) -> Any:
         raise WorkingsError(
             f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules."
         )
-    return made(what, function).eval() if inspect.isclass(function) and issubclass(function, torch.nn.Module) else function
+    return (
+        module_from(what, function).eval()
+        if inspect.isclass(function) and issubclass(function, torch.nn.Module)
+        else function
+    )
 
 
 def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
@@ -175,31 +180,3 @@ def hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
             f'classes, write :int after the name, as in {name}:int="{value}".',
             err=True,
         )
-
-
-def str_for_terminal(work: Any) -> str:
-    """Coloured on a terminal, plain when piped."""
-    import shutil
-    import sys
-
-    terminal = sys.stdout.isatty()
-    return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first, then renamed."""
-    import os
-
-    if path.is_dir():
-        from workings.errors import WorkingsError
-
-        raise WorkingsError(f"Could not write {path}: it is a folder. Name a file in it, such as {path / 'work.html'}.")
-    partial = path.with_name(path.name + ".partial")
-    try:
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        from workings.errors import WorkingsError
-
-        partial.unlink(missing_ok=True)
-        raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None

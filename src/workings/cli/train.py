@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 if TYPE_CHECKING:
     from workings.train.recipe import Recipe
@@ -38,11 +38,11 @@ def train(context: typer.Context) -> None:
 
 
 def help_of(name: str) -> str:
-    """The help of a recipe, from its source: quick, for PyTorch is not loaded."""
+    """The help of a recipe."""
     from workings.cli.train_help import manual
-    from workings.cli.train_source import described
+    from workings.train.recipes import recipe
 
-    return manual(described(name))
+    return manual(recipe(name))
 
 
 def start(name: str, words: list[str]) -> None:
@@ -50,12 +50,12 @@ def start(name: str, words: list[str]) -> None:
     try:
         carry_out(name, words)
     except KeyboardInterrupt as stopped:
-        typer.echo(str(stopped) or "Stopped before the first step; nothing was begun.", err=True)
+        typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 
 def carry_out(name: str, words: list[str]) -> None:
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
 
     given = options(recipe(name), words) if name else resumed(words)
     if given.get("resume"):
@@ -66,18 +66,19 @@ def carry_out(name: str, words: list[str]) -> None:
 
 def go_on(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
+    from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
     run = Run(Path(given["resume"]))
-    found, settings = run.recipe()
+    found, settings = recipe_of(run)
     if name and name != found.name:
         raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
     if "out" in given:
-        raise WorkingsError("--resume goes on in the run's own folder: leave out --out.")
+        raise WorkingsError("--resume continues in the run's own folder: leave out --out.")
     named = {key: value for key, value in given.items() if key not in OPTIONS}
     wanted = dataclasses.replace(settings, **named)
-    if differs := wanted.different(settings.json()):
-        raise WorkingsError(f"{run.folder} goes on with its own settings: {differs}. Begin a new run for others.")
+    if differs := wanted.difference(settings.json()):
+        raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
     follow(found.name, wanted, str(run.folder))
 
 
@@ -89,7 +90,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     from workings.train.process.distributed import join, leave
     from workings.train.process.progress import Lines
     from workings.train.process.signals import Interrupted
-    from workings.train.recipe import recipe
+    from workings.train.recipes import recipe
     from workings.train.run.lock import locked
     from workings.train.run.report import report
     from workings.train.run.run import Run
@@ -99,7 +100,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     world = join()
     if out is not None and world.agree(Run(Path(out)).exists()):
         with locked(Path(out), world):  # said before the data is read
-            Run(Path(out)).require(name, settings, None)
+            Run(Path(out)).check_continues(name, settings, None)
     torch.manual_seed(settings.seed)
     task = recipe(name).task(settings)
     run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
@@ -109,7 +110,7 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     try:
         history = carry(task, settings, run, progress, name=name)
     except Interrupted as stopped:
-        raise Interrupted(f"{stopped} Go on with: workings train --resume {run.folder}" if world.first else "") from None
+        raise Interrupted(f"{stopped} Continue with: workings train --resume {run.folder}" if world.first else "") from None
     if world.first:
         path = report(run, history.ended, task.best, highest=task.highest)
         progress.note(ending(run, history, task.best, path))
@@ -123,14 +124,14 @@ def place(name: str, settings: Training) -> Path:
     if os.environ.get("TORCHELASTIC_RESTART_COUNT", "0") != "0":
         found = sorted(Path("runs").glob(f"{name}-*"), key=lambda path: path.stat().st_mtime)
         for path in reversed(found):
-            if Run(path).exists() and not settings.different(Run(path).read()["settings"]):
+            if Run(path).exists() and not settings.difference(Run(path).read()["settings"]):
                 return path
     return new_folder(name)
 
 
 def beginning(run: Run, task: Any) -> str:
     count = sum(p.numel() for p in task.model.parameters())
-    word = "going on in" if run.checkpoints.is_dir() else "training in"
+    word = "continuing in" if run.checkpoints.is_dir() else "training in"
     return f"{word} {run.folder}: {count:,} parameters"
 
 
@@ -171,6 +172,7 @@ def options(found: Recipe, words: list[str]) -> dict[str, Any]:
 
 def resumed(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
+    from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
     parser = Parser(add_help=False, allow_abbrev=False)
@@ -178,7 +180,7 @@ def resumed(words: list[str]) -> dict[str, Any]:
     given, _ = parser.parse_known_args(words)
     if "resume" not in given:
         raise WorkingsError("Name a recipe or a run: workings train digits, or workings train --resume RUN.")
-    return options(Run(Path(given.resume)).recipe()[0], words)
+    return options(recipe_of(Run(Path(given.resume)))[0], words)
 
 
 def with_dashes(word: str) -> str:
@@ -188,14 +190,11 @@ def with_dashes(word: str) -> str:
 
 
 def refuse(word: str, flags: list[str], name: str) -> NoReturn:
-    from workings.train.settings import nearest
-
     if not word.startswith("-"):
-        raise WorkingsError(f"{word!r} stands alone: settings of {name} are given as --name value.")
+        raise WorkingsError(f"{word!r} has no option name: settings of {name} are given as --name value.")
     flag = word.partition("=")[0]
-    near = nearest(flag.lstrip("-"), [known.lstrip("-") for known in flags])
-    hint = near.replace("mean ", "mean --") or f"; `workings train {name} --help` lists them."
-    raise WorkingsError(f"{name} has no option {flag}{hint}")
+    hint = did_you_mean(flag, flags, f"`workings train {name} --help` lists them.")
+    raise WorkingsError(f"{name} has no option {flag}.{hint}")
 
 
 def number(found: Recipe, name: str, value: Any) -> Any:

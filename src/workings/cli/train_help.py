@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from workings.cli.train_source import Described
+from workings.train.recipe import Recipe
+from workings.train.recipes import RECIPES
 from workings.train.settings import Training, types_of
 
 
@@ -23,10 +24,8 @@ def option(name: str) -> str:
 
 def overview() -> str:
     """The recipes, each with its summary."""
-    from workings.train.recipe import RECIPES, summary
-
     column = max(map(len, RECIPES))
-    lines = [f"  {name:{column}}  {summary(name)}" for name in RECIPES]
+    lines = [f"  {name:{column}}  {recipe.summary}" for name, recipe in RECIPES.items()]
     return USAGE.format(recipes="\n".join(lines))
 
 
@@ -39,20 +38,22 @@ Recipes (`workings train RECIPE --help` shows its settings):
 {recipes}
 
 Options:
-  --out FOLDER   where the run is kept (default: runs/RECIPE-1, runs/RECIPE-2 …); a run of the same settings goes on
-  --resume RUN   go on with a run that was stopped, with its own settings
+  --out FOLDER   folder of the run (default: runs/RECIPE-1, runs/RECIPE-2 …); one with the same settings continues
+  --resume RUN   continue a stopped run with its own settings
 
 Example: workings train digits"""
 
 
-def manual(found: Described) -> str:
+def manual(found: Recipe) -> str:
     """Every setting of a recipe: its default, what it may be, what it means."""
     common = {known.name for known in dataclasses.fields(Training)}
     lines = [(known, f"{option(known.name)} {value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]
     column = max(len(flag) for _, flag in lines)
     own = [entry(flag, meaning(known), column) for known, flag in lines if known.name not in common]
     rest = [entry(flag, meaning(known), column) for known, flag in lines if known.name in common]
-    place = entry("--out FOLDER", f"where it is kept (runs/{found.name}-1, …); a run of the same settings goes on", column)
+    place = entry(
+        "--out FOLDER", f"folder of the run (runs/{found.name}-1, …); one with the same settings continues", column
+    )
     parts = [f"Usage: workings train {found.name} [--setting value …]", found.summary]
     parts += ["\n".join([f"Settings of {found.name}:", *own])] if own else []
     parts += ["\n".join(["Settings of every recipe:", *rest]), f"The run:\n{place}"]

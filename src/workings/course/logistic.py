@@ -21,9 +21,9 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.course.farkas import gordan, stiemke
 from workings.errors import BudgetError, DomainError, ShapeError
 from workings.exact.tensor.exact_tensor import ExactTensor
+from workings.exact.tensor.farkas import gordan, stiemke
 from workings.exact.tensor.make import exact
 from workings.nn.objectives.losses import labels, logistic_loss, logistic_loss_gradient
 

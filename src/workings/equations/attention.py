@@ -50,9 +50,7 @@ def scaled_dot_product_attention(
         mask = torch.ones(S.shape[-2:], dtype=torch.bool).tril()
     if mask is not None:
         S = masked(S, mask)
-    A = S.softmax(dim=-1)
-    if mask is not None:
-        A = A.masked_fill(S.isneginf().all(dim=-1, keepdim=True), 0)  # a query that may look at nothing averages nothing
+    A = S.softmax(dim=-1) if mask is None else masked_softmax(S)
     O = A @ V
     return O
 
@@ -60,6 +58,13 @@ def scaled_dot_product_attention(
 def masked(S: Float[Tensor, "*b q k"], mask: Mask) -> Float[Tensor, "*b q k"]:
     """The scores with −∞ where a Boolean mask is false, or with a mask of numbers added."""
     return S.masked_fill(~mask, -inf) if mask.dtype == torch.bool else S + mask
+
+
+def masked_softmax(S: Float[Tensor, "*b q k"]) -> Float[Tensor, "*b q k"]:
+    """Softmax, where a query that may look at nothing weighs nothing (and has the gradient 0, not 0 · NaN)."""
+    empty = S.isneginf().all(dim=-1, keepdim=True)
+    A = S.masked_fill(empty, 0).softmax(dim=-1)
+    return A.masked_fill(empty, 0)
 
 
 def shared_heads(K: Float[Tensor, "*b g k d"], Q: Float[Tensor, "*b h q d"]) -> Float[Tensor, "*b h k d"]:

@@ -8,12 +8,11 @@ The folders: `numbers/` the values themselves, `typeset/` their textbook form, `
 
 from __future__ import annotations
 
-import sys
-import types
-from typing import Any
-
+from workings.exact.dispatch.dispatch import dispatch as answer
 from workings.exact.dispatch.exactify import exactify
 from workings.exact.dispatch.mode import mode
+from workings.exact.dispatch.substitute import substitute
+from workings.exact.numbers.assume import Assumption, recording
 from workings.exact.ops import (  # noqa: F401  (they register rules)
     attention,
     contract,
@@ -34,11 +33,9 @@ from workings.exact.ops import (  # noqa: F401  (they register rules)
     textbook,
 )
 from workings.exact.tensor.arena import live
-from workings.exact.tensor.assume import Assumption, recording
 from workings.exact.tensor.equality import Proof, equal
-from workings.exact.tensor.exact_tensor import ExactTensor
-from workings.exact.tensor.json_form import from_json
-from workings.exact.tensor.make import arange, exact, eye, full, linspace, ones, symbols, zeros
+from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor
+from workings.exact.tensor.make import arange, exact, eye, from_json, full, linspace, ones, symbols, zeros
 
 __all__ = [
     "Assumption",
@@ -60,12 +57,4 @@ __all__ = [
     "zeros",
 ]
 
-
-class _Callable(types.ModuleType):
-    """Lets `from workings import exact` be used both ways: `exact("1 0; 0 1")` and `exact.symbols("w")`."""
-
-    def __call__(self, data: Any, **options: Any) -> ExactTensor:
-        return exact(data, **options)
-
-
-sys.modules[__name__].__class__ = _Callable
+HOOKS.dispatch, HOOKS.substitute = answer, substitute

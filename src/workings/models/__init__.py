@@ -1,37 +1,11 @@
-"""The models of the course, one per file."""
+"""The models of the course, one per file, made of `workings.nn`.
 
-from typing import Any
+`decoding` writes text with them (search, and how one token more is computed), `weights` exchanges checkpoints with
+transformers and torch.nn. The public names are those of `__init__.pyi`; they load when they are first used.
+"""
 
 from workings.lazy import lazy
 from workings.own_code import mark_readable
 
 mark_readable(__path__)
-
-__all__ = lazy(
-    __name__,
-    {
-        "autoencoder": "AutoEncoder principal_angle reconstruction_error",
-        "averaging": "DeepAveraging",
-        "bert": "Bert",
-        "bigram": "NeuralBigram",
-        "character": "CharacterModel",
-        "clip": "CLIP SigLIP",
-        "cnn": "StreetDigits digits_cnn fully_convolutional",
-        "decoding.search": "beam greedy next_token_probabilities sample",
-        "kneser_ney": "KneserNey kneser_ney",
-        "language_model": "LanguageModel",
-        "mlp": "MLP check_gradient gradients",
-        "transformer": "Decoder Encoder EncoderDecoder",
-        "vae": "VAE",
-        "vectors": "WordVectors",
-        "vit": "ViT",
-        "weights.bert": "from_bert to_bert",
-        "weights.gpt2": "from_gpt2 to_gpt2",
-        "weights.table": "block_from_torch block_to_torch",
-        "weights.vit": "from_vit to_vit",
-    },
-)
-
-
-def __getattr__(name: str) -> Any:  # for type checkers: the names above are there
-    raise AttributeError(name)
+__getattr__, __dir__, __all__ = lazy(__name__)

@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import layers
-from workings.models.kneser_ney import within
+from workings.models.smoothing import within
 from workings.nn.fused import fused
 from workings.nn.objectives.losses import cross_entropy
 

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.models.kneser_ney import a_text, within
 from workings.models.mlp import MLP, Gradients, gradients
+from workings.models.smoothing import a_text, within
 from workings.nn.fits import alike
 from workings.nn.objectives.losses import cross_entropy
 from workings.nn.objectives.perplexities import perplexity_from_log

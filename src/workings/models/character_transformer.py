@@ -23,7 +23,6 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
-from workings.models.decoding.stepper import Step
 from workings.models.transformer import Cache, length_of
 from workings.nn.fused import fused
 from workings.nn.norms.per_token import layer_norm
@@ -190,12 +189,6 @@ class CharacterTransformer(nn.Module):
     def new_cache(self) -> Recent:
         """An empty cache, for decoding token by token inside `torch.no_grad()`."""
         return Recent(len(self.blocks))
-
-    def stepper(self, cache: Recent) -> Step | None:
-        """The scores after one more character of each text in the cache; None where a part is not of this file."""
-        from workings.models.decoding.character_transformer_steps import character_step
-
-        return character_step(self, cache)
 
 
 def row_of(number: Any, numbers: int, E: Tensor) -> Any:

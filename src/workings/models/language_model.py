@@ -21,7 +21,6 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from workings.models.decoding.stepper import Step
 from workings.models.transformer import Cache, Embedding, answers, drop_of, norm_of, stack
 
 Tokens = Int[Tensor, "b n"]
@@ -101,9 +100,3 @@ class LanguageModel(nn.Module):
     def new_cache(self) -> Cache:
         """An empty cache, for decoding token by token inside `torch.no_grad()`."""
         return Cache(len(self.blocks))
-
-    def stepper(self, cache: Cache) -> Step | None:
-        """The scores after one more token of each text in the cache; None where a part is of another kind."""
-        from workings.models.decoding.language_model_steps import language_step
-
-        return language_step(self, cache)

@@ -1,25 +1,21 @@
-"""Printers: the same steps as text, LaTeX, Markdown, HTML and JSON.
+"""`show(function, *args)` runs a function or module, unmodified, and returns its worked solution, a `Work`.
 
-`workings.show(function, *args)` runs a function or module and returns its `Work`, the worked solution.
+    >>> import torch
+    >>> from workings import show
+    >>> def loss(w):
+    ...     y = 4 * w + 1
+    ...     L = (y - 3) ** 2 / 2
+    ...     return L
+    >>> print(show(loss, torch.tensor(1.0), only="L", backward=True)["∂L/∂w"])
+    tensor(8.)
+
+`Work` prints itself as text, LaTeX, Markdown, HTML and JSON; `Options` are the formatting options.
+
+Rooms, each importing only from those before it: `write` (blocks, decimals, names, escapes), `formula` (every notation),
+`value` (by size), `outline` (what is shown, in which order), `printers` (one per output), `ask` (why, diff, addresses).
 """
-
-from __future__ import annotations
-
-import sys
-import types
-from typing import Any
 
 from workings.show.options import Options
 from workings.show.work import Work, show
 
 __all__ = ["Options", "Work", "show"]
-
-
-class _Callable(types.ModuleType):
-    """Lets `workings.show` be called and opened: `workings.show(f, x)` and `workings.show.Options(digits=6)`."""
-
-    def __call__(self, function: Any, *args: Any, **options: Any) -> Work:
-        return show(function, *args, **options)
-
-
-sys.modules[__name__].__class__ = _Callable

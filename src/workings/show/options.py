@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 Labels = tuple[tuple[int, tuple[str, ...]], ...]
 """Axes with the names of their entries."""
@@ -71,12 +69,3 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     bounds = f"of at least {least}" if most is None else f"from {least} to {most}"
     near = f"; the nearest is {least if value < least else most}" if whole else ""
     raise WorkingsError(f"{name} is a whole number {bounds}, not {value!r}{near}.")
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """
-    >>> did_you_mean("shrot", SUBSTITUTIONS), did_you_mean("weird", SUBSTITUTIONS)
-    (" Did you mean 'short'?", '')
-    """
-    near = get_close_matches(word, list(known), 1)
-    return f" Did you mean {near[0]!r}?" if near else ""

@@ -12,8 +12,8 @@ from typing import Any
 
 import torch
 
-from workings.errors import WorkingsError
-from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole, did_you_mean
+from workings.errors import WorkingsError, did_you_mean
+from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole
 from workings.show.outline.outline import check_names
 from workings.trace.code.arguments import check_unambiguous
 from workings.trace.formula.tree import Apply, Leaf
@@ -140,7 +140,7 @@ def chosen(options: Options, choices: Mapping[str, Any]) -> Options:
     known, given = Options.__dataclass_fields__, dict(choices)
     if unknown := [name for name in given if name not in known]:
         hint = did_you_mean(unknown[0], known)
-        raise WorkingsError(f"Printing has no choice {unknown[0]!r}; there are: {', '.join(known)}.{hint}")
+        raise WorkingsError(f"There is no formatting option {unknown[0]!r}; there are: {', '.join(known)}.{hint}")
     for name in {"only", "hide"} & given.keys():
         given[name] = frozenset([given[name]] if isinstance(given[name], str) else given[name])
     if "labels" in given:
@@ -196,9 +196,7 @@ def show(
     if work.error is not None:
         _explain_in_names(work)
     if backward and "is not differentiable with respect to" in str(work.error):
-        work.notes.append(
-            "inputs with requires_grad=True are the ones that vary: give it to those, and the others are constants"
-        )
+        work.notes.append("mark the inputs that vary with requires_grad=True; the others are constants")
     try:
         if backward and work.error is None:
             work.backward(loss or _summed(work))
@@ -248,7 +246,7 @@ def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work
     again = _captured(function, given, named, depth)
     if LEAF_CHANGED in str(again.error):
         return work
-    again.notes.append("an input is changed in place: a copy of it was, and what was given is as it was")
+    again.notes.append("the code changes an input in place: it changed a copy, your tensor is as it was")
     return again
 
 
@@ -276,13 +274,13 @@ def _summed(work: Work) -> str | None:
     total = result.sum()
     step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: ordinary(result)}, total.detach())
     step.live, step.lives = total, {name: result}
-    step.address, step.note = "L", "added here: the result is summed, so that there is one number to differentiate"
+    step.address, step.note = "L", "added here: the result is summed to give one number to differentiate"
     top.children.append(step)
     return "L"
 
 
-class trace:  # a context manager, named like one
-    """Record the statements of a block.
+class Recording:
+    """`with workings.trace() as work:` the statements of a block.
 
     >>> import torch, workings
     >>> x = torch.tensor([1.0, 2.0])

@@ -13,9 +13,9 @@ from workings.trace.step import Step
 class Trace:
     """What `capture` returns.
 
-    `result` is the caller's own return value. `agreement` says how the capture compares with a plain run («agrees with the
-    plain run (largest difference 0)»); `difference` is that largest difference, None where the plain run could not be
-    repeated. `error` is the exception that stopped the code, if one did; its step is the last one, of kind `error`.
+    `result` is the caller's own return value. `agreement` says how the capture compares with an unmodified run
+    («matches the unmodified run (largest difference 0)»); `difference` is that largest difference, None where the run could
+    not be repeated. `error` is the exception that stopped the code, if one did; its step is the last one, of kind `error`.
     `first_bad` is the first step whose result has a NaN or an infinity that its operands had not;
     `first_nan` the first with a NaN, where that is a later one: an infinity may be meant, a NaN is not.
     """

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 
 def setting(
@@ -29,19 +29,19 @@ class Training:
     workings.errors.WorkingsError: schedule is one of constant, linear, cosine; got 'cosin'.
     """
 
-    steps: int = setting(1000, "updates of the parameters", least=1)
-    batch: int = setting(32, "examples of one update, over all processes", least=1)
-    rate: float = setting(1e-3, "learning rate at its highest", least=0)
-    optimizer: str = setting("adamw", "rule of the update", among=("adamw", "sgd", "muon"))
-    beta1: float = setting(0.9, "memory of the gradient (momentum for sgd and muon)", least=0, below=1)
-    beta2: float = setting(0.99, "memory of the squared gradient", least=0, below=1)
+    steps: int = setting(1000, "parameter updates", least=1)
+    batch: int = setting(32, "examples per update, over all processes", least=1)
+    rate: float = setting(1e-3, "peak learning rate", least=0)
+    optimizer: str = setting("adamw", "update rule", among=("adamw", "sgd", "muon"))
+    beta1: float = setting(0.9, "decay of the gradient average (momentum for sgd and muon)", least=0, below=1)
+    beta2: float = setting(0.99, "decay of the squared-gradient average", least=0, below=1)
     decay: float = setting(0.0, "weight decay", least=0)
-    schedule: str = setting("linear", "course of the learning rate", among=("constant", "linear", "cosine"))
-    warmup: int = setting(0, "updates until the learning rate is at its highest", least=0)
-    floor: float = setting(0.0, "share of the learning rate left at the end", least=0)
-    clip: float = setting(0.0, "largest norm of the gradient; 0 does not clip", least=0)
-    accumulate: int = setting(1, "parts into which a batch is split to save memory", least=1)
-    average: float = setting(0.0, "memory of the running average of the weights; 0 keeps none", least=0, below=1)
+    schedule: str = setting("linear", "learning-rate schedule", among=("constant", "linear", "cosine"))
+    warmup: int = setting(0, "updates until the peak learning rate", least=0)
+    floor: float = setting(0.0, "fraction of the learning rate left at the end", least=0)
+    clip: float = setting(0.0, "maximum gradient norm; 0 disables clipping", least=0)
+    accumulate: int = setting(1, "parts a batch is split into, to save memory", least=1)
+    average: float = setting(0.0, "decay of the weight average; 0 keeps none", least=0, below=1)
     precision: str = setting("float32", "number format of the forward pass", among=("float32", "bfloat16"))
     compile: str = setting("no", "torch.compile: auto measures whether it pays off", among=("no", "auto", "yes"))
     evaluate_every: int = setting(0, "updates between evaluations; 0 is ten in all", least=0)
@@ -49,7 +49,7 @@ class Training:
     save_every: int = setting(0, "updates between checkpoints; 0 is with each evaluation", least=0)
     patience: int = setting(0, "evaluations without improvement before stopping; 0 never stops", least=0)
     seconds: float = setting(0.0, "stop after this much time; 0 is no limit", least=0)
-    seed: int = setting(0, "seed of everything random", least=0, below=2**32)
+    seed: int = setting(0, "seed of all randomness", least=0, below=2**32)
     threads: int = setting(0, "threads of PyTorch; 0 leaves its choice", least=0)
     shard: bool = setting(False, "shard parameters over the processes (FSDP2) instead of copying them (DDP)")
     tensorboard: bool = setting(False, "log to TensorBoard too, if it is installed")
@@ -57,18 +57,18 @@ class Training:
     def __post_init__(self) -> None:
         types = types_of(type(self))
         for known in dataclasses.fields(self):
-            check(known, types[known.name], getattr(self, known.name))
+            check_value(known, types[known.name], getattr(self, known.name))
 
     def json(self) -> dict[str, Any]:
         """The settings as plain data."""
         return dataclasses.asdict(self)
 
-    def different(self, other: Mapping[str, Any]) -> str:
+    def difference(self, other: Mapping[str, Any]) -> str:
         """How these settings differ from plain data, such as those a run began with; nothing where they agree.
 
         A run may go on with other ones of `HOW`.
 
-        >>> Training(steps=10).different(Training(steps=20, rate=0.1).json())
+        >>> Training(steps=10).difference(Training(steps=20, rate=0.1).json())
         'steps is 10 here and 20 there, rate is 0.001 here and 0.1 there'
         """
         ours = self.json()
@@ -81,13 +81,13 @@ class Training:
 
         >>> Training.read({"stepz": 3})
         Traceback (most recent call last):
-        workings.errors.WorkingsError: Training has no setting 'stepz'; did you mean steps?
+        workings.errors.WorkingsError: Training has no setting 'stepz'. Did you mean steps?
         """
         names = [known.name for known in dataclasses.fields(cls)]
         for name in data:
             if name not in names:
-                hint = nearest(name, names) or f". It has: {', '.join(names)}."
-                raise WorkingsError(f"{cls.__name__} has no setting {name!r}{hint}")
+                hint = did_you_mean(name, names, f"It has: {', '.join(names)}.")
+                raise WorkingsError(f"{cls.__name__} has no setting {name!r}.{hint}")
         return cls(**data)
 
 
@@ -95,15 +95,7 @@ HOW = ("shard",)
 """Settings that say how a run is computed, not what."""
 
 
-def nearest(name: str, names: list[str]) -> str:
-    """`; did you mean steps?` for the name that is nearest, or nothing."""
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, 1)
-    return f"; did you mean {near[0]}?" if near else ""
-
-
-def check(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
+def check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
     """Whether a value suits its field; otherwise an error that says what is needed."""
     among, least, below = (known.metadata.get(word) for word in ("among", "least", "below"))
     if kind in WORDS and not (isinstance(value, ACCEPTED[kind]) and isinstance(value, bool) == (kind is bool)):

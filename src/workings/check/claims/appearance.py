@@ -22,15 +22,16 @@ from workings.check.latex.syntax import (
     Symbol,
     Words,
 )
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name, letters_of
-from workings.check.value.scope import is_transpose, plain
+from workings.check.value.scope import is_transpose
 
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
 """Notation that has no value at random letters."""
 MINUS_ONE = Sum((("-", Number("1")),))
 
 
-def listed(node: Node) -> tuple[Node, ...]:
+def vector_entries(node: Node) -> tuple[Node, ...]:
     """The entries of a vector, written as a list, a row or a column."""
     match node:
         case Group(items=items):
@@ -38,7 +39,7 @@ def listed(node: Node) -> tuple[Node, ...]:
         case Matrix(rows=rows):
             return tuple(cell for row in rows for cell in row)
         case Script(base=Group() | Matrix() as base):
-            return listed(base)
+            return vector_entries(base)
     return ()
 
 
@@ -48,7 +49,7 @@ def both_call(one: Node, other: Node) -> bool:
         any(
             isinstance(part, Function)
             or (isinstance(part, Script) and part.base == Symbol("e") and part.above is not None)
-            or (isinstance(part, Product) and Symbol("sigma") in called(part))
+            or (isinstance(part, Product) and Symbol("sigma") in called_letters(part))
             for part in side.walk()
         )
         for side in (one, other)
@@ -86,7 +87,7 @@ def is_formula(node: Node) -> bool:
     return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
 
 
-def called(product: Product) -> list[Node]:
+def called_letters(product: Product) -> list[Node]:
     """The letters of a product that stand right before brackets."""
     return [
         factor
@@ -95,7 +96,7 @@ def called(product: Product) -> list[Node]:
     ]
 
 
-def alone(node: Node) -> set[Node]:
+def uncalled_letters(node: Node) -> set[Node]:
     """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
-    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called(part)]
+    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called_letters(part)]
     return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}

@@ -7,11 +7,11 @@ from itertools import pairwise
 
 from flint import arb
 
-from workings.check.claims.definitions import Definitions, same
+from workings.check.claims.argument import Argument
+from workings.check.claims.definitions import Definitions, is_same
+from workings.check.claims.finding_writer import Claim, FindingWriter, Known, count, side_at
 from workings.check.claims.lines import EQUAL, ORDER, Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import Claim, Known, Telling, count, side_at
-from workings.check.claims.words import decimal, shown
+from workings.check.claims.words import decimal, value_text
 from workings.check.latex.syntax import (
     Derivative,
     Function,
@@ -26,7 +26,7 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.value.compare import Side, Verdict, compare, in_order, value_of
-from workings.check.value.names import is_closed, is_name, is_number, unpacked
+from workings.check.value.names import is_closed, is_name, is_number, unpacked_names
 from workings.check.value.rounding import Grade, Judgement, max_unit, units
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table, entries
@@ -38,46 +38,46 @@ RENAMED = (Symbol("e"), Symbol("pi"))
 class Chains:
     """The numbers of a document, line by line, with the definitions carried along."""
 
-    def __init__(self, study: Study, scope: Scope) -> None:
-        self.study, self.scope, self.nothing = study, scope, Scope(behind=scope.behind)
-        self.telling = Telling(study, scope, self.nothing)
-        self.definitions = Definitions(study, scope, self.nothing, self.telling)
+    def __init__(self, argument: Argument, scope: Scope) -> None:
+        self.argument, self.scope, self.nothing = argument, scope, Scope(behind=scope.behind)
+        self.writer = FindingWriter(argument, scope, self.nothing)
+        self.definitions = Definitions(argument, scope, self.nothing, self.writer)
 
-    def line(self, line: Line) -> None:
+    def check_line(self, line: Line) -> None:
         """Check one line, then carry what it defines."""
         if ":" in line.relations:
             return  # a ratio, or a function from here to there
         for index, relation in enumerate(line.relations):
             if relation in ORDER:
-                self.order(line, index, relation)
+                self.check_order(line, index, relation)
             elif relation == "→":
-                self.becomes(line, index)
+                self.check_arrow(line, index)
         for index, side in enumerate(line.sides):
             for part in side.walk():
                 if isinstance(part, Labelled) and is_number(part.label) and is_closed(part.body):
-                    self.label(line, index, part)
+                    self.check_label(line, index, part)
         for run in line.runs():
             if len(run) > 1:
-                self.run(line, run)
+                self.check_run(line, run)
         if line.relations[:1] == ["←"]:
             self.definitions.update(
                 line, [k for i in range(1, len(line.sides)) if (k := self.known(i, side_at(line, i), False))]
             )
 
-    def label(self, line: Line, index: int, node: Labelled) -> None:
+    def check_label(self, line: Line, index: int, node: Labelled) -> None:
         """A number below a brace is the value of what stands above it."""
         text = line.formulas[index].text
         body, label = (Side(part, text[part.span[0] : part.span[1]]) for part in (node.body, node.label))
         verdict = compare(body, label, self.nothing)
         if verdict is None or verdict.judgement is None:
             return
-        count(self.study, line, (index, index), verdict.grade is not Grade.WRONG)
+        count(self.argument, line, (index, index), verdict.grade is not Grade.WRONG)
         if verdict.grade is Grade.WRONG and not verdict.judgement.shapes:
             truth = decimal(entries(verdict.judgement.left)[0], max_unit([units(node.label)], 0))
-            why = f"{label.text} is written below the brace, {truth} is computed."
-            self.study.add(line, index, index, "likely", "number", truth, why, at=node.label)
+            why = f"You wrote {label.text} below the brace; correct is {truth}."
+            self.argument.add(line, index, index, "likely", "number", truth, why, at=node.label)
 
-    def order(self, line: Line, index: int, relation: str) -> None:
+    def check_order(self, line: Line, index: int, relation: str) -> None:
         """a < b between closed sides."""
         left, right = side_at(line, index), side_at(line, index + 1)
         if any(not is_closed(side.node) and side.node != Symbol("pi") for side in (left, right)):
@@ -85,22 +85,24 @@ class Chains:
         holds = in_order(left, relation, right, self.nothing)
         if holds is None:
             return
-        count(self.study, line, (index, index + 1), holds)
+        count(self.argument, line, (index, index + 1), holds)
         if not holds:
             x, y = value_of(left, self.nothing), value_of(right, self.nothing)
-            truth = " and ".join(f"{side.text.strip()} = {shown(v)}" for side, v in ((left, x), (right, y)) if v is not None)
-            level = "possible" if self.study.supposed(line) or self.study.denied(line) else "error"
-            self.study.add(line, index, index + 1, level, "order", truth, f"The relation {relation} does not hold.")
+            truth = " and ".join(
+                f"{side.text.strip()} = {value_text(v)}" for side, v in ((left, x), (right, y)) if v is not None
+            )
+            level = "possible" if self.argument.is_supposed(line) or self.argument.is_denied(line) else "error"
+            self.argument.add(line, index, index + 1, level, "order", truth, f"The relation {relation} does not hold.")
 
-    def becomes(self, line: Line, index: int) -> None:
+    def check_arrow(self, line: Line, index: int) -> None:
         """a → b between closed sides: b is a, rounded. Anything else that an arrow may mean is no claim."""
         left, right = side_at(line, index), side_at(line, index + 1)
         if is_closed(left.node) and is_closed(right.node):
             verdict = compare(left, right, self.nothing, about=True)
             if verdict is not None and verdict.grade <= Grade.ROUNDED:
-                count(self.study, line, (index, index + 1), True)
+                count(self.argument, line, (index, index + 1), True)
 
-    def run(self, line: Line, run: list[int]) -> None:
+    def check_run(self, line: Line, run: list[int]) -> None:
         """a = b ≈ c: every side that has a value against the next one that has."""
         sides = [(index, side_at(line, index)) for index in run]
         known = [found for index, side in sides if (found := self.known(index, side, index == run[0])) is not None]
@@ -112,11 +114,11 @@ class Chains:
             if self.is_wrong(Claim(line, one, other), about, confirmed) and wrong_at < 0:
                 wrong_at = other.index
             confirmed = wrong_at < 0
-            if wrong_at == other.index and position + 2 < len(known) and self.agree(one, known[position + 2]):
+            if wrong_at == other.index and position + 2 < len(known) and self.is_equal(one, known[position + 2]):
                 skipped = other.index
         self.definitions.carry(line, run, known)
 
-    def agree(self, one: Known, other: Known) -> bool:
+    def is_equal(self, one: Known, other: Known) -> bool:
         """Whether two sides are equal."""
         verdict = compare(one.side, other.side, self.scope if one.used or other.used else self.nothing, True)
         return verdict is not None and verdict.grade <= Grade.ROUNDED
@@ -125,11 +127,13 @@ class Chains:
         """The side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
         if isinstance(side.node, Words) or any(isinstance(part, Derivative) for part in side.node.walk()):
             return None
-        if is_closed(side.node) and not self.renamed(side.node):
-            return None if self.unsure(side.node) else Known(index, side)
-        if (is_name(side.node) and not self.applies(side.node)) or not (self.scope.definitions or self.scope.functions):
+        if is_closed(side.node) and not self.is_renamed(side.node):
+            return None if self.is_unsure(side.node) else Known(index, side)
+        if (is_name(side.node) and not self.is_application(side.node)) or not (
+            self.scope.definitions or self.scope.functions
+        ):
             return None
-        if first and unpacked(side.node):
+        if first and unpacked_names(side.node):
             return None
         used: set[Node] = set()
         called: set[Node] = set()
@@ -137,16 +141,16 @@ class Chains:
             return None
         return Known(index, side, frozenset(used), frozenset(called))
 
-    def unsure(self, node: Node) -> bool:
+    def is_unsure(self, node: Node) -> bool:
         """Whether e or π stands in it as a factor or a term, and the document speaks of a letter $e$ or $π$."""
         powers = {id(part.base) for part in node.walk() if isinstance(part, Script) and part.above is not None}
-        return any(part in RENAMED and part in self.study.spoken and id(part) not in powers for part in node.walk())
+        return any(part in RENAMED and part in self.argument.lone_letters and id(part) not in powers for part in node.walk())
 
-    def renamed(self, node: Node) -> bool:
+    def is_renamed(self, node: Node) -> bool:
         """Whether e or π stands in it, and the document has given that letter another meaning."""
         return any(part in RENAMED and self.scope.definition(part) is not None for part in node.walk())
 
-    def applies(self, node: Node) -> bool:
+    def is_application(self, node: Node) -> bool:
         """f(3) with f declared; softmax(z), σ(z), log p, which have a value if their letters have."""
         match node:
             case Function(arguments=arguments):
@@ -164,26 +168,26 @@ class Chains:
         one, other = claim.one, claim.other
         closed = not any(known.used or known.called or not is_closed(known.side.node) for known in (one, other))
         verdict = self.verdict(claim, closed, about)
-        if verdict is not None and verdict.judgement is not None and verdict.judgement.shapes and slides(claim):
+        if verdict is not None and verdict.judgement is not None and verdict.judgement.shapes and has_sliding_kernel(claim):
             verdict = None  # a kernel may slide beyond the edge
         if verdict is None:
             if closed:
-                self.telling.no_value(claim)
+                self.writer.no_value(claim)
             return False
         if closed and verdict.grade is Grade.WRONG and sizes_agree(one.side.node, other.side.node):
-            count(self.study, claim.line, claim.indices, True)
+            count(self.argument, claim.line, claim.indices, True)
             return False
         if verdict.grade is Grade.WRONG and claim.line.units & {one.index, other.index}:
             self.with_units(claim, verdict)
             return False
         level = self.level(claim, closed, verdict)
         if level != "possible" or verdict.grade <= (Grade.IMPRECISE if closed else Grade.ROUNDED):
-            count(self.study, claim.line, claim.indices, verdict.grade <= Grade.ROUNDED or level == "note")
+            count(self.argument, claim.line, claim.indices, verdict.grade <= Grade.ROUNDED or level == "note")
         if verdict.grade <= Grade.ROUNDED:
-            self.definitions.look_behind(claim, verdict)
+            self.definitions.remember_behind(claim, verdict)
         if verdict.grade is Grade.RIGHT:
             return False
-        self.telling.tell(claim, verdict, level, confirmed)
+        self.writer.write(claim, verdict, level, confirmed)
         return verdict.grade is Grade.WRONG and level in ("error", "likely")
 
     def with_units(self, claim: Claim, verdict: Verdict) -> None:
@@ -191,9 +195,9 @@ class Chains:
         judgement = verdict.judgement
         right = judgement is not None and not judgement.shapes and is_rescaled(judgement)
         if right:
-            count(self.study, claim.line, claim.indices, True)
+            count(self.argument, claim.line, claim.indices, True)
         else:
-            self.study.report.counts.claims += 1
+            self.argument.report.counts.claims += 1
 
     def verdict(self, claim: Claim, closed: bool, about: bool) -> Verdict | None:
         """What comes out when the sides are compared; e and π may be the constants even where they were given a value."""
@@ -210,32 +214,36 @@ class Chains:
         line, used = claim.line, claim.used
         if verdict.grade is Grade.ROUNDED:
             return "note" if closed and verdict.judgement is not None and verdict.judgement.coarse else "possible"
-        if self.study.denied(line) or self.asks(claim):
+        if self.argument.is_denied(line) or self.has_question_mark(claim):
             return "possible"
         if verdict.grade in (Grade.LAST_DIGIT, Grade.IMPRECISE):
-            return "possible" if used and not self.definitions.trusted(line, used) else "note"
+            return "possible" if used and not self.definitions.is_trusted(line, used) else "note"
         if closed:
             return "error"
-        likely = self.definitions.trusted(line, used) and not self.study.supposed(line) and not self.doubtful(claim, verdict)
+        likely = (
+            self.definitions.is_trusted(line, used)
+            and not self.argument.is_supposed(line)
+            and not self.is_doubtful(claim, verdict)
+        )
         return "likely" if likely else "possible"
 
-    def asks(self, claim: Claim) -> bool:
+    def has_question_mark(self, claim: Claim) -> bool:
         """Whether the relation carries a question mark."""
         line, last = claim.line, claim.other.index
         if line.formulas[last - 1] is not line.formulas[last]:
             return False
         return "?" in line.formulas[last].text[line.sides[last - 1].span[1] : line.sides[last].span[0]]
 
-    def doubtful(self, claim: Claim, verdict: Verdict) -> bool:
+    def is_doubtful(self, claim: Claim, verdict: Verdict) -> bool:
         """Whether no side is closed, a function of another part is used, or a square may have a value of its own (σ²)."""
         one, other = claim.one, claim.other
-        part = self.study.part(claim.line)
+        part = self.argument.part(claim.line)
         elsewhere = any(self.scope.functions[name].part != part for name in one.called | other.called)
         square = isinstance(one.side.node, Script) and one.index == 0 and not is_table(verdict)
         open_ended = not (is_closed(one.side.node) or is_closed(other.side.node))
-        return elsewhere or square or open_ended or self.means_others(claim)
+        return elsewhere or square or open_ended or self.uses_other_numbers(claim)
 
-    def means_others(self, claim: Claim) -> bool:
+    def uses_other_numbers(self, claim: Claim) -> bool:
         """Whether a calculation puts other numbers in for single letters and goes on with these."""
         line, other = claim.line, claim.other
         if units(other.side.node) is not None or not all(isinstance(name, Symbol) for name in claim.used):
@@ -245,12 +253,14 @@ class Chains:
         printed = [Side(part, "") for part in other.side.node.walk() if isinstance(part, Number)]
         numbers = [number for side in printed if isinstance(number := value_of(side, self.nothing), arb)]
         values = [self.scope.definitions[name][-1].value for name in claim.used]
-        if all(any(same(abs(number), abs(value)) for number in numbers) for value in values if not isinstance(value, Table)):
+        if all(
+            any(is_same(abs(number), abs(value)) for number in numbers) for value in values if not isinstance(value, Table)
+        ):
             return False  # the very values of the letters are put in
         later = other.index + 1
         if later >= len(line.sides) or line.relations[later - 1] not in EQUAL or not is_closed(line.sides[later]):
             return False
-        return self.agree(other, Known(later, side_at(line, later)))
+        return self.is_equal(other, Known(later, side_at(line, later)))
 
 
 SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
@@ -265,7 +275,7 @@ def is_rescaled(judgement: Judgement) -> bool:
     )
 
 
-def slides(claim: Claim) -> bool:
+def has_sliding_kernel(claim: Claim) -> bool:
     """Whether a kernel is slid over a table: X * K."""
     return any(
         isinstance(part, Product) and any(sign in ("*", "⋆") for sign, _ in part.factors)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
+from workings.check.claims.finding_writer import Claim, FindingWriter, Known, count, entry_node, side_at
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import Claim, Known, Telling, count, entry_node, side_at
-from workings.check.claims.words import decimal, shown
+from workings.check.claims.words import decimal, value_text
 from workings.check.latex.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol, Words
 from workings.check.value.compare import Side, Verdict, compare, value_of
-from workings.check.value.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked
+from workings.check.value.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked_names
 from workings.check.value.recurrences import Recurrence, is_turn, recurrence, turn
 from workings.check.value.rounding import Grade, max_unit, one_shape, units
 from workings.check.value.scope import Decimals, Definition, Rule, Scope, is_transpose
@@ -39,10 +39,10 @@ class Form:
 class Definitions:
     """The definitions of a document so far, kept in its scope."""
 
-    study: Study
+    argument: Argument
     scope: Scope
     nothing: Scope
-    telling: Telling
+    writer: FindingWriter
     forms: dict[Node, Form] = field(default_factory=dict)
     """For each name the last formula that it was set equal to."""
     recurrences: dict[Node, Recurrence] = field(default_factory=dict)
@@ -57,23 +57,23 @@ class Definitions:
             self.scope.definitions.pop(self.scope.name(name), None)
         else:
             start = line.formulas[0].position(name.span[0])
-            self.define(name, value, start, self.study.part(line))
+            self.define(name, value, start, self.argument.part(line))
 
     def carry(self, line: Line, run: list[int], known: list[Known]) -> None:
         """Remember what the names on the left stand for."""
-        part = self.study.part(line)
+        part = self.argument.part(line)
         start = line.formulas[run[0]].position(line.sides[run[0]].span[0])
         value = self.first_value(known)
-        self.begin_again(line.sides[run[0]], line.sides[run[1]])
+        self.restart(line.sides[run[0]], line.sides[run[1]])
         for index in run[:-1]:
             node = line.sides[index]
             if known and index > known[0].index:
                 break
             if value is not None and (is_name(node) or is_named_product(node, value[0])):
-                self.restated(line, index, value[0], start)
-                self.against_transpose(line, index, value[0])
+                self.check_restated(line, index, value[0], start)
+                self.check_transpose(line, index, value[0])
                 self.define(node, value, start, part)
-            elif value is not None and (names := unpacked(node)) and len(names) == len(entries(value[0])):
+            elif value is not None and (names := unpacked_names(node)) and len(names) == len(entries(value[0])):
                 for name, *each in zip(names, *map(entries, value), strict=True):
                     self.define(name, (each[0], each[1], each[2]), start, part)
             if is_name(node):
@@ -87,15 +87,15 @@ class Definitions:
             scope = self.scope if found.used else self.nothing
             values = [value_of(found.side, scope, decimals) for decimals in Decimals]
             if values[0] is not None and values[1] is not None and values[2] is not None:
-                return values[0], values[1], self.behind(known, values[2])
+                return values[0], values[1], self.value_behind(known, values[2])
         return None
 
-    def behind(self, known: list[Known], printed: Value) -> Value:
+    def value_behind(self, known: list[Known], printed: Value) -> Value:
         """The number behind a printed one: the first side of its chain, even where the printed one is wrong."""
         first = value_of(known[0].side, self.scope, Decimals.BEHIND)
         return first if first is not None and one_shape(first, printed) is not None else printed
 
-    def look_behind(self, claim: Claim, verdict: Verdict) -> None:
+    def remember_behind(self, claim: Claim, verdict: Verdict) -> None:
         """Remember for each printed decimal the number that it was rounded from."""
         one, other = claim.one.side, claim.other.side
         if units(other.node) is None or units(one.node) is not None:
@@ -115,7 +115,7 @@ class Definitions:
             agrees = known is not None and bool(abs(known - abs(number)) < abs(number) * arb("1e-12") + arb("1e-30"))
             self.scope.behind[text] = abs(number) if agrees else None
 
-    def begin_again(self, one: Node, other: Node) -> None:
+    def restart(self, one: Node, other: Node) -> None:
         """A recurrence that is stated makes the turns of an earlier one old."""
         found = recurrence(one, other)
         if found is not None:
@@ -158,12 +158,12 @@ class Definitions:
         if not isinstance(node, Function) and not is_name(body) and not isinstance(body, Matrix | Group):
             self.forms[self.scope.name(node)] = form
 
-    def trusted(self, line: Line, used: frozenset[Node]) -> bool:
+    def is_trusted(self, line: Line, used: frozenset[Node]) -> bool:
         """Whether each name has one value only, or was last given one in this very part of the document."""
-        part = self.study.part(line)
+        part = self.argument.part(line)
         for name in used:
             given = self.scope.definitions[name]
-            if self.study.holds(given[-1].part, part):
+            if self.argument.holds(given[-1].part, part):
                 continue
             if self.has_changed(name):
                 return False
@@ -174,43 +174,43 @@ class Definitions:
     def has_changed(self, name: Node) -> bool:
         """Whether a name was given more than one value."""
         given = self.scope.definitions[name]
-        return any(not same(definition.value, given[-1].value) for definition in given)
+        return any(not is_same(definition.value, given[-1].value) for definition in given)
 
-    def restated(self, line: Line, index: int, value: Value, start: int) -> None:
+    def check_restated(self, line: Line, index: int, value: Value, start: int) -> None:
         """A name that gets a value: compare it with its formula, and with the value it had."""
-        name, part = self.scope.name(line.sides[index]), self.study.part(line)
+        name, part = self.scope.name(line.sides[index]), self.argument.part(line)
         form = self.forms.get(name)
         if form is not None and form.part == part and form.start != start:
-            self.against_form(line, index, form)
-        self.against_turn(line, index)
-        self.against_entry(line, index, value)
+            self.check_form(line, index, form)
+        self.check_turn(line, index)
+        self.check_entry(line, index, value)
         before = self.scope.definitions.get(name)
-        if before is None or before[-1].part != part or same(before[-1].value, value):
+        if before is None or before[-1].part != part or is_same(before[-1].value, value):
             return
         old = before[-1].value
         if isinstance(old, Table) and isinstance(value, Table):
-            place = self.study.document.place(before[-1].start)
-            truth = f"line {place.line} has {shown(old) if len(old.entries) <= 12 else size(old)}"
+            place = self.argument.document.place(before[-1].start)
+            truth = f"line {place.line} has {value_text(old) if len(old.entries) <= 12 else size(old)}"
             why = f"The name was given another value in line {place.line}."
-            level = "possible" if self.study.supposed(line) else "note"
-            self.study.add(line, index, index, level, "definition", truth, why)
+            level = "possible" if self.argument.is_supposed(line) else "note"
+            self.argument.add(line, index, index, level, "definition", truth, why)
 
-    def against_transpose(self, line: Line, index: int, value: Value) -> None:
+    def check_transpose(self, line: Line, index: int, value: Value) -> None:
         """K^T = … where K is known."""
         name = untransposed(line.sides[index])
         if name is None:
             return
         known, printed = self.scope.definition(name), next_closed(line, index)
-        if known is None or printed is None or known.part != self.study.part(line) or not isinstance(known.value, Table):
+        if known is None or printed is None or known.part != self.argument.part(line) or not isinstance(known.value, Table):
             return
-        if known.value.free or not isinstance(value, Table) or value.free or same(known.value.T, value):
+        if known.value.free or not isinstance(value, Table) or value.free or is_same(known.value.T, value):
             return
-        place = self.study.document.place(known.start).line
+        place = self.argument.document.place(known.start).line
         why = f"It is not the transpose of the matrix in line {place}."
-        truth = shown(known.value.T) if one_shape(known.value.T, value) is not None else size(known.value.T)
-        self.study.add(line, index, printed, "likely", "matrix", truth, why)
+        truth = value_text(known.value.T) if one_shape(known.value.T, value) is not None else size(known.value.T)
+        self.argument.add(line, index, printed, "likely", "matrix", truth, why)
 
-    def against_entry(self, line: Line, index: int, value: Value) -> None:
+    def check_entry(self, line: Line, index: int, value: Value) -> None:
         """S_{11} = 6 where S is a known matrix."""
         node, printed = line.sides[index], next_closed(line, index)
         if not isinstance(node, Script) or node.below is None or node.above is not None or printed is None:
@@ -219,18 +219,18 @@ class Definitions:
         if matrix is None or not isinstance(matrix.value, Table) or matrix.value.is_vector or isinstance(value, Table):
             return
         entry = value_of(Side(node, ""), self.scope)
-        if self.scope.definition(node) is not None or matrix.part != self.study.part(line) or entry is None:
+        if self.scope.definition(node) is not None or matrix.part != self.argument.part(line) or entry is None:
             return
-        right = same(entry, value)
-        count(self.study, line, (index, printed), right)
+        right = is_same(entry, value)
+        count(self.argument, line, (index, printed), right)
         if not right and not isinstance(entry, Table):
             truth = decimal(entry, max_unit([units(line.sides[printed])], 0))
-            level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
-            place = self.study.document.place(matrix.start).line
+            level = "possible" if self.argument.is_denied(line) or self.argument.is_supposed(line) else "likely"
+            place = self.argument.document.place(matrix.start).line
             why = f"The matrix of line {place} has {truth} there."
-            self.study.add(line, index, printed, level, "matrix", truth, why)
+            self.argument.add(line, index, printed, level, "matrix", truth, why)
 
-    def against_turn(self, line: Line, index: int) -> None:
+    def check_turn(self, line: Line, index: int) -> None:
         """a_3 = 16 against a_n = 2 a_{n−1} + 1 with a_2 known."""
         step = turn(self.scope.name(line.sides[index]), {}, self.recurrences)
         printed = next_closed(line, index)
@@ -239,19 +239,19 @@ class Definitions:
         used: set[Node] = set()
         scope = replace(self.scope, used=used).bound({step[0].letter: arb(step[1])})
         verdict = compare(Side(step[0].body, ""), side_at(line, printed), scope, "≈" in line.relations)
-        part = self.study.part(line)
+        part = self.argument.part(line)
         if verdict is None or verdict.mismatch or not used or any(self.scope.definitions[n][-1].part != part for n in used):
             return
         wrong = verdict.grade is Grade.WRONG and verdict.judgement is not None and not verdict.judgement.shapes
-        count(self.study, line, (index, printed), not wrong)
+        count(self.argument, line, (index, printed), not wrong)
         if wrong and verdict.judgement is not None:
             truth = decimal(
                 entries(verdict.judgement.left)[verdict.judgement.entry], max_unit([units(line.sides[printed])], 0)
             )
-            level = "possible" if self.study.denied(line) or self.study.supposed(line) else "likely"
-            self.study.add(line, index, printed, level, "recurrence", truth, f"The recurrence gives {truth}.")
+            level = "possible" if self.argument.is_denied(line) or self.argument.is_supposed(line) else "likely"
+            self.argument.add(line, index, printed, level, "recurrence", truth, f"The recurrence gives {truth}.")
 
-    def against_form(self, line: Line, index: int, form: Form) -> None:
+    def check_form(self, line: Line, index: int, form: Form) -> None:
         """A printed value against the formula that the name was set equal to before."""
         used: set[Node] = set()
         printed = next_closed(line, index)
@@ -260,11 +260,11 @@ class Definitions:
         verdict = compare(form.side, side_at(line, printed), replace(self.scope, used=used), "≈" in line.relations)
         if verdict is None or not used or any(self.has_changed(name) for name in used):
             return
-        if verdict.grade is not Grade.WRONG or self.study.supposed(line):
-            count(self.study, line, (index, printed), True)
+        if verdict.grade is not Grade.WRONG or self.argument.is_supposed(line):
+            count(self.argument, line, (index, printed), True)
         elif not verdict.mismatch and not is_number_for_table(verdict):
-            count(self.study, line, (index, printed), False)
-            self.telling.tell_form(line, (index, printed), form.start, verdict, frozenset(used))
+            count(self.argument, line, (index, printed), False)
+            self.writer.write_form(line, (index, printed), form.start, verdict, frozenset(used))
 
 
 def is_number_for_table(verdict: Verdict) -> bool:
@@ -296,7 +296,7 @@ def next_closed(line: Line, index: int) -> int | None:
     return next((i for i in range(index + 1, len(line.sides)) if is_closed(line.sides[i])), None)
 
 
-def same(one: Value, other: Value) -> bool:
+def is_same(one: Value, other: Value) -> bool:
     """Whether two values are one, up to a rounding in the third digit."""
     pair = one_shape(one, other)
     if pair is None:

@@ -12,28 +12,29 @@ from dataclasses import replace
 
 from workings.check.claims.appearance import (
     OPAQUE,
-    alone,
     both_call,
-    called,
+    called_letters,
     has_transpose,
     is_derivative,
     is_formula,
     is_letter,
     is_of_matrices,
-    listed,
+    uncalled_letters,
+    vector_entries,
 )
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.study import Study
 from workings.check.claims.words import decimal
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
-from workings.check.value.evaluate import Sight, evaluate
+from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
-from workings.check.value.sample import Sample, differ, ends
-from workings.check.value.scope import Scope, plain
+from workings.check.value.sample import Sample, differ, upper_ends
+from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
 SEEDS = range(4)
@@ -46,17 +47,17 @@ STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*
 class Identities:
     """The lines of a document as identities, with the formulas that names were set equal to."""
 
-    def __init__(self, study: Study, scope: Scope) -> None:
-        self.study, self.scope = study, scope
+    def __init__(self, argument: Argument, scope: Scope) -> None:
+        self.argument, self.scope = argument, scope
         self.forms: dict[Node, Node] = {}
         self.recurrences: dict[Node, Recurrence] = {}
         self.bound_names: set[Node] = set()
         """Names between which the document states a condition, so that they are not free."""
 
-    def line(self, line: Line) -> None:
+    def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
-        supposed = self.study.supposed(line) or self.study.denied(line)
-        self.gradient(line, "possible" if supposed else "likely")
+        supposed = self.argument.is_supposed(line) or self.argument.is_denied(line)
+        self.check_gradient(line, "possible" if supposed else "likely")
         line = self.without_primes(line)
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
@@ -67,21 +68,21 @@ class Identities:
             ):
                 continue
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
-                self.step(line, index, "recurrence", "possible" if supposed else "likely")
+                self.check_step(line, index, "recurrence", "possible" if supposed else "likely")
             elif is_derivative(one) and not is_closed(other):
-                self.step(line, index, "derivative", "possible" if supposed else "likely")
-            elif len(line.sides) > 2 and (self.goes_on(line, index) or self.is_derivation(line, index)):
+                self.check_step(line, index, "derivative", "possible" if supposed else "likely")
+            elif len(line.sides) > 2 and (self.is_inside_chain(line, index) or self.is_derivation(line, index)):
                 kind = "recurrence" if self.has_turns(one) else "identity"
-                self.step(line, index, kind, "possible" if supposed else "likely")
+                self.check_step(line, index, kind, "possible" if supposed else "likely")
             elif index == 1 and len(line.sides) == 2 and not supposed:
                 stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
                 if is_letter(one) or not stated:
-                    self.near_miss(line)
+                    self.check_near_miss(line)
                 else:
-                    self.step(line, index, "identity", "likely", stated=True)
+                    self.check_step(line, index, "identity", "likely", stated=True)
         self.remember(line)
 
-    def goes_on(self, line: Line, index: int) -> bool:
+    def is_inside_chain(self, line: Line, index: int) -> bool:
         """Whether a side stands in the middle of a chain."""
         return index > 1 and line.relations[index - 2] in EQUAL
 
@@ -90,23 +91,23 @@ class Identities:
         plain_chain = all(relation in EQUAL for relation in line.relations)
         return index == 1 and plain_chain and not any(is_letter(side) or is_closed(side) for side in line.sides)
 
-    def gradient(self, line: Line, level: str) -> None:
+    def check_gradient(self, line: Line, level: str) -> None:
         """∇f = (…, …) with f(x, y) declared: one derivative for each entry."""
         one = line.sides[0]
         if len(line.sides) < 2 or line.relations[0] != "=" or not isinstance(one, Derivative) or one.by or one.body is None:
             return
         name = one.body.factors[0][1] if isinstance(one.body, Product) else one.body
-        rule, parts = self.scope.function(name), listed(line.sides[1])
+        rule, parts = self.scope.function(name), vector_entries(line.sides[1])
         if rule is None or len(parts) != len(rule.names) or len(parts) < 2:
             return
-        if isinstance(one.body, Product) and listed(one.body.factors[-1][1]) != rule.names:
+        if isinstance(one.body, Product) and vector_entries(one.body.factors[-1][1]) != rule.names:
             return  # at a place, not everywhere
         for letter, part in zip(rule.names, parts, strict=True):
             derivative = Derivative(rule.body, (letter,))
             answers = [self.differs(derivative, part, seed) for seed in SEEDS]
-            if all(answers) and self.free(part) <= self.free(rule.body):
+            if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
-                self.study.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
+                self.argument.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
 
     def without_primes(self, line: Line) -> Line:
         """f'(x) on the left, with f declared, is the derivative of its formula."""
@@ -129,13 +130,13 @@ class Identities:
         """Whether a turn of a recurrence stands in a formula."""
         return bool(self.recurrences) and any(turn(part, {}, self.recurrences) is not None for part in node.walk())
 
-    def near_miss(self, line: Line) -> None:
+    def check_near_miss(self, line: Line) -> None:
         """a = b in the same letters, which would hold for all of them but for one sign or one pair of brackets.
 
         Without that it may be an equation to be solved.
         """
         one, other = line.sides
-        if is_letter(one) or not self.testable(one, other, "near miss"):
+        if is_letter(one) or not self.is_testable(one, other, "near miss"):
             return
         if not all(self.differs(one, other, seed) for seed in SEEDS):
             return
@@ -146,27 +147,27 @@ class Identities:
             sides = (one, repaired) if kind == "sign" else (repaired, other)
             if all(self.differs(*sides, seed) is False for seed in SEEDS):
                 why = f"It holds for all letters with {'another sign' if kind == 'sign' else 'brackets'}: {latex(repaired)}."
-                self.study.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
+                self.argument.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
                 return
 
-    def step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
+    def check_step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
         """One step of a derivation; a stated identity holds whatever conditions there are on its letters."""
         one, other = line.sides[index - 1], line.sides[index]
-        if not self.testable(one, other, "near miss" if stated else kind):
+        if not self.is_testable(one, other, "near miss" if stated else kind):
             return
         one = self.of_function(one)
         answers = [self.differs(one, other, seed) for seed in SEEDS]
         if any(answer is None for answer in answers):
             return
         wrong = all(answers) and not self.reads_otherwise(line, index)
-        self.study.count(not wrong)
+        self.argument.count(not wrong)
         if wrong:
             why = {
                 "identity": "The two sides differ for almost all values of the letters.",
                 "derivative": "The derivative differs for almost all values of the letters.",
                 "recurrence": "Unrolling the recurrence gives another formula.",
             }[kind]
-            self.study.add(line, index - 1, index, level, kind, self.truth(one, other), why)
+            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why)
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
         """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
@@ -195,17 +196,17 @@ class Identities:
         sample = self.sample((one, other), 0)
         marks = {Symbol("top"), Symbol("T")} if any(map(has_transpose, (one, other))) else set()
         letters = sorted((letters_of(one) | letters_of(other)) - marks, key=repr)
-        free = [(name, sample.drawn(plain(name))) for name in letters if plain(name) not in self.forms][:4]
+        free = [(name, sample.random_value(plain(name))) for name in letters if plain(name) not in self.forms][:4]
         numbers = [(name, value) for name, value in free if isinstance(name, Symbol) and not isinstance(value, Table)]
         at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in numbers)
-        x, y = (evaluate(side, Sight(sample)) for side in (one, other))
+        x, y = (evaluate(side, EvaluationContext(sample)) for side in (one, other))
         if isinstance(x, Table) or isinstance(y, Table):
             return "another formula"
         return f"{decimal(x)} on the left, {decimal(y)} on the right, at {at}"
 
-    def testable(self, one: Node, other: Node, kind: str) -> bool:
+    def is_testable(self, one: Node, other: Node, kind: str) -> bool:
         """Whether both sides are formulas in the same free letters."""
-        factors = alone(one) | alone(other)
+        factors = uncalled_letters(one) | uncalled_letters(other)
         for side in (one, other):
             for part in side.walk():
                 if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
@@ -217,19 +218,20 @@ class Identities:
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
         if kind == "recurrence":
-            return self.free(other) <= self.unrolled()
-        left, right = self.free(self.of_function(one)) - MARKS, self.free(other) - MARKS
+            return self.free_letters(other) <= self.recurrence_letters()
+        left, right = self.free_letters(self.of_function(one)) - MARKS, self.free_letters(other) - MARKS
         if kind == "derivative":
-            return self.depends(self.of_function(one)) and right <= left | self.free_by(one)
+            return self.depends_on_variable(self.of_function(one)) and right <= left | self.variables(one)
         return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
 
     def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
         """Whether a letter stands before brackets as a function does, and is neither known nor a factor elsewhere."""
         return any(
-            is_name(name) and self.scope.function(name) is None and plain(name) not in factors for name in called(product)
+            is_name(name) and self.scope.function(name) is None and plain(name) not in factors
+            for name in called_letters(product)
         )
 
-    def free(self, node: Node) -> set[Node]:
+    def free_letters(self, node: Node) -> set[Node]:
         """The letters of a formula, with the letters of the formulas behind them."""
         found: set[Node] = set()
         waiting = [plain(letter) for letter in letters_of(node)]
@@ -243,15 +245,15 @@ class Identities:
                 waiting += [plain(letter) for letter in letters_of(form)]
         return found
 
-    def unrolled(self) -> set[Node]:
+    def recurrence_letters(self) -> set[Node]:
         """The letters that a recurrence and its beginning bring in."""
         found: set[Node] = set()
         for base, rule in self.recurrences.items():
-            found |= self.free(rule.body) | {base}
-            found |= {letter for form in self.forms.values() for letter in self.free(form)}
+            found |= self.free_letters(rule.body) | {base}
+            found |= {letter for form in self.forms.values() for letter in self.free_letters(form)}
         return found
 
-    def depends(self, node: Node) -> bool:
+    def depends_on_variable(self, node: Node) -> bool:
         """Whether the formula under a derivative holds what it is derived by."""
         if not isinstance(node, Derivative) or node.body is None or not node.by:
             return False
@@ -266,14 +268,14 @@ class Identities:
                 if isinstance(part, Symbol | Script) and name in self.forms and name not in seen:
                     seen.add(name)
                     waiting.append(self.forms[name])
-                for function in called(part) if isinstance(part, Product) else []:
+                for function in called_letters(part) if isinstance(part, Product) else []:
                     rule = self.scope.function(function)
                     if rule is not None and function not in seen:
                         seen.add(function)
                         waiting.append(rule.body)
         return False
 
-    def free_by(self, node: Node) -> set[Node]:
+    def variables(self, node: Node) -> set[Node]:
         """What a derivative is taken by."""
         return {plain(by) for part in node.walk() if isinstance(part, Derivative) for by in part.by}
 
@@ -284,7 +286,7 @@ class Identities:
             functions=self.scope.functions,
             seed=seed,
             forms=self.forms,
-            whole=ends(every),
+            whole=upper_ends(every),
             recurrences=self.recurrences,
             matrices=is_of_matrices(*nodes),
         )
@@ -300,7 +302,7 @@ class Identities:
         """Whether an equation holds for all letters, or is meant to: then it is no condition on them."""
         return both_call(one, other) or all(self.differs(one, other, seed) is False for seed in SEEDS)
 
-    def begins(self, name: Node) -> bool:
+    def is_initial(self, name: Node) -> bool:
         """Whether a value of this name can be where a recurrence begins."""
         found = index_of(name)
         return found is not None and (found[0] not in self.recurrences or found[1] == Number("0"))
@@ -315,11 +317,11 @@ class Identities:
                 self.recurrences[found[0]] = found[1]
                 self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
             elif index == 1 and is_name(one) and isinstance(one, Symbol | Script):
-                started = is_closed(other) and self.begins(plain(one))
-                if (is_formula(other) or started) and plain(one) not in self.free(other):
+                started = is_closed(other) and self.is_initial(plain(one))
+                if (is_formula(other) or started) and plain(one) not in self.free_letters(other):
                     self.forms[plain(one)] = other
                 else:
                     self.forms.pop(plain(one), None)
                     self.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
-                self.bound_names |= self.free(one) | self.free(other)
+                self.bound_names |= self.free_letters(one) | self.free_letters(other)

@@ -6,13 +6,14 @@ import re
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.sizes import Shapes, Size, Sizes, Unfit, written
-from workings.check.claims.study import Study
+from workings.check.claims.sizes import Shapes, Size, Sizes, Unfit, shapes_text
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Dots, Items, Matrix, Node, Number, Product, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 SPOKEN = re.compile(
@@ -24,15 +25,15 @@ SPOKEN = re.compile(
 class DeclaredShapes:
     """The shapes that a document declares, part by part."""
 
-    def __init__(self, study: Study, scope: Scope) -> None:
-        self.study, self.scope = study, scope
+    def __init__(self, argument: Argument, scope: Scope) -> None:
+        self.argument, self.scope = argument, scope
         self.parts: dict[int, Sizes] = {}
-        for index, line in enumerate(study.lines):
-            self.declare(line, study.lines[max(0, index - 8) : index])
+        for index, line in enumerate(argument.lines):
+            self.declare(line, argument.lines[max(0, index - 8) : index])
 
     def sizes(self, line: Line) -> Sizes:
         """What is declared in a line's part of the document, upon what is declared before all parts."""
-        part = self.study.part(line)
+        part = self.argument.part(line)
         if part not in self.parts:
             common = self.parts.get(0)
             self.parts[part] = (
@@ -54,9 +55,9 @@ class DeclaredShapes:
             elif shapes is not None and all(sign in EQUAL for sign in line.relations[:index]) and is_name(line.sides[0]):
                 self.name(sizes, line.sides[0], shapes)
         if len(line.sides) == 1:
-            self.spoken(line, sizes)
+            self.declare_in_prose(line, sizes)
 
-    def spoken(self, line: Line, sizes: Sizes) -> None:
+    def declare_in_prose(self, line: Line, sizes: Sizes) -> None:
         """A name in prose, followed by its size."""
         match line.sides[0]:
             case Product(factors=((_, rows), ("×", columns))):
@@ -82,25 +83,28 @@ class DeclaredShapes:
         sizes = self.sizes(line)
         if not sizes.declared and not any(sign == "∈" for sign in line.relations):
             return
-        sizes.tables = self.tables(self.study.part(line))
-        stated = self.stated(line, sizes)
-        self.printed(line, sizes)
+        sizes.tables = self.tables(self.argument.part(line))
+        stated = self.stated_shapes(line, sizes)
+        self.check_printed(line, sizes)
         for index, side in enumerate(line.sides):
             if (index and line.relations[index - 1] not in EQUAL) or is_closed(side) or isinstance(side, Symbol | Number):
                 continue
             try:
                 shapes = sizes.shapes(side)
             except Unfit as unfit:
-                self.tell(line, index, "shapes that fit", f"{unfit}.")
+                self.add_finding(line, index, "shapes that fit", f"{unfit}.")
                 continue
             if shapes and stated is None and index == 1 and line.relations[0] in EQUAL and is_name(line.sides[0]):
                 self.derive(sizes, line.sides[0], shapes)
             if not shapes or stated is None or is_name(side):
                 continue
-            self.study.count(any(shape in stated for shape in shapes))
+            self.argument.count(any(shape in stated for shape in shapes))
             if not any(shape in stated for shape in shapes):
-                self.tell(
-                    line, index, written(shapes), f"The formula is {written(shapes)}, and {written(stated)} is stated."
+                self.add_finding(
+                    line,
+                    index,
+                    shapes_text(shapes),
+                    f"The formula is {shapes_text(shapes)}, and {shapes_text(stated)} is stated.",
                 )
 
     def tables(self, part: int) -> dict[Node, tuple[int, int]]:
@@ -117,7 +121,7 @@ class DeclaredShapes:
         if name not in sizes.declared and name not in sizes.scalars and len(shapes) == 1:
             sizes.declared[name] = shapes
 
-    def printed(self, line: Line, sizes: Sizes) -> None:
+    def check_printed(self, line: Line, sizes: Sizes) -> None:
         """A ∈ ℝ^{3×2} with a printed matrix of another shape."""
         declared = sizes.declared.get(plain(line.sides[0])) if is_name(line.sides[0]) else None
         for index, side in enumerate(line.sides[1:], 1):
@@ -131,9 +135,11 @@ class DeclaredShapes:
             shape = (Size(arb(n), str(n)), Size(arb(m), str(m)))
             numbers = all(size.is_number for pair in declared for size in pair)
             if numbers and shape not in declared and shape[::-1] not in declared and not any(map(is_list, side.rows)):
-                self.tell(line, index, written(declared), f"The matrix is {n} × {m}, and {written(declared)} is declared.")
+                self.add_finding(
+                    line, index, shapes_text(declared), f"The matrix is {n} × {m}, and {shapes_text(declared)} is declared."
+                )
 
-    def stated(self, line: Line, sizes: Sizes) -> Shapes | None:
+    def stated_shapes(self, line: Line, sizes: Sizes) -> Shapes | None:
         """The size that a line states for its result, or that its left name was declared with."""
         for index, relation in enumerate(line.relations):
             if relation == "∈" and all(sign in EQUAL for sign in line.relations[:index]):
@@ -142,10 +148,10 @@ class DeclaredShapes:
             return sizes.declared.get(plain(line.sides[0]))
         return None
 
-    def tell(self, line: Line, index: int, truth: str, why: str) -> None:
+    def add_finding(self, line: Line, index: int, truth: str, why: str) -> None:
         """Report a shape that does not fit."""
-        level = "possible" if self.study.denied(line) else "likely"
-        self.study.add(line, index, index, level, "shape", truth, why)
+        level = "possible" if self.argument.is_denied(line) else "likely"
+        self.argument.add(line, index, index, level, "shape", truth, why)
 
 
 def is_list(row: tuple[Node, ...]) -> bool:

@@ -25,10 +25,11 @@ from workings.check.latex.syntax import (
     Sum,
     Symbol,
 )
-from workings.check.value.evaluate import Sight, evaluate
+from workings.check.latex.weights import plain
+from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import letters_of
 from workings.check.value.sample import Sample
-from workings.check.value.scope import is_transpose, plain
+from workings.check.value.scope import is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided
 
 ENTRYWISE = frozenset(
@@ -83,7 +84,7 @@ class Unfit(Exception):
     """Two parts of a formula cannot stand together; the message says which and why."""
 
 
-def written(shapes: Shapes) -> str:
+def shapes_text(shapes: Shapes) -> str:
     """Shapes in words: n × d."""
     return " or ".join(f"{n.text} × {m.text}" for n, m in shapes) or "a number"
 
@@ -102,7 +103,7 @@ class Sizes:
     def size(self, node: Node) -> Size | None:
         """A size as it is written: n, d_k, 2n + 1, 512."""
         try:
-            value = evaluate(node, Sight(self.sample))
+            value = evaluate(node, EvaluationContext(self.sample))
         except (Undecided, Mismatch):
             return None
         return None if isinstance(value, Table) else Size(value, latex(node).strip())
@@ -178,7 +179,7 @@ class Sizes:
             elif sign in ("⊙", "∘"):
                 both = tuple(shape for shape in result if shape in shapes)
                 if not both:
-                    raise Unfit(f"{before} is {written(result)}, {text} is {written(shapes)}: ⊙ needs one shape")
+                    raise Unfit(f"{before} is {shapes_text(result)}, {text} is {shapes_text(shapes)}: ⊙ needs one shape")
                 result = both
             elif sign == "⊗":
                 return None
@@ -186,7 +187,7 @@ class Sizes:
                 fitting = tuple((n, m) for n, k in result for j, m in shapes if k == j)
                 if not fitting:
                     raise Unfit(
-                        f"{before} is {written(result)} and {text} is {written(shapes)}: "
+                        f"{before} is {shapes_text(result)} and {text} is {shapes_text(shapes)}: "
                         "the inner sizes of a product must agree"
                     )
                 result = fitting
@@ -209,5 +210,5 @@ class Sizes:
                 return None
             else:
                 a, b = latex(first).strip(), latex(term).strip()
-                raise Unfit(f"{a} is {written(result)} and {b} is {written(shapes)}: a sum needs one shape")
+                raise Unfit(f"{a} is {shapes_text(result)} and {b} is {shapes_text(shapes)}: a sum needs one shape")
         return result

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
+from workings.check.claims.finding_writer import side_at
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import side_at
 from workings.check.claims.words import decimal
 from workings.check.latex.syntax import Dots, Matrix, Node, Nothing, Words
 from workings.check.value.compare import value_of
@@ -16,17 +16,17 @@ from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 
-def check_tables(line: Line, study: Study) -> None:
+def check_tables(line: Line, argument: Argument) -> None:
     """Every matrix of a line."""
     for index, side in enumerate(line.sides):
         for node in side.walk():
             if isinstance(node, Matrix):
-                ragged(line, index, node, study)
+                check_rows(line, index, node, argument)
         if isinstance(side, Matrix) and is_closed(side):
-            shares(line, index, side, study)
+            check_row_sums(line, index, side, argument)
 
 
-def ragged(line: Line, index: int, matrix: Matrix, study: Study) -> None:
+def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
     """A row with an entry too many or too few."""
     if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing) for part in matrix.walk()):
         return
@@ -37,10 +37,10 @@ def ragged(line: Line, index: int, matrix: Matrix, study: Study) -> None:
     row = next(i for i, width in enumerate(widths) if width != usual)
     at: Node = matrix.rows[row][-1] if matrix.rows[row] else matrix
     why = f"Row {row + 1} has {widths[row]} entries, and {usual} stand in the others."
-    study.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at)
+    argument.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at)
 
 
-def shares(line: Line, index: int, matrix: Matrix, study: Study) -> None:
+def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
     """Every row but one sums to one: the one is suspect."""
     value = value_of(side_at(line, index), Scope())
     if not isinstance(value, Table) or len(value.rows) < 3 or value.shape[1] < 2:
@@ -59,7 +59,7 @@ def shares(line: Line, index: int, matrix: Matrix, study: Study) -> None:
             name = "Row" if table is value.rows else "Column"
             why = f"{name} {row + 1} sums to {decimal(sums[row], arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
-            study.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at)
+            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at)
             return
 
 

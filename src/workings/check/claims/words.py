@@ -74,7 +74,7 @@ def sign(text: str) -> str:
     return text.replace("-", "−")
 
 
-def shown(value: Value, unit: arb | None = None) -> str:
+def value_text(value: Value, unit: arb | None = None) -> str:
     """A value on one line: a number, a list, or a small table row by row."""
     if not isinstance(value, Table):
         return decimal(value, unit)

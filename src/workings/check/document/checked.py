@@ -31,8 +31,8 @@ class Checked:
         last = self.document.place(max(part.start, part.end - 1))
         return first, Place(last.line, last.column + (part.end > part.start), last.cell)
 
-    def findings(self, level: str) -> list[Finding]:
-        """The findings at a level or above, in the order of the text."""
+    def findings(self, level: str = "likely") -> list[Finding]:
+        """The findings at a level or above (`error`, `likely`, `note`, `possible`), in the order of the text."""
         wanted = LEVELS[: LEVELS.index(level) + 1]
         return sorted((found for found in self.report.findings if found.level in wanted), key=lambda found: found.start)
 
@@ -70,9 +70,9 @@ def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
         raise ValueError("a row without text, kind or failure")
     cells = [(int(start), int(number)) for start, number in row["cells"]]
     report = Report(
-        [_made(Finding, part) for part in row["findings"]],
-        [_made(Unread, part) for part in row["unread"]],
-        _made(Counts, row["counts"]),
+        [_from_dict(Finding, part) for part in row["findings"]],
+        [_from_dict(Unread, part) for part in row["unread"]],
+        _from_dict(Counts, row["counts"]),
     )
     if any(found.level not in LEVELS for found in report.findings):
         raise ValueError("a finding with an unknown level")
@@ -82,7 +82,7 @@ def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
     return Checked(name, Document(name, text, row["kind"], cells=cells), report, row["failure"])
 
 
-def _made(kind: type[T], row: dict[str, Any]) -> T:
+def _from_dict(kind: type[T], row: dict[str, Any]) -> T:
     """A dataclass of whole numbers and words, from a row that has exactly these."""
     types = {f.name: int if f.type in ("int", int) else str for f in fields(kind)}  # type: ignore[arg-type]
     if set(row) != set(types) or any(type(row[name]) is not types[name] for name in types):

@@ -67,7 +67,7 @@ def document(layout: Layout, name: str, kind: str, macros: Macros | None = None)
     made.unread = [*layout.unread, *unread]
     surroundings = Surroundings(layout, prose)
     for region in found:
-        formula = made_formula(layout, clean, region, macros, made.unread)
+        formula = formula_of(layout, clean, region, macros, made.unread)
         if formula.text.strip():
             made.formulas.append(surroundings.of(formula, region))
     made.unread.sort(key=lambda record: record.start)
@@ -123,7 +123,7 @@ def line_of(text: str, heading: Heading) -> Span:
     return heading.start, end if end >= 0 else len(text)
 
 
-def made_formula(layout: Layout, clean: str, region: Region, macros: Macros, unread: list[Unread]) -> Formula:
+def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unread: list[Unread]) -> Formula:
     """The formula of a region: comments blanked, macros expanded, damage mended."""
     text = (layout.text if region.outer in layout.formulas else clean)[region.start : region.end]
     if not layout.strict and region.display and "%" in text:
@@ -174,15 +174,20 @@ class Surroundings:
         end = start + len(self.prose[index].text)
         before = self.text[max(start, region.outer[0] - AROUND) : region.outer[0]]
         after = self.text[region.outer[1] : min(end, region.outer[1] + AROUND)]
-        if region.display and not before.strip() and index > 0 and self.joined(self.starts[index - 1], region.outer[0]):
+        if (
+            region.display
+            and not before.strip()
+            and index > 0
+            and self.is_one_section(self.starts[index - 1], region.outer[0])
+        ):
             before = self.prose[index - 1].text[-AROUND:]
         if region.display and not after.strip(" .,;") and index + 1 < len(self.prose):
             following = self.prose[index + 1]
-            if following.text[:1].islower() and self.joined(region.outer[0], following.start):
+            if following.text[:1].islower() and self.is_one_section(region.outer[0], following.start):
                 after = following.text[:AROUND]
         return replace(formula, before=before, after=after)
 
-    def joined(self, start: int, end: int) -> bool:
+    def is_one_section(self, start: int, end: int) -> bool:
         """Is there no heading between two positions?"""
         return bisect_right(self.titles, start) == bisect_right(self.titles, end)
 

@@ -51,12 +51,12 @@ def bare_formulas(text: str, ends: dict[int, Span], start: int, end: int) -> Ite
                 position = stop if stop >= 0 else end
             if kind == "stop":
                 if run:
-                    yield from kept(text, run)
+                    yield from formula_spans(text, run)
                     run = []
             else:
                 run.append((kind, at, after))
             at = after
-        yield from kept(text, run)
+        yield from formula_spans(text, run)
 
 
 def piece(text: str, at: int, ends: dict[int, Span], closes: dict[int, int], end: int) -> tuple[str, int]:
@@ -87,13 +87,13 @@ def arguments(closes: dict[int, int], at: int) -> int:
     return at
 
 
-def kept(text: str, run: list[tuple[str, int, int]]) -> Iterator[Span]:
+def formula_spans(text: str, run: list[tuple[str, int, int]]) -> Iterator[Span]:
     """The run without what cannot begin or end a formula, if brackets match and a command or matrix is left in it."""
     run = trimmed(run)
-    for part in apart(text, run):
+    for part in parts(text, run):
         part = trimmed(part)
         commands = any(kind == "matrix" or (text[start] == "\\" and text[start + 1].isalpha()) for kind, start, _ in part)
-        if commands and balanced(text, part) and any(kind in {"operand", "matrix"} for kind, *_ in part):
+        if commands and is_balanced(text, part) and any(kind in {"operand", "matrix"} for kind, *_ in part):
             yield part[0][1], part[-1][2]
 
 
@@ -107,7 +107,7 @@ def trimmed(run: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
     return run[first:last]
 
 
-def apart(text: str, run: list[tuple[str, int, int]]) -> Iterator[list[tuple[str, int, int]]]:
+def parts(text: str, run: list[tuple[str, int, int]]) -> Iterator[list[tuple[str, int, int]]]:
     """Cut where a lone letter stands beside a formula without an operator between them: “a”, “I”, an item's mark."""
     part: list[tuple[str, int, int]] = []
     solid = [entry for entry in run if entry[0] != "space"]
@@ -125,7 +125,7 @@ def apart(text: str, run: list[tuple[str, int, int]]) -> Iterator[list[tuple[str
     yield part
 
 
-def balanced(text: str, run: list[tuple[str, int, int]]) -> bool:
+def is_balanced(text: str, run: list[tuple[str, int, int]]) -> bool:
     """Do the brackets of the run match?"""
     depth = 0
     for kind, start, _ in run:

@@ -25,7 +25,7 @@ OPTIONS = re.compile(r"[ \t]{0,9}\[[^\]\n]{0,40}\]")
 ARGUMENT = re.compile(r"[ \t]{0,9}\{[^{}\n]{0,40}\}")
 
 
-def known(name: str) -> bool:
+def is_math(name: str) -> bool:
     """Is this the name of an environment of mathematics?"""
     return name.rstrip("*") in EQUATIONS or name.rstrip("*") in MATRICES
 
@@ -36,7 +36,7 @@ def alike(written: str, meant: str) -> bool:
     >>> alike("bmatrx", "bmatrix"), alike("pmatrix", "bmatrix"), alike("table", "bmatrix")
     (True, False, False)
     """
-    return not known(written) and SequenceMatcher(None, written, meant).ratio() > 0.75
+    return not is_math(written) and SequenceMatcher(None, written, meant).ratio() > 0.75
 
 
 def pairs(text: str) -> dict[int, tuple[int, int]]:

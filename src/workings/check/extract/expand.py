@@ -45,7 +45,7 @@ def expanded(formula: Traced, macros: Macros) -> Traced:
     """
     position = formula.start
     names = set(WORDS.findall(formula.text))
-    meant = {name: found for name in names if (found := macros.at(name, position) or unknown(name, macros))}
+    meant = {name: found for name in names if (found := macros.at(name, position) or usual_macro(name, macros))}
     environments = any(key.startswith("begin ") for key in macros.known)
     if not meant and not environments:
         return formula
@@ -58,7 +58,7 @@ def expanded(formula: Traced, macros: Macros) -> Traced:
         raise
 
 
-def unknown(name: str, macros: Macros) -> Macro | None:
+def usual_macro(name: str, macros: Macros) -> Macro | None:
     """The usual meaning of a name that the document does not define."""
     return None if name in macros.known else shorthand(name)
 
@@ -84,7 +84,7 @@ class Expansion:
     def replace(self, token: Token) -> bool:
         """Put what `token` stands for on the stack, if it is a macro."""
         name = token[0][1:]
-        macro = self.macros.at(name, self.start) or (unknown(name, self.macros))
+        macro = self.macros.at(name, self.start) or (usual_macro(name, self.macros))
         if self.environments and name in {"begin", "end"}:
             macro = self.environment(name) or macro
         if macro is None:
@@ -94,7 +94,7 @@ class Expansion:
             arguments = self.arguments(macro)
         except Missing:
             self.stack += self.taken[::-1]
-            self.counted(10)
+            self.count_steps(10)
             return False
         self.push(macro, arguments, token[1])
         return True
@@ -119,10 +119,10 @@ class Expansion:
             else:
                 body.append((text, origin, 0))
         self.size += sum(len(token[0]) for token in body)
-        self.counted()
+        self.count_steps()
         self.stack += body[::-1]
 
-    def counted(self, steps: int = 1) -> None:
+    def count_steps(self, steps: int = 1) -> None:
         """Some more steps (a search in vain costs more): are the bounds still kept?"""
         self.count += steps
         if self.count > MOST or self.size > LONGEST:

@@ -6,7 +6,7 @@ import re
 
 from workings.check.document.document import Heading, Listing
 from workings.check.document.finding import Unread
-from workings.check.extract.markdown import PROBLEM, Layout, shown
+from workings.check.extract.markdown import PROBLEM, Layout, heading_text
 from workings.check.extract.spans import Ahead, Span, covered
 
 LISTINGS = {"verbatim": "", "Verbatim": "", "lstlisting": "", "minted": "", "alltt": "", "pythoncode": "python"}
@@ -105,9 +105,9 @@ def headings(text: str) -> list[Heading]:
     for match in SECTION.finditer(text, start):
         found[match.start()] = Heading(match[2].rsplit("}", 1)[0].strip(), match.start(), DEPTH[match[1]])
     for match in BOLD.finditer(text, start):
-        found.setdefault(match.start(), Heading(shown(match[1]), match.start(1), 5))
+        found.setdefault(match.start(), Heading(heading_text(match[1]), match.start(1), 5))
     for match in PROBLEM.finditer(text, start):
-        found.setdefault(match.start(), Heading(shown(match[1]), match.start(1), 5 if match[2] else 4))
+        found.setdefault(match.start(), Heading(heading_text(match[1]), match.start(1), 5 if match[2] else 4))
     level: list[str] = []
     for match in ENUMERATE.finditer(text, start):
         if match[1] == "begin":
@@ -116,5 +116,5 @@ def headings(text: str) -> list[Heading]:
             del level[-1:]
         elif level and level[-1] == "enumerate":
             depth = 5 + min(2, level.count("enumerate"))
-            found.setdefault(match.start(), Heading(shown(match[0]), match.start(), depth))
+            found.setdefault(match.start(), Heading(heading_text(match[0]), match.start(), depth))
     return sorted(found.values(), key=lambda heading: heading.start)

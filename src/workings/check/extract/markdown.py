@@ -167,13 +167,13 @@ def headings(text: str, plain: bool) -> list[Heading]:
         for match in SETEXT.finditer(text):
             found.setdefault(match.start(1), Heading(match[1].strip(), match.start(1), 1 if match[2][0] == "=" else 2))
     for match in PROBLEM.finditer(text):
-        found.setdefault(match.start(), Heading(shown(match[1]), match.start(1), 5 if match[2] else 4))
+        found.setdefault(match.start(), Heading(heading_text(match[1]), match.start(1), 5 if match[2] else 4))
     for pattern, depth in ((NUMBERED, 6), (POINTS, 6), (LETTERED, 7)):
         for match in pattern.finditer(text):
-            found.setdefault(match.start(), Heading(shown(match[0]), match.start(), depth))
+            found.setdefault(match.start(), Heading(heading_text(match[0]), match.start(), depth))
     return sorted(found.values(), key=lambda heading: heading.start)
 
 
-def shown(line: str) -> str:
+def heading_text(line: str) -> str:
     """A heading's words, without emphasis, cut to a bearable length."""
     return line.replace("*", "").strip(" \t\r_")[:120]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from workings.check.extract.environments import EDGE, alike, known
+from workings.check.extract.environments import EDGE, alike, is_math
 from workings.check.extract.traced import Traced
 
 WITH_GROUP = (
@@ -98,14 +98,14 @@ def environments(formula: Traced) -> Traced:
             waiting.append(edge)
         elif waiting:
             begin = waiting.pop()
-            if begin[2] != edge[2] and alike(edge[2], begin[2]) and known(begin[2]):
+            if begin[2] != edge[2] and alike(edge[2], begin[2]) and is_math(begin[2]):
                 names[edge.start()] = begin[2]
-            elif begin[2] != edge[2] and alike(begin[2], edge[2]) and known(edge[2]):
+            elif begin[2] != edge[2] and alike(begin[2], edge[2]) and is_math(edge[2]):
                 names[begin.start()] = edge[2]
 
     def clean(edge: re.Match[str]) -> str:
         name = names[edge.start()]
-        return rf"\{edge[1]}{{{name}}}" if edge[0][0] == "\\" or known(name) else edge[0]
+        return rf"\{edge[1]}{{{name}}}" if edge[0][0] == "\\" or is_math(name) else edge[0]
 
     return formula.sub(EDGE, clean)
 

@@ -1,18 +1,17 @@
 """What the checker knows of deep learning: one file for each idea.
 
-A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`. A rule of `PER_LINE` looks at a
-line before its definitions are carried: `rule(line, study, scope)`.
+A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
 from workings.check.knowledge.convolution import check_convolutions
 from workings.check.knowledge.distributions import check_shares
-from workings.check.knowledge.divergence import check_computed
+from workings.check.knowledge.divergence import check_divergence
 from workings.check.knowledge.evidence import check_evidence
 from workings.check.knowledge.families import check_families
 from workings.check.knowledge.gradients import check_descent, check_gradient
@@ -23,10 +22,10 @@ from workings.check.knowledge.perplexity import check_named, check_perplexity
 from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Undecided
 
-LineRule = Callable[[Line, Study, Scope], None]
+LineRule = Callable[[Line, Argument, Scope], None]
 RULES: tuple[LineRule, ...] = (
     check_shares,
-    check_computed,
+    check_divergence,
     check_normalised,
     check_gradient,
     check_descent,
@@ -36,19 +35,19 @@ RULES: tuple[LineRule, ...] = (
 """Rules that look at a line with what was already found in it."""
 
 
-def check_lines(study: Study, scope: Scope) -> None:
+def check_lines(argument: Argument, scope: Scope) -> None:
     """Every rule at every line that is an equation."""
-    for line in study.lines:
+    for line in argument.lines:
         if len(line.sides) < 2:
             continue
         for rule in RULES:
             try:
-                rule(line, study, scope)
+                rule(line, argument, scope)
             except (Mismatch, Undecided, ArithmeticError, RecursionError, ValueError):
                 continue  # a value that cannot be computed refutes nothing
 
 
-AFTER: tuple[Callable[[Study, Scope], None], ...] = (
+AFTER: tuple[Callable[[Argument, Scope], None], ...] = (
     check_lines,
     check_families,
     check_listings,
@@ -56,4 +55,3 @@ AFTER: tuple[Callable[[Study, Scope], None], ...] = (
     check_named_layers,
     check_perplexity,
 )
-PER_LINE: tuple[LineRule, ...] = ()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from workings.check.claims.study import Study
+from workings.check.claims.argument import Argument
 from workings.check.document.document import Prose
 from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
@@ -58,17 +58,17 @@ DOUBT = re.compile(
 )
 
 
-def check_convolutions(study: Study, scope: Scope) -> None:
+def check_convolutions(argument: Argument, scope: Scope) -> None:
     """Every paragraph that describes one layer."""
-    for prose in study.document.prose:
+    for prose in argument.document.prose:
         low = prose.text.lower()
         if len(low) > 3000:
             continue
         if "stride" in low or "param" in low or "weights" in low:
             if "layer" in low:
-                check_linear(study, prose)
+                check_linear(argument, prose)
             if "filter" in low or "kernel" in low or "convol" in low:
-                check_convolution(study, prose)
+                check_convolution(argument, prose)
 
 
 def number(text: str) -> int:
@@ -80,7 +80,7 @@ def number(text: str) -> int:
     return int(re.sub(r"\D", "", text))
 
 
-def only(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+def only_match(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
     """The one place at which a pattern stands; none if there are several that differ."""
     found = list(pattern.finditer(text))
     values = {tuple(part for part in match.groups() if part) for match in found}
@@ -104,18 +104,18 @@ def planes(given: list[int]) -> list[list[int]]:
     return [given[:2], given[1:]] if given[1] == given[2] else [given[1:], given[:2]]
 
 
-def check_convolution(study: Study, prose: Prose) -> None:
+def check_convolution(argument: Argument, prose: Prose) -> None:
     """The output's size, and the number of parameters."""
     text = prose.text
-    kernel = only(KERNEL, text)
+    kernel = only_match(KERNEL, text)
     if kernel is None or DOUBT.search(text):
         return
     k = sizes(kernel)
     k = k if len(k) == 2 else k * 2
-    given = only(INPUT, text)
+    given = only_match(INPUT, text)
     channels = channels_of(text, sizes(given))
-    check_output(study, prose, k, sizes(given))
-    filters, claim = whole(only(FILTERS, text)), only(PARAMETERS, text)
+    check_output(argument, prose, k, sizes(given))
+    filters, claim = whole(only_match(FILTERS, text)), only_match(PARAMETERS, text)
     if claim is None or filters is None or channels is None:
         return
     stated = number(claim[1])
@@ -124,12 +124,12 @@ def check_convolution(study: Study, prose: Prose) -> None:
         return
     truth = f"{filters} · ({k[0]} · {k[1]} · {channels} + 1) = {weights + filters}"
     why = f"Each filter has {k[0]} · {k[1]} · {channels} weights and one bias."
-    tell(study, prose, claim, 1, truth, why)
+    add_finding(argument, prose, claim, 1, truth, why)
 
 
 def channels_of(text: str, given: list[int]) -> int | None:
     """The channels of the input, if the words say so."""
-    stated = whole(only(CHANNELS, text))
+    stated = whole(only_match(CHANNELS, text))
     found = (
         {n for n in (stated, given[2] if planes(given)[-1] == given[:2] else given[0]) if n} if len(given) == 3 else set()
     )
@@ -141,10 +141,10 @@ def channels_of(text: str, given: list[int]) -> int | None:
     return found.pop() if len(found) == 1 else None
 
 
-def check_output(study: Study, prose: Prose, k: list[int], given: list[int]) -> None:
+def check_output(argument: Argument, prose: Prose, k: list[int], given: list[int]) -> None:
     """n' = ⌊(n + 2p − k) / s⌋ + 1."""
     text = prose.text
-    claim, s, padding = only(OUTPUT, text), whole(only(STRIDE, text)), only(PADDING, text)
+    claim, s, padding = only_match(OUTPUT, text), whole(only_match(STRIDE, text)), only_match(PADDING, text)
     if claim is None or not s or padding is None or len(given) < 2:
         return
     p = whole(padding) or 0
@@ -157,18 +157,18 @@ def check_output(study: Study, prose: Prose, k: list[int], given: list[int]) -> 
     made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(plane, k, strict=True)]
     truth = f"{made[0]} × {made[1]}"
     why = f"⌊({plane[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."
-    tell(study, prose, claim, 1, truth, why)
+    add_finding(argument, prose, claim, 1, truth, why)
 
 
-def check_linear(study: Study, prose: Prose) -> None:
+def check_linear(argument: Argument, prose: Prose) -> None:
     """A linear layer with a inputs and b outputs has a b + b parameters."""
-    layer, claim = only(LINEAR, prose.text), only(PARAMETERS, prose.text)
+    layer, claim = only_match(LINEAR, prose.text), only_match(PARAMETERS, prose.text)
     if layer is None or claim is None or DOUBT.search(prose.text):
         return
     a, b = number(layer[1]), number(layer[2])
     if number(claim[1]) not in (a * b, a * b + b):
-        tell(
-            study,
+        add_finding(
+            argument,
             prose,
             claim,
             1,
@@ -177,8 +177,8 @@ def check_linear(study: Study, prose: Prose) -> None:
         )
 
 
-def tell(study: Study, prose: Prose, claim: re.Match[str], group: int, truth: str, why: str) -> None:
+def add_finding(argument: Argument, prose: Prose, claim: re.Match[str], group: int, truth: str, why: str) -> None:
     """Report the number that is wrong."""
     last = max(i for i in range(1, len(claim.groups()) + 1) if claim[i])
     start, end = prose.start + claim.start(group), prose.start + claim.end(last)
-    add(study, start, end, "likely", "size", truth, why)
+    add(argument, start, end, "likely", "size", truth, why)

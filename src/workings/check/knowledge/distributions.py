@@ -9,20 +9,21 @@ import re
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
 from workings.check.claims.tables import columns_of, rows_of
 from workings.check.claims.words import decimal
 from workings.check.knowledge.nearby import (
+    has_finding,
     in_doubt,
-    is_told,
     unit_at,
     value_at,
     words,
 )
 from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
@@ -35,7 +36,7 @@ WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|tran
 SHARES = {Symbol("p"), Symbol("q"), Symbol("pi"), Symbol("y", ("hat",)), Symbol("p", ("hat",)), Symbol("q", ("hat",))}
 
 
-def check_shares(line: Line, study: Study, scope: Scope) -> None:
+def check_shares(line: Line, argument: Argument, scope: Scope) -> None:
     """A printed distribution, or a matrix of them."""
     for index, side in enumerate(line.sides):
         if not isinstance(side, Matrix | Group) or (
@@ -49,7 +50,7 @@ def check_shares(line: Line, study: Study, scope: Scope) -> None:
             continue
         if all(x.is_integer() for x in value.entries):
             continue
-        (check_list if value.is_vector else check_rows)(line, index, value, study)
+        (check_list if value.is_vector else check_rows)(line, index, value, argument)
 
 
 def others(line: Line, index: int) -> list[Node]:
@@ -68,7 +69,7 @@ def slack(steps: list[arb]) -> arb:
     return sum(steps, arb(0)) / 2 + arb("1e-9")
 
 
-def check_list(line: Line, index: int, value: Table, study: Study) -> None:
+def check_list(line: Line, index: int, value: Table, argument: Argument) -> None:
     """p = (0.2, 0.3, 0.6)."""
     shown = unit_at(line, index)
     total = sum(value.entries, arb(0))
@@ -87,15 +88,15 @@ def check_list(line: Line, index: int, value: Table, study: Study) -> None:
         level = "likely" if named else "possible"
     else:
         return
-    if is_told(study, line, index):
+    if has_finding(argument, line, index):
         return
-    if in_doubt(study, line):
+    if in_doubt(argument, line):
         level = "possible"
     why = f"The entries of a distribution sum to one; these sum to {decimal(total)}."
-    study.add(line, index, index, level, "rows", "a sum of 1", why)
+    argument.add(line, index, index, level, "rows", "a sum of 1", why)
 
 
-def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
+def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None:
     """softmax(S) = a matrix: every row sums to one, or every column."""
     matrix = line.sides[index]
     steps = unit_at(line, index)
@@ -112,14 +113,14 @@ def check_rows(line: Line, index: int, value: Table, study: Study) -> None:
         level = "likely" if len(rows) * 2 <= len(value.rows) or len(columns) * 2 <= width else "possible"
     else:
         return
-    if is_told(study, line, index):
+    if has_finding(argument, line, index):
         return
     by_row = len(rows) / len(value.rows) <= len(columns) / width
     first, total = (rows if by_row else columns)[0]
     at = matrix.rows[first][-1] if by_row else matrix.rows[-1][first]
     name = "Row" if by_row else "Column"
     why = f"{name} {first + 1} sums to {decimal(total)}: softmax makes shares that sum to one."
-    study.add(line, index, index, "possible" if in_doubt(study, line) else level, "rows", "a sum of 1", why, at=at)
+    argument.add(line, index, index, "possible" if in_doubt(argument, line) else level, "rows", "a sum of 1", why, at=at)
 
 
 def is_weights(node: Node) -> bool:

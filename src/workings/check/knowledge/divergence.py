@@ -9,23 +9,24 @@ import re
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
 from workings.check.claims.words import decimal
 from workings.check.knowledge.distributions import SHARES
 from workings.check.knowledge.nearby import (
     agrees,
     closed_sides,
+    definition_before,
+    has_finding,
     in_doubt,
-    is_told,
-    known,
     unit_at,
     value_at,
     window,
     words,
 )
 from workings.check.latex.syntax import Given, Group, Node, Product, Script, Symbol
-from workings.check.value.scope import Decimals, Scope, plain
+from workings.check.latex.weights import plain
+from workings.check.value.scope import Decimals, Scope
 from workings.check.value.value import Table, Value
 
 BITS = re.compile(r"\bbits?\b|\blog_2|\bbase 2")
@@ -52,7 +53,7 @@ def letters(node: Node | None) -> str:
     return ""
 
 
-def asked(node: Node) -> tuple[str, tuple[Node, ...]] | None:
+def quantity_of(node: Node) -> tuple[str, tuple[Node, ...]] | None:
     """What is computed of which distributions."""
     given = is_divergence(node)
     if given is not None:
@@ -64,7 +65,7 @@ def asked(node: Node) -> tuple[str, tuple[Node, ...]] | None:
     return None
 
 
-def computed(what: str, p: list[arb], q: list[arb]) -> arb | None:
+def divergence(what: str, p: list[arb], q: list[arb]) -> arb | None:
     """Σ p log(p / q), or −Σ p log q; none if it is infinite."""
     total = arb(0)
     for x, y in zip(p, q, strict=True):
@@ -76,13 +77,13 @@ def computed(what: str, p: list[arb], q: list[arb]) -> arb | None:
     return total
 
 
-def check_computed(line: Line, study: Study, scope: Scope) -> None:
+def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
     """A printed entropy or divergence of distributions that the document lists."""
-    found = asked(line.sides[0])
+    found = quantity_of(line.sides[0])
     if found is None:
         return
     index = next(closed_sides(line), None)
-    if index is None or in_doubt(study, line) or is_told(study, line, index):
+    if index is None or in_doubt(argument, line) or has_finding(argument, line, index):
         return
     printed = value_at(line, index, Decimals.ROUNDED)
     what, names = found
@@ -90,16 +91,16 @@ def check_computed(line: Line, study: Study, scope: Scope) -> None:
         return
     if what == "KL" and printed < 0 and printed.mid() + sum(unit_at(line, index), arb(0)) < 0:
         why = "A divergence is never negative: Σ p log(p/q) ≥ 0, and 0 only for p = q."
-        study.add(line, 0, index, "likely", "divergence", "a number ≥ 0", why)
+        argument.add(line, 0, index, "likely", "divergence", "a number ≥ 0", why)
         return
-    given = [known(study, scope, name, line) for name in names]
+    given = [definition_before(argument, scope, name, line) for name in names]
     lists = [shares_of(d.rounded) for d in given if d is not None]
     exact = [shares_of(d.value) for d in given if d is not None]
     if len(lists) != len(names) or any(x is None for x in lists + exact):
         return
-    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", window(study, line, 600), re.I):
+    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", window(argument, line, 600), re.I):
         return
-    compare_computed(line, index, study, what, printed, [x for x in lists if x], [x for x in exact if x])
+    compare_divergence(line, index, argument, what, printed, [x for x in lists if x], [x for x in exact if x])
 
 
 def shares_of(value: Value) -> list[arb] | None:
@@ -109,8 +110,8 @@ def shares_of(value: Value) -> list[arb] | None:
     return value.entries if abs(sum(value.entries, arb(0)) - 1).abs_lower() < 0.02 else None
 
 
-def compare_computed(
-    line: Line, index: int, study: Study, what: str, printed: arb, lists: list[list[arb]], exact: list[list[arb]]
+def compare_divergence(
+    line: Line, index: int, argument: Argument, what: str, printed: arb, lists: list[list[arb]], exact: list[list[arb]]
 ) -> None:
     """The printed number against the true one, for each base of the logarithm."""
     if len({len(x) for x in lists}) != 1:
@@ -119,17 +120,19 @@ def compare_computed(
     shown = unit_at(line, index)
     for log in BASES.values():
         for a, b in ((p, q), (exact[0], exact[-1])):
-            true = computed(what, a, b)
+            true = divergence(what, a, b)
             if true is None or agrees(true / log, printed, shown):
                 return
     base = "base 2" if BITS.search(words(line)) else ""
     log = BASES[base]
-    true = computed(what, exact[0], exact[-1])
+    true = divergence(what, exact[0], exact[-1])
     assert true is not None
     name = {"KL": "Σ p log(p/q)", "H": "−Σ p log q" if len(lists) == 2 else "−Σ p log p"}[what]
-    swapped = computed(what, q, p) if len(lists) == 2 else None
+    swapped = divergence(what, q, p) if len(lists) == 2 else None
     is_swapped = swapped is not None and any(agrees(swapped / v, printed, shown) for v in BASES.values())
     more = " The printed number has the two distributions swapped." if is_swapped else ""
     truth = decimal(true / log, shown[0] if shown else None)
     why = f"{name} of the listed distributions is {truth}.{more}"
-    study.add(line, 0, index, "likely", "divergence" if what == "KL" else "entropy", truth, why, base and f"log has {base}")
+    argument.add(
+        line, 0, index, "likely", "divergence" if what == "KL" else "entropy", truth, why, base and f"log has {base}"
+    )

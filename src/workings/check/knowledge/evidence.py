@@ -10,8 +10,8 @@ import re
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.study import Study
 from workings.check.claims.words import decimal
 from workings.check.knowledge.divergence import is_divergence, letters
 from workings.check.knowledge.nearby import (
@@ -47,25 +47,25 @@ SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 """The sign of each term of the divergence of a Gaussian from the standard one."""
 
 
-def check_evidence(line: Line, study: Study, scope: Scope) -> None:
+def check_evidence(line: Line, argument: Argument, scope: Scope) -> None:
     """The signs of a bound, of a divergence in letters, and the order of printed numbers."""
     left = line.sides[0]
-    if isinstance(left, Number | Matrix) or in_doubt(study, line):
+    if isinstance(left, Number | Matrix) or in_doubt(argument, line):
         return
     if is_bound(left, line) or is_evidence(left):
-        below(line, study, scope, left)
+        check_below_evidence(line, argument, scope, left)
     for index in range(1, len(line.sides)):
         if line.relations[index - 1] not in EQUAL:
             return
         side = line.sides[index]
         if isinstance(side, Sum) and len(side.terms) == 2:
-            check_bound(line, index, side, study)
+            check_bound(line, index, side, argument)
         if (
             any(is_divergence(part) for part in (left, *(term for _, term in left.terms)))
             if isinstance(left, Sum)
             else (is_divergence(left))
         ):
-            check_gaussian(line, index, study)
+            check_gaussian(line, index, argument)
 
 
 def is_bound(node: Node, line: Line) -> bool:
@@ -111,7 +111,7 @@ def has_condition(node: Node) -> bool:
     return any(isinstance(part, Given) and part.sign == "|" for part in node.walk())
 
 
-def check_bound(line: Line, index: int, side: Sum, study: Study) -> None:
+def check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
     """ELBO = log p(x) + KL, ELBO = E[log p(x|z)] + KL, log p(x) = ELBO − KL: each with the wrong sign."""
     (first, one), (second, other) = side.terms
     if is_divergence(one) is not None:
@@ -126,10 +126,10 @@ def check_bound(line: Line, index: int, side: Sum, study: Study) -> None:
         truth, why = "ELBO + KL", "log p(x) lies above its lower bound, and KL ≥ 0 is what is missing."
     else:
         return
-    study.add(line, 0, index, "likely", "bound", truth, why)
+    argument.add(line, 0, index, "likely", "bound", truth, why)
 
 
-def below(line: Line, study: Study, scope: Scope, left: Node) -> None:
+def check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Node) -> None:
     """A printed ELBO is not above a printed log p(x)."""
     index = next(closed_sides(line), None)
     value = value_at(line, index) if index is not None else None
@@ -137,7 +137,7 @@ def below(line: Line, study: Study, scope: Scope, left: Node) -> None:
         return
     if len(scope.definitions) > MOST_NAMES:
         return
-    start, part = start_of(line), study.part(line)
+    start, part = start_of(line), argument.part(line)
     sign = 1 if is_bound(left, line) else -1
     for name, given in scope.definitions.items():
         fits = is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")
@@ -145,16 +145,16 @@ def below(line: Line, study: Study, scope: Scope, left: Node) -> None:
         if last is None or isinstance(last.value, Table):
             continue
         if sign * (value - last.value) > abs(value) / 200 + sum(unit_at(line, index), arb(0)):
-            place = study.document.place(last.start).line
+            place = argument.document.place(last.start).line
             why = (
                 f"The bound lies below log p(x): ELBO = log p(x) − KL, and KL ≥ 0 (line {place} has {decimal(last.value)})."
             )
             truth = f"{'at most' if sign > 0 else 'at least'} {decimal(last.value)}"
-            study.add(line, 0, index, "likely", "bound", truth, why)
+            argument.add(line, 0, index, "likely", "bound", truth, why)
         return
 
 
-def check_gaussian(line: Line, index: int, study: Study) -> None:
+def check_gaussian(line: Line, index: int, argument: Argument) -> None:
     """KL = ½ Σ (μ² + σ² − 1 − log σ²), in whatever order."""
     left = line.sides[0]
     sign = 1
@@ -168,7 +168,7 @@ def check_gaussian(line: Line, index: int, study: Study) -> None:
     right = {name: -sign for name, sign in found.items()} == SIGNS
     truth = "½ Σ (μ² + σ² − 1 − log σ²)"
     why = "The sign in front is lost: this would be −KL, which is never positive." if right else "A sign in it is wrong."
-    study.add(line, 0, index, "likely", "divergence", truth, f"{why} KL = {truth}, which is 0 at μ = 0, σ = 1.")
+    argument.add(line, 0, index, "likely", "divergence", truth, f"{why} KL = {truth}, which is 0 at μ = 0, σ = 1.")
 
 
 def gaussian_terms(node: Node, sign: int) -> dict[str, int] | None:
@@ -213,10 +213,10 @@ def kind_of(term: Node) -> str:
         case Number(text="1"):
             return "1"
         case Function(name="log" | "ln", arguments=(inner,)):
-            return "log" if squared(inner) == "sigma" else ""
+            return "log" if squared_letter(inner) == "sigma" else ""
         case Product(factors=((_, Number(text="2")), (_, Function(name="log" | "ln", arguments=(inner,))))):
             return "log" if isinstance(base_of(inner), Symbol) and letters(base_of(inner)) == "sigma" else ""
-    name = squared(term)
+    name = squared_letter(term)
     return name if name in SIGNS else ""
 
 
@@ -229,7 +229,7 @@ def base_of(node: Node) -> Node:
     return node
 
 
-def squared(node: Node) -> str:
+def squared_letter(node: Node) -> str:
     """The letter of x², x_j², (x_j)²."""
     if isinstance(node, Group) and len(node.items) == 1:
         node = node.items[0]

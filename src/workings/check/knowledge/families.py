@@ -17,16 +17,16 @@ from operator import itemgetter
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
+from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import entry_node
 from workings.check.claims.words import decimal, where
 from workings.check.knowledge.nearby import (
     agrees,
     closed_sides,
+    has_finding,
     in_doubt,
     is_near,
-    is_told,
     start_of,
     unit_at,
     value_at,
@@ -67,7 +67,7 @@ Given = dict[int, list[tuple[int, Node, Value]]]
 """For each part of a document what its names were given, in the order of the text."""
 
 
-def check_families(study: Study, scope: Scope) -> None:
+def check_families(argument: Argument, scope: Scope) -> None:
     """Every printed statistic."""
     given: Given = {}
     for name, definitions in scope.definitions.items():
@@ -75,24 +75,24 @@ def check_families(study: Study, scope: Scope) -> None:
             given.setdefault(definition.part, []).append((definition.start, name, definition.value))
     for part in given.values():
         part.sort(key=itemgetter(0))
-    for line in study.lines if given else []:
+    for line in argument.lines if given else []:
         if len(line.sides) > 1:
             with contextlib.suppress(Mismatch, Undecided, ArithmeticError, RecursionError, ValueError):
-                check_statistic(line, study, given)
+                check_statistic(line, argument, given)
 
 
-def check_statistic(line: Line, study: Study, given: Given) -> None:
+def check_statistic(line: Line, argument: Argument, given: Given) -> None:
     """A printed statistic of a family that was listed before it in the same part."""
     kind = statistic(line)
-    if kind is None or in_doubt(study, line) or OTHER.search(words(line)):
+    if kind is None or in_doubt(argument, line) or OTHER.search(words(line)):
         return
     index = printed_side(line)
-    if index is None or is_told(study, line, index):
+    if index is None or has_finding(argument, line, index):
         return
     printed = value_at(line, index)
     if printed is None:
         return
-    found = list(families(study, given, line, kind))
+    found = list(families(argument, given, line, kind))
     shown = unit_at(line, index)
     pairs = [(family, true, way) for family in found for true, way in true_values(kind, family)]
     if any((pair := one_shape(true, printed)) and agrees(*pair, shown) for _, true, _ in pairs):
@@ -101,7 +101,7 @@ def check_statistic(line: Line, study: Study, given: Given) -> None:
         pair = one_shape(true, printed)
         if pair is not None and is_near(*pair):
             level = "likely" if isinstance(printed, Table) or is_named(line, kind) else "possible"
-            tell(line, index, study, kind, family, pair, way, shown, level)
+            add_finding(line, index, argument, kind, family, pair, way, shown, level)
             return
 
 
@@ -144,9 +144,9 @@ def printed_side(line: Line) -> int | None:
     return found[0] if len(found) == 1 and units(line.sides[found[0]]) is not None else None
 
 
-def families(study: Study, given: Given, line: Line, kind: str) -> Iterator[Family]:
+def families(argument: Argument, given: Given, line: Line, kind: str) -> Iterator[Family]:
     """The families that are listed before a line in its part: those with an index, then single vectors."""
-    known = given.get(study.part(line), [])
+    known = given.get(argument.part(line), [])
     last = bisect_left(known, start_of(line), key=itemgetter(0))
     groups: dict[Node, dict[int, tuple[Value, int]]] = {}
     vectors: list[Family] = []
@@ -231,10 +231,10 @@ def square(value: Value) -> Value:
 NAMES = {"mean": "mean", "variance": "variance", "deviation": "standard deviation"}
 
 
-def tell(
+def add_finding(
     line: Line,
     index: int,
-    study: Study,
+    argument: Argument,
     kind: str,
     family: Family,
     pair: tuple[Value, Value],
@@ -249,8 +249,8 @@ def tell(
     place = where(pair[0], entry)
     true = decimal(entries(pair[0])[entry], unit)
     printed = decimal(entries(pair[1])[entry])
-    lines = study.document.place(family.start).line
-    at = f"In {place}: " if place else ""
-    why = f"{at}{printed} is printed, the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
+    lines = argument.document.place(family.start).line
+    you = f"In {place}: you" if place else "You"
+    why = f"{you} wrote {printed}; the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
     truth = true + (f" in {place}" if place else "")
-    study.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))
+    argument.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))

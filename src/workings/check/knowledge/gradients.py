@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.study import Study
 from workings.check.knowledge.nearby import in_doubt, window, words
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
-from workings.check.value.scope import Scope, plain
+from workings.check.latex.weights import plain
+from workings.check.value.scope import Scope
 
 ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
 RISING = re.compile(
@@ -23,7 +24,7 @@ LOSSES = {"L", "J", "ell", "E", "loss", "C", "CE", "BCE", "Loss"}
 RATES = {"eta", "alpha", "gamma", "lr", "epsilon", "lambda", "mu"}
 
 
-def check_gradient(line: Line, study: Study, scope: Scope) -> None:
+def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
     """∂L/∂z = y − ŷ: the sign is lost."""
     left = line.sides[0]
     if not isinstance(left, Derivative) or len(left.by) != 1 or left.body is None or base(left.body) not in LOSSES:
@@ -36,17 +37,17 @@ def check_gradient(line: Line, study: Study, scope: Scope) -> None:
                 break
     else:
         return
-    near = window(study, line)
-    if in_doubt(study, line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+    near = window(argument, line)
+    if in_doubt(argument, line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
         return
-    if is_rising(left.body, study, line):
+    if is_rising(left.body, argument, line):
         return
-    source = squashed(guess, left.by[0], study, line)
+    source = squashing_function(guess, left.by[0], argument, line)
     if source is None:
         return
     y, p = (text(line, index, part) for part in (target, guess))
     why = f"With cross-entropy behind {source} the gradient is {p} − {y}: it is negative where the guess is too small."
-    study.add(line, 0, index, "likely", "gradient", f"{p} − {y}", why)
+    argument.add(line, 0, index, "likely", "gradient", f"{p} − {y}", why)
 
 
 def text(line: Line, index: int, node: Node) -> str:
@@ -69,26 +70,26 @@ def is_target(node: Node) -> bool:
     return name in (Symbol("y"), Symbol("t"))
 
 
-def squashed(guess: Node, by: Node, study: Study, line: Line) -> str | None:
+def squashing_function(guess: Node, by: Node, argument: Argument, line: Line) -> str | None:
     """The name of the function by which the guess comes from what the loss is differentiated by."""
     direct = squash_of(guess, base(by))
     if direct is not None:
         return direct
-    name = bare(guess)
+    name = without_index(guess)
     if name is None:
         return None
-    part = study.part(line)
-    for other in study.lines:
-        if study.part(other) != part or len(other.sides) < 2:
+    part = argument.part(line)
+    for other in argument.lines:
+        if argument.part(other) != part or len(other.sides) < 2:
             continue
-        if any(bare(side) == name for side in other.sides):
+        if any(without_index(side) == name for side in other.sides):
             found = next((f for side in other.sides if (f := squash_of(side, base(by))) is not None), None)
             if found is not None:
                 return found
     return None
 
 
-def bare(node: Node) -> Node | None:
+def without_index(node: Node) -> Node | None:
     """A name without its index and the weight of its letters."""
     node = node.base if isinstance(node, Script) else node
     return plain(node) if isinstance(node, Symbol) else None
@@ -108,11 +109,15 @@ def squash_of(node: Node, letter: str) -> str | None:
     return said if any(isinstance(p, Symbol) and p.name == letter for part in inside for p in part.walk()) else None
 
 
-def is_rising(loss: Node, study: Study, line: Line) -> bool:
+def is_rising(loss: Node, argument: Argument, line: Line) -> bool:
     """Whether the document defines L without a minus before its logarithms."""
-    part = study.part(line)
-    for other in study.lines:
-        if study.part(other) == part and len(other.sides) > 1 and bare(other.sides[0]) == bare(loss) is not None:
+    part = argument.part(line)
+    for other in argument.lines:
+        if (
+            argument.part(other) == part
+            and len(other.sides) > 1
+            and without_index(other.sides[0]) == without_index(loss) is not None
+        ):
             for side in other.sides[1:]:
                 if any(isinstance(p, Function) and p.name in ("log", "ln") for p in side.walk()):
                     return not (isinstance(side, Sum) and side.terms[0][0] == "-") and not any(
@@ -121,7 +126,7 @@ def is_rising(loss: Node, study: Study, line: Line) -> bool:
     return False
 
 
-def check_descent(line: Line, study: Study, scope: Scope) -> None:
+def check_descent(line: Line, argument: Argument, scope: Scope) -> None:
     """w ← w + η ∇L where the words say descent."""
     if len(line.sides) < 2 or line.relations[0] not in (*EQUAL, "←"):
         return
@@ -135,6 +140,6 @@ def check_descent(line: Line, study: Study, scope: Scope) -> None:
     if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
         return
     said = words(line)
-    if DESCENT.search(said) and not RISING.search(window(study, line, 600)) and not in_doubt(study, line):
+    if DESCENT.search(said) and not RISING.search(window(argument, line, 600)) and not in_doubt(argument, line):
         why = "Descent goes against the gradient: a step along it makes the loss larger."
-        study.add(line, 0, 1, "note", "step", "a minus before the step", why)
+        argument.add(line, 0, 1, "note", "step", "a minus before the step", why)

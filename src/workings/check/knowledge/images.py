@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from workings.check.claims.study import DEEPEST_PART, Study
+from workings.check.claims.argument import DEEPEST_PART, Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.layers import Pair
 
@@ -24,15 +24,17 @@ CHANGED = re.compile(r"\b(?:resiz|rescal|crop|pad(?:ded)? (?:the|each|images|the
 """Images that are not fed in as they come."""
 
 
-def image_size(study: Study, listing: Listing, channels: int | None) -> tuple[Pair | None, bool]:
+def image_size(argument: Argument, listing: Listing, channels: int | None) -> tuple[Pair | None, bool]:
     """The one size of input images that the document states near a listing, and whether it does so in numbers."""
     drawn = {(int(h), int(w)) for c, h, w in RANDOM.findall(listing.text) if int(c) == channels}
     if len(drawn) == 1:
         return drawn.pop(), True
     if channels not in (1, 3) or CHANGED.search(listing.text):
         return None, False  # a block within a network
-    text = study.document.text
-    part = max((h.start for h in study.document.headings if h.depth <= DEEPEST_PART and h.start < listing.start), default=0)
+    text = argument.document.text
+    part = max(
+        (h.start for h in argument.document.headings if h.depth <= DEEPEST_PART and h.start < listing.start), default=0
+    )
     before = text[max(part, listing.start - 5000) : listing.start]
     behind = text[listing.start + len(listing.text) :][:800]
     for near in (before, behind):

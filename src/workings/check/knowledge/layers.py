@@ -114,21 +114,21 @@ def after(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
     if layer.name in SAME:
         return flow, None
     if layer.name in ("Conv1d", "Conv2d", "ConvTranspose2d"):
-        return convolved(layer, flow)
+        return after_convolution(layer, flow)
     if layer.name in ("MaxPool2d", "AvgPool2d"):
-        return sized(layer, flow, replace(flow, size=window_size(layer, flow.size) if flow.size else None))
+        return check_size(layer, flow, replace(flow, size=window_size(layer, flow.size) if flow.size else None))
     if layer.name in ("AdaptiveAvgPool2d", "AdaptiveMaxPool2d"):
         return replace(flow, size=layer.pair("output_size", None)), None
     if layer.name in ("BatchNorm1d", "BatchNorm2d"):
-        return flow, normed(layer, flow)
+        return flow, norm_misfit(layer, flow)
     if layer.name == "Flatten":
-        return flattened(layer, flow), None
+        return after_flatten(layer, flow), None
     if layer.name == "Linear":
-        return Flow(width=layer.whole("out_features"), flat=True), mapped(layer, flow)
+        return Flow(width=layer.whole("out_features"), flat=True), linear_misfit(layer, flow)
     return Flow(), None
 
 
-def convolved(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
+def after_convolution(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
     """Channels in must be the channels that come; channels out go on."""
     needed, given = layer.whole("in_channels"), flow.channels
     misfit = None
@@ -137,11 +137,11 @@ def convolved(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
         misfit = Misfit("in_channels", str(given), why)
     rule = transposed_size if layer.name == "ConvTranspose2d" else window_size
     size = rule(layer, flow.size) if flow.size and layer.name != "Conv1d" else None
-    made, small = sized(layer, flow, Flow(layer.whole("out_channels"), size))
+    made, small = check_size(layer, flow, Flow(layer.whole("out_channels"), size))
     return made, misfit or small
 
 
-def sized(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | None]:
+def check_size(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | None]:
     """A size of at least 1."""
     if made.size is None or min(made.size) > 0:
         return made, None
@@ -150,7 +150,7 @@ def sized(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | None]:
     return replace(made, size=None), Misfit("kernel_size", "a smaller window", why)
 
 
-def normed(layer: Layer, flow: Flow) -> Misfit | None:
+def norm_misfit(layer: Layer, flow: Flow) -> Misfit | None:
     """As many features as channels (or the width) that come."""
     needed = layer.whole("num_features")
     given = flow.width if flow.flat else flow.channels
@@ -159,17 +159,17 @@ def normed(layer: Layer, flow: Flow) -> Misfit | None:
     return Misfit("num_features", str(given), f"{given} features come from the layers before, {needed} are written.")
 
 
-def flattened(layer: Layer, flow: Flow) -> Flow:
+def after_flatten(layer: Layer, flow: Flow) -> Flow:
     """F = C · H · W."""
     if layer.options:
-        return Flow(flat=True) if layer.options != {"start_dim": 1} else flattened(replace(layer, options={}), flow)
+        return Flow(flat=True) if layer.options != {"start_dim": 1} else after_flatten(replace(layer, options={}), flow)
     if flow.flat:
         return Flow(channels=flow.width, flat=True)  # of one vector, or of several
     width = flow.channels * flow.size[0] * flow.size[1] if flow.channels and flow.size else None
     return replace(flow, width=width, flat=True)
 
 
-def mapped(layer: Layer, flow: Flow) -> Misfit | None:
+def linear_misfit(layer: Layer, flow: Flow) -> Misfit | None:
     """in_features must be the width that comes: of a flattened image C · H · W, so a multiple of C."""
     needed = layer.whole("in_features")
     if needed is None or not flow.flat:

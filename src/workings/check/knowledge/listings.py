@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from workings.check.claims.study import Study
+from workings.check.claims.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.images import image_size
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
@@ -58,19 +58,19 @@ class Source:
         return self.starts[row - 1] + self.indent + column
 
 
-def check_listings(study: Study, scope: Scope) -> None:
+def check_listings(argument: Argument, scope: Scope) -> None:
     """Every listing that names layers."""
-    for listing in study.document.listings:
+    for listing in argument.document.listings:
         if "nn." in listing.text or "Sequential(" in listing.text:
-            check_listing(study, listing)
+            check_listing(argument, listing)
 
 
-def check_listing(study: Study, listing: Listing) -> None:
+def check_listing(argument: Argument, listing: Listing) -> None:
     """Its commas, then its sizes."""
     if len(listing.text) > LONGEST or ">>>" in listing.text:
         return
     source = Source.of(listing)
-    tree = parsed(source.text)
+    tree = python_tree(source.text)
     if tree is None:
         mended = mend(source)
         if mended is None:
@@ -80,13 +80,13 @@ def check_listing(study: Study, listing: Listing) -> None:
             line = source.lines[row - 1].rstrip()
             at = source.position(row, len(line.partition("#")[0].rstrip()))
             why = "Between two layers a comma is needed: as it is, this listing is no Python."
-            add(study, at - 1, at, "error", "listing", "a comma behind this bracket", why)
+            add(argument, at - 1, at, "error", "listing", "a comma behind this bracket", why)
     numbers = whole_numbers(tree)
     for call in sequentials(tree):
-        check_stack(study, source, listing, call, numbers)
+        check_stack(argument, source, listing, call, numbers)
 
 
-def parsed(text: str) -> ast.Module | None:
+def python_tree(text: str) -> ast.Module | None:
     """The syntax tree, if it is Python."""
     try:
         return ast.parse(text)
@@ -104,7 +104,7 @@ def mend(source: Source) -> tuple[ast.Module, list[int]] | None:
         if code.endswith(")") and CALL.match(lines[there]):
             lines[here] = code + "," + (f"  #{comment}" if comment else "\n")
             rows.append(here + 1)
-    tree = parsed("".join(lines)) if rows else None
+    tree = python_tree("".join(lines)) if rows else None
     return (tree, rows) if tree is not None else None
 
 
@@ -147,28 +147,28 @@ def sequentials(tree: ast.Module) -> Iterator[list[ast.expr]]:
     """The layers of each `Sequential(…)`, also of a list in it; those inside another are read with it."""
     inner: set[int] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and called(node) == "Sequential" and id(node) not in inner:
+        if isinstance(node, ast.Call) and called_name(node) == "Sequential" and id(node) not in inner:
             inner |= {id(part) for part in ast.walk(node)} - {id(node)}
-            yield stacked(node)
+            yield sequential_layers(node)
 
 
-def stacked(call: ast.Call) -> list[ast.expr]:
+def sequential_layers(call: ast.Call) -> list[ast.expr]:
     """The layers of a Sequential, one after the other."""
     found: list[ast.expr] = []
     for argument in call.args:
         match argument:
             case ast.Starred(value=ast.List(elts=items)):
                 found += items
-            case ast.Call() if called(argument) == "Sequential":
-                found += stacked(argument)
-            case ast.Call(args=[ast.List(elts=items)]) if called(argument) == "OrderedDict":
+            case ast.Call() if called_name(argument) == "Sequential":
+                found += sequential_layers(argument)
+            case ast.Call(args=[ast.List(elts=items)]) if called_name(argument) == "OrderedDict":
                 found += [item.elts[1] for item in items if isinstance(item, ast.Tuple) and len(item.elts) == 2]
             case _:
                 found.append(argument)
     return found
 
 
-def called(call: ast.expr) -> str:
+def called_name(call: ast.expr) -> str:
     """The last name of what is called."""
     match call:
         case ast.Call(func=ast.Attribute(attr=name)) | ast.Call(func=ast.Name(id=name)):
@@ -176,11 +176,11 @@ def called(call: ast.expr) -> str:
     return ""
 
 
-def made_layer(call: ast.expr, numbers: dict[str, int]) -> tuple[Layer, dict[str, ast.expr]] | None:
+def read_layer(call: ast.expr, numbers: dict[str, int]) -> tuple[Layer, dict[str, ast.expr]] | None:
     """A layer with its arguments by name, and where each is written; none if something cannot be read."""
     if not isinstance(call, ast.Call):
         return None
-    name = called(call)
+    name = called_name(call)
     if len(call.args) > len(SIGNATURES.get(name, ())):
         return (Layer(name, {}), {}) if name not in SIGNATURES else None
     places: dict[str, ast.expr] = dict(zip(SIGNATURES.get(name, ()), call.args, strict=False))
@@ -207,19 +207,21 @@ def argument_value(node: ast.expr, numbers: dict[str, int]) -> int | Pair | str 
     return whole(node, numbers)
 
 
-def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.expr], numbers: dict[str, int]) -> None:
+def check_stack(
+    argument: Argument, source: Source, listing: Listing, calls: list[ast.expr], numbers: dict[str, int]
+) -> None:
     """Follow the sizes through a stack."""
     flow: Flow | None = None
     sure = True
     for call in calls:
-        read = made_layer(call, numbers)
+        read = read_layer(call, numbers)
         if read is None:
             flow = Flow()
             continue
         layer, places = read
         if flow is None:
             first = layer.whole("in_channels") if layer.name == "Conv2d" else None
-            size, sure = image_size(study, listing, first) if first else (None, True)
+            size, sure = image_size(argument, listing, first) if first else (None, True)
             sure = sure or size is None
             flow = Flow(channels=first, size=size)
         flow, misfit = after(layer, flow)
@@ -230,4 +232,4 @@ def check_stack(study: Study, source: Source, listing: Listing, calls: list[ast.
         end = start + (at.end_col_offset or 0) - at.col_offset
         why = f"{misfit.why} Write {misfit.needed.partition(' = ')[0]}." if misfit.needed[0].isdigit() else misfit.why
         level = "likely" if sure or misfit.argument == "in_channels" else "note"  # of a data set the size is only usual
-        add(study, start, max(end, start + 1), level, "listing", misfit.needed, why)
+        add(argument, start, max(end, start + 1), level, "listing", misfit.needed, why)

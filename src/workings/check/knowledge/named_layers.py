@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from workings.check.claims.study import Study
+from workings.check.claims.argument import Argument
 from workings.check.document.document import Prose
-from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only, sizes, whole
+from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only_match, sizes, whole
 from workings.check.knowledge.images import stated_sizes
 from workings.check.knowledge.layers import Flow, Layer, Pair, after
 from workings.check.knowledge.nearby import add
@@ -25,14 +25,14 @@ OUTPUT = re.compile(
 OTHER = re.compile(r"\bdilat|\bgroup|depthwise|transposed|ceil|global|adaptive|\bsame\b", re.I)
 
 
-def check_named_layers(study: Study, scope: Scope) -> None:
+def check_named_layers(argument: Argument, scope: Scope) -> None:
     """Follow the sizes through each list of named layers, and compare the outputs that are stated after it."""
-    lists = [(prose, found) for prose in study.document.prose if len(found := LAYER.findall(prose.text[:5000])) > 1]
+    lists = [(prose, found) for prose in argument.document.prose if len(found := LAYER.findall(prose.text[:5000])) > 1]
     if len(lists) != 1:
         return  # of several networks nobody knows which is meant
     prose, layers = lists[0]
-    made = outputs(study, prose, layers)
-    for later in study.document.prose if made else []:
+    made = outputs(argument, prose, layers)
+    for later in argument.document.prose if made else []:
         if later.start <= prose.start:
             continue
         for claim in OUTPUT.finditer(later.text):
@@ -43,7 +43,7 @@ def check_named_layers(study: Study, scope: Scope) -> None:
                 assert flow.size is not None
                 truth = f"{flow.size[0]} × {flow.size[1]} × {flow.channels}"
                 why = f"The layers up to {claim[1]}, as they are listed, make {truth} of the input that is stated."
-                add(study, later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
+                add(argument, later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
 
 
 def plain_name(name: str) -> str:
@@ -58,16 +58,16 @@ def readings(flow: Flow) -> list[list[int]]:
     return [[flow.channels, *flow.size], [*flow.size, flow.channels]]
 
 
-def outputs(study: Study, prose: Prose, layers: list[tuple[str, str]]) -> dict[str, Flow]:
+def outputs(argument: Argument, prose: Prose, layers: list[tuple[str, str]]) -> dict[str, Flow]:
     """What comes out of each layer, as far as every number is stated."""
-    before = study.document.text[max(0, prose.start - 5000) : prose.start]
+    before = argument.document.text[max(0, prose.start - 5000) : prose.start]
     found: set[Pair] = set(stated_sizes(before, 1)) | set(stated_sizes(before, 3))
     made: dict[str, Flow] = {}
     if len(found) != 1:
         return made
     flow = Flow(size=found.pop())
     for name, words in layers:
-        layer = described(words)
+        layer = layer_in_words(words)
         if layer is None:
             break
         flow, misfit = after(layer, flow)
@@ -77,9 +77,9 @@ def outputs(study: Study, prose: Prose, layers: list[tuple[str, str]]) -> dict[s
     return made
 
 
-def described(words: str) -> Layer | None:
+def layer_in_words(words: str) -> Layer | None:
     """A layer in words, if its kernel, stride and padding are all stated."""
-    kernel, stride, padding = only(KERNEL, words), whole(only(STRIDE, words)), only(PADDING, words)
+    kernel, stride, padding = only_match(KERNEL, words), whole(only_match(STRIDE, words)), only_match(PADDING, words)
     if kernel is None or stride is None or padding is None or OTHER.search(words):
         return None
     k = sizes(kernel)
@@ -90,7 +90,7 @@ def described(words: str) -> Layer | None:
     }
     if re.search(r"\bpool", words, re.I):
         return Layer("AvgPool2d", options)
-    filters = whole(only(FILTERS, words))
+    filters = whole(only_match(FILTERS, words))
     if filters is None or not re.search(r"\bconv", words, re.I):
         return None
     return Layer("Conv2d", {**options, "out_channels": filters})

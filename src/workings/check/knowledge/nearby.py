@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
+from workings.check.claims.finding_writer import side_at
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import side_at
 from workings.check.document.finding import Finding
 from workings.check.latex.syntax import Node
 from workings.check.value.compare import value_of
@@ -32,20 +32,20 @@ def words(line: Line) -> str:
     return f"{line.formulas[0].before} {line.formulas[-1].after}"
 
 
-def window(study: Study, line: Line, before: int = 1500, after: int = 300) -> str:
+def window(argument: Argument, line: Line, before: int = 1500, after: int = 300) -> str:
     """The text around a line, formulas included."""
     start = start_of(line)
-    return study.document.text[max(0, start - before) : start + after]
+    return argument.document.text[max(0, start - before) : start + after]
 
 
-def paragraph(study: Study, position: int) -> int:
+def paragraph(argument: Argument, position: int) -> int:
     """The number of the paragraph that a position stands in."""
-    return bisect_right(study.document.prose, position, key=lambda prose: prose.start)
+    return bisect_right(argument.document.prose, position, key=lambda prose: prose.start)
 
 
-def in_doubt(study: Study, line: Line) -> bool:
+def in_doubt(argument: Argument, line: Line) -> bool:
     """Whether the words before a line make it an assumption, or say that it is wrong."""
-    return study.supposed(line) or study.denied(line)
+    return argument.is_supposed(line) or argument.is_denied(line)
 
 
 def closed_sides(line: Line) -> Iterator[int]:
@@ -67,9 +67,9 @@ def unit_at(line: Line, index: int) -> list[arb]:
     return units(line.sides[index]) or []
 
 
-def known(study: Study, scope: Scope, name: Node, line: Line) -> Definition | None:
+def definition_before(argument: Argument, scope: Scope, name: Node, line: Line) -> Definition | None:
     """The last value that a name was given before a line, in the same part of the document."""
-    start, part = start_of(line), study.part(line)
+    start, part = start_of(line), argument.part(line)
     given = scope.definitions.get(scope.name(name), [])
     return last_before(given, start, part)
 
@@ -80,11 +80,11 @@ def last_before(given: list[Definition], start: int, part: int) -> Definition | 
     return given[index - 1] if index and given[index - 1].part == part else None
 
 
-def is_told(study: Study, line: Line, index: int) -> bool:
+def has_finding(argument: Argument, line: Line, index: int) -> bool:
     """Whether something sure was already found in a side."""
     formula, (first, last) = line.formulas[index], line.sides[index].span
     start, end = formula.position(first), formula.position(max(first, last - 1))
-    return any(start <= f.start <= end and f.level in ("error", "likely") for f in study.report.findings)
+    return any(start <= f.start <= end and f.level in ("error", "likely") for f in argument.report.findings)
 
 
 def is_near(one: Value, other: Value) -> bool:
@@ -108,7 +108,7 @@ def agrees(true: Value, printed: Value, shown: list[arb]) -> bool:
     )
 
 
-def add(study: Study, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "") -> None:
+def add(argument: Argument, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "") -> None:
     """Report a place of the text that is no side of a line."""
-    says = " ".join(study.document.text[start:end].split())[:160]
-    study.report.findings.append(Finding(start, end, level, kind, says, truth, why, reading))
+    says = " ".join(argument.document.text[start:end].split())[:160]
+    argument.report.findings.append(Finding(start, end, level, kind, says, truth, why, reading))

@@ -7,26 +7,27 @@ from collections.abc import Sequence
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
+from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
-from workings.check.claims.telling import entry_node
 from workings.check.claims.words import decimal, where
 from workings.check.knowledge.families import printed_side, square
 from workings.check.knowledge.nearby import (
     agrees,
     closed_sides,
+    definition_before,
+    has_finding,
     in_doubt,
     is_near,
-    is_told,
-    known,
     start_of,
     unit_at,
     value_at,
     window,
 )
 from workings.check.latex.syntax import Node, Number, Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.rounding import one_shape
-from workings.check.value.scope import Scope, plain
+from workings.check.value.scope import Scope
 from workings.check.value.value import Value, each, entries, entrywise
 
 MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}
@@ -34,7 +35,7 @@ EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
 NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
 
 
-def check_normalised(line: Line, study: Study, scope: Scope) -> None:
+def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
     """x̂₃ = (x₃ − μ)/σ with the values that the document gave."""
     match line.sides[0]:
         case Script(base=Symbol(name=name, style=style), below=below, above=above):
@@ -44,13 +45,13 @@ def check_normalised(line: Line, study: Study, scope: Scope) -> None:
     if not MARKS & set(style):
         return
     kept = tuple(mark for mark in style if mark not in MARKS)
-    member = known(study, scope, plain(Script(Symbol(name, kept), below, above)), line)
+    member = definition_before(argument, scope, plain(Script(Symbol(name, kept), below, above)), line)
     index = printed_side(line) if member is not None else None
-    if member is None or index is None or in_doubt(study, line) or not NORMALISED.search(window(study, line, 3000)):
+    if member is None or index is None or in_doubt(argument, line) or not NORMALISED.search(window(argument, line, 3000)):
         return
-    mean, printed = first(study, scope, line, MEANS), value_at(line, index)
-    variance = first(study, scope, line, VARIANCES) if mean is not None else None
-    if mean is None or variance is None or printed is None or is_told(study, line, index):
+    mean, printed = first_value(argument, scope, line, MEANS), value_at(line, index)
+    variance = first_value(argument, scope, line, VARIANCES) if mean is not None else None
+    if mean is None or variance is None or printed is None or has_finding(argument, line, index):
         return
     rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
     trues = []
@@ -71,7 +72,7 @@ def check_normalised(line: Line, study: Study, scope: Scope) -> None:
         true = decimal(entries(pairs[0][0])[entry], shown[entry] if entry < len(shown) else None)
         why = f"(x − μ)/σ with the values given before is {true}{' in ' + place if place else ''}."
         truth = true + (f" in {place}" if place else "")
-        study.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
+        argument.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
 
 
 SUBSCRIPTS: tuple[Node | None, ...] = (None, Symbol("B"), Symbol("B", ("cal",)), Symbol("x"))
@@ -81,25 +82,29 @@ VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in SUBSCRIPT
 ]
 
 
-def first(study: Study, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
+def first_value(argument: Argument, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
     """The value of the first of these names that has one, squared if it is a deviation."""
     for name, is_root in names:
-        found = known(study, scope, name, line)
+        found = definition_before(argument, scope, name, line)
         if found is not None:
             return square(found.value) if is_root else found.value
-        if isinstance(name, Script) and name.above is not None and (value := stated_square(study, line, name)) is not None:
+        if (
+            isinstance(name, Script)
+            and name.above is not None
+            and (value := stated_square(argument, line, name)) is not None
+        ):
             return value
     return None
 
 
-def stated_square(study: Study, line: Line, name: Script) -> Value | None:
+def stated_square(argument: Argument, line: Line, name: Script) -> Value | None:
     """σ² = 5 gives no name a value; its line is looked up."""
-    part, start = study.part(line), start_of(line)
+    part, start = argument.part(line), start_of(line)
     value: Value | None = None
-    for other in study.lines:
+    for other in argument.lines:
         if start_of(other) >= start:
             break
-        if study.part(other) == part and len(other.sides) > 1 and plain(other.sides[0]) == name:
+        if argument.part(other) == part and len(other.sides) > 1 and plain(other.sides[0]) == name:
             index = next((i for i in reversed(list(closed_sides(other)))), None)
             value = value_at(other, index) if index is not None else value
     return value

@@ -7,11 +7,21 @@ import re
 
 from flint import arb
 
+from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.study import Study
 from workings.check.claims.words import decimal
 from workings.check.document.document import Prose
-from workings.check.knowledge.nearby import add, agrees, closed_sides, in_doubt, is_told, known, unit_at, value_at, window
+from workings.check.knowledge.nearby import (
+    add,
+    agrees,
+    closed_sides,
+    definition_before,
+    has_finding,
+    in_doubt,
+    unit_at,
+    value_at,
+    window,
+)
 from workings.check.latex.syntax import Symbol
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
@@ -33,14 +43,14 @@ DOUBT = re.compile(
 )
 
 
-def check_perplexity(study: Study, scope: Scope) -> None:
+def check_perplexity(argument: Argument, scope: Scope) -> None:
     """Every paragraph that names both, once."""
-    for prose in study.document.prose:
+    for prose in argument.document.prose:
         if "erplexity" in prose.text:
-            check_paragraph(study, prose)
+            check_paragraph(argument, prose)
 
 
-def check_paragraph(study: Study, prose: Prose) -> None:
+def check_paragraph(argument: Argument, prose: Prose) -> None:
     """One cross-entropy, one perplexity, and neither eᴴ nor 2ᴴ is it."""
     claims, losses = list(PERPLEXITY.finditer(prose.text)), list(ENTROPY.finditer(prose.text))
     if len(claims) != 1 or len(losses) != 1:
@@ -62,33 +72,33 @@ def check_paragraph(study: Study, prose: Prose) -> None:
     why += f" {stated} would be right with the cross-entropy in {'bits' if base == math.e else 'nats'}." if swapped else ""
     reading = "" if unit else "the cross-entropy is in nats; bits do not fit either"
     start = prose.start + claim.start(1)
-    add(study, start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
+    add(argument, start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
 
 
 NAMES = {"PP", "PPL", "Perplexity", "perplexity", "ppl"}
 LOSSES = (Symbol("H"), Symbol("CE", ("text",)), Symbol("L"), Symbol("L", ("cal",)), Symbol("ell"))
 
 
-def check_named(line: Line, study: Study, scope: Scope) -> None:
+def check_named(line: Line, argument: Argument, scope: Scope) -> None:
     """PP = 4.47 where the one cross-entropy of the part was given before."""
     left = line.sides[0]
     index = next(closed_sides(line), None)
-    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or in_doubt(study, line):
+    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or in_doubt(argument, line):
         return
-    given = [found for name in LOSSES if (found := known(study, scope, name, line)) is not None]
-    near = window(study, line)
+    given = [found for name in LOSSES if (found := definition_before(argument, scope, name, line)) is not None]
+    near = window(argument, line)
     shown, printed = unit_at(line, index), value_at(line, index)
-    if len(given) != 1 or is_told(study, line, index) or not re.search("entropy|log-likelihood", near, re.I):
+    if len(given) != 1 or has_finding(argument, line, index) or not re.search("entropy|log-likelihood", near, re.I):
         return
     H = given[0].rounded
     if len(shown) != 1 or printed is None or isinstance(printed, Table) or isinstance(H, Table) or not (H > 0 and H < 50):
         return
     if any(agrees(base**H, printed, shown) for base in (arb.const_e(), arb(2), arb(10))):
         return
-    place = study.document.place(given[0].start).line
+    place = argument.document.place(given[0].start).line
     truth = decimal(given[0].value.exp(), shown[0]) if not isinstance(given[0].value, Table) else ""
     why = f"Perplexity is e (or 2, or 10) to the power of the cross-entropy of line {place}."
-    study.add(line, 0, index, "likely", "perplexity", f"e^H = {truth}", why, "the cross-entropy is in nats")
+    argument.add(line, 0, index, "likely", "perplexity", f"e^H = {truth}", why, "the cross-entropy is in nats")
 
 
 def step(text: str) -> float:

@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workings.check.claims.study import Study
+from workings.check.claims.argument import Argument
 from workings.check.document.document import Listing
-from workings.check.knowledge.listings import Source, parsed
+from workings.check.knowledge.listings import Source, python_tree
 from workings.check.knowledge.nearby import add
 
 SECONDS = 5
@@ -39,29 +39,29 @@ MISSING = ("ModuleNotFoundError", "ImportError", "NameError", "FileNotFoundError
 PYTHON = ("python", "py", "python3", "pycon", "ipython", "ipython3")
 
 
-def run_listings(study: Study) -> None:
+def run_listings(argument: Argument) -> None:
     """Run the Python listings of a document; an exception is told at the line that raised it."""
-    waiting = [listing for listing in study.document.listings if is_python(listing)]
+    waiting = [listing for listing in argument.document.listings if is_python(listing)]
     deadline = time.monotonic() + TOTAL
     while waiting and time.monotonic() < deadline:
-        text, starts = joined(waiting)
+        text, starts = one_program(waiting)
         said = run(text)
         if said is None:
             return
-        row = raised_at(said)
+        row = raising_row(said)
         index = max((i for i, start in enumerate(starts) if row is not None and start <= row), default=None)
         if index is None or row is None:
             return
-        tell(study, waiting[index], row - starts[index] + 1, said.strip().splitlines()[-1])
+        add_finding(argument, waiting[index], row - starts[index] + 1, said.strip().splitlines()[-1])
         del waiting[index]
 
 
 def is_python(listing: Listing) -> bool:
     """Whether a listing says that it is Python, and is."""
-    return listing.language in PYTHON and ">>>" not in listing.text and parsed(Source.of(listing).text) is not None
+    return listing.language in PYTHON and ">>>" not in listing.text and python_tree(Source.of(listing).text) is not None
 
 
-def joined(listings: list[Listing]) -> tuple[str, list[int]]:
+def one_program(listings: list[Listing]) -> tuple[str, list[int]]:
     """One program of all listings, and the row at which each begins."""
     rows: list[str] = []
     starts = []
@@ -129,13 +129,13 @@ def limits() -> Callable[[], None] | None:
     return limit
 
 
-def raised_at(said: str) -> int | None:
+def raising_row(said: str) -> int | None:
     """The row of the program that raised."""
     rows = FRAME.findall(said)
     return int(rows[-1]) if rows else None
 
 
-def tell(study: Study, listing: Listing, row: int, last: str) -> None:
+def add_finding(argument: Argument, listing: Listing, row: int, last: str) -> None:
     """Report an exception, unless something is missing that the document need not bring along."""
     if last.partition(":")[0].rpartition(".")[2] in MISSING or "URLError" in last or "Connection" in last:
         return
@@ -145,4 +145,4 @@ def tell(study: Study, listing: Listing, row: int, last: str) -> None:
     indent = len(code) - len(code.lstrip())
     start = source.position(row, indent)
     end = start + max(1, len(code) - indent)
-    add(study, start, end, "likely", "listing", "code that runs", f"Running it ends with {last[:300]}")
+    add(argument, start, end, "likely", "listing", "code that runs", f"Running it ends with {last[:300]}")

@@ -105,12 +105,12 @@ def _term(node: Node) -> str:
         if isinstance(node.above, Product):
             above = _product(node.above.factors, ends=False)
         else:
-            above = _term(node.above) if _slashed(node.above) else _factor(node.above)
+            above = _term(node.above) if _has_slash(node.above) else _factor(node.above)
         return f"{above} / {_factor(node.below)}"
     return _big(node) if isinstance(node, Big) else _factor(node)
 
 
-def _slashed(node: Node) -> bool:
+def _has_slash(node: Node) -> bool:
     return isinstance(node, Quotient) and not node.bar
 
 
@@ -118,7 +118,7 @@ def _product(factors: Sequence[tuple[str, Node]], ends: bool = True) -> str:
     """A slash needs braces except in front, Σ except where the term ends with it, a number after a number."""
     text = ""
     for at, (sign, factor) in enumerate(factors):
-        if at == 0 and _slashed(factor):
+        if at == 0 and _has_slash(factor):
             piece = _term(factor)
         elif ends and at == len(factors) - 1 and isinstance(factor, Big):
             piece = _big(factor)
@@ -205,7 +205,7 @@ def _derivative(node: Derivative) -> str:
     below = " ".join(f"{sign} {_factor(variable)}" for variable in node.by)
     if node.body is None:
         return rf"{{\frac{{{sign}{order}}}{{{below}}}}}"
-    plain = isinstance(node.body, Product) and not _slashed(node.body.factors[0][1])
+    plain = isinstance(node.body, Product) and not _has_slash(node.body.factors[0][1])
     body = _term(node.body) if plain else _factor(node.body)
     return rf"\frac{{{sign}{order} {body}}}{{{below}}}"
 

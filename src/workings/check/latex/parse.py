@@ -15,21 +15,20 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from workings.check.latex.parse_atoms import ATOMS, differentiated
-from workings.check.latex.parse_bars import given, opens
+from workings.check.latex.parse_atoms import ATOMS, with_body
+from workings.check.latex.parse_bars import condition_sign, opens_bar
 from workings.check.latex.parse_build import product, side_by_side
 from workings.check.latex.parse_derivatives import begins_differential, derivative
 from workings.check.latex.parse_environments import continues
-from workings.check.latex.parse_scripts import scripted
+from workings.check.latex.parse_scripts import with_scripts
+from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
-from workings.check.latex.tokens import Token, tokens
 from workings.errors import ParseError
 
 __all__ = ["DEEPEST", "ParseError", "Parser", "parse"]
 
 DEEPEST = 80
 """How deep a formula may be nested."""
-NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
 STARTS = frozenset(ATOMS) - {"bar"}
 SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
 ENDS = frozenset(("end of text", "end", "close", "}"))
@@ -51,46 +50,8 @@ def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> N
     return node
 
 
-class Parser:
-    """The tokens, how far they are read, and what the place that is being read in allows."""
-
-    def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
-        self.text = text
-        self.tokens = tokens(text)
-        self.at = 0
-        self.wide_slash = wide_slash
-        self.long_reach = long_reach
-        self.depth = 0
-        self.style: tuple[str, ...] = ()
-        self.bar = ""
-        """The sign `|` or `‖` if that is the innermost open bracket."""
-        self.thousands = True
-        """Whether `1,000` is one number here: not in brackets and scripts, where commas separate."""
-        self.bars: dict[int, int] | None = None
-
-    @property
-    def kind(self) -> str:
-        return self.tokens[self.at][0]
-
-    def take(self, kind: str, needed: str) -> Token:
-        """The next token, which must be of this kind."""
-        token = self.tokens[self.at]
-        if token[0] != kind:
-            raise self.refuse(needed)
-        self.at += 1
-        return token
-
-    def refuse(self, needed: str) -> ParseError:
-        """The error that says what was needed here and what came."""
-        kind, _, start, end = self.tokens[self.at]
-        came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
-        if kind == "unknown":
-            return ParseError(f"{came} is not known here.", self.text, start)
-        return ParseError(f"{needed} is needed here, but {came} came.", self.text, start)
-
-    def span(self, start: int) -> tuple[int, int]:
-        """From `start` to the end of what was read last."""
-        return (start, self.tokens[self.at - 1][3]) if self.at else (start, start)
+class Parser(Reader):
+    """The grammar: from several formulas down to one factor."""
 
     def formulas(self, rows: bool = False) -> Node:
         """What stands between two brackets, or in the whole text: one formula or several."""
@@ -98,7 +59,7 @@ class Parser:
         style = self.style
         parts = [part for _, part in self.parts(rows)]
         if self.kind == "mid" or (self.kind == "bar" and not self.bar):
-            sign = given(self)
+            sign = condition_sign(self)
             if not parts:
                 raise self.refuse("Something before the condition's bar")
             condition = [part for _, part in self.parts(rows)]
@@ -115,7 +76,7 @@ class Parser:
         while True:
             kind, value, start, end = self.tokens[self.at]
             following = self.tokens[self.at + 1][0] if kind != "end of text" else ""
-            if kind == "words" and not self.operand():
+            if kind == "words" and not self.is_operand():
                 parts.append((separator, Words(value, span=(start, end))))
                 separator = ""
                 self.at += 1
@@ -135,7 +96,7 @@ class Parser:
                 if self.tokens[self.at][0] not in SEPARATORS:
                     return parts
 
-    def operand(self) -> bool:
+    def is_operand(self) -> bool:
         """Whether these words stand for a quantity: `\\text{number of words} + 1`."""
         return self.tokens[self.at + 1][0] in ("sign", "relation", "times", "slash", "_", "^")
 
@@ -152,7 +113,7 @@ class Parser:
             while self.kind == "}" and wrapped:
                 wrapped -= 1
                 self.at += 1
-            if self.wrapped_relation():
+            if self.is_wrapped_relation():
                 wrapped += 1
                 self.at += 1
             kind = self.kind
@@ -171,14 +132,14 @@ class Parser:
                 wrapped -= 1
                 self.at += 1
             if rows and self.kind == "row":
-                self.joined(STARTS)
+                self.skip_to(STARTS)
         if wrapped:
             raise self.refuse("A closing brace")
         if not relations:
             return items[0] if items else None
         return Chain(tuple(items), tuple(relations), span=self.span(min(start, items[0].span[0])))
 
-    def wrapped_relation(self) -> bool:
+    def is_wrapped_relation(self) -> bool:
         """`{=}`, `\\boxed{= 5}`: the brace opens before a relation."""
         return self.kind == "{" and self.tokens[self.at + 1][0] == "relation"
 
@@ -231,7 +192,7 @@ class Parser:
                 while self.kind in ("row", "&", "quad"):
                     self.at += 1
             if rows and self.kind == "&":
-                self.joined(("sign", "relation", "stack", "arrow"))
+                self.skip_to(("sign", "relation", "stack", "arrow"))
             if self.kind != "sign":
                 break
         return Sum(tuple(terms), span=self.span(start)) if signed or len(terms) > 1 else terms[0][1]
@@ -248,7 +209,7 @@ class Parser:
             bars += kind == "bar"
         return bars == 1 and kind == "close"
 
-    def joined(self, kinds: Container[str]) -> bool:
+    def skip_to(self, kinds: Container[str]) -> bool:
         """Skip alignment marks and the end of a row if one of these kinds comes next."""
         at = self.at
         while self.tokens[at][0] in ("row", "&", "quad"):
@@ -257,14 +218,6 @@ class Parser:
             return False
         self.at = at
         return True
-
-    def sign(self, rows: bool) -> str:
-        """The sign of a term; a row may end after it."""
-        sign = str(self.tokens[self.at][1])
-        self.at += 1
-        while rows and self.kind in ("row", "&"):
-            self.at += 1
-        return sign
 
     def signed_term(self, rows: bool) -> Node | None:
         """`a + -b`: the term has a sign of its own."""
@@ -287,10 +240,10 @@ class Parser:
                 self.at += 1
                 while rows and self.kind in ("row", "&"):
                     self.at += 1
-            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens(self))):
+            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
                 if reach and factors and kind in ("function", "big"):
                     break
-                if times is None and kind in ("{", "stack") and self.wrapped_or_stacked():
+                if times is None and kind in ("{", "stack") and self.is_relation_here():
                     break
                 factor = self.factor()
                 if type(factor) is Nothing:
@@ -314,21 +267,21 @@ class Parser:
             elif kind == "bar" and factors and self.tokens[self.at + 1][0] == "_" and not self.bar:
                 self.at += 1
                 sign, body = factors[-1]
-                factors[-1] = sign, scripted(self, Postfix(body, value, span=(body.span[0], end)))
+                factors[-1] = sign, with_scripts(self, Postfix(body, value, span=(body.span[0], end)))
             elif kind == "words" and (times is not None or not factors):
                 self.at += 1
-                factors.append((times or "" if factors else "", scripted(self, Words(value, span=(start, end)))))
+                factors.append((times or "" if factors else "", with_scripts(self, Words(value, span=(start, end)))))
                 times = None
-            elif not (rows and factors and kind in ("row", "&") and self.joined(("times", "slash"))):
+            elif not (rows and factors and kind in ("row", "&") and self.skip_to(("times", "slash"))):
                 break
         if times is not None:
             raise self.refuse("A number, a letter or a bracket")
         return product(factors) if factors else None
 
-    def wrapped_or_stacked(self) -> bool:
+    def is_relation_here(self) -> bool:
         """Whether a relation stands here, in braces or under a label."""
         if self.kind == "{":
-            return self.wrapped_relation()
+            return self.is_wrapped_relation()
         after = self.skip_braces(self.at + 1)
         return self.tokens[min(after + 1, len(self.tokens) - 1)][0] == "relation"
 
@@ -346,7 +299,7 @@ class Parser:
                 under.append(("", self.factor()))
             found = derivative(product(factors[start:]), product(under))
             if found is not None:
-                factors[start:] = [(factors[start][0], differentiated(self, found))]
+                factors[start:] = [(factors[start][0], with_body(self, found))]
                 return
         while self.wide_slash and self.kind in STARTS:
             under.append(("", self.factor()))
@@ -365,6 +318,6 @@ class Parser:
         self.at += 1
         node = rule(self, token)
         if scripts and self.tokens[self.at][0] in SCRIPTS:
-            node = scripted(self, node)
+            node = with_scripts(self, node)
         self.depth -= 1
         return node

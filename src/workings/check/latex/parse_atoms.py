@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from workings.check.latex.parse_build import fraction, product
+from workings.check.latex.parse_build import product
+from workings.check.latex.parse_derivatives import fraction
 from workings.check.latex.parse_environments import environment, substack
 from workings.check.latex.parse_groups import group, number
 from workings.check.latex.parse_scripts import argument, braces, scripts
+from workings.check.latex.reader import Reader
 from workings.check.latex.signs import LIMITS, WIDE
 from workings.check.latex.syntax import (
     Big,
@@ -30,13 +31,10 @@ from workings.check.latex.syntax import (
 )
 from workings.check.latex.tokens import Token
 
-if TYPE_CHECKING:
-    from workings.check.latex.parse import Parser
-
 ARGUMENTS = frozenset("([{")
 
 
-def symbol(reader: Parser, token: Token) -> Node:
+def symbol(reader: Reader, token: Token) -> Node:
     _, (name, style), start, end = token
     return Symbol(name, _fonts(style, reader.style), span=(start, end))
 
@@ -45,27 +43,27 @@ def _fonts(inner: tuple[str, ...], outer: tuple[str, ...]) -> tuple[str, ...]:
     return inner + tuple(font for font in outer if font not in inner) if outer else inner
 
 
-def braced(reader: Parser, _: Token) -> Node:
+def brace_group(reader: Reader, _: Token) -> Node:
     reader.at -= 1
     return braces(reader)
 
 
-def dots(_: Parser, token: Token) -> Node:
+def dots(_: Reader, token: Token) -> Node:
     return Dots(span=token[2:])
 
 
-def hash_sign(_: Parser, token: Token) -> Node:
+def hash_sign(_: Reader, token: Token) -> Node:
     return Symbol("#", span=token[2:])
 
 
-def frac(reader: Parser, token: Token) -> Node:
+def frac(reader: Reader, token: Token) -> Node:
     above = argument(reader, "\\" + token[1])
     below = argument(reader, "\\" + token[1])
     node = fraction(above, below, token[1], reader.span(token[2]))
-    return differentiated(reader, node) if isinstance(node, Derivative) else node
+    return with_body(reader, node) if isinstance(node, Derivative) else node
 
 
-def differentiated(reader: Parser, node: Derivative) -> Derivative:
+def with_body(reader: Reader, node: Derivative) -> Derivative:
     """After `d/dx` comes what is differentiated: a bracket, or else the product that follows."""
     if node.body is not None:
         return node
@@ -73,7 +71,7 @@ def differentiated(reader: Parser, node: Derivative) -> Derivative:
     return replace(node, body=body, span=reader.span(node.span[0]))
 
 
-def root(reader: Parser, token: Token) -> Node:
+def root(reader: Reader, token: Token) -> Node:
     r"""`\sqrt[n]{x}`, `√x`."""
     if token[1] == "√":
         return Root(reader.factor(), span=reader.span(token[2]))
@@ -88,13 +86,13 @@ def root(reader: Parser, token: Token) -> Node:
     return Root(body, degree, span=reader.span(token[2]))
 
 
-def big(reader: Parser, token: Token) -> Node:
+def big(reader: Reader, token: Token) -> Node:
     """`Σ` with its bounds; its body is the product that follows."""
     below, above, _ = scripts(reader)
     return Big(token[1], below, above, _body(reader), span=reader.span(token[2]))
 
 
-def _body(reader: Parser) -> Node:
+def _body(reader: Reader) -> Node:
     start = reader.tokens[reader.at][2]
     if reader.kind == "sign":
         sign = reader.sign(False)
@@ -106,7 +104,7 @@ def _body(reader: Parser) -> Node:
     return reader.term() or Nothing(span=(end, end))
 
 
-def function(reader: Parser, token: Token) -> Node:
+def function(reader: Reader, token: Token) -> Node:
     r"""`\log_2 x`, `\max(a, b)`; `\max_i x_i` runs over i like a sum."""
     _, name, start, _ = token
     below, above, primes = scripts(reader)
@@ -118,7 +116,7 @@ def function(reader: Parser, token: Token) -> Node:
     return Function(name, arguments, below, above, bracketed, span=reader.span(start))
 
 
-def named_derivative(reader: Parser, name: str, start: int, primes: int) -> Node:
+def named_derivative(reader: Reader, name: str, start: int, primes: int) -> Node:
     """`tanh'`: the derivative of a named function; what follows in brackets is written beside it."""
     node: Node = Function(name, (), span=reader.span(start))
     for _ in range(primes):
@@ -126,7 +124,7 @@ def named_derivative(reader: Parser, name: str, start: int, primes: int) -> Node
     return node
 
 
-def _arguments(reader: Parser) -> tuple[tuple[Node, ...], bool]:
+def _arguments(reader: Reader) -> tuple[tuple[Node, ...], bool]:
     """The arguments, and whether they stand in brackets. Without, one factor is taken; `p(x)` counts as one."""
     kind, value, start, _ = reader.tokens[reader.at]
     if kind == "open" and value in ARGUMENTS:
@@ -146,16 +144,16 @@ def _arguments(reader: Parser) -> tuple[tuple[Node, ...], bool]:
     return (), True
 
 
-def _reach(reader: Parser) -> Node:
+def _reach(reader: Reader) -> Node:
     if reader.long_reach:
         term = reader.term(reach=True)
         if term is None:
             raise reader.refuse("An argument")
         return term
-    return _applied(reader)
+    return _factor_with_bracket(reader)
 
 
-def _applied(reader: Parser) -> Node:
+def _factor_with_bracket(reader: Reader) -> Node:
     """One factor, and the bracket that stands right behind a letter: `p(x)`."""
     first = reader.factor()
     kind, value, start, _ = reader.tokens[reader.at]
@@ -167,7 +165,7 @@ def _applied(reader: Parser) -> Node:
     return first
 
 
-def nabla(reader: Parser, token: Token) -> Node:
+def nabla(reader: Reader, token: Token) -> Node:
     r"""`\nabla_x f`: the gradient of the factor that follows."""
     below, above, _ = scripts(reader)
     sign = "∇"
@@ -176,11 +174,11 @@ def nabla(reader: Parser, token: Token) -> Node:
             raise reader.refuse("∇ or ∇²")
         sign = "∇²"
     by = () if below is None else below.parts if isinstance(below, Items) else (below,)
-    body = _applied(reader) if reader.kind in ATOMS else None
+    body = _factor_with_bracket(reader) if reader.kind in ATOMS else None
     return Derivative(body, by, sign, span=reader.span(token[2]))
 
 
-def font(reader: Parser, token: Token) -> Node:
+def font(reader: Reader, token: Token) -> Node:
     r"""`\mathbf{…}`: the font of every letter inside. `\mathbf{1}` is a name, not the number."""
     inside = [kind for kind, *_ in reader.tokens[reader.at : reader.at + 3]]
     if inside == ["{", "number", "}"] and token[1] in ("bold", "bb"):
@@ -197,7 +195,7 @@ def font(reader: Parser, token: Token) -> Node:
     return node
 
 
-def switch(reader: Parser, token: Token) -> Node:
+def switch(reader: Reader, token: Token) -> Node:
     r"""`\bf` holds to the end of its braces."""
     reader.style = _fonts((token[1],), reader.style)
     if reader.kind not in ATOMS:
@@ -205,7 +203,7 @@ def switch(reader: Parser, token: Token) -> Node:
     return reader.factor()
 
 
-def accent(reader: Parser, token: Token) -> Node:
+def accent(reader: Reader, token: Token) -> Node:
     r"""`\hat{x}`: the accent belongs to the letter; over more than one letter it is a function of them."""
     node = argument(reader, "an accent")
     span = reader.span(token[2])
@@ -221,7 +219,7 @@ def _accented(node: Node, name: str) -> Node | None:
     return None
 
 
-def brace(reader: Parser, token: Token) -> Node:
+def brace(reader: Reader, token: Token) -> Node:
     r"""`\underbrace{body}_{label}`."""
     body = argument(reader, "\\" + token[1])
     under = token[1] == "underbrace"
@@ -232,7 +230,7 @@ def brace(reader: Parser, token: Token) -> Node:
     return Labelled(body, label, "under" if under else "over", span=reader.span(token[2]))
 
 
-def stack(reader: Parser, token: Token) -> Node:
+def stack(reader: Reader, token: Token) -> Node:
     r"""`\overset{a}{b}`: b, as the tree has no place for a; but `\underset{x}{\max}` is a maximum over x."""
     label = argument(reader, "\\" + token[1], script=True)
     node = argument(reader, "\\" + token[1])
@@ -243,7 +241,7 @@ def stack(reader: Parser, token: Token) -> Node:
     return node
 
 
-def operator(reader: Parser, token: Token) -> Node:
+def operator(reader: Reader, token: Token) -> Node:
     r"""`\mathop{\arg\max}_x f`: scripts belong to the function in the braces."""
     node = argument(reader, "\\mathop")
     if isinstance(node, Function) and not node.arguments and node.below is node.above is None:
@@ -251,15 +249,14 @@ def operator(reader: Parser, token: Token) -> Node:
     return node
 
 
-def phantom(reader: Parser, token: Token) -> Node:
+def phantom(reader: Reader, token: Token) -> Node:
     argument(reader, "\\" + token[1])
     return reader.factor() if reader.kind in ATOMS else Nothing(span=reader.span(token[2]))
 
 
-ATOMS: dict[str, Callable[[Parser, Token], Node]] = {
-    "number": number, "symbol": symbol, "{": braced, "open": group, "bar": group, "frac": frac, "binom": frac, "sqrt": root,
-    "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch, "accent": accent,
-    "brace": brace,
-    "stack": stack, "phantom": phantom, "begin": environment, "substack": substack, "dots": dots, "hash": hash_sign,
-    "mathop": operator,
+ATOMS: dict[str, Callable[[Reader, Token], Node]] = {
+    "number": number, "symbol": symbol, "{": brace_group, "open": group, "bar": group, "frac": frac, "binom": frac,
+    "sqrt": root, "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch,
+    "accent": accent, "brace": brace, "stack": stack, "phantom": phantom, "begin": environment, "substack": substack,
+    "dots": dots, "hash": hash_sign, "mathop": operator,
 }  # fmt: skip

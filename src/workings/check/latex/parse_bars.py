@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from workings.check.latex.reader import Reader
 from workings.check.latex.tokens import Token
 
-if TYPE_CHECKING:
-    from workings.check.latex.parse import Parser
 
-
-def opens(reader: Parser) -> bool:
+def opens_bar(reader: Reader) -> bool:
     """Whether a bar after something complete begins a new absolute value: not inside one, and if the bars pair up."""
     if reader.bar:
         return False
@@ -22,7 +18,7 @@ def opens(reader: Parser) -> bool:
     return reader.bars[reader.at] % 2 == 0
 
 
-def given(reader: Parser) -> str:
+def condition_sign(reader: Reader) -> str:
     """The bar of a condition: `|`, `\\mid`, or `‖`, which may be two `|`."""
     _, sign, _, end = reader.tokens[reader.at]
     reader.at += 1

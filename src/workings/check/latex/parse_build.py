@@ -1,11 +1,10 @@
-"""Put read parts together: several formulas, several factors, a fraction. One part alone stays itself."""
+"""Put read parts together: several formulas, several factors. One part alone stays itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workings.check.latex.parse_derivatives import derivative
-from workings.check.latex.syntax import Function, Items, Node, Product, Quotient, Span
+from workings.check.latex.syntax import Items, Node, Product
 
 
 def side_by_side(parts: Sequence[Node]) -> Node:
@@ -22,10 +21,3 @@ def product(factors: Sequence[tuple[str, Node]]) -> Node:
         return factors[0][1]
     first = factors[0][1]
     return Product((("", first), *factors[1:]), span=(first.span[0], factors[-1][1].span[1]))
-
-
-def fraction(above: Node, below: Node, name: str, span: Span) -> Node:
-    """A fraction with a bar, a derivative if ∂ or d stands in it, or a binomial coefficient."""
-    if name in ("choose", "binom", "dbinom", "tbinom"):
-        return Function("binom", (above, below), span=span)
-    return derivative(above, below, span) or Quotient(above, below, span=span)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workings.check.latex.syntax import Derivative, Group, Node, Number, Product, Script, Span, Symbol
+from workings.check.latex.parse_build import product
+from workings.check.latex.syntax import Derivative, Function, Group, Node, Number, Product, Quotient, Script, Span, Symbol
 
 Factors = Sequence[tuple[str, Node]]
 
@@ -23,7 +24,14 @@ def derivative(above: Node, below: Node, span: Span | None = None) -> Derivative
         return None
     body = upper[1:]
     shown = "∂" if sign == "partial" else "d"
-    return Derivative(_product(body) if body else None, by, shown, span=span or (above.span[0], below.span[1]))
+    return Derivative(product(body) if body else None, by, shown, span=span or (above.span[0], below.span[1]))
+
+
+def fraction(above: Node, below: Node, name: str, span: Span) -> Node:
+    """A fraction with a bar, a derivative if ∂ or d stands in it, or a binomial coefficient."""
+    if name in ("choose", "binom", "dbinom", "tbinom"):
+        return Function("binom", (above, below), span=span)
+    return derivative(above, below, span) or Quotient(above, below, span=span)
 
 
 def begins_differential(factors: Factors) -> int | None:
@@ -58,16 +66,16 @@ def _variables(lower: Factors, sign: str, order: int) -> tuple[Node, ...] | None
             groups.append([])
         else:
             groups[-1].append(("", factor))
-    if not all(groups) or (sign == "d" and any(len(group) > 1 and not _applied(group) for group in groups)):
+    if not all(groups) or (sign == "d" and any(len(group) > 1 and not _is_application(group) for group in groups)):
         return None
-    by = [_product(group) for group in groups]
+    by = [product(group) for group in groups]
     if len(by) == order:
         return tuple(by)
     repeated = [base for variable in by for base in _repeated(variable)]
     return tuple(repeated) if len(repeated) == order else None
 
 
-def _applied(group: Factors) -> bool:
+def _is_application(group: Factors) -> bool:
     return len(group) == 2 and isinstance(group[1][1], Group)
 
 
@@ -81,9 +89,3 @@ def _repeated(variable: Node) -> list[Node]:
 
 def _factors(node: Node) -> Factors:
     return node.factors if isinstance(node, Product) else (("", node),)
-
-
-def _product(factors: Factors) -> Node:
-    if len(factors) == 1:
-        return factors[0][1]
-    return Product((("", factors[0][1]), *factors[1:]), span=(factors[0][1].span[0], factors[-1][1].span[1]))

@@ -3,14 +3,11 @@ r"""Read environments: matrices and cases with their cells, aligned rows, `\subs
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Cases, Matrix, Node, Nothing, Words
 from workings.check.latex.tokens import Token
 from workings.errors import ParseError
-
-if TYPE_CHECKING:
-    from workings.check.latex.parse import Parser
 
 COMMAND = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}$\\]")
 MATRICES = frozenset(("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix", "smallmatrix", "array", "tabular"))
@@ -24,7 +21,7 @@ ROWS = frozenset(
 )  # fmt: skip
 
 
-def environment(reader: Parser, token: Token) -> Node:
+def environment(reader: Reader, token: Token) -> Node:
     r"""`\begin{name} … \end{name}`."""
     _, name, start, _ = token
     saved = reader.bar, reader.thousands, reader.style
@@ -43,14 +40,14 @@ def environment(reader: Parser, token: Token) -> Node:
     return node
 
 
-def end(reader: Parser, name: str) -> None:
+def end(reader: Reader, name: str) -> None:
     """The end of this environment."""
     if reader.tokens[reader.at][:2] != ("end", name):
         raise reader.refuse(f"\\end{{{name}}}")
     reader.at += 1
 
 
-def cells(reader: Parser) -> tuple[tuple[Node, ...], ...]:
+def cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
     """Rows of cells; an empty row at the end is none."""
     rows: list[tuple[Node, ...]] = []
     row: list[Node] = []
@@ -67,7 +64,7 @@ def cells(reader: Parser) -> tuple[tuple[Node, ...], ...]:
         reader.at += 1
 
 
-def label(reader: Parser) -> Node:
+def label(reader: Reader) -> Node:
     r"""`\# words`: a cell that names its row or column."""
     start = reader.tokens[reader.at][2]
     while reader.kind not in ("&", "row", "end", "end of text"):
@@ -77,7 +74,7 @@ def label(reader: Parser) -> Node:
     return Words("# " + " ".join(plain.replace("#", " ").split()), span=(first, last))
 
 
-def substack(reader: Parser, token: Token) -> Node:
+def substack(reader: Reader, token: Token) -> Node:
     r"""`\substack{a \\ b}`: rows below a sum."""
     reader.take("{", "An opening brace after \\substack")
     node = reader.formulas(rows=True)
@@ -102,12 +99,12 @@ def continues(tokens: list[Token], at: int) -> bool:
         if depth < 0 or tokens[last][0] == "end of text":
             return True
         if tokens[last][0] == "relation" and not depth:
-            return tokens[at + 1][0] == "&" and _aligned(tokens, at)
+            return tokens[at + 1][0] == "&" and _is_aligned(tokens, at)
         last += 1
     return True
 
 
-def _aligned(tokens: list[Token], at: int) -> bool:
+def _is_aligned(tokens: list[Token], at: int) -> bool:
     """Whether the row that ends here has its first alignment mark before a relation."""
     mark = None
     while at > 0 and (tokens[at - 1][0] != "row") and tokens[at - 1][0] != "begin":

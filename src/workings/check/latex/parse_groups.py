@@ -3,23 +3,20 @@ r"""Read brackets: ( [ \{ ⌊ ⌈ ⟨ and the bars | ‖, whose ends look like t
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from workings.check.latex.parse_bars import given
+from workings.check.latex.parse_bars import condition_sign
 from workings.check.latex.parse_build import side_by_side
+from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Cases, Given, Group, Items, Matrix, Node, Nothing, Number, Postfix
 from workings.check.latex.tokens import Token
 from workings.errors import ParseError
-
-if TYPE_CHECKING:
-    from workings.check.latex.parse import Parser
 
 CLOSES = {"(": ")]", "[": "])", "{": "}", "⌊": "⌋⌉", "⌈": "⌉⌋", "⟨": "⟩", "|": "|", "‖": "‖", "": "|‖"}
 """What may close each bracket; intervals are half open, as in [0, 1)."""
 KINDS = {"[": "bmatrix", "(": "pmatrix", "{": "Bmatrix", "|": "vmatrix", "‖": "Vmatrix"}
 
 
-def group(reader: Parser, token: Token) -> Node:
+def group(reader: Reader, token: Token) -> Node:
     """A bracket and its items; `\\left. f \\right|` is `f` with the postfix `|`."""
     _, opening, start, _ = token
     saved = reader.bar, reader.thousands, reader.style
@@ -36,8 +33,8 @@ def group(reader: Parser, token: Token) -> Node:
     return _meaning(opening, items, closing, [separator for separator, _ in parts], reader.span(start))
 
 
-def _given(reader: Parser, parts: list[tuple[str, Node]]) -> Node:
-    sign = given(reader)
+def _given(reader: Reader, parts: list[tuple[str, Node]]) -> Node:
+    sign = condition_sign(reader)
     condition = [part for _, part in reader.parts()]
     if not condition:
         raise reader.refuse("One condition after the bar")
@@ -45,7 +42,7 @@ def _given(reader: Parser, parts: list[tuple[str, Node]]) -> Node:
     return Given(body, side_by_side(condition), sign, span=(body.span[0], condition[-1].span[1]))
 
 
-def _close(reader: Parser, opening: str, token: Token) -> str:
+def _close(reader: Reader, opening: str, token: Token) -> str:
     kind, value, *_ = reader.tokens[reader.at]
     fits = (kind == "close" and value in CLOSES[opening]) or (kind == "bar" and token[0] == "bar" and value == opening)
     half = kind == "close" and value == "" and opening == "{"
@@ -91,7 +88,7 @@ def _by_semicolons(items: tuple[Node, ...], separators: list[str]) -> tuple[tupl
     return tuple(map(tuple, rows))
 
 
-def number(reader: Parser, token: Token) -> Node:
+def number(reader: Reader, token: Token) -> Node:
     """A number; outside of brackets `1,000` is one."""
     _, text, start, end = token
     tokens = reader.tokens
@@ -125,7 +122,7 @@ def number(reader: Parser, token: Token) -> Node:
     return Number(text, span=(start, end))
 
 
-def _refuse_decimal_comma(reader: Parser, end: int) -> None:
+def _refuse_decimal_comma(reader: Reader, end: int) -> None:
     """`0,5` may be a list or a decimal; `0,1,2` is a list, and so is what has spaces after its commas."""
     comma, digits, more = (reader.tokens[reader.at : reader.at + 3] + [("", "", -1, -1)] * 2)[:3]
     before = reader.tokens[reader.at - 2] if reader.at > 1 else ("", "", -1, -1)

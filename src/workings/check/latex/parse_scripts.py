@@ -2,14 +2,10 @@ r"""Read what stands below, above and after a thing, and the arguments of comman
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from workings.check.latex.parse_build import fraction
+from workings.check.latex.parse_derivatives import fraction
+from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Node, Number, Postfix, Script, Sum, Symbol
 from workings.errors import ParseError
-
-if TYPE_CHECKING:
-    from workings.check.latex.parse import Parser
 
 MARKS = 8
 """Primes, or signs such as !, that may follow one another."""
@@ -18,7 +14,7 @@ BREAKS = frozenset(
 )
 
 
-def scripted(reader: Parser, base: Node) -> Node:
+def with_scripts(reader: Reader, base: Node) -> Node:
     """A base with what stands below, above and after it. Primes belong to the base."""
     start = base.span[0]
     for _ in range(MARKS):
@@ -34,7 +30,7 @@ def scripted(reader: Parser, base: Node) -> Node:
     raise reader.refuse(f"Fewer than {MARKS} signs in a row")
 
 
-def scripts(reader: Parser) -> tuple[Node | None, Node | None, int]:
+def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
     """What stands below and above, each at most once, and how many primes."""
     below: Node | None = None
     above: Node | None = None
@@ -56,7 +52,7 @@ def scripts(reader: Parser) -> tuple[Node | None, Node | None, int]:
                 above = argument(reader, "^", script=True)
         elif kind in ("_", "^"):
             raise ParseError(
-                f"Only one {kind} is possible here, but a second one came; braces say what it belongs to.",
+                f"Only one {kind} is allowed here: use braces to say what the second belongs to.",
                 reader.text,
                 start,
             )
@@ -67,7 +63,7 @@ def scripts(reader: Parser) -> tuple[Node | None, Node | None, int]:
     return below, above, primes
 
 
-def _primes(reader: Parser) -> int:
+def _primes(reader: Reader) -> int:
     """How many primes are written as `^\\prime` or `^{\\prime\\prime}`."""
     at = reader.at + (reader.kind == "{")
     count = 0
@@ -80,7 +76,7 @@ def _primes(reader: Parser) -> int:
     return count
 
 
-def argument(reader: Parser, name: str, script: bool = False) -> Node:
+def argument(reader: Reader, name: str, script: bool = False) -> Node:
     """The argument of a command or a script: what is in braces, or else one character."""
     kind, value, start, end = reader.tokens[reader.at]
     if kind == "{":
@@ -98,7 +94,7 @@ def argument(reader: Parser, name: str, script: bool = False) -> Node:
     return reader.factor(scripts=False)
 
 
-def digit(reader: Parser, name: str) -> Number:
+def digit(reader: Reader, name: str) -> Number:
     """The first character of a number; the rest is read next."""
     _, value, start, end = reader.tokens[reader.at - 1]
     if len(value) == 1:
@@ -112,7 +108,7 @@ def digit(reader: Parser, name: str) -> Number:
     return Number(value[0], span=(start, start + 1))
 
 
-def braces(reader: Parser, script: bool = False) -> Node:
+def braces(reader: Reader, script: bool = False) -> Node:
     """What stands in braces."""
     start = reader.tokens[reader.at][2]
     kind, value, here, end = reader.tokens[reader.at + 1]
@@ -130,7 +126,7 @@ def braces(reader: Parser, script: bool = False) -> Node:
     return node
 
 
-def over(reader: Parser, above: Node, start: int) -> Node:
+def over(reader: Reader, above: Node, start: int) -> Node:
     """`{a \\over b}` and `{n \\choose k}`."""
     name = reader.take("over", "\\over")[1]
     below = reader.formulas()

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.shift import shifted
 from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
 
 STEPS = re.compile(
@@ -55,7 +55,7 @@ def cuts(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:
             yield step.start(), step.end(), SIGNS[word]
 
 
-def opened(text: str) -> tuple[int, int]:
+def formula_span(text: str) -> tuple[int, int]:
     """The inside of an aligned environment that is all of a formula, or all of the formula."""
     start, end = 0, len(text)
     match = OUTER.match(text)
@@ -75,9 +75,17 @@ def read_piece(text: str, start: int, end: int) -> Node | None:
         return None
 
 
+def shifted(node: Node, by: int) -> Node:
+    """The tree with all its spans moved by `by` characters."""
+    if by == 0:
+        return node
+    first, last = node.span
+    return replace(node.rebuilt(lambda part: shifted(part, by)), span=(first + by, last + by))
+
+
 def read_pieces(text: str) -> tuple[Node, int] | None:
     """What can be read of a formula, with the number of pieces that cannot be; none if nothing can."""
-    start, end = opened(text)
+    start, end = formula_span(text)
     rows: list[Node] = []
     unread = read = 0
     edges = [start]

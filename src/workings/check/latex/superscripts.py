@@ -8,10 +8,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from workings.check.latex.syntax import Chain, Group, Items, Node, Number, Script, Symbol
-from workings.check.value.scope import plain
+from workings.check.latex.weights import plain
 
 
-def layers(tree: Node) -> set[Node]:
+def layer_bases(tree: Node) -> set[Node]:
     """The bases that stand on the left of an equation with the superscript 0 or 1."""
     found: set[Node] = set()
     waiting = [tree]

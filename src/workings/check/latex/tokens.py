@@ -105,7 +105,7 @@ def _run(match: re.Match[str], text: str) -> list[Token]:
     if run.lower() in FUNCTIONS and _BRACKET.match(match.string, match.end()):
         return [(*FUNCTIONS[run.lower()], start, match.end())]
     if len(run) > PROSE:
-        raise ParseError(f"A formula is needed, but the word {run!r} came: it is prose.", text, start)
+        raise ParseError(f"Expected a formula, found the word {run!r}: this is prose.", text, start)
     if run in SPELLED:
         raise ParseError(f"The word {run!r} may be the command \\{run} without its backslash.", text, start)
     return [("symbol", (letter, ()), start + i, start + i + 1) for i, letter in enumerate(run)]

@@ -6,25 +6,25 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from workings.check.claims.study import DEEPEST_PART, Study
+from workings.check.claims.argument import DEEPEST_PART, Argument
 from workings.check.document.document import Heading, Prose
 from workings.check.document.finding import Finding
-from workings.check.prose.sentences import Sentence, answers, doubted, sentences
+from workings.check.prose.sentences import Sentence, answers, is_doubted, sentences
 from workings.check.prose.table import Claim, claims, first_cues
 
 NEAR = 1_500
 """Characters before a sentence in which its topic may have been named, if no heading comes between."""
 
 
-def claims_in_prose(study: Study) -> None:
+def claims_in_prose(argument: Argument) -> None:
     """Note the sentences that claim what a system of the catalogue refutes."""
-    prose = study.document.prose
-    headings = [Heading("", 0, 0), *(heading for heading in study.document.headings if heading.depth <= DEEPEST_PART)]
+    prose = argument.document.prose
+    headings = [Heading("", 0, 0), *(heading for heading in argument.document.headings if heading.depth <= DEEPEST_PART)]
     for index, cued in sorted(candidates(prose).items()):
         before = prose[index - 1].text if index else ""
         part = headings[bisect_right(headings, prose[index].start, key=lambda heading: heading.start) - 1]
-        if not doubted(part.text):
-            study.report.findings += notes(study, prose[index], before, cued, part.start)
+        if not is_doubted(part.text):
+            argument.report.findings += paragraph_notes(argument, prose[index], before, cued, part.start)
 
 
 def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
@@ -36,7 +36,7 @@ def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
     found: dict[int, list[Claim]] = {}
     for claim in claims():
         for index in sorted(set().union(*(heard[word] for word in claim.cues[0]))):
-            if claim.cued(texts[index]):
+            if claim.has_cues(texts[index]):
                 found.setdefault(index, []).append(claim)
     return found
 
@@ -49,22 +49,22 @@ def places(word: str, text: str) -> Iterator[int]:
         at = text.find(word, at + 1)
 
 
-def notes(study: Study, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
+def paragraph_notes(argument: Argument, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
     """What a paragraph claims of `cued`, at most one note for a sentence. Its part of the document begins at `part`."""
     found = []
     for sentence in sentences(paragraph.text):
         lowered = sentence.text.lower()
         at = paragraph.start + sentence.start
         for claim in cued:
-            if claim.cued(lowered) and (span := claimed(claim, sentence)) is not None:
-                near = study.document.text[max(part, at - NEAR) : at] + sentence.text[: span[1]]
+            if claim.has_cues(lowered) and (span := claim_span(claim, sentence)) is not None:
+                near = argument.document.text[max(part, at - NEAR) : at] + sentence.text[: span[1]]
                 if claim.about.search(near) or claim.about.search(sentence.text):
-                    found.append(note(study, claim, at + span[0], at + span[1]))
+                    found.append(note(argument, claim, at + span[0], at + span[1]))
                     break
     return found if found and not answers(paragraph.text, before) else []
 
 
-def claimed(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
+def claim_span(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
     """Where a sentence makes a claim; none where it does not."""
     for pattern in claim.patterns:
         match = pattern.search(sentence.text)
@@ -73,8 +73,8 @@ def claimed(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
     return None
 
 
-def note(study: Study, claim: Claim, start: int, end: int) -> Finding:
+def note(argument: Argument, claim: Claim, start: int, end: int) -> Finding:
     """The finding: the words as they stand, the truth, and what shows it."""
     row, _, name = claim.demonstration.partition(": ")
-    says = " ".join(study.document.text[start:end].split())
+    says = " ".join(argument.document.text[start:end].split())
     return Finding(start, end, "note", "prose", says, claim.truth, f"{claim.why} See {name} (workings systems {row}).")

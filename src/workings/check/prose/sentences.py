@@ -71,8 +71,8 @@ class Sentence:
         return self.text.rstrip(" )]}\"”»'\n").endswith("?")
 
     def _doubts(self) -> bool:
-        announced = self.behind.rstrip().endswith("?") and doubted(self.behind)
-        return announced or doubted(self.text) or RETRACTED.match(self.ahead) is not None
+        announced = self.behind.rstrip().endswith("?") and is_doubted(self.behind)
+        return announced or is_doubted(self.text) or RETRACTED.match(self.ahead) is not None
 
     def _denies(self, start: int) -> bool:
         clause = max((found.end() for found in CLAUSE.finditer(self.text, 0, start)), default=0)
@@ -82,7 +82,7 @@ class Sentence:
         return any(found.start() < start and end < found.end() for found in QUOTED.finditer(self.text))
 
 
-def doubted(text: str) -> bool:
+def is_doubted(text: str) -> bool:
     """Whether a text puts in doubt what it says, or asks what to think of it."""
     return DOUBTED.search(text) is not None or QUIZ.search(text) is not None
 
@@ -105,7 +105,7 @@ def answers(paragraph: str, before: str) -> bool:
 
 def announces(text: str) -> bool:
     """Whether a text ends in a colon, and what follows it is to be doubted."""
-    return text.rstrip().endswith(":") and doubted(text)
+    return text.rstrip().endswith(":") and is_doubted(text)
 
 
 def sentences(paragraph: str) -> Iterator[Sentence]:

@@ -60,7 +60,7 @@ class Claim:
         """`topic`, compiled; if there is none, it finds itself anywhere."""
         return self._compiled(self.topic)
 
-    def cued(self, lowered: str) -> bool:
+    def has_cues(self, lowered: str) -> bool:
         """Whether a text in lower case could make the claim at all."""
         for words in self.cues:
             for word in words:
@@ -71,7 +71,7 @@ class Claim:
         return True
 
     def _compiled(self, text: str) -> re.Pattern[str]:
-        return re.compile(written_out(text, self.stops), re.IGNORECASE | re.DOTALL)
+        return re.compile(regular_expression(text, self.stops), re.IGNORECASE | re.DOTALL)
 
 
 @cache
@@ -114,18 +114,18 @@ def rows() -> dict[str, dict[str, Any]]:
     return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
 
 
-def written_out(text: str, stops: str = "") -> str:
+def regular_expression(text: str, stops: str = "") -> str:
     r"""A phrasing as a plain regular expression.
 
-    >>> written_out("a~b c")
+    >>> regular_expression("a~b c")
     'a[-–\\s]?b(?:[\\s~]+)c'
     """
-    turns = f"{TURNS}|{written_out(stops)}" if stops else TURNS
+    turns = f"{TURNS}|{regular_expression(stops)}" if stops else TURNS
     gap = rf"(?:\W|(?!(?:{turns})(?!\w))\w++){{0,{REACH}}}?"
     few = rf"(?:(?!(?:{turns}|no|neither|nor|hardly|less|few|fewer)(?!\w))\w++,?[\s~]+){{0,3}}?"
     plain = {" ": r"(?:[\s~]+)", "~": r"[-–\s]?", "…": gap, "‥": few}
 
     def one(found: re.Match[str]) -> str:
-        return plain[found[0]] if found[1] is None else f"(?:{written_out(words()[found[1]], stops)})"
+        return plain[found[0]] if found[1] is None else f"(?:{regular_expression(words()[found[1]], stops)})"
 
     return SHORTHAND.sub(one, text)

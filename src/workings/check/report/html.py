@@ -6,8 +6,6 @@ text of a document passes through `escaped`.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import html as markup
 import re
 from bisect import bisect_right
@@ -18,7 +16,8 @@ from itertools import pairwise
 
 from workings.check.document.checked import Checked
 from workings.check.document.finding import LEVELS, Finding
-from workings.check.report.text import SURE, Style, summary
+from workings.check.report.text import VERDICTS, Style, summary
+from workings.checksum import source_hash
 
 AROUND = 3
 """Lines on either side of a finding that are always unfolded."""
@@ -176,8 +175,8 @@ def _marked(text: str, row: _Row, here: list[_Shown]) -> Iterator[str]:
 
 def _finding(one: _Shown) -> str:
     found = one.found
-    facts = [("says", found.says, "code"), ("true", found.truth, "code"), ("why", found.why, "span")]
-    facts += [("read as", found.reading, "span"), ("how sure", SURE[found.level], "span")]
+    facts = [("written", found.says, "code"), ("correct", found.truth, "code"), ("why", found.why, "span")]
+    facts += [("read as", found.reading, "span"), ("verdict", VERDICTS[found.level], "span")]
     rows = "".join(f"<dt>{name}</dt><dd><{tag}>{escaped(words)}</{tag}></dd>" for name, words, tag in facts if words)
     head = f'<summary><b class="{found.level}">{found.level}</b> {escaped(found.kind)}</summary>'
     return f'<details class="finding {found.level}" id="{one.id}" tabindex="-1" open>{head}<dl>{rows}</dl></details>'
@@ -186,7 +185,7 @@ def _finding(one: _Shown) -> str:
 def _document(body: str) -> str:
     """A whole page around its one element."""
     style, script = _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src {_checksum(style)}; script-src {_checksum(script)}"
+    policy = f"default-src 'none'; style-src {source_hash(style)}; script-src {source_hash(script)}"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -198,7 +197,3 @@ def _document(body: str) -> str:
 
 def _asset(name: str) -> str:
     return (files("workings.check.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _checksum(content: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"

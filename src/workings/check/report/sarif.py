@@ -5,16 +5,16 @@ A notebook's lines are those of a cell, which SARIF has no region for: there, th
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from workings import __version__
 from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
+from workings.checksum import sha256
+from workings.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 SARIF_LEVELS = {"error": "error", "likely": "warning", "note": "note", "possible": "note"}
@@ -77,7 +77,7 @@ def _result(result: Checked, finding: Finding, rule: int) -> dict[str, Any]:
         "level": SARIF_LEVELS[finding.level],
         "message": {"text": _message(result, finding)},
         "locations": [_location(result, finding)],
-        "partialFingerprints": {"claim/v1": hashlib.sha256(repr((finding.kind, finding.says)).encode()).hexdigest()[:16]},
+        "partialFingerprints": {"claim/v1": sha256(repr((finding.kind, finding.says)))[:16]},
         "properties": {"level": finding.level, "says": finding.says, "truth": finding.truth, "reading": finding.reading},
     }
 

@@ -19,13 +19,13 @@ from workings.check.report.excerpt import excerpt, plain
 
 BOLD, DIM, RED, YELLOW, CYAN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
 COLOURS = {"error": RED, "likely": YELLOW, "note": CYAN, "possible": DIM}
-SURE = {
-    "error": "sure: every reading that was tried is wrong",
+VERDICTS = {
+    "error": "certain: wrong under every interpretation",
     "likely": "likely: the notation leaves some doubt",
     "note": "a note on rounding, notation or wording",
-    "possible": "only possible: it may well be right",
+    "possible": "possible: it may well be right",
 }
-"""What each level says about how sure it is."""
+"""What each level means, in words."""
 LINES = 3
 """Lines of a long claim that are shown."""
 LABEL = 10
@@ -62,14 +62,14 @@ def _blocks(result: Checked, style: Style) -> Iterator[str]:
         for part in result.report.unread:
             yield _unread(result, part, style)
         if not result.failure:
-            yield f"{plain(result.name)}: {_counted(result, style)}"
+            yield f"{plain(result.name)}: {_counts_text(result, style)}"
 
 
 def _finding(result: Checked, found: Finding, style: Style) -> str:
     level = style.paint(found.level, COLOURS[found.level])
     head = f"{style.paint(_place(result, found), BOLD)}  {level}  {plain(found.kind)}"
-    facts = [("says", found.says), ("true", found.truth), ("why", found.why), ("read as", found.reading)]
-    rows = [_row(label, words, style) for label, words in [*facts, ("how sure", SURE[found.level])] if words]
+    facts = [("written", found.says), ("correct", found.truth), ("why", found.why), ("read as", found.reading)]
+    rows = [_row(label, words, style) for label, words in [*facts, ("verdict", VERDICTS[found.level])] if words]
     return "\n".join([head, *_source(result, found, style), *rows])
 
 
@@ -91,7 +91,7 @@ def _source(result: Checked, part: Finding | Unread, style: Style) -> Iterator[s
     while begins < max(part.end, part.start + 1) and begins <= len(text):
         ends = text.find("\n", begins)
         ends = len(text) if ends < 0 else ends
-        first, last = _claimed(text, max(begins, part.start), min(ends, part.end))
+        first, last = _claim_columns(text, max(begins, part.start), min(ends, part.end))
         if first < last or not shown:
             if shown == LINES:
                 yield "  …"
@@ -103,7 +103,7 @@ def _source(result: Checked, part: Finding | Unread, style: Style) -> Iterator[s
         begins = ends + 1
 
 
-def _claimed(text: str, first: int, last: int) -> tuple[int, int]:
+def _claim_columns(text: str, first: int, last: int) -> tuple[int, int]:
     """The part of a line that belongs to a claim, without the spaces around it."""
     part = text[first:last]
     return first + len(part) - len(part.lstrip()), max(first, last - len(part) + len(part.rstrip()))
@@ -120,7 +120,7 @@ def _row(label: str, words: str, style: Style) -> str:
 def summary(results: Sequence[Checked], style: Style) -> str:
     """How much was read and decided, and whether there is more to see."""
     done = [result for result in results if not result.failure]
-    line = f"{_number(len(done), 'file')}: {_counted(done, style)}"
+    line = f"{_number(len(done), 'file')}: {_counts_text(done, style)}"
     took = f" ({style.seconds:.1f} s)" if style.seconds is not None else ""
     hidden = [found.level for result in done for found in result.report.findings]
     lower = {level: hidden.count(level) for level in LEVELS[LEVELS.index(style.level) + 1 :] if level in hidden}
@@ -128,7 +128,7 @@ def summary(results: Sequence[Checked], style: Style) -> str:
     return "\n".join(filter(None, [line + took, style.paint(more, DIM)]))
 
 
-def _counted(results: Checked | Iterable[Checked], style: Style) -> str:
+def _counts_text(results: Checked | Iterable[Checked], style: Style) -> str:
     counts = total([results] if isinstance(results, Checked) else results)
     wrong = style.paint(f"{counts.wrong} wrong", RED if counts.wrong else "")
     claims = f"{_number(counts.claims, 'claim')} found, {counts.decided} decided, {counts.right} right, {wrong}"

@@ -8,17 +8,17 @@ An entry is a JSON file in the user's cache folder. One that is damaged counts a
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
-import tempfile
 import time
 from functools import cache as once
 from pathlib import Path
 
+from workings.atomic import replacing
 from workings.check.document.checked import Checked, from_row, to_row
 from workings.check.document.options import Options
 from workings.check.run.workers import Job
+from workings.checksum import sha256
 
 MOST = 2_000
 """Entries that are kept; beyond, the ones that were not used for longest go."""
@@ -38,10 +38,8 @@ def folder() -> Path:
 def checker_version() -> str:
     """A checksum of the checker's own source: another checker may say something else."""
     here = Path(__file__).parents[1]
-    sha = hashlib.sha256()
-    for path in sorted(here.rglob("*.py")):
-        sha.update(str(path.relative_to(here)).encode() + b"\0" + path.read_bytes() + b"\0")
-    return sha.hexdigest()
+    files = sorted(here.rglob("*.py"))
+    return sha256(b"".join(str(path.relative_to(here)).encode() + b"\0" + path.read_bytes() + b"\0" for path in files))
 
 
 class Cache:
@@ -60,7 +58,7 @@ class Cache:
         except OSError:
             return ""
         facts = f"{checker_version()}\0{job.path.suffix.lower()}\0{options}\0".encode()
-        return hashlib.sha256(facts + content).hexdigest()
+        return sha256(facts + content)
 
     def get(self, key: str, job: Job) -> Checked | None:
         """The result of an earlier run, if there is one."""
@@ -79,10 +77,8 @@ class Cache:
             return
         with contextlib.suppress(OSError):
             self.place.mkdir(parents=True, exist_ok=True)
-            handle, name = tempfile.mkstemp(dir=self.place, prefix=".", suffix=".partial")
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump(to_row(result, source_of(job)), file)
-            os.replace(name, self.place / f"{key}.json")
+            with replacing(self.place / f"{key}.json") as partial:
+                partial.write_text(json.dumps(to_row(result, source_of(job))), encoding="utf-8")
 
     def prune(self) -> None:
         """Delete the entries beyond `most` that were not used for longest, and what was never finished."""

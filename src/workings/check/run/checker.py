@@ -2,52 +2,75 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from workings.check.claims.argument import Argument
 from workings.check.claims.chains import Chains
 from workings.check.claims.identities import Identities
 from workings.check.claims.lines import EQUAL
 from workings.check.claims.shapes import DeclaredShapes
-from workings.check.claims.study import Study
 from workings.check.claims.tables import check_tables
+from workings.check.document.checked import Checked
 from workings.check.document.document import Document
 from workings.check.document.finding import LEVELS, Finding, Report
 from workings.check.document.options import Options
-from workings.check.knowledge import AFTER, PER_LINE
+from workings.check.extract import read, read_text
+from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.latex.syntax import Script, Symbol
+from workings.check.latex.weights import plain
 from workings.check.prose import claims_in_prose
 from workings.check.value.names import is_name
-from workings.check.value.scope import Scope, plain
-from workings.check.value.value import certified
+from workings.check.value.scope import Scope
+from workings.check.value.value import ball_precision
 
 
-def check(document: Document, options: Options | None = None) -> Report:
+def check(source: str | Path, *, kind: str | None = None, run_code: bool = False) -> Checked:
+    """`check("notes.md")` finds the wrong lines of a worked solution.
+
+    >>> [found] = check("The mean is $(1 + 2 + 5)/3 = 4$.").findings()
+    >>> found.says, found.level
+    ('(1 + 2 + 5)/3 = 4', 'error')
+    >>> found.why
+    'You wrote 4; correct is 8/3 ≈ 2.66667.'
+
+    `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a `=` or a line break is a text.
+    `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default it is told by its looks. Code listings
+    are parsed; with `run_code` they run, with your rights on files.
+
+    To check many files in parallel, with limits of time and memory, use `check_files`.
+    """
+    is_text = isinstance(source, str) and any(mark in source for mark in "$=\n")
+    document = read_text(str(source), "<text>", kind) if is_text else read(source)
+    return Checked(document.name, document, check_document(document, Options(run_code)))
+
+
+def check_document(document: Document, options: Options | None = None) -> Report:
     """What is found in a document."""
-    return examined(document, options or Options()).report
+    return examine(document, options or Options()).report
 
 
-def examined(document: Document, options: Options) -> Study:
+def examine(document: Document, options: Options) -> Argument:
     """A document with all its lines read and checked."""
-    with certified():
-        study = Study(document)
-        scope = Scope(one_weight=not tells_weights_apart(study))
-        chains, identities, declared = Chains(study, scope), Identities(study, scope), DeclaredShapes(study, scope)
-        for line in study.lines:
+    with ball_precision():
+        argument = Argument(document)
+        scope = Scope(one_weight=not tells_weights_apart(argument))
+        chains, identities, declared = Chains(argument, scope), Identities(argument, scope), DeclaredShapes(argument, scope)
+        for line in argument.lines:
             try:
-                check_tables(line, study)
+                check_tables(line, argument)
                 declared.check(line)
-                identities.line(line)
-                for look in PER_LINE:
-                    look(line, study, scope)
-                chains.line(line)
+                identities.check_line(line)
+                chains.check_line(line)
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
-                study.give_up(line, error)
+                argument.give_up(line, error)
         for rule in AFTER:
-            rule(study, scope)
-        claims_in_prose(study)
+            rule(argument, scope)
+        claims_in_prose(argument)
     if options.run_code:
-        run_listings(study)
-    study.report.findings = without_repeats(study.report.findings)
-    return study
+        run_listings(argument)
+    argument.report.findings = without_repeats(argument.report.findings)
+    return argument
 
 
 def without_repeats(findings: list[Finding]) -> list[Finding]:
@@ -60,10 +83,10 @@ def without_repeats(findings: list[Finding]) -> list[Finding]:
     return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
 
 
-def tells_weights_apart(study: Study) -> bool:
+def tells_weights_apart(argument: Argument) -> bool:
     """Whether a document defines a bold letter and the same letter in plain type, so that they are two names."""
     defined = {
-        line.sides[0] for line in study.lines if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])
+        line.sides[0] for line in argument.lines if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])
     }
     names = [name for name in defined if isinstance(name, Symbol | Script)]
     return len({plain(name) for name in names}) < len(names)

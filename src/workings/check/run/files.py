@@ -14,7 +14,7 @@ from typing import TextIO
 from workings.check.document.checked import Checked
 from workings.check.document.options import Options
 from workings.check.run.cache import Cache
-from workings.check.run.workers import TIMEOUT, Job, checked, checked_by_workers
+from workings.check.run.workers import TIMEOUT, Job, check_job, check_with_workers
 
 SUFFIXES = (".md", ".tex", ".ipynb", ".txt")
 KINDS = {"markdown": ".md", "latex": ".tex", "notebook": ".ipynb", "text": ".txt"}
@@ -55,11 +55,11 @@ def _documents(folder: str) -> Iterator[str]:
         folders[:] = [name for name in folders if not _others(os.path.join(here, name))]
         for name in files:
             path = os.path.join(here, name)
-            if name.lower().endswith(SUFFIXES) and not name.startswith(".") and _filled(path):
+            if name.lower().endswith(SUFFIXES) and not name.startswith(".") and _has_content(path):
                 yield os.path.normpath(path)
 
 
-def _filled(path: str) -> bool:
+def _has_content(path: str) -> bool:
     """An empty file is no document, unless it is named."""
     return os.path.isfile(path) and os.path.getsize(path) > 0
 
@@ -102,7 +102,7 @@ def check_jobs(
     left = [i for i in range(len(work)) if i not in results]
     tick = bar(len(work), progress)
     todo = [work[i] for i in left]
-    for at, result in checked_by_workers(todo, options, workers(todo, jobs), timeout, checked):
+    for at, result in check_with_workers(todo, options, workers(todo, jobs), timeout, check_job):
         i = left[at]
         results[i] = result
         tick(len(results), result.name)
@@ -127,12 +127,14 @@ def bar(files: int, stream: TextIO | None) -> Callable[[int, str], None]:
 
     def draw(done: int, name: str) -> None:
         full = 20 * done // files
-        stream.write("\r\x1b[K" + (f"{'━' * full}{'─' * (20 - full)} {done}/{files}  {_shown(name)}" if done >= 0 else ""))
+        stream.write(
+            "\r\x1b[K" + (f"{'━' * full}{'─' * (20 - full)} {done}/{files}  {_short_name(name)}" if done >= 0 else "")
+        )
         stream.flush()
 
     return draw
 
 
-def _shown(name: str) -> str:
+def _short_name(name: str) -> str:
     """The end of a long name, without what would move the cursor."""
     return "".join(c if c.isprintable() else "�" for c in name[-40:])

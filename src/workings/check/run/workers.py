@@ -45,17 +45,17 @@ class Job:
 Work = Callable[[Job, Options], Checked]
 
 
-def checked(job: Job, options: Options) -> Checked:
+def check_job(job: Job, options: Options) -> Checked:
     """Read and check one document, here and now."""
     from workings.check.extract import read
-    from workings.check.run.checker import check
+    from workings.check.run.checker import check_document
 
     document = read(job.path)
     document.name = job.name
-    return Checked(job.name, document, check(document, options))
+    return Checked(job.name, document, check_document(document, options))
 
 
-def checked_or_failure(work: Work, job: Job, options: Options) -> Checked:
+def result_or_failure(work: Work, job: Job, options: Options) -> Checked:
     """The result, or a message in its place."""
     try:
         return work(job, options)
@@ -70,7 +70,7 @@ def checked_or_failure(work: Work, job: Job, options: Options) -> Checked:
         reason = f"{job.name} is nested too deeply."
     except Exception as error:
         what = f"{type(error).__name__}: {error}".rstrip(".")
-        reason = f"{job.name}: the checker failed, which is a mistake of its own: {what}{_where(error)}."
+        reason = f"{job.name}: the checker failed, which is a bug in the checker: {what}{_where(error)}."
     return Checked(job.name, failure=reason)
 
 
@@ -89,7 +89,7 @@ def _where(error: Exception) -> str:
 def serve(pipe: Connection, work: Work, run_code: bool) -> None:
     """Answer jobs until an empty one comes, or until nobody is there to send one."""
     parent = os.getppid()
-    _alone()
+    _isolate()
     _limit_memory()
     options = Options(run_code)
     pipe.send_bytes(b"ready")
@@ -101,11 +101,11 @@ def serve(pipe: Connection, work: Work, run_code: bool) -> None:
         if not message:
             return
         name, path = json.loads(message)
-        row = to_row(checked_or_failure(work, Job(name, Path(path)), options))
+        row = to_row(result_or_failure(work, Job(name, Path(path)), options))
         pipe.send_bytes(json.dumps(row).encode())
 
 
-def _alone() -> None:
+def _isolate() -> None:
     """A group of its own, so that what it starts ends with it; silent, so that only reports are printed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(os, "setsid"):
@@ -179,13 +179,13 @@ def start_method() -> str:
     return "fork" if sys.platform == "linux" and "torch" not in sys.modules else "spawn"
 
 
-def checked_by_workers(
-    jobs: list[Job], options: Options, workers: int, timeout: float = TIMEOUT, work: Work = checked
+def check_with_workers(
+    jobs: list[Job], options: Options, workers: int, timeout: float = TIMEOUT, work: Work = check_job
 ) -> Iterator[tuple[int, Checked]]:
     """Each result with the number of its job, as they come."""
     waiting = deque(range(len(jobs)))
-    if waiting and work is checked and start_method() == "fork":
-        _loaded()
+    if waiting and work is check_job and start_method() == "fork":
+        _preload()
     crew: list[Worker] = []
     try:
         while waiting or any(worker.at is not None for worker in crew):
@@ -201,8 +201,10 @@ def checked_by_workers(
             worker.end()
 
 
-def _loaded() -> None:
-    """What every worker needs, loaded once before they are copied."""
+def _preload() -> None:
+    """Import what every worker needs, once, before they are copied."""
+    import workings.check.extract
+    import workings.check.run.checker  # noqa: F401
 
 
 def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Checked]]:
@@ -217,7 +219,7 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
                 message = worker.pipe.recv_bytes()
             except (EOFError, OSError):
                 worker.process.join(5)
-                reason = f"the process that checked it ended {_left(crew, worker)}."
+                reason = f"the process that checked it ended {_remove(crew, worker)}."
             else:
                 worker.ready, worker.at = True, None
                 if at is not None:
@@ -225,15 +227,15 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
                 continue
         elif time.monotonic() >= worker.deadline:
             reason = f"it takes longer than {timeout:g} s, the limit (--timeout)."
-            _left(crew, worker)
+            _remove(crew, worker)
         else:
             continue
         if at is None:
-            raise WorkingsError("A process that checks documents could not start.")
+            raise WorkingsError("A worker process could not start.")
         yield at, Checked(jobs[at].name, failure=f"{jobs[at].name}: {reason}")
 
 
-def _left(crew: list[Worker], worker: Worker) -> str:
+def _remove(crew: list[Worker], worker: Worker) -> str:
     """Take a worker out of the crew; says how it ended."""
     crew.remove(worker)
     return worker.end()

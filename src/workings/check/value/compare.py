@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Node, Number, Product, Quotient, Script, Sum
-from workings.check.value.evaluate import Sight, evaluate, looks_rounded
+from workings.check.value.evaluate import EvaluationContext, evaluate, looks_rounded
 from workings.check.value.reading import USUAL, Reading, readings
 from workings.check.value.rounding import Grade, Judgement, judge, units
 from workings.check.value.scope import Decimals, Scope
@@ -102,13 +102,13 @@ def rank(verdict: Verdict) -> tuple[int, bool, int]:
 
 def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Reading) -> Verdict | None:
     """The verdict under one reading."""
-    sight = Sight(scope, reading)
+    context = EvaluationContext(scope, reading)
     values: list[Value] = []
     nodes: list[Node] = []
     for index, side in enumerate((left, right)):
         try:
             node = side.read(reading)
-            values.append(evaluate(node, sight))
+            values.append(evaluate(node, context))
             nodes.append(node)
         except Undecided:
             return None
@@ -116,7 +116,7 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
             return Verdict(Grade.WRONG, reading, mismatch=str(error), side=index)
 
     def again(decimals: Decimals, places: int | None) -> tuple[Value, Value]:
-        seen = replace(sight, decimals=decimals, places=places)
+        seen = replace(context, decimals=decimals, places=places)
         first, second = (v if units(n) is not None else evaluate(n, seen) for n, v in zip(nodes, values, strict=True))
         return first, second
 
@@ -133,9 +133,9 @@ def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | Non
 
 def _orders(left: Side, relation: str, right: Side, scope: Scope) -> Iterator[bool]:
     for reading in readings((left.node, right.node)):
-        sight = Sight(scope, reading, Decimals.ROUNDED)
+        context = EvaluationContext(scope, reading, Decimals.ROUNDED)
         try:
-            x, y = (evaluate(side.read(reading), sight) for side in (left, right))
+            x, y = (evaluate(side.read(reading), context) for side in (left, right))
         except (Undecided, Mismatch):
             continue
         if isinstance(x, Table) or isinstance(y, Table) or not x.is_finite() or not y.is_finite():
@@ -164,7 +164,7 @@ def certainly_none(side: Side, scope: Scope) -> str:
     reason = ""
     for reading in readings((side.node,)):
         try:
-            evaluate(side.read(reading), Sight(scope, reading))
+            evaluate(side.read(reading), EvaluationContext(scope, reading))
         except NoValue as error:
             reason = str(error)
         except (Undecided, Mismatch):
@@ -177,6 +177,6 @@ def certainly_none(side: Side, scope: Scope) -> str:
 def value_of(side: Side, scope: Scope, decimals: Decimals = Decimals.PRINTED, reading: Reading = USUAL) -> Value | None:
     """The value of a side in the usual reading, if it has one."""
     try:
-        return evaluate(side.read(reading), Sight(scope, reading, decimals))
+        return evaluate(side.read(reading), EvaluationContext(scope, reading, decimals))
     except (Undecided, Mismatch):
         return None

@@ -13,13 +13,13 @@ from workings.check.value.value import (
     Table,
     Undecided,
     Value,
+    concatenate,
     determinant,
     each,
     entries,
     entrywise,
     free_list,
     inverse,
-    joined,
     scalar,
 )
 
@@ -110,7 +110,7 @@ def is_minus_infinity(x: arb) -> bool:
     return not x.is_finite() and not x.is_nan() and bool(x < 0)
 
 
-def shares(row: tuple[arb, ...]) -> tuple[arb, ...]:
+def softmax_row(row: tuple[arb, ...]) -> tuple[arb, ...]:
     """softmax: eˣ / Σ eˣ, each share of at most 1."""
     finite = [x for x in row if x.is_finite()]
     top = extreme("max", [x.mid() for x in finite]) if finite else ZERO
@@ -126,8 +126,8 @@ def softmax(value: Value, reading: Reading) -> Table:
     if not isinstance(value, Table):
         raise Undecided("softmax of a number")
     if value.shape[1] == 1 or (reading.softmax == "columns" and value.shape[0] > 1):
-        return Table(tuple(map(shares, value.T.rows)), value.free).T
-    return Table(tuple(map(shares, value.rows)), value.free)
+        return Table(tuple(map(softmax_row, value.T.rows)), value.free).T
+    return Table(tuple(map(softmax_row, value.rows)), value.free)
 
 
 def variance(numbers: list[arb], reading: Reading) -> arb:
@@ -184,7 +184,7 @@ def position(name: str, numbers: list[arb], first: int) -> arb:
     return arb(found[0])
 
 
-def together(values: list[Value]) -> list[arb]:
+def numbers_of(values: list[Value]) -> list[arb]:
     """The numbers of one table, or of several arguments."""
     return [x for value in values for x in entries(value)]
 
@@ -198,7 +198,7 @@ def trace(value: Value) -> arb:
 
 def diagonal(values: list[Value]) -> Table:
     """diag(x): a matrix with x on its diagonal; the diagonal of a matrix."""
-    [value] = values if len(values) == 1 else [free_list(together(values))]
+    [value] = values if len(values) == 1 else [free_list(numbers_of(values))]
     if not isinstance(value, Table):
         raise Undecided("diag of a number")
     if not value.is_vector:
@@ -230,16 +230,16 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
     if name in ENTRYWISE and len(values) == 1:
         return each(exponential if name == "exp" else ENTRYWISE[name], values[0])
     if name in ("softmax", "softargmax", "logsoftmax"):
-        result = softmax(values[0] if len(values) == 1 else free_list(together(values)), reading)
+        result = softmax(values[0] if len(values) == 1 else free_list(numbers_of(values)), reading)
         return each(arb.log, result) if name == "logsoftmax" else result
     if name in ("max", "min"):
         if len(values) == 2 and any(isinstance(value, Table) for value in values):
             return entrywise(lambda x, y: extreme(name, [x, y]), values[0], values[1], ",")
-        return extreme(name, together(values))
+        return extreme(name, numbers_of(values))
     if name in ("argmax", "argmin"):
-        return position(name, together(values), reading.first)
+        return position(name, numbers_of(values), reading.first)
     if name in ("mean", "avg", "var", "std", "sum"):
-        numbers = together(values)
+        numbers = numbers_of(values)
         if len(values) == 1 and not isinstance(values[0], Table):
             raise Undecided(f"{name} of one number")
         if name == "sum":
@@ -248,7 +248,7 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
             return sum(numbers, ZERO) / len(numbers)
         return variance(numbers, reading) if name == "var" else variance(numbers, reading).sqrt()
     if name in ("concat", "cat"):
-        return joined(values, below=not reading.beside)
+        return concatenate(values, below=not reading.beside)
     if name == "diag":
         return diagonal(values)
     if name == "binom" and len(values) == 2:

@@ -166,7 +166,7 @@ def is_number(node: Node) -> bool:
     return False
 
 
-def unpacked(node: Node) -> tuple[Node, ...]:
+def unpacked_names(node: Node) -> tuple[Node, ...]:
     """(a, b, c) on the left: its names; none for anything else."""
     items: tuple[Node, ...] = ()
     match node:

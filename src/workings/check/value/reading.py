@@ -107,7 +107,7 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
 NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned")
 
 
-def named(reading: Reading, nodes: tuple[Node, ...]) -> str:
+def choices_text(reading: Reading, nodes: tuple[Node, ...]) -> str:
     """The choices that were made in reading these formulas, in words."""
     found = open_choices(nodes)
     chosen = [

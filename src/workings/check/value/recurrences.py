@@ -9,7 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from workings.check.latex.syntax import Group, Node, Number, Script, Sum, Symbol
-from workings.check.value.scope import indexed, plain
+from workings.check.latex.weights import plain
+from workings.check.value.scope import indexed
 from workings.check.value.value import Value
 
 MOST_TURNS = 60

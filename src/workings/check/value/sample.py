@@ -13,10 +13,11 @@ from dataclasses import dataclass, field, replace
 from flint import arb, fmpq
 
 from workings.check.latex.syntax import Big, Node, Script, Symbol
-from workings.check.value.evaluate import Sight, evaluate
+from workings.check.latex.weights import plain
+from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_name
 from workings.check.value.recurrences import MOST_TURNS, Recurrence, turn
-from workings.check.value.scope import Decimals, Scope, indexed, plain
+from workings.check.value.scope import Decimals, Scope, indexed
 from workings.check.value.value import Table, Value
 
 DEEPEST = 12
@@ -58,14 +59,14 @@ class Sample(Scope):
         step = turn(name, self.letters, self.recurrences) if form is None and self.recurrences else None
         if step is not None and step[1] > 0 and self.depth < MOST_TURNS:
             inner = replace(self, depth=self.depth + 1, letters={**self.letters, step[0].letter: arb(step[1])})
-            return evaluate(step[0].body, Sight(inner))
+            return evaluate(step[0].body, EvaluationContext(inner))
         if form is not None and self.depth < DEEPEST:
-            return evaluate(form, Sight(replace(self, depth=self.depth + 1)))
+            return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1)))
         if isinstance(name, Symbol) and self.function(name) is not None:
             return None
-        return self.drawn(name)
+        return self.random_value(name)
 
-    def drawn(self, name: Node) -> Value:
+    def random_value(self, name: Node) -> Value:
         """A number between a half and two, the same whenever this name is asked for."""
         if self.matrices and isinstance(name, Symbol) and name.name.isupper():
             rng = random.Random(f"{self.seed} {name.name}")
@@ -85,7 +86,7 @@ class Sample(Scope):
         return replace(self, letters={**self.letters, **{plain(name): value for name, value in letters.items()}})
 
 
-def ends(nodes: tuple[Node, ...]) -> frozenset[Node]:
+def upper_ends(nodes: tuple[Node, ...]) -> frozenset[Node]:
     """The names at the upper end of sums and products."""
     found: set[Node] = set()
     for top in nodes:
@@ -97,8 +98,8 @@ def ends(nodes: tuple[Node, ...]) -> frozenset[Node]:
 
 def differ(one: Node, other: Node, sample: Sample) -> bool | None:
     """Whether two formulas certainly differ at this sample; none if one has no value there."""
-    sight = Sight(sample)
-    x, y = evaluate(one, sight), evaluate(other, sight)
+    context = EvaluationContext(sample)
+    x, y = evaluate(one, context), evaluate(other, context)
     if isinstance(x, Table) and isinstance(y, Table) and x.shape == y.shape:
         return any(bool(abs(a - b) > arb("1e-9")) for a, b in zip(x.entries, y.entries, strict=True))
     if isinstance(x, Table) or isinstance(y, Table):

@@ -13,27 +13,11 @@ from enum import Enum
 from flint import arb
 
 from workings.check.latex.syntax import Function, Group, Items, Node, Number, Postfix, Product, Root, Script, Sum, Symbol
+from workings.check.latex.weights import plain
 from workings.check.value.value import Table, Value
 
 NAMES = (Symbol, Script, Postfix, Product, Function, Root)
 """The kinds of notation that can be a name."""
-WEIGHTS = {
-    "bold",
-    "mathbf",
-    "boldsymbol",
-    "bm",
-    "rm",
-    "mathrm",
-    "it",
-    "mathit",
-    "bf",
-    "sf",
-    "mathsf",
-    "pmb",
-    "textbf",
-    "textit",
-}
-"""Fonts by which a document may or may not tell one name from another."""
 
 
 def is_transpose(above: Node) -> bool:
@@ -70,21 +54,6 @@ class Rule:
     body: Node
     start: int
     part: int = 0
-
-
-def plain(node: Node) -> Node:
-    """A name without the weight of its letters, so that a bold Q and a plain Q may be one name."""
-    match node:
-        case Symbol(name=name, style=style):
-            kept = tuple(s for s in style if s not in WEIGHTS)
-            return node if kept == style else Symbol(name, kept)
-        case Script(base=base, below=below, above=above):
-            return Script(plain(base), plain(below) if below else None, plain(above) if above else None)
-        case Postfix(body=body, sign=sign):
-            return Postfix(plain(body), sign)
-        case Product(factors=factors):
-            return Product(tuple((sign, plain(factor)) for sign, factor in factors))
-    return node
 
 
 def indexed(node: Node, letters: Mapping[Node, Value]) -> Node:

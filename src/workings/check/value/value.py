@@ -32,7 +32,7 @@ class Mismatch(Exception):
 
 
 @contextlib.contextmanager
-def certified() -> Iterator[None]:
+def ball_precision() -> Iterator[None]:
     """Ball arithmetic with `BITS` bits inside the block."""
     before = flint.ctx.prec
     flint.ctx.prec = BITS
@@ -98,7 +98,7 @@ def scalar(value: Value) -> arb:
     """A number; a table of one entry is that number."""
     if isinstance(value, Table):
         if value.shape != (1, 1):
-            raise Mismatch(f"a number is needed, and {size(value)} came")
+            raise Mismatch(f"expected a number, got {size(value)}")
         return value.rows[0][0]
     return value
 
@@ -145,7 +145,7 @@ def entrywise(rule: Callable[[arb, arb], arb], a: Value, b: Value, sign: str) ->
     return Table(tuple(tuple(map(rule, r, s)) for r, s in zip(x.rows, y.rows, strict=True)), a.free and b.free)
 
 
-def spread(a: Table, b: Table) -> tuple[Table, Table]:
+def broadcast(a: Table, b: Table) -> tuple[Table, Table]:
     """Both tables, one row or column repeated to the shape of the other where that is needed."""
     if aligned(a, b) is None:
         if (pair := repeated(a, b)) is not None:
@@ -155,10 +155,10 @@ def spread(a: Table, b: Table) -> tuple[Table, Table]:
     return a, b
 
 
-def added(a: Value, b: Value) -> Value:
+def plus(a: Value, b: Value) -> Value:
     """a + b; a bias is added to every row."""
     if isinstance(a, Table) and isinstance(b, Table):
-        a, b = spread(a, b)
+        a, b = broadcast(a, b)
     return entrywise(lambda x, y: x + y, a, b, "+")
 
 
@@ -184,7 +184,7 @@ def product(a: Value, b: Value, sign: str) -> Value:
     A dot between two vectors of one length is their dot product, too; two columns side by side are not.
     """
     if sign in ("⊙", "∘") and isinstance(a, Table) and isinstance(b, Table):
-        a, b = spread(a, b)
+        a, b = broadcast(a, b)
     if not isinstance(a, Table) or not isinstance(b, Table) or sign in ("⊙", "∘"):
         return entrywise(lambda x, y: x * y, a, b, sign or "·")
     if sign == "⊗" or (sign == "×" and a.free and b.free):
@@ -234,15 +234,15 @@ def quotient(a: Value, b: Value) -> Value:
     return entrywise(lambda x, y: x / y, a, b, "/")
 
 
-def joined(parts: list[Value], below: bool) -> Table:
+def concatenate(parts: list[Value], below: bool) -> Table:
     """[A B] side by side, or one below the other."""
     tables = [part if isinstance(part, Table) else Table(((part,),)) for part in parts]
     if below:
-        return joined_rows(tables)
-    return joined_rows([table.T for table in tables]).T
+        return stack_rows(tables)
+    return stack_rows([table.T for table in tables]).T
 
 
-def joined_rows(tables: list[Table]) -> Table:
+def stack_rows(tables: list[Table]) -> Table:
     """The rows of all tables, one below the other."""
     widths = {table.shape[1] for table in tables}
     if len(widths) != 1:
@@ -254,7 +254,7 @@ def inverse(a: Table) -> Table:
     """A⁻¹."""
     n, m = a.shape
     if n != m:
-        raise Mismatch(f"the inverse needs a square matrix, and {size(a)} came")
+        raise Mismatch(f"the inverse needs a square matrix, got {size(a)}")
     try:
         solved = flint.arb_mat(n, n, a.entries).inv()
     except ZeroDivisionError as error:
@@ -266,7 +266,7 @@ def determinant(a: Table) -> arb:
     """det A."""
     n, m = a.shape
     if n != m:
-        raise Mismatch(f"the determinant needs a square matrix, and {size(a)} came")
+        raise Mismatch(f"the determinant needs a square matrix, got {size(a)}")
     return flint.arb_mat(n, n, a.entries).det()
 
 

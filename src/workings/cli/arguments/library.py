@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
-from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 SOURCES = ("workings.nn", "workings.models", "workings.course", "workings.equations")
 
@@ -26,10 +25,8 @@ def find(name: str) -> Any:
         module = import_module(source)
         if name in public(module) and is_shown(found := getattr(module, name)):
             return found
-    names = sorted(everything())
-    near = get_close_matches(name, names, 3)
-    hint = f"did you mean {' or '.join(near)}?" if near else "workings show --list prints them."
-    raise WorkingsError(f"No function of the library is called {name!r}; {hint} Your own: FILE.py:NAME.")
+    hint = did_you_mean(name, sorted(everything()), "workings show --list prints them.", most=3)
+    raise WorkingsError(f"No library function is called {name!r}.{hint} Your own: FILE.py:NAME.")
 
 
 def everything() -> dict[str, Any]:

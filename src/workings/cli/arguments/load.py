@@ -9,12 +9,11 @@ import inspect
 import re
 import sys
 import traceback
-from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 if TYPE_CHECKING:
     from torch import nn
@@ -57,19 +56,16 @@ def suggestion(name: str, names: list[str]) -> str:
     >>> suggestion("nett", ["net", "train"]), suggestion("x", ["net"]), suggestion("x", [])
     (' Did you mean net?', ' It has: net.', '')
     """
-    if near := get_close_matches(name, names, n=1):
-        return f" Did you mean {near[0]}?"
     more = ", …" if len(names) > 8 else ""
-    return f" It has: {', '.join(names[:8])}{more}." if names else ""
+    return did_you_mean(name, names, f"It has: {', '.join(names[:8])}{more}." if names else "")
 
 
 def from_file(path: Path) -> ModuleType:
     """Run a file as a module; files beside it can be imported by it."""
     if not path.is_file():
         what = "is a directory, not a file" if path.is_dir() else "does not exist"
-        beside = [p.name for p in path.parent.glob("*.py")] if path.parent.is_dir() else []
-        near = get_close_matches(path.name, beside, n=1)
-        raise WorkingsError(f"{path} {what}." + (f" Did you mean {path.parent / near[0]}?" if near else ""))
+        beside = path.parent.glob("*.py") if path.parent.is_dir() else ()
+        raise WorkingsError(f"{path} {what}.{did_you_mean(path.name, beside)}")
     check_syntax(path)
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:
@@ -80,7 +76,7 @@ def from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise WorkingsError(f"{path} failed while it was loaded, {place(error, path)}: {told(error)}") from error
+        raise WorkingsError(f"{path} failed while it was loaded, {place(error, path)}: {error_text(error)}") from error
     return module
 
 
@@ -91,17 +87,17 @@ def from_module(name: str) -> ModuleType:
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
-        raise WorkingsError(told(error)) from error
+        raise WorkingsError(error_text(error)) from error
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             hint = f" Did you mean {name}.py:…?" if Path(f"{name}.py").is_file() else ""
             raise WorkingsError(f"There is no module {error.name!r}.{hint}") from error
-        raise WorkingsError(f"{name} failed while it was imported: {told(error)}") from error
+        raise WorkingsError(f"{name} failed while it was imported: {error_text(error)}") from error
     except (Exception, SystemExit) as error:
-        raise WorkingsError(f"{name} failed while it was imported: {told(error)}") from error
+        raise WorkingsError(f"{name} failed while it was imported: {error_text(error)}") from error
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
@@ -157,10 +153,10 @@ def error_line(source: str) -> float:
 
 def load_module(text: str) -> nn.Module:
     """A model: an `nn.Module`, a class of them or a function that makes one, both without required arguments."""
-    return made(text, load(text))
+    return module_from(text, load(text))
 
 
-def made(text: str, found: Any) -> nn.Module:
+def module_from(text: str, found: Any) -> nn.Module:
     """The module that `found` is or makes; `text` is what the user called it."""
     from torch import nn
 
@@ -168,7 +164,7 @@ def made(text: str, found: Any) -> nn.Module:
         return found
     if not callable(found) or (inspect.isclass(found) and not issubclass(found, nn.Module)):
         raise WorkingsError(f"{text} is {kind_of(found)}; give an nn.Module, or a class or function that makes one.")
-    if needed := required(found):
+    if needed := required_arguments(found):
         name = text.rpartition(":")[2]
         raise WorkingsError(
             f"{text} needs {', '.join(needed)}. Write a function that makes it, such as\n"
@@ -177,13 +173,13 @@ def made(text: str, found: Any) -> nn.Module:
     try:
         module = found()
     except Exception as error:
-        raise WorkingsError(f"{text} failed when it was called: {told(error)}") from error
+        raise WorkingsError(f"{text} failed when it was called: {error_text(error)}") from error
     if not isinstance(module, nn.Module):
         raise WorkingsError(f"{text} returned {kind_of(module)}, not an nn.Module.")
     return module
 
 
-def required(call: Any) -> list[str]:
+def required_arguments(call: Any) -> list[str]:
     """The arguments that a call cannot do without."""
     usual = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:

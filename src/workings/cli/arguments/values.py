@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from difflib import get_close_matches
 from math import isinf, prod
 from pathlib import Path
 from typing import Any
 
 from workings.cli.arguments.kinds import ANYTHING, kinds
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 LARGEST = 2**30
 """Entries of a random input."""
@@ -133,7 +132,7 @@ def _mask(text: str, name: str, exact: bool) -> Any:
     import torch
 
     if text.startswith("["):
-        found = _checked(_from_json(text), (bool, int, float), "true, false or a number")
+        found = _check_entries(_from_json(text), (bool, int, float), "true, false or a number")
         try:
             return torch.tensor(_truths(found))
         except (TypeError, ValueError):
@@ -193,7 +192,7 @@ def _tensor(data: Any, exact: bool) -> Any:
     if isinstance(data, torch.Tensor) and not (exact and data.is_floating_point() and data.numel() <= 4096):
         return data
     if not isinstance(data, torch.Tensor):
-        data = _checked(data, (bool, int, float, str), 'a number, or text such as "1/2" or "w"')
+        data = _check_entries(data, (bool, int, float, str), 'a number, or text such as "1/2" or "w"')
     made = exact_tensor(data, recover=True)
     return made if exact else made.float64()
 
@@ -221,10 +220,10 @@ MOST_AXES = 64
 TOO_DEEP = f"Lists inside lists are the axes of a tensor, and these are more than {MOST_AXES} deep."
 
 
-def _checked(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[int, ...] = ()) -> Any:
+def _check_entries(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[int, ...] = ()) -> Any:
     """Lists inside lists whose entries are of these kinds; another is named with its place.
 
-    >>> _checked([[1, None]], (int,), "a number")
+    >>> _check_entries([[1, None]], (int,), "a number")
     Traceback (most recent call last):
     workings.errors.WorkingsError: The entry in row 1, column 2 is null; it has to be a number.
     """
@@ -232,7 +231,7 @@ def _checked(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[int, ...
         raise WorkingsError(TOO_DEEP)
     if isinstance(data, list):
         for i, part in enumerate(data):
-            _checked(part, kinds, wanted, (*at, i))
+            _check_entries(part, kinds, wanted, (*at, i))
     elif not isinstance(data, kinds):
         came = "an object" if isinstance(data, dict) else json.dumps(data)
         raise WorkingsError(f"{_place(at)} is {came}; it has to be {wanted}.")
@@ -260,9 +259,7 @@ def _nearest(path: Path) -> str:
     folder = path.parent
     if not folder.is_dir():
         return f" There is no folder {folder} either."
-    names = sorted(p.name for p in folder.iterdir() if p.suffix in _FILES and p.is_file())
-    near = get_close_matches(path.name, names, 1)
-    return f" Did you mean {folder / near[0]}?" if near else ""
+    return did_you_mean(path.name, sorted(p for p in folder.iterdir() if p.suffix in _FILES and p.is_file()))
 
 
 def _npy(path: Path) -> Any:

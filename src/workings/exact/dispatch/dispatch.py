@@ -36,8 +36,8 @@ from workings.exact.dispatch.operation import (
 )
 from workings.exact.dispatch.order import ORDER, order
 from workings.exact.dispatch.random import RANDOM, draw
+from workings.exact.numbers.assume import recording
 from workings.exact.tensor.arena import ARENA
-from workings.exact.tensor.assume import recording
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
 from workings.exact.tensor.noted import notes_among, plain

@@ -14,8 +14,7 @@ import torch
 from flint import fmpq
 
 from workings.exact.dispatch.operation import call, carries_values, wrap, wrap_floats
-from workings.exact.dispatch.scalar import scalar
-from workings.exact.numbers import algebra
+from workings.exact.dispatch.sums import dot
 from workings.exact.numbers.value import ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.lift import lift_float, payload
@@ -69,7 +68,7 @@ def linear(func: Any, given: dict[str, Any]) -> Any:
             column = call(func, {**given, **blank, n: one_hot.reshape(given[n].shape)}).reshape(-1)
             for j in column.nonzero().reshape(-1).tolist():
                 terms[j].append((weight(float(column[j])), v))
-    return wrap(payload_of([combination(t) for t in terms], zero.shape))
+    return wrap(payload_of([dot(*zip(*t, strict=True)) if t else ZERO for t in terms], zero.shape))
 
 
 def weight(w: float) -> Value:
@@ -82,13 +81,3 @@ def weight(w: float) -> Value:
 def _nearest_fraction(w: float) -> fmpq | None:
     near = Fraction(w).limit_denominator(3000)
     return fmpq(near.numerator, near.denominator) if abs(float(near) - w) < 1e-14 + 1e-13 * abs(w) else None
-
-
-def combination(terms: list[tuple[Value, Value]]) -> Value:
-    """Σ w·v"""
-    if any(v.special for _, v in terms):
-        out = ZERO
-        for w, v in terms:
-            out = scalar("add", out, scalar("mul", w, v))
-        return out
-    return algebra.dot(tuple(w for w, _ in terms), tuple(v for _, v in terms))

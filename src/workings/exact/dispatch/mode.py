@@ -8,9 +8,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_flatten, tree_map
 
+from workings.exact.numbers.assume import assume, recording
 from workings.exact.tensor.arena import ARENA
-from workings.exact.tensor.assume import assume, recording
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor, Ledger
 from workings.exact.tensor.lift import lift_as_is, lift_tensor
 
 _RANDOM_FACTORIES = frozenset(("rand", "randn", "normal"))
@@ -35,12 +35,10 @@ class mode(TorchDispatchMode):  # a context manager, named like one
         return False
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        from workings.exact.dispatch.dispatch import dispatch
-
         kwargs = kwargs or {}
         tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         if any(isinstance(t, ExactTensor) for t in tensors):
-            return dispatch(func, args, kwargs)
+            return HOOKS.dispatch(func, args, kwargs)
         result = func(*args, **kwargs)
         name = func._schema.name.split("::")[1]
         from_integers = name == "_to_copy" and not tensors[0].is_floating_point()  # mask.to(float64) creates floats

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from workings.exact.tensor.assume import Notes, merge
+from workings.exact.numbers.assume import Notes, merge
 from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
 from workings.exact.tensor.noted import noted
 

@@ -10,9 +10,10 @@ import torch
 from torch.utils._pytree import tree_map
 
 from workings.exact.dispatch.operation import carries_values, on_stand_ins, schema_of, wrap
-from workings.exact.numbers.ball import compare, to_float
+from workings.exact.dispatch.shapes import axes
+from workings.exact.numbers.rounding import to_float
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import NAN, ZERO, Value
-from workings.exact.ops.shapes import axes
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_number, payload

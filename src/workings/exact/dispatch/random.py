@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from workings.exact.dispatch.operation import arguments, call, is_exact, rule, schema_of, wrap
-from workings.exact.tensor.assume import assume
+from workings.exact.numbers.assume import assume
 from workings.exact.tensor.lift import lift_as_is
 
 RANDOM = frozenset(

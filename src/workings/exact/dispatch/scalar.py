@@ -17,11 +17,12 @@ from flint import fmpq
 
 from workings.errors import DomainError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import LAST_BITS, compare, enclosure, nearest_integer, sign, to_float
-from workings.exact.numbers.functions import build
+from workings.exact.numbers.assume import assume
+from workings.exact.numbers.build import build
 from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
+from workings.exact.numbers.rounding import floor_of, to_float
+from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.value import NAN, ONE, ZERO, Rational, Value, constant, letters, rational
-from workings.exact.tensor.assume import assume
 from workings.exact.tensor.lift import as_mask, lift_float
 
 HALF = fmpq(1, 2)
@@ -184,25 +185,6 @@ def has_samples(x: Value) -> bool:
     from workings.exact.numbers.value import letter, letters
 
     return all(letter(name).sample is not None for name in letters(x))
-
-
-def floor_of(x: Value) -> int:
-    """⌊x⌋"""
-    if x.kind == "q":
-        q = x.args[0]
-        return q if type(q) is int else int(q.floor())
-    bits = 128
-    while True:
-        found = enclosure(x, bits).floor().unique_fmpz()
-        if found is not None:
-            n = int(found)
-            if x.free:
-                sign(x - rational(n)), sign(x - rational(n + 1))  # notes what the sample values decided
-            return n
-        if bits >= LAST_BITS:
-            n = nearest_integer(x)
-            return n if compare(x, rational(n)) >= 0 else n - 1
-        bits *= 4
 
 
 def integer_part(x: Value) -> int:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from workings.exact.dispatch.scalar import RULES, scalar
-from workings.exact.numbers.functions import build
+from workings.exact.dispatch.sums import dot, sum_of
+from workings.exact.numbers.assume import recording
+from workings.exact.numbers.build import build
 from workings.exact.numbers.value import ONE, Value, bottom_up, letter, rational
-from workings.exact.ops.contract import dot, sum_of
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.assume import recording
 from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
 from workings.exact.tensor.make import letter_name, value_from
 

@@ -1,8 +1,7 @@
 """Sums, products and powers in normal form.
 
 A value is a linear combination of power products, Σ cᵢ Π bⱼ^rⱼ: terms that are the same formula are collected, factors of
-the
-same base merge their exponents, e^a e^b is e^{a+b}, and rational powers of rationals are products of primes. Products of
+the same base merge their exponents, e^a e^b is e^{a+b}, and rational powers of rationals are products of primes. Products of
 sums are not multiplied out. Formulas beyond `LARGE` nodes are taken as they are: exact, shared, not rearranged.
 """
 
@@ -17,8 +16,20 @@ from typing import Any
 from flint import fmpq, fmpz
 
 from workings.errors import DomainError
-from workings.exact.numbers import value as values
-from workings.exact.numbers.value import BITS_PER_NODE, LARGE, Rational, Value, height, key_of, node, rational, whole
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.value import (
+    BITS_PER_NODE,
+    LARGE,
+    ONE,
+    ZERO,
+    Rational,
+    Value,
+    height,
+    key_of,
+    node,
+    rational,
+    whole,
+)
 
 Terms = dict[Value, Any]
 
@@ -27,10 +38,10 @@ def total(terms: Terms) -> Value:
     """Σ c·t of terms that are already collected: sums, products and the constant under `ONE`."""
     items = [(t, c) for t, c in terms.items() if c]
     if not items:
-        return values.ZERO
+        return ZERO
     if len(items) == 1:
         t, c = items[0]
-        if t is values.ONE:
+        if t is ONE:
             return rational(c)
         if c == 1:
             return t
@@ -44,7 +55,7 @@ def total(terms: Terms) -> Value:
 def collect(into: Terms, v: Value, c: Rational) -> None:
     """Add c·v to the terms, opened up where `v` is itself a small sum."""
     if v.kind == "q" and v.size <= LARGE:
-        into[values.ONE] = into.get(values.ONE, 0) + v.args[0] * c
+        into[ONE] = into.get(ONE, 0) + v.args[0] * c
     elif v.kind == "add" and (v.size <= LARGE or _one_term(v)):
         for k, t in v.args:
             into[t] = into.get(t, 0) + k * c
@@ -59,9 +70,9 @@ def _one_term(v: Value) -> bool:
 
 def add(a: Value, b: Value) -> Value:
     """a + b"""
-    if a is values.ZERO:
+    if a is ZERO:
         return b
-    if b is values.ZERO:
+    if b is ZERO:
         return a
     if a.kind == "q" and b.kind == "q" and a.size + b.size <= LARGE:
         return rational(a.args[0] + b.args[0])
@@ -74,7 +85,7 @@ def add(a: Value, b: Value) -> Value:
 def subtract(a: Value, b: Value) -> Value:
     """a − b"""
     if a is b:
-        return values.ZERO
+        return ZERO
     if a.kind == "q" and b.kind == "q" and a.size + b.size <= LARGE:
         return rational(a.args[0] - b.args[0])
     terms: Terms = {}
@@ -94,7 +105,7 @@ def add_all(vs: Iterable[Value]) -> Value:
 def scale(v: Value, c: Rational) -> Value:
     """c·v for a rational c."""
     if not c:
-        return values.ZERO
+        return ZERO
     if c == 1:
         return v
     if v.kind == "q" and v.size <= LARGE:
@@ -107,7 +118,7 @@ def scale(v: Value, c: Rational) -> Value:
 def split(v: Value) -> tuple[Rational, Value]:
     """v = c·u with a rational c: the coefficient of a single term, the content of a small sum."""
     if v.kind == "q" and v.size <= LARGE:
-        return v.args[0], values.ONE
+        return v.args[0], ONE
     if v.kind != "add":
         return 1, v
     if _one_term(v):
@@ -173,7 +184,7 @@ def product(factors: Terms) -> Value:
         merged = exp(total(exponents))
         c, u = split(merged)
         coefficient = coefficient * c
-        if u is not values.ONE:
+        if u is not ONE:
             if u.kind == "exp":
                 kept[u] = 1
             else:  # e^{log x} and the like turned into other factors: put them in with the rest
@@ -188,7 +199,7 @@ def product(factors: Terms) -> Value:
 def _power_product(factors: dict[Value, Rational]) -> Value:
     items = [(base, whole(r)) for base, r in factors.items()]
     if not items:
-        return values.ONE
+        return ONE
     if len(items) == 1 and items[0][1] == 1:
         return items[0][0]
     items.sort(key=lambda item: item[0].serial)
@@ -214,7 +225,7 @@ def power(v: Value, r: Any) -> Value:
     if r == 1:
         return v
     if not r:
-        return values.ONE
+        return ONE
     if v.kind == "q":
         return _rational_power(v.args[0], r) if _fits(v.args[0], r) else _power_product({v: r})
     c, u = split(v)
@@ -235,7 +246,7 @@ def power(v: Value, r: Any) -> Value:
         if safe:
             rest = _power_product({base: k for base, k in u.args if not known_positive(base)})
             factors = {base: k * r for base, k in safe}
-            if rest is not values.ONE:
+            if rest is not ONE:
                 if rest.kind == "mul" and len(rest.args) == 1 and _odd_root(rest.args[0][1]):
                     rest, r = rest.args[0][0], rest.args[0][1] * r
                 factors[rest] = factors.get(rest, 0) + r
@@ -261,7 +272,7 @@ def _odd_root(k: Rational) -> bool:
 
 def _denested(v: Value) -> Value | None:
     """√(a + b√c) = √((a + d)/2) ± √((a − d)/2) where d² = a² − b²c is a rational square."""
-    if v.kind != "add" or len(v.args) != 2 or v.args[0][1] is not values.ONE or v.args[1][1].kind != "mul":
+    if v.kind != "add" or len(v.args) != 2 or v.args[0][1] is not ONE or v.args[1][1].kind != "mul":
         return None
     (a, _), (b, t) = v.args
     c = power(t, 2).rational if all(base.kind == "q" for base, _ in t.args) else None
@@ -277,7 +288,7 @@ def _rational_power(q: Rational, r: Rational) -> Value:
     if isinstance(r, int):
         return rational(_integer_power(q, r))
     if q == 1:
-        return values.ONE
+        return ONE
     q = fmpq(q)
     root = _exact_root(q, int(r.q))
     if root is not None:
@@ -319,8 +330,6 @@ def primes(n: int) -> tuple[tuple[int, int], ...]:
 def known_positive(v: Value) -> bool:
     """Whether v > 0 is plain from its form (for letters) or from its enclosure (for numbers)."""
     if not v.free:
-        from workings.exact.numbers.ball import enclosure
-
         return bool(enclosure(v, 128) > 0)
     if v.kind == "add":
         return v.size <= LARGE and all(c > 0 and known_positive(t) for c, t in v.args)
@@ -331,8 +340,8 @@ def known_positive(v: Value) -> bool:
 
 def exp(v: Value) -> Value:
     """e^v, with e^{c log x + y} = x^c e^y."""
-    if v is values.ZERO:
-        return values.ONE
+    if v is ZERO:
+        return ONE
     terms = v.args if v.kind == "add" and v.size <= LARGE else ((1, v),) if v.kind == "log" else ()
     logs = [(c, t) for c, t in terms if t.kind == "log"]
     if logs:
@@ -345,8 +354,8 @@ def exp(v: Value) -> Value:
 
 def log(v: Value) -> Value:
     """log v for v > 0, with log e^x = x and the logarithm of a product of positive factors taken apart."""
-    if v is values.ONE:
-        return values.ZERO
+    if v is ONE:
+        return ZERO
     if v.kind == "exp":
         return v.args[0]
     if v.kind == "q" and v.size <= LARGE:
@@ -379,7 +388,7 @@ def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
     terms: Terms = {}
     size = 0
     for x, y in zip(row, column, strict=True):
-        if x is values.ZERO or y is values.ZERO:
+        if x is ZERO or y is ZERO:
             continue
         if (x.kind == "q" and x.size <= LARGE) or (y.kind == "q" and y.size <= LARGE):
             c, term = (x.args[0], y) if x.kind == "q" and x.size <= LARGE else (y.args[0], x)
@@ -396,9 +405,26 @@ def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
 
 
 def _large_dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
-    pairs = [(x, y) for x, y in zip(row, column, strict=True) if x is not values.ZERO and y is not values.ZERO]
+    pairs = [(x, y) for x, y in zip(row, column, strict=True) if x is not ZERO and y is not ZERO]
     if len(pairs) == 1:
         return multiply(*pairs[0])
     row, column = tuple(x for x, _ in pairs), tuple(y for _, y in pairs)
     key = ("dot", *[x.serial for x in itertools.chain(row, column)])
     return node(key, "dot", (row, column), itertools.chain(row, column))
+
+
+def divide(a: Value, b: Value) -> Value:
+    """a/b"""
+    return multiply(a, power(b, -1))
+
+
+def negative(v: Value) -> Value:
+    """−v"""
+    return scale(v, -1)
+
+
+Value.__add__ = add
+Value.__sub__ = subtract
+Value.__mul__ = multiply
+Value.__truediv__ = divide
+Value.__neg__ = negative

@@ -12,7 +12,7 @@ from __future__ import annotations
 from flint import fmpq
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.functions import build
+from workings.exact.numbers.build import build
 from workings.exact.numbers.rational_form import NoForm, RationalForm
 from workings.exact.numbers.rebuild import REBUILD, Made, Row, rebuilt
 from workings.exact.numbers.value import ONE, Rational, Value, bottom_up, rational, whole

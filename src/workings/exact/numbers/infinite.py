@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import sign
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, Value
 
 

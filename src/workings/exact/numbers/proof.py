@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from workings.errors import DomainError
 from workings.exact.numbers import algebra
+from workings.exact.numbers.identities import rewritten
 from workings.exact.numbers.rational_form import Bounds, NoForm, RationalForm
 from workings.exact.numbers.value import ZERO, Value
 
@@ -54,8 +55,6 @@ def proved_zero(v: Value) -> bool:
 
 
 def _vanishes(v: Value) -> bool:
-    from workings.exact.numbers.identities import rewritten
-
     for _ in range(ROUNDS):
         form = RationalForm(v, BOUNDS)
         top, bottom = form.expanded(form.top), form.expanded(form.bottom)

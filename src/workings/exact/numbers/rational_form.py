@@ -1,4 +1,4 @@
-"""A value as a quotient of two polynomials, worked by FLINT: how `settle` cancels, expands and factors.
+"""A value as a quotient of two polynomials, worked by FLINT: how `simplest` cancels, expands and factors.
 
 The variables are what a value is made of besides + − × ÷: letters, constants, roots and functions,
 

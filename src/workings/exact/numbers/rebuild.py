@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workings.exact.numbers import algebra, functions
+from workings.exact.numbers import algebra
+from workings.exact.numbers.build import build
 from workings.exact.numbers.value import ONE, SPECIAL, Value, bottom_up
 
 Made = dict[Value, Value]
@@ -29,7 +30,7 @@ def _product(v: Value, made: Made) -> Value:
 
 
 def _function(v: Value, made: Made) -> Value:
-    return functions.build(v.kind, *[made[x] for x in v.args])
+    return build(v.kind, *[made[x] for x in v.args])
 
 
 REBUILD: dict[str, Row] = dict.fromkeys(ATOMS, lambda v, made: v) | {

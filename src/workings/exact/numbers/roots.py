@@ -15,8 +15,10 @@ from flint import arb, fmpq, fmpq_poly, fmpz_poly
 
 from workings.errors import DomainError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare, precision
-from workings.exact.numbers.functions import FUNCTIONS, Function, build
+from workings.exact.numbers.ball import precision
+from workings.exact.numbers.build import build
+from workings.exact.numbers.functions import FUNCTIONS, Function
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import Value, rational
 
 HALF = fmpq(1, 2)

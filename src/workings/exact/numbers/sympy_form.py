@@ -8,7 +8,8 @@ import sympy
 from flint import fmpq
 
 from workings.errors import BudgetError, DomainError
-from workings.exact.numbers import algebra, functions
+from workings.exact.numbers import algebra
+from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Rational, Value, bottom_up, constant, letter, rational
 
@@ -91,4 +92,4 @@ def from_sympy(e: Any) -> Value:
     name = _NAMES.get(e.func.__name__)
     if name is None:
         raise DomainError(f"{e.func.__name__} has no exact value here; it came from SymPy as {e}.")
-    return functions.build(name, *[from_sympy(a) for a in e.args])
+    return build(name, *[from_sympy(a) for a in e.args])

@@ -19,8 +19,8 @@ formula, and whatever is computed for a node (its enclosure, its size) is comput
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, ClassVar
 
 from flint import arb, fmpq
 
@@ -53,25 +53,16 @@ class Value:
     bits: int
     sample: Rational | None
 
-    def __add__(self, other: Value) -> Value:
-        return algebra.add(self, other)
-
-    def __sub__(self, other: Value) -> Value:
-        return algebra.subtract(self, other)
-
-    def __mul__(self, other: Value) -> Value:
-        return algebra.multiply(self, other)
-
-    def __truediv__(self, other: Value) -> Value:
-        return algebra.multiply(self, algebra.power(other, -1))
-
-    def __neg__(self) -> Value:
-        return algebra.scale(self, -1)
+    # What needs more than the graph is set by the files that have it: `algebra.py` and `typeset/text.py`.
+    __add__: ClassVar[Callable[[Value, Value], Value]]
+    __sub__: ClassVar[Callable[[Value, Value], Value]]
+    __mul__: ClassVar[Callable[[Value, Value], Value]]
+    __truediv__: ClassVar[Callable[[Value, Value], Value]]
+    __neg__: ClassVar[Callable[[Value], Value]]
+    text: ClassVar[Callable[..., str]]
 
     def __repr__(self) -> str:
-        from workings.exact.typeset.text import text
-
-        return f"Value({text(self)})"
+        return f"Value({self.text()})"
 
     @property
     def rational(self) -> Rational | None:
@@ -215,5 +206,3 @@ def letters(v: Value) -> set[str]:
 ZERO, ONE = rational(0), rational(1)
 """Serial 0 and 1, so that a payload of handles 0 and 1 is the numbers 0 and 1."""
 INF, NEG_INF, NAN = special("inf"), special("-inf"), special("nan")
-
-from workings.exact.numbers import algebra  # noqa: E402  (the operators above need it; it needs the names above)

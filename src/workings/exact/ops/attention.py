@@ -1,21 +1,15 @@
-"""Scaled dot-product attention, written out.
-
-S = Q Kᵀ / √d,  A = softmax(S),  O = A V
-"""
+"""Scaled dot-product attention by its equation (`workings.equations.attention`), where PyTorch has fused kernels."""
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import torch
-from flint import fmpq
 
+from workings.equations.attention import scaled_dot_product_attention
 from workings.errors import DomainError
-from workings.exact.dispatch.operation import rule, wrap
+from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.vjp import vjp
-from workings.exact.numbers.value import rational
-from workings.exact.tensor.arena import payload_of
 from workings.exact.tensor.exact_tensor import OVERRIDES
 
 
@@ -32,19 +26,7 @@ def attention(
     """What `F.scaled_dot_product_attention` computes, in exact steps."""
     if dropout_p:
         raise DomainError(f"Attention dropout is random: exact attention needs dropout_p = 0, not {dropout_p}. Use .eval().")
-    if enable_gqa:
-        K, V = (t.repeat_interleave(Q.shape[-3] // t.shape[-3], -3) for t in (K, V))
-    S = Q @ K.mT * (_inverse_root(Q.shape[-1]) if scale is None else scale)
-    if is_causal:
-        attn_mask = torch.ones(Q.shape[-2], K.shape[-2], dtype=torch.bool).tril()
-    if attn_mask is not None:
-        S = S.masked_fill(~attn_mask, -math.inf) if attn_mask.dtype == torch.bool else S + attn_mask
-    A = torch.ops.aten._safe_softmax(S, -1) if attn_mask is not None else S.softmax(-1)
-    return A @ V
-
-
-def _inverse_root(d: int) -> Any:
-    return wrap(payload_of([rational(fmpq(d))], ())).rsqrt()
+    return scaled_dot_product_attention(Q, K, V, attn_mask, is_causal, scale, enable_gqa)
 
 
 OVERRIDES[torch.nn.functional.scaled_dot_product_attention] = attention

@@ -13,41 +13,13 @@ from flint import fmpq
 from workings.exact.dispatch.elementwise import apply
 from workings.exact.dispatch.operation import is_exact, rule, wrap
 from workings.exact.dispatch.scalar import scalar
-from workings.exact.numbers import algebra
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value
-from workings.exact.ops.shapes import axes as axes_of
-from workings.exact.ops.shapes import refused
+from workings.exact.dispatch.shapes import axes as axes_of
+from workings.exact.dispatch.shapes import refused
+from workings.exact.dispatch.sums import Row, dot, product_of, sum_of
+from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_float, lift_tensor, payload
-
-Row = tuple[Value, ...]
-SPECIALS = frozenset((INF, NEG_INF, NAN))
-
-
-def dot(row: Row, column: Row) -> Value:
-    """Σ xᵢ yᵢ, as PyTorch's arithmetic where ∞ or NaN takes part."""
-    if SPECIALS.isdisjoint(row) and SPECIALS.isdisjoint(column):
-        return algebra.dot(row, column)
-    return sum_of([scalar("mul", x, y) for x, y in zip(row, column, strict=True)])
-
-
-def sum_of(vs: Sequence[Value]) -> Value:
-    """Σ v"""
-    if SPECIALS.isdisjoint(vs):
-        return algebra.add_all(vs)
-    out = ZERO
-    for v in vs:
-        out = scalar("add", out, v)
-    return out
-
-
-def product_of(vs: Sequence[Value]) -> Value:
-    """Π v"""
-    out = ONE
-    for v in vs:
-        out = scalar("mul", out, v)
-    return out
 
 
 def _rows(matrix: torch.Tensor) -> list[Row]:

@@ -13,8 +13,8 @@ import torch
 from torch.nn.functional import pad
 
 from workings.exact.dispatch.operation import rule
+from workings.exact.dispatch.shapes import refused
 from workings.exact.dispatch.vjp import vjp
-from workings.exact.ops.shapes import refused
 
 
 def _each(v: Sequence[int], n: int) -> list[int]:

@@ -17,9 +17,9 @@ from torch.autograd import forward_ad
 
 from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.scalar import has_samples
+from workings.exact.dispatch.shapes import axes
 from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.value import Value
-from workings.exact.ops.shapes import axes
 from workings.exact.tensor.lift import payload
 
 Question = tuple[int, int, int, list[int]]

@@ -18,7 +18,7 @@ from flint import fmpq
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
-from workings.exact.numbers.functions import build
+from workings.exact.numbers.build import build
 from workings.exact.numbers.value import Value, constant
 from workings.exact.tensor.arena import ARENA, payload_of
 from workings.exact.tensor.exact_tensor import OVERRIDES

@@ -14,10 +14,10 @@ from flint import fmpq
 
 from workings.exact.dispatch.operation import rule, wrap
 from workings.exact.dispatch.scalar import scalar
+from workings.exact.dispatch.sums import sum_of
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import ONE, Value
-from workings.exact.ops.contract import sum_of
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_number, payload

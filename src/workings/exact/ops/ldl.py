@@ -14,7 +14,7 @@ from flint import fmpq
 from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.scalar import absolute
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.ops.linalg import exact_tensor, solve
 from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transposed, vanishes

@@ -17,7 +17,7 @@ from flint import fmpq
 from workings.exact.dispatch.operation import is_exact, rule, wrap
 from workings.exact.dispatch.scalar import absolute, known_sign
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import NAN, ZERO, Value
 from workings.exact.ops.determinant import WRITTEN_OUT, adjugate, determinant
 from workings.exact.ops.matrix import (

@@ -9,9 +9,9 @@ import torch
 
 from workings.exact.dispatch.operation import rule, wrap
 from workings.exact.dispatch.scalar import CHOICES, scalar
+from workings.exact.dispatch.sums import product_of, sum_of
 from workings.exact.dispatch.vjp import vjp
 from workings.exact.numbers.value import Value, rational
-from workings.exact.ops.contract import product_of, sum_of
 from workings.exact.ops.linalg import exact_tensor
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.lift import payload

@@ -12,8 +12,8 @@ from flint import fmpq, fmpq_mat
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import sign
 from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
@@ -139,6 +139,6 @@ def kernel(A: Matrix, n: int) -> list[Vector]:
 
 def floats(A: Matrix) -> torch.Tensor:
     """The nearest doubles."""
-    from workings.exact.numbers.ball import to_float
+    from workings.exact.numbers.rounding import to_float
 
     return torch.tensor([[to_float(v) for v in row] for row in A], dtype=torch.float64)

@@ -16,7 +16,7 @@ import torch
 from workings.exact.dispatch.operation import rule, wrap
 from workings.exact.dispatch.scalar import CHOICES
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare
+from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import ZERO, Value
 from workings.exact.ops.linalg import exact_tensor, solve
 from workings.exact.ops.matrix import Matrix, batch, echelon, matrices, product, transposed, vectors

@@ -17,7 +17,7 @@ import torch
 
 from workings.exact.dispatch.operation import rule
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import sign
+from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import ONE, ZERO, Value
 from workings.exact.ops.matrix import (
     Matrix,

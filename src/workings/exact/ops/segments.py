@@ -11,8 +11,8 @@ import torch
 from workings.exact.dispatch.operation import arguments, rule, wrap
 from workings.exact.dispatch.order import order
 from workings.exact.dispatch.scalar import COMPARISONS, scalar
+from workings.exact.dispatch.sums import product_of, sum_of
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, rational
-from workings.exact.ops.contract import product_of, sum_of
 from workings.exact.ops.losses import REDUCTIONS
 from workings.exact.ops.matrix import Matrix, batch, matrices
 from workings.exact.tensor.arena import payload_of, values_of

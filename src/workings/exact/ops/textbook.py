@@ -11,12 +11,13 @@ from workings.errors import DomainError
 from workings.exact.dispatch.elementwise import apply, choose, test
 from workings.exact.dispatch.operation import label_of, rule, same_values, state, wrap
 from workings.exact.dispatch.scalar import absolute
+from workings.exact.dispatch.shapes import axes
 from workings.exact.numbers import algebra
-from workings.exact.numbers.ball import compare, sign, to_float
+from workings.exact.numbers.rounding import to_float
+from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.value import ONE, ZERO, Value, letters, rational
 from workings.exact.ops import forward_mode
 from workings.exact.ops.contract import total
-from workings.exact.ops.shapes import axes
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import OVERRIDES, ExactTensor
 from workings.exact.tensor.lift import payload
@@ -166,7 +167,7 @@ def item(x: Any) -> float:
     """`x.item()`: the nearest double. Letters stand at their sample values, and that is noted."""
     (v,) = values_of(payload(x))
     if v.free:
-        from workings.exact.tensor.assume import assume
+        from workings.exact.numbers.assume import assume
 
         result = to_float(v)
         assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")

@@ -8,8 +8,10 @@ from typing import Any, NamedTuple
 
 from flint import arb, fmpq
 
-from workings.exact.numbers.ball import LAST_BITS, certified_sign, enclosure_at
+from workings.exact.numbers.ball import enclosure_at
 from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.refine import LAST_BITS
+from workings.exact.numbers.sign import certified_sign
 from workings.exact.numbers.value import Rational, Value, letters
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.make import exact

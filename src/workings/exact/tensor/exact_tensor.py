@@ -7,21 +7,25 @@ real float64 tensor of handles, so views, strides and in-place writes are PyTorc
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from workings.exact.numbers.ball import decimals, to_float
+from workings.errors import DomainError
+from workings.exact.numbers.assume import NONE, Assumption, Notes
+from workings.exact.numbers.rounding import decimals, to_float
+from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value, letters
 from workings.exact.tensor.arena import ARENA, payload_of, values_of
-from workings.exact.tensor.assume import NONE, Assumption, Notes
+from workings.exact.tensor.json_form import to_json
 from workings.exact.tensor.noted import notes_among
+from workings.exact.tensor.represent import represent
+from workings.exact.typeset.grid import grid
+from workings.exact.typeset.latex import tensor_latex
+from workings.exact.typeset.text import text
 from workings.written_out import KINDS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class Ledger:
@@ -35,6 +39,16 @@ class Ledger:
 
 OVERRIDES: dict[Any, Callable[..., Any]] = {}
 """Functions above autograd that exact tensors answer themselves (see `attention.py`)."""
+
+
+class Hooks:
+    """What an exact tensor asks of the rooms above; set when `workings.exact` is imported."""
+
+    dispatch: Callable[[Any, Any, Any], Any]
+    substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
+
+
+HOOKS = Hooks()
 
 
 class ExactTensor(torch.Tensor):
@@ -84,9 +98,7 @@ class ExactTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> Any:
-        from workings.exact.dispatch.dispatch import dispatch
-
-        return dispatch(func, args, kwargs or {})
+        return HOOKS.dispatch(func, args, kwargs or {})
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
         return ["payload"], (self.dtype, self.ledger)
@@ -166,45 +178,30 @@ class ExactTensor(torch.Tensor):
 
     def substitute(self, **letters: Any) -> ExactTensor:
         """The tensor with numbers (or other expressions) put in for letters."""
-        from workings.exact.dispatch.substitute import substitute
-
-        return substitute(self, letters)
+        return HOOKS.substitute(self, letters)
 
     def settled(self) -> ExactTensor:
         """The same values in their simplest form, e.g. 1 for e/(1+e) + 1/(1+e)."""
-        from workings.exact.typeset.settle import settle
-
         with ARENA.working():
-            vs = [settle(v) for v in self.elements()]
+            vs = [simplest(v) for v in self.elements()]
             return ExactTensor(payload_of(vs, self.shape), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
 
     def text(self, *, width: int = 100) -> str:
         """The exact values as a Unicode matrix, in textbook form."""
-        from workings.exact.typeset.grid import grid
-        from workings.exact.typeset.settle import settle
-        from workings.exact.typeset.text import text
-
         with ARENA.working():
-            return grid(self.nested(lambda v: text(settle(v))), width=width)
+            return grid(self.nested(lambda v: text(simplest(v))), width=width)
 
     def latex(self) -> str:
         """The exact values in LaTeX, in textbook form."""
-        from workings.exact.typeset.latex import tensor_latex
-        from workings.exact.typeset.settle import settle
-
         with ARENA.working():
-            return tensor_latex(self.nested(settle))
+            return tensor_latex(self.nested(simplest))
 
     def to_json(self) -> str:
         """The tensor as JSON text, sharing kept; `exact.from_json` reads it back."""
-        from workings.exact.tensor.json_form import to_json
-
-        return to_json(self)
+        return to_json(self.elements(), self.shape, self.dtype, self.assumptions)
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        from workings.exact.typeset.represent import represent
-
-        return represent(self)
+        return represent(self, self.nested(lambda v: v), len(self.assumptions))
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)
@@ -227,11 +224,7 @@ def _add_notes(result: Any, notes: Notes) -> None:
 
 
 def _fraction(v: Value) -> Fraction:
-    from workings.errors import DomainError
-    from workings.exact.typeset.settle import settle
-    from workings.exact.typeset.text import text
-
-    q = settle(v).rational
+    q = simplest(v).rational
     if q is None:
         raise DomainError(
             f"A fraction was asked for, but {text(v)} is not known to be rational. Use .decimals(n) or .sympy()."

@@ -10,15 +10,19 @@ lists of nodes, a function its arguments.
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 from flint import fmpq, fmpz
 
 from workings.errors import DomainError, ParseError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.functions import FUNCTIONS, build
+from workings.exact.numbers.assume import Assumption, Notes
+from workings.exact.numbers.build import build
+from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.value import (
     ONE,
@@ -31,29 +35,35 @@ from workings.exact.numbers.value import (
     rational,
     special,
 )
-from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.assume import Assumption
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
 
 _DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
 
 
-def to_json(x: ExactTensor) -> str:
-    """The tensor as JSON text."""
-    order = bottom_up(*x.elements())
+class Contents(NamedTuple):
+    """What the JSON of a tensor says."""
+
+    values: list[Value]
+    shape: list[int]
+    dtype: torch.dtype
+    assumptions: Notes
+
+
+def to_json(values: list[Value], shape: Sequence[int], dtype: torch.dtype, assumptions: Sequence[Assumption]) -> str:
+    """A tensor of these values as JSON text."""
+    order = bottom_up(*values)
     position = {v: i for i, v in enumerate(order)}
     samples = {v.args[0]: str(v.sample) for v in position if v.kind == "letter" and v.sample is not None}
     return json.dumps(
         {
             "format": "workings.exact",
             "version": 1,
-            "dtype": str(x.dtype).removeprefix("torch."),
-            "shape": list(x.shape),
-            "assumptions": [list(note) for note in x.assumptions],
+            "dtype": str(dtype).removeprefix("torch."),
+            "shape": list(shape),
+            "assumptions": [list(note) for note in assumptions],
             "letters": samples,
             "nodes": [_row(v, position) for v in order],
-            "values": [position[v] for v in x.elements()],
+            "values": [position[v] for v in values],
         },
         ensure_ascii=False,
     )
@@ -73,17 +83,10 @@ def _row(v: Value, position: dict[Value, int]) -> list[Any]:
     return [v.kind, *[position[a] for a in v.args]]
 
 
-def from_json(text: str) -> ExactTensor:
-    """Read what `to_json` wrote; anything else is refused with the reason.
-
-    >>> from workings import exact
-    >>> x = exact("sqrt(2) w")
-    >>> exact.equal(exact.from_json(x.to_json()), x)
-    Proof(equal=True, how='proved')
-    """
+def contents(text: str) -> Contents:
+    """Read what `to_json` wrote; anything else is refused with the reason."""
     try:
-        data = json.loads(text)
-        return _tensor(data)
+        return _contents(json.loads(text))
     except (
         ValueError,
         KeyError,
@@ -98,17 +101,18 @@ def from_json(text: str) -> ExactTensor:
         raise ParseError(f"This is not the JSON of an exact tensor ({reason}).", shown, 0) from None
 
 
-def _tensor(data: dict[str, Any]) -> ExactTensor:
+def _contents(data: dict[str, Any]) -> Contents:
     if data["format"] != "workings.exact" or data["version"] != 1:
         raise ValueError(f"format {data['format']!r}, version {data['version']!r}; needed workings.exact, version 1")
-    with ARENA.working():
-        made: list[Value] = []
-        for row in data["nodes"]:
-            made.append(_read(row, made, data["letters"]))
-        shape = [int(n) for n in data["shape"]]
-        payload = payload_of([made[_position(i, made)] for i in data["values"]], shape)
-        notes = frozenset(Assumption(str(kind), str(words)) for kind, words in data["assumptions"])
-        return ExactTensor(payload, dtype=_DTYPES[data["dtype"]], ledger=Ledger(notes))
+    made: list[Value] = []
+    for row in data["nodes"]:
+        made.append(_read(row, made, data["letters"]))
+    values = [made[_position(i, made)] for i in data["values"]]
+    shape = [int(n) for n in data["shape"]]
+    if len(values) != math.prod(shape) or min(shape, default=0) < 0:
+        raise ValueError(f"shape '{shape}' is invalid for input of size {len(values)}")
+    notes = frozenset(Assumption(str(kind), str(words)) for kind, words in data["assumptions"])
+    return Contents(values, shape, _DTYPES[data["dtype"]], notes)
 
 
 def _position(i: Any, made: list[Value]) -> int:

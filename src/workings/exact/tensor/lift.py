@@ -12,10 +12,11 @@ import torch
 from flint import fmpq
 
 from workings.errors import DomainError
-from workings.exact.numbers.recover import as_is, recover
+from workings.exact.numbers.assume import assume
 from workings.exact.numbers.value import INF, NAN, NEG_INF, Value, rational
+from workings.exact.reading.recover import as_is, recover
 from workings.exact.tensor.arena import handle_of, payload_of
-from workings.exact.tensor.assume import assume
+from workings.exact.tensor.exact_tensor import ExactTensor
 
 LOWEST = frozenset(-int(torch.finfo(d).max) for d in (torch.bfloat16, torch.float32, torch.float64))
 """The lowest floats. Attention masks hold them for −∞: added to scores, or filled in for them."""
@@ -123,8 +124,6 @@ def _flat(t: torch.Tensor) -> list[Any]:
 
 def payload(x: Any) -> torch.Tensor:
     """The payload of whatever stands beside an exact tensor: a tensor or a number."""
-    from workings.exact.tensor.exact_tensor import ExactTensor
-
     if isinstance(x, ExactTensor):
         return x.payload
     if isinstance(x, torch.Tensor):

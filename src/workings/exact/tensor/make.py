@@ -13,13 +13,15 @@ from flint import fmpq
 
 from workings.errors import ParseError, ShapeError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.parse import parse, parse_matrix
-from workings.exact.numbers.recover import as_is
-from workings.exact.numbers.tokens import spelled
+from workings.exact.numbers.assume import recording
+from workings.exact.numbers.names import spelled
+from workings.exact.numbers.rounding import floor_of
 from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
+from workings.exact.reading.parse import parse, parse_matrix
+from workings.exact.reading.recover import as_is
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.assume import recording
 from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.json_form import contents
 from workings.exact.tensor.lift import lift_as_is, lift_number, lift_recovered
 
 
@@ -70,6 +72,19 @@ def value_from(x: Any, recover: bool | None) -> Value:
     if isinstance(x, torch.Tensor):
         x = x.item()
     return lift_number(x)
+
+
+def from_json(text: str) -> ExactTensor:
+    """Read what `x.to_json()` wrote; anything else is refused with the reason.
+
+    >>> from workings import exact
+    >>> x = exact("sqrt(2) w")
+    >>> exact.equal(exact.from_json(x.to_json()), x)
+    Proof(equal=True, how='proved')
+    """
+    with ARENA.working():
+        values, shape, dtype, notes = contents(text)
+        return ExactTensor(payload_of(values, shape), dtype=dtype, ledger=Ledger(notes))
 
 
 def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -207,8 +222,6 @@ def linspace(start: Any, end: Any, steps: int, **options: Any) -> ExactTensor:
 
 
 def _ceil(v: Value) -> int:
-    from workings.exact.dispatch.scalar import floor_of
-
     return -floor_of(algebra.scale(v, -1))
 
 

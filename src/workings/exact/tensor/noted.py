@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from workings.exact.tensor.assume import NONE, Assumption, Notes, merge
+from workings.exact.numbers.assume import NONE, Assumption, Notes, merge
 
 
 class NotedTensor(torch.Tensor):

@@ -11,8 +11,9 @@ from typing import NamedTuple
 from flint import arb, fmpq
 
 from workings.errors import BudgetError, DomainError, UndecidedError
-from workings.exact.numbers.ball import decimals, enclosure
-from workings.exact.numbers.tokens import MOST_NAMED, listed
+from workings.exact.numbers.ball import enclosure
+from workings.exact.numbers.names import MOST_NAMED, listed
+from workings.exact.numbers.rounding import decimals
 from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter, letters
 
 DIGITS_A_NODE = 5

@@ -10,12 +10,13 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from workings.exact.numbers.tokens import MOST_NAMED
+from workings.exact.numbers.names import MOST_NAMED
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold, number
-from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, Piece, bare_at_end
+from workings.exact.typeset.text import Piece, bare_at_end
 from workings.exact.typeset.value_layout import lay_out
+from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 
 
 class Both(NamedTuple):
@@ -123,11 +124,11 @@ def _plain(word: str) -> str:
 
 
 def _root(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(rf"\sqrt{{{parts[0].string}}}", TIGHT)
+    return Piece(rf"\sqrt{{{parts[0].string}}}", POWER)
 
 
 def _power(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", TIGHT)
+    return Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER)
 
 
 def _bar(layout: Layout, parts: list[Piece]) -> Piece:
@@ -135,7 +136,7 @@ def _bar(layout: Layout, parts: list[Piece]) -> Piece:
 
 
 def _slash(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], TIGHT)}", LOOSE)
+    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE)
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:

@@ -10,14 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workings.exact.numbers.tokens import MOST_NAMED, spelled
+from workings.exact.numbers.names import MOST_NAMED, spelled
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold, number
 from workings.exact.typeset.value_layout import lay_out
-
-SUM, LOOSE, PRODUCT, TIGHT, ATOM = range(5)
-"""How tightly a piece holds together: a + b, then a/b and log 2, then 2a, then a² and √a, then a and f(a)."""
+from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 
 
 class Piece(NamedTuple):
@@ -70,18 +68,18 @@ def _name(layout: Layout, parts: list[Piece]) -> Piece:
 
 
 def _root(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece("√" + bracketed(parts[0], ATOM), TIGHT)
+    return Piece("√" + bracketed(parts[0], ATOM), POWER)
 
 
 def _power(layout: Layout, parts: list[Piece]) -> Piece:
     base, exponent = parts
     if layout.parts[1].kind == "number":
-        return Piece(bracketed(base, ATOM) + exponent.string.translate(_RAISED), TIGHT)
-    return Piece(f"{bracketed(base, ATOM)}^{bracketed(exponent, ATOM)}", TIGHT)
+        return Piece(bracketed(base, ATOM) + exponent.string.translate(_RAISED), POWER)
+    return Piece(f"{bracketed(base, ATOM)}^{bracketed(exponent, ATOM)}", POWER)
 
 
 def _fraction(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], TIGHT)}", LOOSE)
+    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE)
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
@@ -149,3 +147,6 @@ def _elision(short: Elided) -> str:
         return f"⟨{formula}⟩"
     samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
     return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
+
+
+Value.text = text  # errors and notes about a number write it, and writing a long formula needs its decimals

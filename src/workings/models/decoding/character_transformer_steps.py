@@ -13,14 +13,13 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.models.character_transformer import BOUND, CharacterBlock, CharacterTransformer, Recent, row_of, turns
-from workings.models.decoding.stepper import Step
-from workings.models.decoding.transformer_steps import Layer, Memory, Rows, added, affine, by_head, looked_up, weights
+from workings.models.decoding.transformer_steps import Layer, Memory, Rows, Step, added, affine, by_head, looked_up, weights
 from workings.nn.transformer.cache import KeyValueCache
 
 
 def character_step(model: CharacterTransformer, cache: Recent) -> Step | None:
-    """The step of a character Transformer, if it is one and its blocks are."""
-    if type(model) is not CharacterTransformer or not all(type(block) is CharacterBlock for block in model.blocks):
+    """The step of a character Transformer, if its blocks are those it makes."""
+    if not all(type(block) is CharacterBlock for block in model.blocks):
         return None
     layers = [character_block_step(block, layer) for block, layer in zip(model.blocks, cache.layers, strict=True)]
     W, *E = weights(model, "W", "E_1", "E_2", "E_3")

@@ -11,8 +11,7 @@ from math import sqrt
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from workings.models.decoding.stepper import Step
-from workings.models.decoding.transformer_steps import Rows, affine, block_step, known, looked_up, normed, weights
+from workings.models.decoding.transformer_steps import Rows, Step, affine, block_step, known, looked_up, normed, weights
 from workings.models.language_model import LanguageModel
 from workings.models.transformer import Cache, Embedding, sinusoids
 from workings.nn.norms.per_token import LayerNorm, RMSNorm
@@ -20,9 +19,9 @@ from workings.nn.transformer.positions import Learned
 
 
 def language_step(model: LanguageModel, cache: Cache) -> Step | None:
-    """The step of a language model whose parts are those that `LanguageModel` makes."""
+    """The step of a language model whose parts are those that `LanguageModel` makes; None where one is of another kind."""
     embedding = model.embedding
-    usual = type(model) is LanguageModel and type(embedding) is Embedding and embedding.S is None
+    usual = type(embedding) is Embedding and embedding.S is None
     ends = type(model.norm) in (LayerNorm, RMSNorm, nn.Identity) and type(embedding.P) in (type(None), Learned)
     if not usual or not ends or not all(known(block) for block in model.blocks):
         return None

@@ -6,8 +6,8 @@ r"""Decoding: from a model of the next token to a sequence.
 
 Each takes a decoder: a callable `decoder(tokens, cache)` from [b, n] new tokens to [b, n, v] logits, which keeps the keys
 and values of earlier tokens in the cache when there is one. A `LanguageModel` is one; `EncoderDecoder.given(…)` makes one.
-`greedy` and `sample` yield tokens as they come, the stop token last. With a cache, a model that offers a `stepper` computes
-single tokens by it where nobody could see the difference: see `workings.models.decoding.stepper`.
+`greedy` and `sample` yield tokens as they come, the stop token last. With a cache, models that have steps
+(`workings.models.decoding.stepper`) compute single tokens by them wherever the result is the same.
 
 Axes: b beams or batch, n tokens, v vocabulary.
 """
@@ -24,8 +24,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError
-from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.models.decoding.stepper import Stepper
+from workings.written_out import follows_equations
 
 Logits = Float[Tensor, "*b v"]
 
@@ -242,7 +242,7 @@ def next_logits(decoder: Decoder, rows: list[list[int]], stepper: Stepper) -> Fl
 
 def as_float(logits: Logits) -> Logits:
     """Exact logits as floats: beam search adds log p in floating point."""
-    return logits.float64() if isinstance(logits, ExactTensor) else logits.to(torch.float64)
+    return logits.float64() if follows_equations([logits]) else logits.to(torch.float64)  # type: ignore[attr-defined]
 
 
 def stops(stop: int | Collection[int]) -> frozenset[int]:

@@ -37,6 +37,8 @@ from workings.nn.transformer.positions import RelativeBias, Rotary, frequencies,
 
 Rows = Float[Tensor, "*b e"]
 Layer = Callable[[Rows], Rows]
+Step = Callable[[list[int]], Float[Tensor, "b v"]]
+"""The scores after one more token of each text."""
 Part = Callable[[Rows, Rows], Rows]
 """Of the tokens it reads and those it adds to."""
 Heads = Float[Tensor, "3 b h 1 d"]

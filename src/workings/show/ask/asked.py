@@ -9,14 +9,13 @@ turn 2.h     the one of that turn
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 from workings.show.write.names import without_self
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -28,12 +27,11 @@ _TURN = re.compile(r"turn \d+\.")
 def asked(trace: Trace, address: str) -> Step:
     """The step at an address; an error with the nearest ones if there is none."""
     if not isinstance(address, str):
-        raise WorkingsError(f"A step is asked for by its address, a text such as 'A', not by {address!r}.")
+        raise WorkingsError(f"Ask for a step by its address, a string such as 'A', not by {address!r}.")
     steps = [step for step in trace.steps() if step.address]
     found = _statement(steps, address) or _gradient(steps, address)
     if found is None:
-        near = difflib.get_close_matches(address, list(dict.fromkeys(step.address for step in steps)), 3)
-        hint = f" Did you mean {' or '.join(near)}?" if near else ""
+        hint = did_you_mean(address, dict.fromkeys(step.address for step in steps), most=3)
         raise WorkingsError(f"No step is called {address!r}.{hint}")
     return found
 

@@ -9,11 +9,12 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.show.ask.diff import tensor_difference
-from workings.show.ask.reach import ALL, Index, cells
+from workings.show.ask.reach import cells
 from workings.show.formula.notation import text_formula
 from workings.show.options import Options
 from workings.show.value.value import text_of
 from workings.show.write.block import beside, indented
+from workings.trace.formula.operation import EVERY, Index
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -101,6 +102,6 @@ def _reads(formula: Formula, step: Step, index: Index | None) -> list[tuple[str,
 def _broadcast(operand: torch.Tensor, index: Index | None) -> Index:
     """The index as it falls on an operand that was broadcast."""
     if index is None or len(index) < operand.dim():
-        return (ALL,) * operand.dim()
+        return (EVERY,) * operand.dim()
     own = index[len(index) - operand.dim() :]
     return tuple(0 if n == 1 else i for i, n in zip(own, operand.shape, strict=True))

@@ -2,27 +2,28 @@
 
 `WIDE` and `FLAT` have a row for each kind of layout (see `exact/typeset/layout.py`), as the text and LaTeX writers
 have: a row gets
-the layout and its parts, already written, and returns a term: the markup, and how tightly it holds together. Exponents are
-written flat, with slashes for bars. `mathml_formula.py` writes formulas with the same terms.
+the layout and its parts, already written, and returns a piece: the markup, and how tightly it holds together. Exponents are
+written flat, with slashes for bars. `mathml_script.py` writes formulas with the same pieces.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import ARENA
 from workings.exact.typeset.elision import Elided, elided
 from workings.exact.typeset.layout import Layout, fold
-from workings.exact.typeset.settle import settle
-from workings.exact.typeset.text import ATOM, LOOSE, PRODUCT, SUM, TIGHT, bare_at_end
+from workings.exact.typeset.text import bare_at_end
 from workings.exact.typeset.value_layout import lay_out
+from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 from workings.show.write.escape import GREEK
 from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
+from workings.trace.formula.notation import Piece
 
 ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
 PRIMES = {"prime": "′"}
@@ -33,14 +34,6 @@ SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _TALL = re.compile("<m(frac|table|under|sqrt)")
 _FENCE = 'fence="true" lspace="0" rspace="0"'
 _DERIVATIVE = re.compile(r"^∂([^/]+)/∂(.+)$")
-
-
-class Term(NamedTuple):
-    """Something written: its markup, how tightly it holds together, and whether it is a single number."""
-
-    markup: str
-    level: int = ATOM
-    scalar: bool = False
 
 
 def math(*parts: str) -> str:
@@ -74,9 +67,9 @@ def fenced(markup: str, left: str = "(", right: str = ")") -> str:
     )
 
 
-def bracketed(term: Term, least: int) -> str:
-    """The term, in brackets where it holds together less than the place needs."""
-    return term.markup if term.level >= least else fenced(term.markup)
+def bracketed(piece: Piece, least: int) -> str:
+    """The piece, in brackets where it holds together less than the place needs."""
+    return piece.string if piece.level >= least else fenced(piece.string)
 
 
 def name(word: str) -> str:
@@ -98,7 +91,7 @@ def name(word: str) -> str:
     if again:
         return f"<msup>{name(again[1])}{row('<mo>(</mo>', element('mn', again[2]), '<mo>)</mo>')}</msup>"
     if ", " in word:
-        return row(*_between([name(part) for part in word.split(", ")]))
+        return row(*between([name(part) for part in word.split(", ")]))
     word = spelled_out(without_library(without_self(word)))
     if word.endswith(".grad"):
         return row(name(word.removesuffix(".grad")), words(".grad"))
@@ -116,34 +109,34 @@ def _identifier(word: str) -> str:
     below = [part for part in below if part not in PRIMES]
     if raised:
         base = f"<msup>{base}<mo>{''.join(raised)}</mo></msup>"
-    return f"<msub>{base}{row(*_between([_letters(part) for part in below]))}</msub>" if below else base
+    return f"<msub>{base}{row(*between([_letters(part) for part in below]))}</msub>" if below else base
 
 
 def _letters(word: str) -> str:
     return element("mn", word) if word.isdigit() and word.isascii() else element("mi", escaped(GREEK.get(word, word)))
 
 
-def _between(parts: Sequence[str], sign: str = "<mo>,</mo>") -> list[str]:
+def between(parts: Sequence[str], sign: str = "<mo>,</mo>") -> list[str]:
     """The parts with a sign between each two."""
     return [piece for part in parts for piece in (sign, part)][1:]
 
 
 def commas(parts: Sequence[str]) -> str:
-    return "".join(_between(parts))
+    return "".join(between(parts))
 
 
-def number(digits: str) -> Term:
+def number(digits: str) -> Piece:
     """Decimal digits as Python or `decimal` writes them: −0.5, 1.5e-07, ∞, NaN."""
     digits = digits.replace("−", "-").replace("∞", "inf")
     if digits.startswith("-"):
-        return Term(row("<mo>−</mo>", number(digits[1:]).markup), SUM, True)
+        return Piece(row("<mo>−</mo>", number(digits[1:]).string), SUM)
     mantissa, e, exponent = digits.partition("e")
     if digits.lower() in ("inf", "nan"):
-        return Term("<mi>∞</mi>" if digits == "inf" else '<mtext class="nan">NaN</mtext>', ATOM, True)
+        return Piece("<mi>∞</mi>" if digits == "inf" else '<mtext class="nan">NaN</mtext>')
     if not e or not mantissa:
-        return Term(element("mn", escaped(digits)), ATOM, True)
-    power = f"<msup><mn>10</mn>{number(exponent.lstrip('+').replace('-0', '-')).markup}</msup>"
-    return Term(power if mantissa == "1" else row(element("mn", escaped(mantissa)), TIMES, power), PRODUCT, True)
+        return Piece(element("mn", escaped(digits)))
+    power = f"<msup><mn>10</mn>{number(exponent.lstrip('+').replace('-0', '-')).string}</msup>"
+    return Piece(power if mantissa == "1" else row(element("mn", escaped(mantissa)), TIMES, power), PRODUCT)
 
 
 def matrix(rows: Sequence[Sequence[str]]) -> str:
@@ -154,11 +147,11 @@ def matrix(rows: Sequence[Sequence[str]]) -> str:
 
 # ------------------------------------------------------------------------------------------- exact values
 
-_WRITTEN: WeakKeyDictionary[Value, Term] = WeakKeyDictionary()
+_WRITTEN: WeakKeyDictionary[Value, Piece] = WeakKeyDictionary()
 """Values are shared between steps: each is settled and written once."""
 
 
-def value(v: Value) -> Term:
+def value(v: Value) -> Piece:
     """An exact value in textbook form; one too long to write by its certified decimals."""
     found = _WRITTEN.get(v)
     if found is None:
@@ -166,21 +159,21 @@ def value(v: Value) -> Term:
     return found
 
 
-def _value(v: Value) -> Term:
+def _value(v: Value) -> Piece:
     with ARENA.working():
-        shown = settle(v)
+        shown = simplest(v)
         short = elided(shown, 200)
-        return _elision(short) if short is not None else fold(lay_out(shown), write)[0]._replace(scalar=True)
+        return _elision(short) if short is not None else fold(lay_out(shown), write)[0]
 
 
-def _elision(short: Elided) -> Term:
+def _elision(short: Elided) -> Piece:
     """0.669762…, or ⟨formula of 1,234 nodes in w⟩."""
     if short.decimals is not None and not short.letters:
-        return Term(row(number(short.decimals).markup, "<mo>…</mo>"), ATOM, True)
-    return Term(fenced(words(f"{short.measure} in {', '.join(short.letters)}"), "⟨", "⟩"), ATOM, True)
+        return Piece(row(number(short.decimals).string, "<mo>…</mo>"))
+    return Piece(fenced(words(f"{short.measure} in {', '.join(short.letters)}"), "⟨", "⟩"))
 
 
-def write(layout: Layout, parts: list[tuple[Term, Term]]) -> tuple[Term, Term]:
+def write(layout: Layout, parts: list[tuple[Piece, Piece]]) -> tuple[Piece, Piece]:
     """The layout with bars, and with slashes."""
     wide, flat = [part[0] for part in parts], [part[1] for part in parts]
     if layout.kind == "power":
@@ -192,52 +185,52 @@ CONSTANTS = {"e": "<mi>e</mi>", "pi": "<mi>π</mi>", "euler": "<mi>γ</mi>", "in
 FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "digamma": "ψ", "airy_ai": "Ai", "gamma_lower": "P"}
 
 
-def _power(layout: Layout, parts: list[Term]) -> Term:
-    return Term(f"<msup>{row(bracketed(parts[0], ATOM))}{parts[1].markup}</msup>", TIGHT)
+def _power(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(f"<msup>{row(bracketed(parts[0], ATOM))}{parts[1].string}</msup>", POWER)
 
 
-def _bar(layout: Layout, parts: list[Term]) -> Term:
-    return Term(f"<mfrac>{parts[0].markup}{parts[1].markup}</mfrac>", LOOSE)
+def _bar(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(f"<mfrac>{parts[0].string}{parts[1].string}</mfrac>", LOOSE)
 
 
-def _slash(layout: Layout, parts: list[Term]) -> Term:
-    return Term(row(bracketed(parts[0], PRODUCT), SLASH, bracketed(parts[1], TIGHT)), LOOSE)
+def _slash(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(row(bracketed(parts[0], PRODUCT), SLASH, bracketed(parts[1], POWER)), LOOSE)
 
 
-def _product(layout: Layout, parts: list[Term]) -> Term:
+def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = [bracketed(parts[0], PRODUCT)]
     for right, term in zip(layout.parts[1:], parts[1:], strict=True):
         digits = right.kind == "number" or (right.kind == "power" and right.parts[0].kind == "number")
-        out += [TIMES if digits else THIN, term.markup if bare_at_end(layout, right) else bracketed(term, PRODUCT)]
-    return Term(row(*out), LOOSE if parts[-1].level == LOOSE else PRODUCT)
+        out += [TIMES if digits else THIN, term.string if bare_at_end(layout, right) else bracketed(term, PRODUCT)]
+    return Piece(row(*out), LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
 
-def _sum(layout: Layout, parts: list[Term]) -> Term:
+def _sum(layout: Layout, parts: list[Piece]) -> Piece:
     out: list[str] = []
     for sign, term in zip(layout.word, parts, strict=True):
         joint = ["<mo>−</mo>"] if sign == "-" else ["<mo>+</mo>"] if out else []
-        out += [*joint, bracketed(term, LOOSE) if sign == "-" else term.markup]
-    return Term(row(*out), SUM)
+        out += [*joint, bracketed(term, LOOSE) if sign == "-" else term.string]
+    return Piece(row(*out), SUM)
 
 
-def _minus(layout: Layout, parts: list[Term]) -> Term:
-    return Term(row("<mo>−</mo>", bracketed(parts[0], LOOSE)), SUM)
+def _minus(layout: Layout, parts: list[Piece]) -> Piece:
+    return Piece(row("<mo>−</mo>", bracketed(parts[0], LOOSE)), SUM)
 
 
-def _call(layout: Layout, parts: list[Term]) -> Term:
+def _call(layout: Layout, parts: list[Piece]) -> Piece:
     if layout.word == "abs":
-        return Term(fenced(parts[0].markup, "|", "|"))
+        return Piece(fenced(parts[0].string, "|", "|"))
     function = element("mi", escaped(FUNCTIONS.get(layout.word, layout.word)))
     if layout.word == "log" and layout.parts[0].kind == "number":
-        return Term(row(function, THIN, parts[0].markup), LOOSE)
-    return Term(row(function, fenced(commas([term.markup for term in parts]))))
+        return Piece(row(function, THIN, parts[0].string), LOOSE)
+    return Piece(row(function, fenced(commas([term.string for term in parts]))))
 
 
-FLAT: dict[str, Callable[[Layout, list[Term]], Term]] = {
-    "number": lambda layout, parts: Term(element("mn", escaped(layout.word))),
-    "name": lambda layout, parts: Term(name(layout.word)),
-    "constant": lambda layout, parts: Term(CONSTANTS[layout.word]),
-    "root": lambda layout, parts: Term(f"<msqrt>{parts[0].markup}</msqrt>", TIGHT),
+FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
+    "number": lambda layout, parts: Piece(element("mn", escaped(layout.word))),
+    "name": lambda layout, parts: Piece(name(layout.word)),
+    "constant": lambda layout, parts: Piece(CONSTANTS[layout.word]),
+    "root": lambda layout, parts: Piece(f"<msqrt>{parts[0].string}</msqrt>", POWER),
     "power": _power,
     "fraction": _slash,
     "product": _product,

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from workings.trace.code.look_up import MISSING
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence
 
 
@@ -30,10 +31,6 @@ def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     return replaced(replaced(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
 
 
-OPTIONAL = {"linear": (2, ("bias",)), "conv2d": (2, ("bias",)), "layer_norm": (2, ("weight", "bias"))}
-"""The operands that may be None: after how many others they come, and their names."""
-
-
 def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     """An operation with the optional operands that were given, in their places.
 
@@ -42,14 +39,15 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
     """
-    if not isinstance(formula, Apply) or formula.op not in OPTIONAL:
+    row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
+    if row is None or not row.optional or not isinstance(formula, Apply):
         return None
-    first, names = OPTIONAL[formula.op]
+    first = OPERATIONS.signature(row.name).index(row.optional[0])
     if len(formula.args) < first:
         return None
     args = [replaced(part, lambda p: _given(p, operands)) for part in formula.args]
     options = dict(formula.options)
-    for name in names[len(args) - first :]:
+    for name in row.optional[len(args) - first :]:
         given = options.pop(name, None)
         args.append(Number(None) if given is None else Leaf(str(given)))
     absent = [isinstance(part, Leaf) and operands.get(part.text, MISSING) is None for part in args]

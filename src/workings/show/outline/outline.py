@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from workings.errors import WorkingsError
-from workings.show.options import Options, did_you_mean
+from workings.errors import WorkingsError, did_you_mean
+from workings.show.options import Options
 from workings.show.outline.assigned import assigned, unpacks
 from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
 from workings.show.outline.turns import heading, tall

@@ -7,16 +7,15 @@ Content-Security-Policy), and all text of the trace passes through `markup.escap
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import PurePath
 from typing import Any
 
+from workings.checksum import source_hash
 from workings.show.formula import mathml
-from workings.show.formula.mathml import Term, operator, relation
-from workings.show.formula.mathml_formula import formula
+from workings.show.formula.mathml import operator, relation
+from workings.show.formula.notation import mathml_formula
 from workings.show.formula.sizes import replaced, with_sizes
 from workings.show.options import Options
 from workings.show.outline import turns
@@ -25,7 +24,7 @@ from workings.show.outline.equation import entries_of, entry_of
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
 from workings.show.value.html_value import Place, facts, pictures, shown, term
-from workings.show.value.value import is_opaque
+from workings.show.value.value import is_opaque, is_scalar
 from workings.show.write.brief import short_repr
 from workings.show.write.markup import element, escaped
 from workings.trace.code.look_up import MISSING
@@ -102,10 +101,8 @@ class _Page:
 
 def _document(title: str, body: str) -> str:
     style, script = _asset("page.css"), _asset("page.js")
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
-    )
+    allowed = f"style-src 'unsafe-inline'; script-src {source_hash(script)}"
+    policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
     head = (
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
@@ -125,8 +122,8 @@ def _asset(name: str) -> str:
 
 
 def _findings(trace: Trace, page: _Page) -> str:
-    """What to know before reading: whether it agrees with the plain run, the first NaN, the error, the notes."""
-    agrees = "agreement" if trace.agreement.startswith("agrees") else "note"
+    """What to know before reading: whether it matches the unmodified run, the first NaN, the error, the notes."""
+    agrees = "agreement" if trace.agreement.startswith("matches") else "note"
     parts = [element("p", escaped(trace.agreement), class_=agrees)] if trace.agreement else []
     if trace.error is not None:
         failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
@@ -244,9 +241,9 @@ def _equation(step: Step, page: _Page) -> list[str]:
     parts: list[str] = []
     if step.formula is not None:
         written = _formula(step.formula, step)
-        parts.append(_piece([*name, operator("="), written.markup] if name else [written.markup]))
+        parts.append(_piece([*name, operator("="), written] if name else [written]))
         values = _substituted(step, page.options)
-        parts += [_piece([relation("="), values])] if values and values != written.markup else []
+        parts += [_piece([relation("="), values])] if values and values != written else []
     elif name:
         parts.append(_piece(name))
     if _has_result(step) and not _says_itself(step):
@@ -263,7 +260,7 @@ def _says_itself(step: Step) -> bool:
     if isinstance(step.formula, Call) and step.kind == "assign":
         return is_opaque(step.result)
     written = term(step.result, Options()) if step.kind == "input" else None
-    return written is not None and written.markup == mathml.name(step.name)
+    return written is not None and written.string == mathml.name(step.name)
 
 
 def _piece(markup: list[str]) -> str:
@@ -279,17 +276,16 @@ def _has_result(step: Step) -> bool:
     return step.result is not None or (step.kind in ("assign", "input") and not step.is_stopped)
 
 
-def _formula(f: Formula, step: Step) -> Term:
+def _formula(f: Formula, step: Step) -> str:
     """The formula in the author's names, where numbers are known to be numbers; nested too deeply, its source."""
     try:
-        sized = with_sizes(f, step.operands)
-        return formula(sized, lambda text: Term(mathml.name(text), scalar=_is_scalar(step.operands.get(text))))
+        return mathml_formula(with_sizes(f, step.operands), None, _scalars(step.operands))
     except RecursionError:
-        return formula(Code(step.source))
+        return mathml_formula(Code(step.source))
 
 
-def _is_scalar(x: Any) -> bool:
-    return isinstance(x, (int, float)) or getattr(x, "ndim", None) == 0
+def _scalars(operands: dict[str, Any]) -> frozenset[str]:
+    return frozenset(text for text, value in operands.items() if is_scalar(value))
 
 
 def _substituted(step: Step, options: Options) -> str:
@@ -307,7 +303,7 @@ def _substituted(step: Step, options: Options) -> str:
         known = {text: value for text, value in values.items() if value is not None}
         if not known or (options.substitution == "short" and len(known) < len(read)):
             return ""
-        return formula(f, lambda text: known.get(text) or Term(mathml.name(text))).markup
+        return mathml_formula(f, known, _scalars(given))
     except RecursionError:
         return ""
 

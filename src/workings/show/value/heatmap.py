@@ -302,4 +302,4 @@ def _caption(tensor: Tensor, panels: _Panels, scale: _Scale) -> str:
 
 def _fits(names: Sequence[str] | None, count: int, axis: str) -> None:
     if names is not None and len(names) != count:
-        raise ShapeError(f"A heatmap with {count} {axis} needs {count} names for them; {len(names)} came.")
+        raise ShapeError(f"A heatmap with {count} {axis} needs {count} names, but got {len(names)}.")

@@ -16,9 +16,9 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor
-from workings.exact.numbers.ball import decimals
+from workings.exact.numbers.rounding import decimals
 from workings.show.formula import mathml
-from workings.show.formula.mathml import Term, number, relation
+from workings.show.formula.mathml import number, relation
 from workings.show.options import Options
 from workings.show.value.heatmap import MOST_SLICES, svg
 from workings.show.value.value import squeezed
@@ -27,6 +27,7 @@ from workings.show.write.decimals import decimal
 from workings.show.write.markup import element, escaped
 from workings.show.write.saved import saved_of
 from workings.show.write.sparkline import Summary, summary
+from workings.trace.formula.notation import Piece
 
 MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
@@ -44,14 +45,14 @@ class Place:
 # ------------------------------------------------------------------------------------------- in a formula
 
 
-def term(x: Any, options: Options, most: int | None = None) -> Term | None:
+def term(x: Any, options: Options, most: int | None = None) -> Piece | None:
     """A number or a tensor of at most `most` entries as a term of a formula; None for anything else."""
     most = options.most if most is None else most
     if isinstance(x, Tensor):
         fits = 0 < x.numel() <= most and _printable(x)
         return _tensor(x, _cell_of(x, options)) if fits else None
     if isinstance(x, (bool, str)) or x is None:
-        return Term(mathml.words(repr(x)), scalar=True) if len(repr(x)) <= 24 else None
+        return Piece(mathml.words(repr(x))) if len(repr(x)) <= 24 else None
     if isinstance(x, numbers.Number):
         return number(decimal(x, options.digits))
     return None
@@ -61,35 +62,35 @@ def _printable(x: Tensor) -> bool:
     return x.layout == torch.strided and not x.is_meta and not x.is_quantized
 
 
-def _cell_of(x: Tensor, options: Options) -> Callable[[Any], Term]:
+def _cell_of(x: Tensor, options: Options) -> Callable[[Any], Piece]:
     if isinstance(x, ExactTensor):
         return mathml.value if options.exact else lambda v: _decimal_value(v, options.digits)
     return lambda v: number(decimal(v, options.digits))
 
 
-def _decimal_value(v: Any, digits: int) -> Term:
+def _decimal_value(v: Any, digits: int) -> Piece:
     try:
         return mathml.value(v) if v.free else number(decimals(v, digits))
     except WorkingsError:
         return mathml.value(v)
 
 
-def _tensor(x: Tensor, cell: Callable[[Any], Term]) -> Term:
+def _tensor(x: Tensor, cell: Callable[[Any], Piece]) -> Piece:
     """A number, a row, a matrix; with more axes a column of matrices."""
     x = squeezed(x)
     nested = x.nested(cell) if isinstance(x, ExactTensor) else _mapped(x.detach().tolist(), cell)
-    return nested if x.dim() == 0 else Term(_matrix(nested, x.dim()))
+    return nested if x.dim() == 0 else Piece(_matrix(nested, x.dim()))
 
 
-def _mapped(nested: Any, cell: Callable[[Any], Term]) -> Any:
+def _mapped(nested: Any, cell: Callable[[Any], Piece]) -> Any:
     return [_mapped(part, cell) for part in nested] if isinstance(nested, list) else cell(nested)
 
 
 def _matrix(nested: Any, dim: int) -> str:
     if dim == 1:
-        return mathml.matrix([[cell.markup for cell in nested]])
+        return mathml.matrix([[cell.string for cell in nested]])
     if dim == 2:
-        return mathml.matrix([[cell.markup for cell in cells] for cells in nested])
+        return mathml.matrix([[cell.string for cell in cells] for cells in nested])
     return mathml.matrix([[_matrix(part, dim - 1)] for part in nested])
 
 
@@ -113,16 +114,16 @@ def _piece(sign: str, markup: str) -> str:
     return element("span", mathml.math(relation(sign), markup), class_="piece")
 
 
-def _signed(x: Any, written: Term, options: Options) -> Iterator[tuple[str, str]]:
+def _signed(x: Any, written: Piece, options: Options) -> Iterator[tuple[str, str]]:
     """The exact values after =, their decimals after ≈ where they say more; rounded numbers after ≈ only."""
     if not isinstance(x, ExactTensor):
-        yield "=", written.markup
+        yield "=", written.string
     elif not options.exact:
-        yield ("=" if _whole(x) or x.free_symbols else "≈"), written.markup
+        yield ("=" if _whole(x) or x.free_symbols else "≈"), written.string
     else:
-        yield "=", written.markup
+        yield "=", written.string
         if not _whole(x) and not x.free_symbols:
-            yield ("=" if _short(x, options.digits) else "≈"), _tensor(x, lambda v: _decimal_value(v, options.digits)).markup
+            yield ("=" if _short(x, options.digits) else "≈"), _tensor(x, lambda v: _decimal_value(v, options.digits)).string
 
 
 def _whole(x: ExactTensor) -> bool:

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from workings.errors import WorkingsError
-from workings.exact.numbers.ball import decimals
+from workings.exact.numbers.rounding import decimals
+from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value, letters
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.latex import latex
-from workings.exact.typeset.settle import settle
 from workings.exact.typeset.text import text
 from workings.show.options import Options
 from workings.show.write.decimals import decimal, latex_decimal, mapped
@@ -34,7 +34,7 @@ def forms(x: torch.Tensor, options: Options) -> list[Form]:
         cells = entries(x, options.digits)
         return [Form("=", cells, mapped(cells, latex_decimal))]
     with ARENA.working():
-        exact = Form("=", x.nested(lambda v: text(settle(v))), x.nested(lambda v: latex(settle(v))))
+        exact = Form("=", x.nested(lambda v: text(simplest(v))), x.nested(lambda v: latex(simplest(v))))
         approximate = _approximate(x, options.digits)
     if approximate is None:
         return [exact]

@@ -6,13 +6,13 @@ printers show the same line as before, and saving it again writes the same.
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from workings.checksum import sha256
 from workings.errors import WorkingsError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.show.write.sparkline import Summary, summary
@@ -53,7 +53,7 @@ def saved_from(x: Tensor, data: bytes) -> Saved:
         sample: list[Any] = [str(elements[i]) for i in spaced.tolist()]
     else:
         sample = [_number(v) for v in x.flatten()[spaced].tolist()] if not x.is_complex() else []
-    return Saved(summary_of(x), hashlib.sha256(data).hexdigest(), tuple(sample), isinstance(x, ExactTensor))
+    return Saved(summary_of(x), sha256(data), tuple(sample), isinstance(x, ExactTensor))
 
 
 def _number(v: Any) -> Any:

@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from workings.trace.capture.recorder import Recorder
-from workings.trace.definitions.expand import DEFINITIONS, Definition, compare, definition_of
+from workings.trace.definitions.expand import Definition, compare, definition_of
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.step import Step
 
 
@@ -19,7 +20,7 @@ def fused_function(function: Any) -> Any:
     if isinstance(function, type):  # it makes a layer; the layer is called later
         return None
     try:
-        return function if function in DEFINITIONS else None
+        return function if function in OPERATIONS.definitions else None
     except TypeError:  # unhashable
         return None
 
@@ -27,7 +28,7 @@ def fused_function(function: Any) -> Any:
 def expand_call(recorder: Recorder, function: Any) -> Any:
     """A call that also records the definition, or None where there is none."""
     key = fused_function(function)
-    if key is None or key not in DEFINITIONS:
+    if key is None or key not in OPERATIONS.definitions:
         return None
 
     def run(*args: Any, **kwargs: Any) -> Any:

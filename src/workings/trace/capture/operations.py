@@ -21,8 +21,8 @@ from torch.utils._pytree import tree_leaves
 from workings.trace.capture.statements import Statements
 from workings.trace.code.effects import is_uncounted
 from workings.trace.code.statement import syntax_of
-from workings.trace.definitions.expand import DEFINITIONS
 from workings.trace.formula.from_python import formula_of
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.targets import Target
 from workings.trace.step import Step
 
@@ -217,7 +217,7 @@ class Operations(TorchFunctionMode):
 
     def expand(self, step: Step, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """At depth 4 a fused operation is written out beside it."""
-        if self.recorder.record_expansion is not None and func in DEFINITIONS:
+        if self.recorder.record_expansion is not None and func in OPERATIONS.definitions:
             self.recorder.stack.append(step)
             try:
                 self.recorder.record_expansion(self.recorder, func, args, kwargs, result)

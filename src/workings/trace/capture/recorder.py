@@ -35,7 +35,7 @@ _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
 _MODULE = torch.nn.Module
 _CACHED = type(functools.cache(len))
-KEPT = "not opened: functools.lru_cache keeps its values, and runs it for new arguments only"
+KEPT = "not opened: functools.lru_cache keeps its results and runs it only for new arguments"
 
 
 class Recorder(Statements):

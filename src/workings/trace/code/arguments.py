@@ -34,11 +34,11 @@ def check_unambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> 
 
     >>> def grow(x, depth=1):
     ...     return x * depth
-    >>> refuse_ambiguous(grow, (2, 3), {}, depth=4)
-    >>> refuse_ambiguous(functools.partial(grow, depth=3), (2,), {}, depth=4)
-    >>> refuse_ambiguous(grow, (2,), {}, depth=4)
+    >>> check_unambiguous(grow, (2, 3), {}, depth=4)
+    >>> check_unambiguous(functools.partial(grow, depth=3), (2,), {}, depth=4)
+    >>> check_unambiguous(grow, (2,), {}, depth=4)
     Traceback (most recent call last):
-    workings.errors.WorkingsError: depth=4 may be meant for grow, which has a parameter of that name, or for the showing \
+    workings.errors.WorkingsError: depth=4 is ambiguous: grow has a parameter of that name, and so does `show`. \
 itself. Give grow its own first: functools.partial(grow, depth=…).
     """
     function, args, kwargs = unwrap(function, args, kwargs)
@@ -54,7 +54,7 @@ itself. Give grow its own first: functools.partial(grow, depth=…).
         if name in signature.parameters and name not in bound:
             own = getattr(function, "__name__", type(function).__name__)
             raise WorkingsError(
-                f"{name}={value!r} may be meant for {own}, which has a parameter of that name, or for the showing itself. "
+                f"{name}={value!r} is ambiguous: {own} has a parameter of that name, and so does `show`. "
                 f"Give {own} its own first: functools.partial({own}, {name}=…)."
             )
 

@@ -31,7 +31,7 @@ def _in_library(file: str) -> bool:
 
 
 def written_out(function: Any) -> Any:
-    """The textbook function behind one that runs a fused kernel when nobody is looking; any other function itself."""
+    """The textbook function behind one that runs a fused kernel outside `show`; any other function itself."""
     return without_type_checks(getattr(function, "__definition__", function))
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -11,13 +11,12 @@ from torch import Tensor, nn
 from workings.exact.tensor.equality import equal
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.definitions.definition import Definition, NotCovered, Refusal
-from workings.trace.definitions.functions import FUNCTIONS, Entry
-from workings.trace.definitions.modules import MODULES
+from workings.trace.formula.operation import OPERATIONS, Layer, Operation
 
-__all__ = ["DEFINITIONS", "Definition", "Refusal", "compare", "definition_of"]
+__all__ = ["Definition", "Refusal", "compare", "definition_of", "entry_of"]
 
-DEFINITIONS: dict[Any, Entry] = {**FUNCTIONS, **MODULES}
-"""PyTorch functions and module classes → the entry that gives their definition, or refuses an option."""
+Entry = Callable[..., Definition]
+"""Gives the definition of a call with these arguments, or refuses an option."""
 
 
 def definition_of(call: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Definition | Refusal:
@@ -47,12 +46,26 @@ def entry_of(call: Any) -> tuple[Entry | None, str]:
     So is a module whose weight is computed whenever it is read, and may then be another: `parametrizations.spectral_norm`.
     """
     if not isinstance(call, nn.Module):
-        return (DEFINITIONS.get(call) if callable(call) else None), getattr(call, "__name__", repr(call))
+        return (OPERATIONS.definitions.get(call) if callable(call) else None), getattr(call, "__name__", repr(call))
     own = type(call)
     if "parametrizations" in call._modules:
         return None, own.__name__
-    same = (cls for cls in own.__mro__ if cls in MODULES and cls.forward is own.forward)
-    return DEFINITIONS.get(next(same, None)), own.__name__
+    same = (OPERATIONS.layers[cls] for cls in own.__mro__ if cls in OPERATIONS.layers and cls.forward is own.forward)
+    return next((entry for row, layer in same if (entry := layer_entry(row, layer))), None), own.__name__
+
+
+def layer_entry(row: Operation, layer: Layer) -> Entry | None:
+    """The entry of a layer: its own, or that of the function it calls with its parameters and options."""
+    if layer.definition is not None or layer.parameters is None:
+        return layer.definition
+    define = [*row.definitions.values()][-1:]
+    names = layer.parameters.split(), layer.options.split()
+
+    def entry(module: nn.Module, *args: Any) -> Definition:
+        own, options = ([getattr(module, name) for name in part] for part in names)
+        return define[0](*args, *own, **dict(zip(names[1], options, strict=True)))
+
+    return entry if define else None
 
 
 def compare(fused: Any, expanded: Any) -> str:

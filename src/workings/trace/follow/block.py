@@ -46,8 +46,8 @@ from workings.trace.follow.source import is_calling, is_yielding
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-ONCE = "not compared with a plain run: a block runs once, in its place"
-LOST = "another trace function was set inside the block: not all that ran after that is shown"
+ONCE = "not compared with an unmodified run: a block runs only once"
+LOST = "another trace function was set inside the block: some of what ran afterwards is not shown"
 
 
 class Block:
@@ -307,7 +307,7 @@ class Block:
                 on_event(frame, event, arg)
             except Exception as reason:
                 self.recorder.muted += 1
-                self.trace.notes.append(f"the rest of the block is not shown: following it failed ({reason!r})")
+                self.trace.notes.append(f"the rest of the block is not shown: tracing it failed ({reason!r})")
 
         return safe
 

@@ -14,21 +14,16 @@ from torch import nn
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.follow.names import PLACES, Names
 from workings.trace.formula.expression import ARITHMETIC, COMPARISONS, Reader, Rules, Unreadable
-from workings.trace.formula.from_python import OPERATION_OF
-from workings.trace.shapes.explain import FUNCTIONS
+from workings.trace.formula.operation import names_of
+from workings.trace.operations import OPERATIONS
 
 _OPERATORS = {**ARITHMETIC, **COMPARISONS, ast.MatMult: operator.matmul, ast.Pow: operator.pow}
-_KNOWN = (
-    frozenset(OPERATION_OF)
-    | frozenset(FUNCTIONS)
-    | frozenset(
-        """
-    item tolist size dim numel transpose swapaxes movedim all any argmax argmin cumsum prod norm dot outer einsum triu tril
-    ones zeros full eye arange linspace tensor as_tensor ones_like zeros_like full_like rand randn rand_like randn_like
+_KNOWN = {name for row in OPERATIONS.values() for name in names_of(row)} | set(
+    """
+    item tolist size dim transpose swapaxes movedim all any as_tensor rand randn rand_like randn_like
     """.split()
-    )
 )
-COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_"))  # add_ and __iadd__ change a tensor
+COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_")) - {"dropout"}  # __setitem__ changes a tensor
 """Functions and methods that compute a value and change nothing."""
 _LIBRARIES = ("torch", "torch.nn.functional", "torch.special")
 

@@ -1,20 +1,20 @@
 """From Python to mathematics: the formula of an expression.
 
-One table says which spellings mean which operation: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call
-is read as a method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`,
-`F` or `math`.
+The row of an operation has its spellings: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call is read as a
+method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`, `F` or `math`.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
 import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
-from workings.trace.formula.signatures import TENSORS, signature
+from workings.trace.formula.operation import OPERATIONS, TENSORS, Operation
 from workings.trace.formula.tree import (
     Apply,
     Call,
@@ -32,79 +32,26 @@ from workings.trace.formula.tree import (
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
 
-_BINARY = {
+_OPERATORS = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
-    ast.Div: "div",
+    ast.Div: "truediv",
     ast.Pow: "pow",
     ast.MatMult: "matmul",
     ast.BitAnd: "and",
     ast.BitOr: "or",
     ast.Mod: "mod",
+    ast.USub: "neg",
+    ast.Not: "invert",
+    ast.Invert: "invert",
 }
+"""Python's operators by their special methods, which the rows of operations name."""
 _RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
 
-_SPELLINGS = {
-    "matmul": "matmul mm bmm",
-    "transpose": "t adjoint mT T H",
-    "add": "add",
-    "sub": "sub subtract",
-    "mul": "mul multiply",
-    "div": "div divide true_divide",
-    "pow": "pow",
-    "neg": "neg negative",
-    "sqrt": "sqrt",
-    "rsqrt": "rsqrt",
-    "exp": "exp",
-    "log": "log",
-    "square": "square",
-    "abs": "abs",
-    "floor": "floor",
-    "sin": "sin",
-    "cos": "cos",
-    "tanh": "tanh",
-    "sigmoid": "sigmoid",
-    "relu": "relu",
-    "gelu": "gelu",
-    "silu": "silu",
-    "softmax": "softmax",
-    "log_softmax": "log_softmax",
-    "logsumexp": "logsumexp",
-    "sum": "sum",
-    "mean": "mean",
-    "var": "var",
-    "max": "max",
-    "min": "min",
-    "amax": "amax",
-    "amin": "amin",
-    "cat": "cat concat concatenate",
-    "stack": "stack",
-    "masked_fill": "masked_fill",
-    "where": "where",
-    "linear": "linear",
-    "embedding": "embedding",
-    "cross_entropy": "cross_entropy",
-    "mse_loss": "mse_loss",
-    "layer_norm": "layer_norm",
-    "conv2d": "conv2d",
-    "scaled_dot_product_attention": "scaled_dot_product_attention",
-    "reshape": "reshape view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
-}
-OPERATION_OF = {spelling: op for op, spellings in _SPELLINGS.items() for spelling in spellings.split()}
-_OPERANDS = {
-    **dict.fromkeys("matmul add sub mul div pow mse_loss cross_entropy embedding".split(), 2),
-    **dict.fromkeys("masked_fill where linear scaled_dot_product_attention layer_norm conv2d".split(), 9),
-}
-"""How many arguments are operands; the rest are options."""
-_REDUCTIONS = frozenset("softmax log_softmax logsumexp sum mean var max min amax amin cat stack".split())
-"""Operations that take an axis after their operand."""
-_BUILTINS = frozenset({"max", "min", "sum"})
-"""Python has functions of these names too, whose second argument is no axis."""
 _FIRST = ("input", "tensors", "query", "x1", "condition")
 _SECOND = ("other", "mat2", "exponent")
 """What PyTorch calls its operands where they are given by name."""
-_LOSSES = frozenset({"cross_entropy", "embedding", "mse_loss"})
 
 
 def formula_of(node: ast.expr) -> Formula:
@@ -161,7 +108,7 @@ def _constant(node: ast.Constant) -> Formula | None:
 
 
 def _binary(node: ast.BinOp) -> Formula | None:
-    op = _BINARY.get(type(node.op))
+    op = _operation(node.op)
     if isinstance(node.op, ast.FloorDiv):
         return Apply("floor", (Apply("div", (formula_of(node.left), formula_of(node.right))),))
     if op is None or (op == "mod" and _is_text(node.left)):
@@ -174,13 +121,17 @@ def _binary(node: ast.BinOp) -> Formula | None:
     return Apply(op, (left, right))
 
 
+def _operation(sign: ast.operator | ast.unaryop) -> str | None:
+    return OPERATIONS.operators.get(_OPERATORS.get(type(sign), ""))
+
+
 def _is_text(node: ast.expr) -> bool:
     """Whether this is a string, of which % makes another."""
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, (str, bytes)))
 
 
 def _unary(node: ast.UnaryOp) -> Formula | None:
-    op = {ast.USub: "neg", ast.Not: "not", ast.Invert: "not"}.get(type(node.op))
+    op = _operation(node.op)
     return formula_of(node.operand) if op is None else Apply(op, (formula_of(node.operand),))
 
 
@@ -245,7 +196,7 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
         return _named_call(node, func.attr, [formula_of(a) for a in node.args])
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a module or method of the author's
-    if func.attr in OPERATION_OF or func.attr in ("transpose", "swapaxes", "size", "item"):
+    if func.attr in OPERATIONS.spellings or func.attr in ("transpose", "swapaxes", "size", "item"):
         return _named_call(node, func.attr, [formula_of(root), *args], method=True)
     if is_path(func):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))
@@ -260,8 +211,8 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
     first = next((word for word in _FIRST if word in given), None)
     if node.args or first is None:
         return node
-    names = signature(OPERATION_OF.get(name, name))
-    names = names if names[0] == first and len(names) > 1 else [first, *(word for word in _SECOND if word in given)]
+    names = OPERATIONS.signature(OPERATIONS.spellings.get(name, name))
+    names = names if names[0] == first and len(names) > 2 else [first, *(word for word in _SECOND if word in given)]
     placed = list[ast.expr]()
     while len(placed) < len(names) and (names[len(placed)] in given):
         placed.append(given.pop(names[len(placed)]))
@@ -274,9 +225,9 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
         return _swap(node, name, args, method)
-    op = OPERATION_OF.get(name.rstrip("_") if name.endswith("_") else name)
+    op = OPERATIONS.spellings.get(name.rstrip("_") if name.endswith("_") else name)
     bare = isinstance(node.func, ast.Name)
-    if op is None or (bare and op == "reshape") or _other_meaning(op, args, node):
+    if op is None or (bare and op == "reshape") or _other_meaning(OPERATIONS[op], args, node):
         return Call(name, tuple(args), keywords(node.keywords))
     if not args:
         return None
@@ -284,17 +235,17 @@ def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = F
         return Apply(op, (args[0],), (("by", _last_call(node, name, method)),))
     if op == "where" and method and len(args) == 3:
         args = [args[1], args[0], args[2]]  # P.where(c, Q) is P where c
-    count = _OPERANDS.get(op, 1)
+    count = OPERATIONS[op].operands
     rest = args[count:]
-    if rest and _is_pairwise(op, name, rest[0], bare):
+    if rest and _is_pairwise(name, rest[0], bare):
         return Call(name, tuple(args), keywords(node.keywords))
     options = _positional(op, count, node.args[len(node.args) - len(rest) :]) if rest else ()
     return None if options is None else Apply(op, tuple(args[:count]), (*options, *keywords(node.keywords)))
 
 
-def _is_pairwise(op: str, name: str, second: Formula, bare: bool) -> bool:
+def _is_pairwise(name: str, second: Formula, bare: bool) -> bool:
     """Whether the second argument is an operand, no axis: max(a, 0) and torch.max(a, b) are the larger of two."""
-    if bare and name in _BUILTINS:
+    if bare and hasattr(builtins, name):  # Python has a max, a min and a sum too, whose second argument is no axis
         return True
     parts = second.items if isinstance(second, Sequence) else (second,)
     return name in ("max", "min") and not all(isinstance(_plain(part), int) for part in parts)
@@ -302,7 +253,7 @@ def _is_pairwise(op: str, name: str, second: Formula, bare: bool) -> bool:
 
 def _positional(op: str, count: int, given: list[ast.expr]) -> Options | None:
     """Options that are given by their place, by their names: x.sum(0, True) is x.sum(dim=0, keepdim=True)."""
-    names = ["tensors", "dim"] if op in ("cat", "stack") else signature(op)
+    names = OPERATIONS.signature(op)
     names = [name for name in names if name != "dim"] if op == "var" and _is_truth(given[0]) else names
     if len(given) > len(names) - count:
         return None
@@ -313,11 +264,12 @@ def _is_truth(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and isinstance(node.value, bool)
 
 
-def _other_meaning(op: str, args: list[Formula], node: ast.Call) -> bool:
+def _other_meaning(row: Operation, args: list[Formula], node: ast.Call) -> bool:
     """Whether options change what the notation says: x.add(y, alpha=2) is not x + y, log(8, 2) not log 8."""
-    simple = op not in _REDUCTIONS | _LOSSES | {"reshape", "gelu"} and _OPERANDS.get(op, 1) < 9
+    if row.keeps_options:
+        return False
     options = {k.arg for k in node.keywords} - {"approximate", "reduction", "input", "other"}
-    return simple and (bool(options) or len(args) > _OPERANDS.get(op, 1))
+    return bool(options) or len(args) > row.operands
 
 
 def _swap(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:

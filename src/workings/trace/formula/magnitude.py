@@ -18,16 +18,8 @@ from torch import Tensor
 from workings.errors import WorkingsError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Sequence, map_parts, substitute
-
-LINEAR = frozenset(
-    """
-    add mul div matmul outer transpose sum mean rowsum unbroadcast reshape index scatter scatter_rows expand unsqueeze stack
-    cat put where sum_copies transposed_convolution correlation spread_windows unsort scatter_add cumsum reversed_cumsum
-    entries einsum diagonal trace tril triu flip roll repeat gather index_select masked_fill linear
-    """.split()
-)
-"""Operations that are linear in each operand (or in the one that has a gradient), with no negative coefficient."""
 
 
 def largest_term(formula: Formula, known: Mapping[str, Any], letters: Mapping[str, Formula] | None = None) -> Tensor | None:
@@ -55,7 +47,7 @@ def _absolute(formula: Formula, operands: dict[str, Any], letters: Mapping[str, 
             return _absolute(part, operands, letters)
         case Apply(op="sub", args=args):
             return Apply("add", tuple(_absolute(arg, operands, letters) for arg in args))
-        case Apply(op=op) if op in LINEAR:
+        case Apply(op=op) if op in OPERATIONS and (OPERATIONS[op].linear or OPERATIONS[op].moves):
             return map_parts(formula, lambda part: _absolute(part, operands, letters))
         case Sequence():
             return map_parts(formula, lambda part: _absolute(part, operands, letters))

@@ -13,31 +13,10 @@ from typing import Any
 
 import torch
 
-from workings.trace.formula import kernels as pullback_compute
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.simplify import plus
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves
-from workings.trace.gradient.rules import attention as pullback_attention
-from workings.trace.gradient.rules import elementwise as pullback_elementwise
-from workings.trace.gradient.rules import entries as pullback_entries
-from workings.trace.gradient.rules import loss as pullback_loss
-from workings.trace.gradient.rules import norm as pullback_norm
-from workings.trace.gradient.rules import product as pullback_product
-from workings.trace.gradient.rules import reduce as pullback_reduce
-from workings.trace.gradient.rules import window as pullback_window
-from workings.trace.gradient.rules.node import Context, Node, Rule, RuleError
-
-RULES: dict[str, Rule] = {
-    **pullback_elementwise.RULES,
-    **pullback_reduce.RULES,
-    **pullback_product.RULES,
-    **pullback_entries.RULES,
-    **pullback_norm.RULES,
-    **pullback_window.RULES,
-    **pullback_attention.RULES,
-    **pullback_loss.RULES,
-}
-CONSTANT = pullback_compute.CONSTANT | frozenset("compare indicator not and or sign onehot ones order causal_mask".split())
-"""Operations whose derivative is zero wherever it exists."""
+from workings.trace.operations.node import Context, Gradients, Node, RuleError
 
 
 def adjoints(
@@ -91,8 +70,8 @@ def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[s
             for item, to_item in zip(items, G.items, strict=True):
                 if not (isinstance(to_item, Apply) and to_item.op == "zeros"):
                     _pull(item, to_item, item, context, found)
-        case Apply(op=op) if op not in CONSTANT:
-            for arg, gradient in zip(part.args, _rule(op)(Node(part, G, Y, context)), strict=True):
+        case Apply(op=op):
+            for arg, gradient in zip(part.args, _gradients(op, Node(part, G, Y, context)), strict=True):
                 if gradient is not None:
                     _pull(arg, gradient, arg, context, found)
         case Call(name=name):
@@ -101,7 +80,10 @@ def _pull(part: Formula, G: Formula, Y: Formula, context: Context, found: dict[s
             raise RuleError(f"there is no rule for '{text}'")
 
 
-def _rule(op: str) -> Rule:
-    if op not in RULES:
+def _gradients(op: str, node: Node) -> Gradients:
+    row = OPERATIONS.get(op)
+    if row is not None and row.constant:
+        return tuple(None for _ in node.args)
+    if row is None or row.gradient is None:
         raise RuleError(f"there is no rule for {op}")
-    return RULES[op]
+    return row.gradient(node)

@@ -18,14 +18,13 @@ from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.flow import STATEMENTS
 from workings.trace.gradient.gates import Gates
 from workings.trace.gradient.loss import Loss
-from workings.trace.gradient.reading import PAIRS, hidden_names
-from workings.trace.gradient.rules.node import RuleError
+from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
+from workings.trace.operations.node import RuleError
 from workings.trace.step import Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
 OUTPUT = "output"
-PARTS = frozenset({"chunk", "split", "unbind"})
 UNWRITTEN = "the rule is not written out"
 CHECKED = "rule checked"
 
@@ -140,8 +139,8 @@ def _upstream(
     statement: Statement, formula: Formula, made: list[tuple[str, Value]], scope: Scope, loss: Loss
 ) -> tuple[Formula, str, Any]:
     """∂L/∂result: of the one result, of the values of a pair, or of each of several; with the name and value of the one."""
-    several = len(made) > 1 and not (isinstance(formula, Apply) and formula.op in PAIRS)
-    several |= isinstance(formula, Sequence) or (isinstance(formula, Apply) and formula.op in PARTS)
+    several = len(made) > 1 and gives(formula) != "pair"
+    several |= isinstance(formula, Sequence) or gives(formula) == "parts"
     if not several:
         name, value = made[0]
         if value.key != loss.value.key:

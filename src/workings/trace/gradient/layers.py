@@ -1,6 +1,6 @@
 """What a call of a library layer means: `self.lin(x)` is linear(x, lin.weight, lin.bias), where the layer is known.
 
-`LAYERS` has a row for each class of layer: the operation, the names of its parameters, and the options that change it.
+The row of an operation names the classes of layers that are it, their parameters, and the options that change it.
 """
 
 from __future__ import annotations
@@ -10,43 +10,16 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence, walk
 from workings.trace.step import Step
 
-CONVOLUTION = ("weight bias", "stride padding dilation groups")
-LAYERS: dict[type[nn.Module], tuple[str, str, str]] = {
-    # class: (operation, parameters, options)
-    nn.Linear: ("linear", "weight bias", ""),
-    nn.Embedding: ("embedding", "weight", "padding_idx max_norm scale_grad_by_freq sparse"),
-    nn.LayerNorm: ("layer_norm", "normalized_shape weight bias", "eps"),
-    nn.RMSNorm: ("rms_norm", "normalized_shape weight", "eps"),
-    nn.BatchNorm1d: ("batch_norm", "running_mean running_var weight bias", "training eps"),
-    nn.Conv1d: ("conv1d", *CONVOLUTION),
-    nn.Conv2d: ("conv2d", *CONVOLUTION),
-    **dict.fromkeys((nn.MaxPool1d,), ("max_pool1d", "", "kernel_size stride padding")),
-    **dict.fromkeys((nn.MaxPool2d,), ("max_pool2d", "", "kernel_size stride padding")),
-    **dict.fromkeys((nn.AvgPool1d,), ("avg_pool1d", "", "kernel_size stride padding")),
-    **dict.fromkeys((nn.AvgPool2d,), ("avg_pool2d", "", "kernel_size stride padding")),
-    nn.ReLU: ("relu", "", ""),
-    nn.Tanh: ("tanh", "", ""),
-    nn.Sigmoid: ("sigmoid", "", ""),
-    nn.SiLU: ("silu", "", ""),
-    nn.GELU: ("gelu", "", "approximate"),
-    nn.Softplus: ("softplus", "", "beta threshold"),
-    nn.LeakyReLU: ("leaky_relu", "", "negative_slope"),
-    nn.ELU: ("elu", "", "alpha"),
-    nn.LogSigmoid: ("logsigmoid", "", ""),
-    nn.Softmax: ("softmax", "", "dim"),
-    nn.LogSoftmax: ("log_softmax", "", "dim"),
-    nn.MSELoss: ("mse_loss", "", "reduction"),
-    nn.L1Loss: ("l1_loss", "", "reduction"),
-    nn.CrossEntropyLoss: ("cross_entropy", "", "ignore_index reduction label_smoothing"),
-    nn.NLLLoss: ("nll_loss", "", "ignore_index reduction"),
-    nn.BCELoss: ("binary_cross_entropy", "", "reduction"),
-    nn.BCEWithLogitsLoss: ("binary_cross_entropy_with_logits", "", "reduction"),
-}
 SAME = (nn.Identity, nn.Dropout)
 """Layers that hand on what they get (dropout, when it is not training)."""
+
+
+WEIGHTS = ("weight", "pos_weight")
+"""Tensors of a layer that are part of what it computes, whether or not its rule knows them."""
 
 
 def with_layers(formula: Formula, step: Step, modules: Mapping[str, nn.Module]) -> tuple[Formula, dict[str, Any]]:
@@ -83,14 +56,15 @@ def _replaced(formula: Formula, known: Mapping[str, tuple[str, nn.Module]], give
 def _layer(call: Call, args: tuple[Formula, ...], path: str, module: nn.Module, given: dict[str, Any]) -> Formula:
     if isinstance(module, SAME) and not (module.training and isinstance(module, nn.Dropout)):
         return args[0]
-    if type(module) not in LAYERS or getattr(module, "padding_mode", "zeros") != "zeros":
+    row, layer = OPERATIONS.layers.get(type(module), (None, None))
+    if row is None or layer is None or layer.parameters is None or getattr(module, "padding_mode", "zeros") != "zeros":
         return call
-    if getattr(module, "pos_weight", None) is not None or (isinstance(module, nn.NLLLoss) and module.weight is not None):
+    if any(getattr(module, name, None) is not None for name in WEIGHTS if name not in layer.parameters.split()):
         return call
-    op, parameters, options = LAYERS[type(module)]
-    own = tuple(_parameter(path, name, getattr(module, name), given) for name in parameters.split())
-    chosen = {name: getattr(module, name) for name in options.split()}
-    return Apply(op, (*args, *own), tuple((name, _option(value)) for name, value in chosen.items() if value is not None))
+    own = tuple(_parameter(path, name, getattr(module, name), given) for name in layer.parameters.split())
+    chosen = {name: getattr(module, name) for name in layer.options.split()}
+    options = tuple((name, _option(value)) for name, value in chosen.items() if value is not None)
+    return Apply(row.name, (*args, *own), options)
 
 
 def _parameter(path: str, name: str, value: Any, given: dict[str, Any]) -> Formula:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.tensors.dense import dense
 
@@ -123,9 +122,8 @@ def _named(found: list[Scope], results: Named, name: str) -> Loss:
         if known == name or any(scope.names.get(value.key) == name for scope in found):
             return Loss(name, value)
     names = list(dict.fromkeys(known for known, _ in results if known))
-    near = get_close_matches(name, names, 1)
-    hint = f"Did you mean {near[0]}?" if near else f"There are {', '.join(names)}."
-    raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name. {hint}")
+    hint = did_you_mean(name, names, f"There are {', '.join(names)}.")
+    raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name.{hint}")
 
 
 def _last_number(scope: Scope, results: Named) -> Loss:

@@ -16,9 +16,8 @@ from typing import Any
 
 from torch import Tensor
 
-from workings.trace.formula.from_python import LIBRARIES, OPERATION_OF, formula_of, is_path, keywords
-from workings.trace.formula.kernels import CALLS
-from workings.trace.formula.signatures import DEFINED, TENSORS, signature
+from workings.trace.formula.from_python import LIBRARIES, formula_of, is_path, keywords
+from workings.trace.formula.operation import OPERATIONS, TENSORS
 from workings.trace.formula.tree import (
     Apply,
     Call,
@@ -35,22 +34,8 @@ from workings.trace.formula.tree import (
 from workings.trace.gradient.entries import assigned_entry, entry_target
 from workings.trace.step import Step
 
-ALIASES = {
-    "absolute": "abs",
-    "clip": "clamp",
-    "concat": "cat",
-    "concatenate": "cat",
-    "divide": "div",
-    "multiply": "mul",
-    "subtract": "sub",
-    "logsigmoid": "logsigmoid",
-    "log_sigmoid": "logsigmoid",
-    "swish": "silu",
-}
 CASTS = frozenset({"half", "bfloat16"})
 SIZES = frozenset({"size", "dim", "numel", "len"})
-PAIRS = frozenset("max min sort topk cummax cummin median mode kthvalue".split())
-"""Operations that return values and where they stood; the formula means the values."""
 
 
 def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
@@ -91,7 +76,7 @@ def loop_rows(step: Step) -> tuple[str, Formula] | None:
     if target is None or items is None or not target.text.isidentifier():
         return None
     found = _read(items, ())
-    whole = isinstance(found, Apply) and found.op in ("unbind", "chunk", "split")
+    whole = gives(found) == "parts"
     return target.text, found if whole else Apply("unbind", (found,))
 
 
@@ -237,10 +222,8 @@ def _plain(formula: Formula) -> str:
 
 
 def _operation(method: str) -> str | None:
-    plain = method.removesuffix("_")
-    op = ALIASES.get(plain, plain)
-    known = OPERATION_OF.get(plain, "reshape")
-    return op if op in CALLS or op in DEFINED else None if known in ("reshape", "transpose") else known
+    op = OPERATIONS.calls.get(method.removesuffix("_"))
+    return None if op in ("reshape", "transpose") else op
 
 
 def _apply(op: str, args: tuple[Formula, ...], options: Options) -> Formula:
@@ -251,12 +234,13 @@ def _apply(op: str, args: tuple[Formula, ...], options: Options) -> Formula:
     if op == "reshape" or op == "index":
         return Apply(op, args, options)
     args, options = _place_operands(op, args, options)
-    return DEFINED[op](args, options) if op in DEFINED else Apply(op, args, options)
+    means = OPERATIONS[op].means if op in OPERATIONS else None
+    return (means and means(args, options)) or Apply(op, args, options)
 
 
 def _place_operands(op: str, args: tuple[Formula, ...], options: Options) -> tuple[tuple[Formula, ...], Options]:
     """Operands that were given by name (`weight=w`) put where they stand in the order of the arguments."""
-    names, given = signature(op), dict(options)
+    names, given = OPERATIONS.signature(op), dict(options)
     last = max((i for i, name in enumerate(names) if name in given and name in TENSORS), default=-1)
     if last < len(args):
         return args, options
@@ -270,8 +254,14 @@ def _operand(value: Any) -> Formula:
     return value if isinstance(value, Formula) else Number(value)
 
 
+def gives(formula: Formula) -> str:
+    """What PyTorch returns for a formula: a value, a pair of values and places, or parts."""
+    row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
+    return "value" if row is None else row.gives
+
+
 def _first_of_pair(formula: Formula) -> bool:
-    if not isinstance(formula, Apply) or formula.op not in PAIRS:
+    if not isinstance(formula, Apply) or gives(formula) != "pair":
         return False
     return formula.op in ("sort", "topk") or len(formula.args) > 1 or "dim" in dict(formula.options)
 

@@ -39,14 +39,14 @@ class State:
         self.world = World(function, args, kwargs)
 
     def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> tuple[str, float | None]:
-        """How a plain run compares with the captured one, whose effects, and whose call that failed, these are."""
+        """How an unmodified run compares with the captured one, whose effects, and whose call that failed, these are."""
         if effect := effects[0] if effects else self._used_up_reason():
-            return f"not compared with a plain run, which would repeat an effect: {effect}", None
+            return f"not compared with an unmodified run, which would repeat a side effect: {effect}", None
         self.world.settle()
         args = tuple(self.world.given(a) for a in self.args)
         kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
         if reason := self.world.lost_reason():
-            return f"not compared with a plain run: {reason}", None
+            return f"not compared with an unmodified run: {reason}", None
         ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
         try:
             with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
@@ -55,9 +55,9 @@ class State:
         except Exception as error:
             _explain_failure(trace, failed, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
-            return ("fails as the plain run does" if same else f"the plain run fails differently: {error}"), None
+            return ("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}"), None
         if trace.error is not None:
-            return "the plain run does not fail", None
+            return "the unmodified run does not fail", None
         return _agreement(ours, theirs)
 
     def undo(self) -> None:
@@ -126,17 +126,17 @@ def _explain_failure(trace: Trace, failed: Failed | None, calls: Calls) -> None:
 
 def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
     if [_form(a) for a in ours] != [_form(b) for b in theirs]:
-        return "differs from the plain run: other shapes or kinds of results", None
+        return "differs from the unmodified run: different shapes or types of results", None
     if not ours or all(isinstance(part, torch.Tensor) and part.is_meta for part in ours):
-        return "ran like the plain run; there is no result to compare", None
+        return "ran like the unmodified run; there is no result to compare", None
     pairs = list(zip(ours, theirs, strict=True))
     if any(a != b for a, b in pairs if isinstance(a, str)):
-        return "differs from the plain run: another text", None
+        return "differs from the unmodified run: different text", None
     tensors = [(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs if not isinstance(a, str)]
     largest = max([_distance(a, b) for a, b in tensors], default=0.0)
     if is_rounding(largest, *(t for pair in tensors for t in pair)):
-        return f"agrees with the plain run (largest difference {largest:.3g})", largest
-    return f"differs from the plain run by {largest:.3g}", largest
+        return f"matches the unmodified run (largest difference {largest:.3g})", largest
+    return f"differs from the unmodified run by {largest:.3g}", largest
 
 
 def _comparable(value: Any) -> list[Any]:

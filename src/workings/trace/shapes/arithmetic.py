@@ -7,12 +7,14 @@ i·o + o                          parameters of a linear layer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from torch import nn
+
+from workings.trace.shapes.layer_text import layer_of
 
 Shape = tuple[int, ...]
 
@@ -104,23 +106,12 @@ def recurrent(m: Any, x: Shape, y: Shape) -> Size:
     return Size(f"{time} steps, {m.input_size} → {ways}")
 
 
-SIZES: dict[type[nn.Module], Callable[[Any, Shape, Shape], Size]] = {
-    nn.Linear: lambda m, x, y: Size(f"{m.in_features} → {m.out_features}"),
-    nn.Flatten: flattened,
-    nn.Embedding: lambda m, x, y: Size(f"each index → {m.embedding_dim} numbers"),
-    nn.MultiheadAttention: lambda m, x, y: Size(f"{m.num_heads} heads of {m.embed_dim}/{m.num_heads} = {m.head_dim}"),
-    **dict.fromkeys([nn.Conv1d, nn.Conv2d, nn.Conv3d], window),
-    **dict.fromkeys([nn.AvgPool1d, nn.AvgPool2d, nn.AvgPool3d, nn.MaxPool1d, nn.MaxPool2d, nn.MaxPool3d], window),
-    **dict.fromkeys([nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d], transposed),
-    **dict.fromkeys([nn.RNN, nn.LSTM, nn.GRU], recurrent),
-}
-"""How an output's size is worked out, by class; other layers are described by what happened."""
-
-
 def size_of(module: nn.Module, x: Shape, y: Shape) -> Size:
     """The arithmetic of one layer's output."""
-    if type(module) in SIZES:
-        return SIZES[type(module)](module, x, y)
+    layer = layer_of(module)
+    if layer is not None and layer.size is not None:
+        found: Size = layer.size(module, x, y)
+        return found
     return Size("the same" if x == y else "")
 
 
@@ -153,21 +144,13 @@ def heads(m: Any) -> str:
     return f"4·({e}·{e} + {e})" if m.in_proj_bias is not None else f"4·{e}·{e}"
 
 
-PARAMETERS: dict[type[nn.Module], Callable[[Any], str]] = {
-    nn.Linear: lambda m: f"{m.in_features}·{m.out_features}" + (f" + {m.out_features}" if m.bias is not None else ""),
-    nn.MultiheadAttention: heads,
-    **dict.fromkeys([nn.Conv1d, nn.Conv2d, nn.Conv3d], kernels),
-    **dict.fromkeys([nn.RNN, nn.LSTM, nn.GRU, nn.RNNCell, nn.LSTMCell, nn.GRUCell], gates),
-}
-"""How a layer's parameters are counted, by class."""
-
-
 def parameters_of(module: nn.Module, parameters: Sequence[nn.Parameter]) -> str:
     """The arithmetic of the number of `parameters`, which are those of `module` that count here."""
     total = sum(p.numel() for p in parameters)
     if not total:
         return "0"
-    text = PARAMETERS[type(module)](module) if type(module) in PARAMETERS else ""
+    layer = layer_of(module)
+    text = layer.count(module) if layer is not None and layer.count is not None else ""
     if value_of(text) != total:
         text = " + ".join(product(p.shape) for p in parameters)
     return text if text == str(total) else f"{text} = {total}"

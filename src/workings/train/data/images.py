@@ -22,7 +22,7 @@ from workings.errors import WorkingsError
 from workings.train.data.fetch import archive
 from workings.train.data.members import members
 from workings.train.data.pixels import pixels
-from workings.train.data.split import require_two, split
+from workings.train.data.split import check_two_each, split
 
 CLOTHES = "T-shirt trousers pullover dress coat sandal shirt sneaker bag boot".split()
 THINGS = "airplane automobile bird cat deer dog frog horse ship truck".split()
@@ -152,7 +152,7 @@ def folder(path: Path, seed: int = 0) -> Images:
     if empty := [name for label, name in enumerate(classes) if label not in labels]:
         raise WorkingsError(f"{path / empty[0]} has no pictures.")
     x, y = of_one_size([file for file, _ in files]), torch.tensor(labels)
-    require_two(labels, classes, str(path), "picture")
+    check_two_each(labels, classes, str(path), "picture")
     if bool((x == x[0]).all()):
         raise WorkingsError(
             f"All {len(x)} pictures of {path} are alike: there is nothing to tell the classes by. What is transparent is "

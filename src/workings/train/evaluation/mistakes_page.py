@@ -14,7 +14,7 @@ from workings.train.run.report import PAGE, STYLE
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from workings.train.evaluation.words import Read, Reader
+    from workings.train.text.explain import Explainer, Explanation
 
 OWN = """
 .mistake { display: flex; gap: 1.2rem; padding: 1rem 0; border-bottom: 1px solid var(--line); flex-wrap: wrap; }
@@ -28,39 +28,34 @@ OWN = """
 """
 
 
-def page(name: str, some: Mistakes, reader: Reader | None) -> str:
+def page(name: str, found: Mistakes, explainer: Explainer | None) -> str:
     """Every mistake that was chosen, in its order."""
-    blocks = [picture_block(some, i) if reader is None else text_block(some, i, reader) for i in range(len(some.some))]
-    parts = [f"<h1>{escape(name)}</h1>", f"<p class=lead>{escape(some.heading())}</p>", *blocks]
-    if reader is not None and blocks:
+    blocks = [block(found, i, explainer) for i in range(len(found.listed))]
+    parts = [f"<h1>{escape(name)}</h1>", f"<p class=lead>{escape(found.heading())}</p>", *blocks]
+    if explainer is not None and blocks:
         parts.append(
             "<p class=lead>Red words speak for the class the text is taken for, blue ones against it (leave one out).</p>"
         )
     return PAGE.format(title=f"{escape(name)}: mistakes", style=STYLE + OWN, body="\n".join(parts))
 
 
-def picture_block(some: Mistakes, i: int) -> str:
-    assert some.pictures is not None
-    mistake = some.some[i]
-    image = f'<img alt="{escape(some.classes[mistake.truth])}" src="data:image/png;base64,{png(some.pictures[i])}">'
-    return f"<section class=mistake>{image}<div>{headed(some, i)}{bars(mistake, some)}</div></section>"
+def block(found: Mistakes, i: int, explainer: Explainer | None) -> str:
+    """A mistake: its picture, the probabilities of the classes, its text in the colours of its words' parts."""
+    mistake, image, text = found.listed[i], "", ""
+    if found.pictures is not None:
+        image = f'<img alt="{escape(found.classes[mistake.truth])}" src="data:image/png;base64,{png(found.pictures[i])}">'
+    else:
+        given = found.texts[i]
+        text = f"<p class=text>{coloured(explainer.explain(given, mistake.taken)) if explainer else escape(given)}</p>"
+    head = f"<h3>{i + 1}. {escape(mistake.describe(found.classes))}</h3>"
+    return f"<section class=mistake>{image}<div>{head}{bars(mistake, found)}{text}</div></section>"
 
 
-def text_block(some: Mistakes, i: int, reader: Reader) -> str:
-    read = reader.read(some.texts[i], some.some[i].taken)
-    text = f"<p class=text>{coloured(read)}</p>"
-    return f"<section class=mistake><div>{headed(some, i)}{bars(some.some[i], some)}{text}</div></section>"
-
-
-def headed(some: Mistakes, i: int) -> str:
-    return f"<h3>{i + 1}. {escape(some.some[i].told(some.classes))}</h3>"
-
-
-def bars(mistake: Mistake, some: Mistakes, most: int = 5) -> str:
+def bars(mistake: Mistake, found: Mistakes, most: int = 5) -> str:
     """The likeliest classes, and the true one."""
     order = sorted(range(len(mistake.p)), key=lambda k: -mistake.p[k])
     shown = [k for k in order if k in order[:most] or k == mistake.truth]
-    return "".join(bar(mistake, k, some.classes[k]) for k in shown)
+    return "".join(bar(mistake, k, found.classes[k]) for k in shown)
 
 
 def bar(mistake: Mistake, k: int, name: str) -> str:
@@ -80,7 +75,7 @@ def png(picture: Tensor) -> str:
     return b64encode(out.getvalue()).decode()
 
 
-def coloured(read: Read) -> str:
+def coloured(read: Explanation) -> str:
     """The text, each known word in the colour of its part; a word after a negation in that of its own vector."""
     parts = {part.word: part.leave_one_out for part in read.parts}
     largest = max(map(abs, parts.values()), default=1.0) or 1.0

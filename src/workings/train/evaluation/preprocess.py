@@ -6,11 +6,10 @@ import re
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 
-from workings.errors import WorkingsError
+from workings.errors import WorkingsError, did_you_mean
 from workings.train.evaluation.comparison import BOUND, aligned, bits
-from workings.train.text.language import Language, Measured, measured
+from workings.train.text.language import Language, TextFigures, measure
 
 WARNING = (
     "A step changes the text, and so the task: mapping every word to the unknown token would bring the perplexity to 1 "
@@ -44,29 +43,28 @@ class Step:
     name: str
     before: str
     after: str
-    figures: Measured
+    figures: TextFigures
 
 
-def steps_named(names: str) -> list[str]:
+def parse_steps(names: str) -> list[str]:
     """The steps of a list with commas."""
     found = [name.strip() for name in names.split(",") if name.strip()]
     for name in found:
         if name not in STEPS:
-            near = get_close_matches(name, STEPS, 1)
-            hint = f"did you mean {near[0]}?" if near else f"there are: {', '.join(STEPS)}."
-            raise WorkingsError(f"--preprocess has no step {name!r}; {hint}")
+            hint = did_you_mean(name, STEPS, f"There are: {', '.join(STEPS)}.")
+            raise WorkingsError(f"--preprocess has no step {name!r}.{hint}")
     if not found:
         raise WorkingsError(f"--preprocess needs a step; there are: {', '.join(STEPS)}.")
     return found
 
 
-def preprocessed(language: Language, text: str, names: Sequence[str], file: str) -> list[Step]:
+def preprocess(language: Language, text: str, names: Sequence[str], file: str) -> list[Step]:
     """The figures of the text as it is, then after each step, which goes on from the one before."""
-    found = [Step("as it is", "", "", measured(language, text, file))]
+    found = [Step("as it is", "", "", measure(language, text, file))]
     for name in names:
         changed = STEPS[name][1](text)
         before, after = difference(text, changed)
-        found.append(Step(name, before, after, measured(language, changed, f"{file} after {name}")))
+        found.append(Step(name, before, after, measure(language, changed, f"{file} after {name}")))
         text = changed
     return found
 
@@ -84,7 +82,7 @@ def difference(old: str, new: str, around: int = 16) -> tuple[str, str]:
     return old[start : at + around], new[start : at + around]
 
 
-def told(steps: Sequence[Step]) -> str:
+def as_text(steps: Sequence[Step]) -> str:
     """The steps as text: a table of figures, before and after of each, and the warning."""
     rows = [["step", "tokens", "per token", "bits/character", "unknown"]]
     for step in steps:

@@ -1,94 +1,20 @@
-r"""What each word of a text adds to a classifier's decision, and what a change of the text does to it.
-
-    s = θ_c − max_{k≠c} θ_k        the margin of class c; each word's part in it by leaving it out, and by gradient × input
-
-Words that a text has several times have equal parts, for a mean does not see where they stand.
-"""
+"""Each word's part in a classifier's decision as a table, and what a change of the text does to it."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import numpy as np
-import torch
+from collections.abc import Callable, Sequence
 
 from workings.errors import WorkingsError
 from workings.train.evaluation.comparison import aligned
-from workings.train.evaluation.contributions import Contributions, margin, of_text
-from workings.train.evaluation.opened import Opened
-from workings.train.recipes.sentiment import Grams, cut
+from workings.train.text.explain import Explanation, Part
 
 TURNS = frozenset("but however although though yet except despite instead unless unlike".split())
 """Words that turn a sentence round; which part of it they turn is a matter of order."""
 ARROW = re.compile(r"\s*(?:=>|->|→)\s*")
 
 
-class Part(NamedTuple):
-    """A word, how often the text has it, and what each of these places adds to the margin."""
-
-    word: str
-    times: int
-    leave_one_out: float
-    gradient_input: float
-
-
-@dataclass(frozen=True)
-class Read:
-    """A text as the model reads it: the probability of each class, the margin of one, and each word's part in it."""
-
-    text: str
-    p: tuple[float, ...]
-    margin: float
-    parts: tuple[Part, ...]
-    """From what speaks for the class most to what speaks against it most."""
-
-    def json(self, classes: Sequence[str]) -> dict[str, Any]:
-        words = [part._asdict() for part in self.parts]
-        return {
-            "text": self.text,
-            "probabilities": dict(zip(classes, self.p, strict=True)),
-            "margin": self.margin,
-            "words": words,
-        }
-
-
-@dataclass(frozen=True)
-class Reader:
-    """A deep averaging network with the way texts are cut for it."""
-
-    model: Any
-    grams: Grams
-    classes: list[str]
-
-    @staticmethod
-    def of(found: Opened) -> Reader:
-        return Reader(found.model, Grams.read(found.files), json.loads(found.files["classes.json"]))
-
-    def encode(self, text: str) -> np.ndarray:
-        return self.grams.encode(cut(text))
-
-    def read(self, text: str, c: int | None = None) -> Read:
-        """A text, with the parts of its words in the margin of class `c`, or of the class it is taken for."""
-        tokens = self.encode(text).tolist()
-        with torch.no_grad():
-            θ = self.model(torch.tensor([tokens or [0]]))
-        c = int(θ.argmax()) if c is None else c
-        found = of_text(self.model, tokens, c) if tokens else Contributions(margin(θ, c).item(), [], [])
-        times = Counter(tokens)
-        parts = {
-            token: Part(self.grams.name(token), times[token], l, g)
-            for token, l, g in zip(tokens, found.leave_one_out, found.gradient_input, strict=True)
-        }
-        ordered = sorted(parts.values(), key=lambda part: -part.times * part.leave_one_out)
-        return Read(text, tuple(θ[0].softmax(dim=0).tolist()), found.margin, tuple(ordered))
-
-
-def table(read: Read, most: int = 5) -> str:
+def table(read: Explanation, most: int = 5) -> str:
     """The words that speak for the class most and those that speak against it most."""
     if not read.parts:
         return "The model knows none of its words."
@@ -102,12 +28,12 @@ def table(read: Read, most: int = 5) -> str:
     return aligned(rows) + legend
 
 
-def turns(text: str) -> str:
+def order_warning(text: str) -> str:
     """A warning where an explanation of the text would need the order of its words, which the model does not see.
 
-    >>> turns("Good, but too long")
+    >>> order_warning("Good, but too long")
     "'but': what it turns round depends on the order of the words, which a mean of vectors does not see."
-    >>> turns("Good")
+    >>> order_warning("Good")
     ''
     """
     found = list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word in TURNS))
@@ -116,11 +42,11 @@ def turns(text: str) -> str:
     return f"{names}: {what} on the order of the words, which a mean of vectors does not see." if found else ""
 
 
-def changed(text: str, edit: str) -> str | None:
+def apply_edit(text: str, edit: str) -> str | None:
     """The text after an edit: `old => new` for these words wherever they stand; without an arrow the edit is the new text.
 
-    >>> changed("A good film, so good.", "good => bad"), changed("A good film.", "good =>"), changed("A film", "good => bad")
-    ('A bad film, so bad.', 'A film.', None)
+    >>> apply_edit("A good film, so good.", "good => bad"), apply_edit("A good film.", "good =>")
+    ('A bad film, so bad.', 'A film.')
     """
     if not ARROW.search(edit):
         return edit
@@ -132,10 +58,10 @@ def changed(text: str, edit: str) -> str | None:
     return after if after != text else None
 
 
-def nearest(texts: Sequence[str], edit: str) -> int:
+def most_similar(texts: Sequence[str], edit: str, cut: Callable[[str], list[str]]) -> int:
     """The text that shares the largest part of its words with an edited one.
 
-    >>> nearest(["a good film", "a long book"], "a bad film")
+    >>> most_similar(["a good film", "a long book"], "a bad film", str.split)
     0
     """
     words = {*cut(edit)}
@@ -143,7 +69,7 @@ def nearest(texts: Sequence[str], edit: str) -> int:
     return shares.index(max(shares))
 
 
-def beside(before: Read, after: Read, classes: Sequence[str], most: int = 5) -> str:
+def beside(before: Explanation, after: Explanation, classes: Sequence[str], most: int = 5) -> str:
     """The probabilities of two texts, and the parts of words: those that came or went, and those that count most.
 
     Of a whole new text almost every word came or went: the ones that count most are enough.

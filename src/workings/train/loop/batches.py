@@ -57,13 +57,13 @@ def tensors(batch: Any) -> list[Tensor]:
     return [leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor)]
 
 
-def examples(batch: Any) -> int:
+def count_examples(batch: Any) -> int:
     """How many examples a batch has: the length of its first tensor; without one, of its first array or list.
 
     >>> import torch
-    >>> examples((torch.zeros(3, 2), torch.zeros(3)))
+    >>> count_examples((torch.zeros(3, 2), torch.zeros(3)))
     3
-    >>> examples({"texts": ["to be", "or not"]})
+    >>> count_examples({"texts": ["to be", "or not"]})
     2
     """
     found = tensors(batch)
@@ -76,18 +76,18 @@ def lengths(batch: Any) -> Iterator[int]:
     """The lengths of the arrays and the plain lists in a batch."""
     if isinstance(batch, numpy.ndarray):
         yield from batch.shape[:1]
-    elif plain(batch):
+    elif is_plain_list(batch):
         yield len(batch)
     elif isinstance(batch, (tuple, list, Mapping)):
         for inner in batch.values() if isinstance(batch, Mapping) else batch:
             yield from lengths(inner)
 
 
-def plain(found: Any) -> bool:
+def is_plain_list(found: Any) -> bool:
     """Whether something is a list of names, numbers and the like, one for each example: it has no tensors in it.
 
     >>> import torch
-    >>> plain(["a", "b"]), plain([torch.zeros(2)]), plain("ab")
+    >>> is_plain_list(["a", "b"]), is_plain_list([torch.zeros(2)]), is_plain_list("ab")
     (True, False, False)
     """
     from torch.utils._pytree import tree_leaves

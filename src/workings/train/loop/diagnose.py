@@ -11,17 +11,17 @@ from torch import Tensor, nn
 
 from workings.errors import WorkingsError
 from workings.train.loop.batches import tensors
-from workings.train.recipe import Loss
+from workings.train.task import Loss
 
 
 class NotFinite(WorkingsError):
     """The loss or its gradient has a NaN or an infinity: the step, the batch and the place that made it."""
 
 
-def finite(t: Tensor) -> bool:
+def is_finite(t: Tensor) -> bool:
     """Whether every element is a number: a sum is finite only if all its terms are.
 
-    >>> finite(torch.tensor([1e38, 1e38, 3e38]))
+    >>> is_finite(torch.tensor([1e38, 1e38, 3e38]))
     True
     """
     whole = not (t.is_floating_point() or t.is_complex())
@@ -30,24 +30,24 @@ def finite(t: Tensor) -> bool:
 
 def failure(what: str, batch: Any, bad: Path | None, why: str, left: str, advice: str) -> NotFinite:
     """The error that says where a NaN or an infinity came from, and what is kept; the batch goes into the file `bad`."""
-    kept = keep(batch, bad) if bad is not None else ""
-    return NotFinite(" ".join(filter(None, [what, f"Its batch: {described(batch)}{kept}.", why, left, advice])))
+    kept = save_batch(batch, bad) if bad is not None else ""
+    return NotFinite(" ".join(filter(None, [what, f"Its batch: {description(batch)}{kept}.", why, left, advice])))
 
 
 def advice(before: Collection[str]) -> str:
     """What may help; `before` names the weights that had a NaN or an infinity before the first update."""
     if before:
-        return "Mend the weights that the model starts with."
-    return "Try a lower rate, a longer warmup or clip, or mend the data."
+        return "Fix the model's initial weights."
+    return "Try a lower rate, a longer warmup or clip, or fix the data."
 
 
 def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()) -> str:
     """One sentence: where the first NaN or infinity is. `before` names the weights that had one before the first update."""
     for i, t in enumerate(tensors(batch)):
-        if not finite(t):
+        if not is_finite(t):
             return f"The batch itself has one, in its tensor number {i + 1}."
     for name, p in model.named_parameters():
-        if not finite(p.detach()):
+        if not is_finite(p.detach()):
             when = (
                 "had one before the first update" if name in before else "has one already: the update before was too large"
             )
@@ -55,7 +55,7 @@ def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()
     return (
         by_tracing(loss, model, batch)
         or by_modules(loss, model, batch)
-        or "It could not be located: run again, it was gone."
+        or "Its source was not found: it did not occur again."
     )
 
 
@@ -90,7 +90,7 @@ def by_modules(loss: Loss, model: nn.Module, batch: Any) -> str:
     found: list[str] = []
 
     def look(module: nn.Module, given: Any, out: Any) -> None:
-        if not found and not all(map(finite, tensors(out))) and all(map(finite, tensors(given))):
+        if not found and not all(map(is_finite, tensors(out))) and all(map(is_finite, tensors(given))):
             found.append(f"The first is made in {module_name(model, module)}.")
 
     hooks = [module.register_forward_hook(look) for module in model.modules()]
@@ -103,10 +103,10 @@ def by_modules(loss: Loss, model: nn.Module, batch: Any) -> str:
     return found[0] if found else ""
 
 
-def described(batch: Any) -> str:
+def description(batch: Any) -> str:
     """The tensors of a batch in a few words.
 
-    >>> described((torch.zeros(2, 3), torch.tensor([4, 9])))
+    >>> description((torch.zeros(2, 3), torch.tensor([4, 9])))
     'float32 [2, 3] from 0 to 0, int64 [2] from 4 to 9'
     """
     return ", ".join(summaries(batch)) or type(batch).__name__
@@ -119,7 +119,7 @@ def summaries(batch: Any) -> Iterator[str]:
         yield f"{kind} {[*t.shape]}{span}"
 
 
-def keep(batch: Any, path: Path) -> str:
+def save_batch(batch: Any, path: Path) -> str:
     """Write the tensors of a batch for a closer look; where that cannot be done, the message does without."""
     from safetensors import SafetensorError
     from safetensors.torch import save_file

@@ -10,16 +10,16 @@ from typing import Any
 from torch import Tensor, nn
 
 from workings.train.loop.batches import Repeated
-from workings.train.loop.judging import Figures, History
-from workings.train.loop.keeper import Keeper
+from workings.train.loop.checks import check_arguments
+from workings.train.loop.evaluator import Figures, History
 from workings.train.loop.loop import Loop
-from workings.train.loop.sense import require_given
-from workings.train.process.distributed import join, require_matching
+from workings.train.loop.run_writer import RunWriter
+from workings.train.process.distributed import check_settings, join
 from workings.train.process.progress import Progress
-from workings.train.recipe import Batches, Loss, Task
 from workings.train.run.lock import locked
 from workings.train.run.run import Run
 from workings.train.settings import Training
+from workings.train.task import Batches, Loss, Task
 
 
 def fit(
@@ -60,7 +60,7 @@ def fit(
     >>> round(model.weight.item(), 2)
     3.0
     """
-    require_given(model, data, settings, reduction)
+    check_arguments(model, data, settings, reduction)
     settings = settings or Training()
     batches = Repeated(data, settings.seed) if isinstance(data, Iterable) else data
     task = Task(model, batches, loss or own_loss, evaluate, best, highest, sample)
@@ -85,14 +85,14 @@ def train(
 ) -> History:
     """Carry out a task; `name` is the recipe's. A run that stands already goes on where it was."""
     world = join()
-    require_matching(settings, world, goes_on=run is not None and world.agree(run.exists()))
+    check_settings(settings, world, goes_on=run is not None and world.agree(run.exists()))
     progress = progress if progress is not None and world.first else Progress()
     with locked(run.folder, world) if run is not None else nullcontext():
         if run is not None and world.agree(run.exists()):
-            run.require(name, settings, task.hashes)
+            run.check_continues(name, settings, task.hashes)
         elif run is not None and world.first:
             run.begin(name, settings, task)
         if settings.shard and world.size == 1:
             progress.note("one process: the parameters are in one piece")
-        keeper = Keeper(run, world, progress, settings.tensorboard)
-        return Loop(task, settings, world, keeper, progress, report).run()
+        writer = RunWriter(run, world, progress, settings.tensorboard)
+        return Loop(task, settings, world, writer, progress, report).run()

@@ -19,23 +19,23 @@ from typing import Any
 from torch import Tensor, nn
 
 from workings.train.loop import diagnose
-from workings.train.loop.batches import examples
+from workings.train.loop.batches import count_examples
+from workings.train.loop.checks import check_trainable
 from workings.train.loop.diagnose import NotFinite
+from workings.train.loop.evaluator import Evaluator, Figures, History
 from workings.train.loop.gradient import Gradient
-from workings.train.loop.judging import Figures, History, Judge
-from workings.train.loop.keeper import Keeper, State
-from workings.train.loop.modes import in_precision, learning
-from workings.train.loop.optimizers import optimizer, share
-from workings.train.loop.sense import require_sense
+from workings.train.loop.modes import in_precision, training_mode
+from workings.train.loop.optimizers import build_optimizers, rate_share
+from workings.train.loop.run_writer import RunWriter, State
 from workings.train.loop.weights import Weights
-from workings.train.process.compiling import compiled
-from workings.train.process.distributed import Objective, World, gathered, spread
+from workings.train.process.compiling import compile_objective
+from workings.train.process.distributed import Objective, World, distribute, gathered
 from workings.train.process.progress import Progress
-from workings.train.process.randomness import preserved, seed_all
-from workings.train.process.signals import Asked, Interrupted
+from workings.train.process.randomness import preserve_random_state, seed_all
+from workings.train.process.signals import Interrupted, StopRequest
 from workings.train.process.watch import Watch
-from workings.train.recipe import Task
 from workings.train.settings import Training
+from workings.train.task import Task
 
 POINTS = 200
 """Points of the training loss in `metrics.jsonl`."""
@@ -51,15 +51,15 @@ class Loop:
         task: Task,
         settings: Training,
         world: World,
-        keeper: Keeper,
+        writer: RunWriter,
         progress: Progress,
         report: Callable[[Figures], None] | None = None,
     ) -> None:
-        self.task, self.settings, self.world, self.keeper, self.progress = task, settings, world, keeper, progress
-        self.judge = Judge(task, settings, world, keeper, progress, report)
+        self.task, self.settings, self.world, self.writer, self.progress = task, settings, world, writer, progress
+        self.evaluator = Evaluator(task, settings, world, writer, progress, report)
         self.model, self.shard = task.model, settings.shard and world.size > 1
         self.gradient = Gradient(task, settings, world, progress)
-        require_sense(self.model, task, self.gradient.splits, self.shard, progress)
+        check_trainable(self.model, task, self.gradient.splits, self.shard, progress)
         self.device = next(self.model.parameters()).device.type
         self.precision = partial(in_precision, settings.precision, self.device)
         self.state, self.watch = State(), Watch()
@@ -67,33 +67,34 @@ class Loop:
     def run(self) -> History:
         """Train to the end, or to where somebody asks to stop."""
         try:
-            with preserved(), learning(self.model), Asked(listen=self.keeper.run is not None) as asked:
+            stop = StopRequest(listen=self.writer.run is not None)
+            with preserve_random_state(), training_mode(self.model), stop:
                 self.prepare()
-                self.turns(asked)
+                self.run_steps(stop)
         finally:
             self.progress.end()
-            self.keeper.close()
+            self.writer.close()
         if self.weights.average is not None and not self.shard:
-            self.model.load_state_dict(self.weights.shown().state_dict())
-        return self.judge.history
+            self.model.load_state_dict(self.weights.evaluation_model().state_dict())
+        return self.evaluator.history
 
     def prepare(self) -> None:
         """Spread the model over the processes, take up what was saved, compile."""
-        objective, history = Objective(self.model, self.task.loss), self.judge.history
+        objective, history = Objective(self.model, self.task.loss), self.evaluator.history
         self.weights = Weights(self.model, self.settings, self.shard)
         if self.shard:
-            spread(objective, shard=True)
+            distribute(objective, shard=True)
         self.weights.begin()
-        self.rules = optimizer(self.model, self.settings)
-        self.parameters = self.weights.learning
+        self.rules = build_optimizers(self.model, self.settings)
+        self.parameters = self.weights.trainable
         self.model.zero_grad()  # what the model was used for before is not learnt from
-        self.state, history.rows = self.keeper.restore(self.model, self.weights.average, self.rules)
+        self.state, history.rows = self.writer.restore(self.model, self.weights.average, self.rules)
         history.best = self.state.best
-        self.spoilt = self.weights.spoilt()
+        self.nonfinite = self.weights.nonfinite()
         self.rates = [(group, group["lr"]) for rule in self.rules for group in rule.param_groups]
         self.compile(objective)
         copied = self.world.size > 1 and not self.shard
-        self.gradient.objective = spread(objective, shard=False) if copied else objective
+        self.gradient.objective = distribute(objective, shard=False) if copied else objective
 
     def compile(self, objective: Objective) -> None:
         """Compile, or do as before the interruption: the decision must not change in the middle of a run."""
@@ -104,43 +105,43 @@ class Loop:
             how = "yes" if state.compiled else "no"
         seed_all(self.settings.seed, state.step)
         batch = self.gradient.cut(self.task.batches(state.step))[0][1]
-        state.compiled = compiled(how, objective, batch, self.settings.steps - state.step, self.progress.note)
+        state.compiled = compile_objective(how, objective, batch, self.settings.steps - state.step, self.progress.note)
 
-    def turns(self, asked: Asked) -> None:
+    def run_steps(self, request: StopRequest) -> None:
         """Step after step."""
         state, settings, watch = self.state, self.settings, self.watch
         watch.start(state.seconds)
-        if self.keeper.saved < 0 and not self.spoilt:
+        if self.writer.saved < 0 and not self.nonfinite:
             self.save({}, better=False)  # should it go wrong before the next, there is something to look at
         self.progress.begin(state.step, settings.steps, self.task.unit, max(0.0, settings.seconds - watch.before))
-        over = self.judge.out_of_patience(state)
+        over = self.evaluator.out_of_patience(state)
         while state.step < settings.steps and not over:
             with watch.training():
-                loss, stop, late, timeout = self.update(asked)
+                loss, stop, late, timeout = self.update(request)
             state.step += 1
             state.losses += loss
             state.counted += 1
             self.progress.step(state.step, loss, watch.speed())
-            self.look(bool(late))
-            if stop or (asked.stop and self.world.size == 1):
+            self.after_step(bool(late))
+            if stop or (request.stop and self.world.size == 1):
                 self.interrupt()
             if timeout:
-                self.judge.history.ended = "stopped by the time limit"
-            over = bool(timeout) or self.judge.out_of_patience(state)
+                self.evaluator.history.ended = "stopped by the time limit"
+            over = bool(timeout) or self.evaluator.out_of_patience(state)
         if state.counted:  # stopped between two evaluations
             self.evaluate()
 
-    def update(self, asked: Asked) -> list[float]:
+    def update(self, request: StopRequest) -> list[float]:
         """One step: the loss on its batch, whether to stop, to save, to end; the same in all processes."""
         t, settings, watch = self.state.step, self.settings, self.watch
         batch = self.batch(t)
-        now = share(settings, t)
+        now = rate_share(settings, t)
         for group, highest in self.rates:
             group["lr"] = highest * now
         loss = self.gradient.add(batch, t)
         late = self.world.first and watch.since_saved() > SECONDS
         timeout = self.world.first and 0 < settings.seconds < watch.seconds()
-        signals = self.world.total([loss, asked.stop, late, timeout])
+        signals = self.world.total([loss, request.stop, late, timeout])
         if not isfinite(signals[0]):
             raise self.failure(f"The loss is {signals[0]} at step {t}.", batch)
         if settings.clip:
@@ -166,52 +167,53 @@ class Loop:
             from torch.utils._pytree import tree_map
 
             batch = tree_map(lambda leaf: leaf.to(self.device) if isinstance(leaf, Tensor) else leaf, batch)
-        self.watch.amount = self.task.count(batch) if self.task.count else examples(batch)
+        self.watch.amount = self.task.count(batch) if self.task.count else count_examples(batch)
         return batch
 
     def due(self, every: int, otherwise: int) -> bool:
         every = every or otherwise
         return bool(every) and (self.state.step % every == 0 or self.state.step == self.settings.steps)
 
-    def look(self, late: bool) -> None:
+    def after_step(self, late: bool) -> None:
         """After a step: figures, an evaluation, a sample, a checkpoint, when they are due."""
         settings, state = self.settings, self.state
         if self.due(settings.evaluate_every, max(1, settings.steps // 10)):
             self.evaluate()
             return
         if state.step % max(1, settings.steps // POINTS) == 0:
-            self.keeper.row({"step": state.step, "train": state.mean(), "seconds": round(self.watch.seconds(), 3)})
+            self.writer.row({"step": state.step, "train": state.mean(), "seconds": round(self.watch.seconds(), 3)})
         if self.due(settings.sample_every, 0):
-            self.judge.sample(self.weights.shown(), state.step)
+            self.evaluator.sample(self.weights.evaluation_model(), state.step)
         if late or self.due(settings.save_every, 0):
             self.save({}, better=False)
 
     def evaluate(self) -> None:
         """Evaluate, report, and keep a checkpoint if it is the best or one is due."""
-        settings, state, model = self.settings, self.state, self.weights.shown()
-        found = self.judge.figures(model, state.step)
+        settings, state, model = self.settings, self.state, self.weights.evaluation_model()
+        found = self.evaluator.figures(model, state.step)
         mean, seconds = state.mean(), self.watch.seconds()
         row = {"step": state.step, "train": mean, "loss": mean, **found, "seconds": round(seconds, 3)}
         row |= {f"{self.task.unit}_per_second": round(self.watch.speed(), 1), "rate": self.rules[0].param_groups[0]["lr"]}
-        better = self.judge.judge(row, state)
+        better = self.evaluator.record(row, state)
         if not settings.sample_every or self.due(settings.sample_every, 0):
-            self.judge.sample(model, state.step)
+            self.evaluator.sample(model, state.step)
         if better or not settings.save_every or self.due(settings.save_every, 0):
             self.save(row, better)
 
     def save(self, figures: Figures, better: bool) -> None:
-        """Keep a checkpoint, unless the weights are spoilt."""
+        """Keep a checkpoint, unless the weights have a NaN or an infinity."""
         state, weights = self.state, self.weights
-        if weights.spoilt():
+        if weights.nonfinite():
             raise self.failure(f"The weights have a NaN or an infinity after step {state.step}.", self.batch(state.step - 1))
         state.seconds = self.watch.seconds()
-        raw = weights.raw()
-        self.keeper.save(state, figures, better, weights.used() if weights.average is not None else raw, raw, self.rules)
+        raw = weights.training_state()
+        best = weights.evaluation_state() if weights.average is not None else raw
+        self.writer.save(state, figures, better, best, raw, self.rules)
         self.watch.saved()
 
     def interrupt(self) -> None:
         """Save what was reached and stop."""
-        if self.keeper.saved != self.state.step:
+        if self.writer.saved != self.state.step:
             self.save({}, better=False)
         raise Interrupted(f"Stopped after step {self.state.step:,} of {self.settings.steps:,} and saved.")
 
@@ -223,9 +225,9 @@ class Loop:
         if not self.shard:
             self.batch(t)  # for its random numbers
             with self.precision():
-                why = diagnose.cause(self.task.loss, self.model, mine, self.spoilt)
+                why = diagnose.cause(self.task.loss, self.model, mine, self.nonfinite)
         if size > 1:
             why += f" (Process {rank} of {size} says so of its own part.)"
-        folder = self.keeper.run.folder if self.keeper.run is not None and self.world.first else None
+        folder = self.writer.run.folder if self.writer.run is not None and self.world.first else None
         bad = folder / "bad-batch.safetensors" if folder is not None else None
-        return diagnose.failure(what, mine, bad, why.strip(), self.keeper.left(), diagnose.advice(self.spoilt))
+        return diagnose.failure(what, mine, bad, why.strip(), self.writer.last_checkpoint(), diagnose.advice(self.nonfinite))

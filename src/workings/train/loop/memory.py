@@ -10,12 +10,12 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from workings.train.process.distributed import gathered, like, local
+from workings.train.process.distributed import gathered, local_part, sharded_like
 
 Rules = list[torch.optim.Optimizer]
 
 
-def remembered(rules: Rules) -> dict[str, Tensor]:
+def optimizer_state(rules: Rules) -> dict[str, Tensor]:
     """What optimizers remember; the parts that other processes hold are gathered."""
     found = {}
     for i, rule in enumerate(rules):
@@ -25,7 +25,7 @@ def remembered(rules: Rules) -> dict[str, Tensor]:
     return found
 
 
-def remind(rules: Rules, memory: dict[str, Tensor]) -> None:
+def load_optimizer_state(rules: Rules, memory: dict[str, Tensor]) -> None:
     """Give optimizers back what they remembered."""
     for i, rule in enumerate(rules):
         state = rule.state_dict()
@@ -35,16 +35,16 @@ def remind(rules: Rules, memory: dict[str, Tensor]) -> None:
             at, _, rest = key.partition(".")
             if at == str(i):
                 j, _, name = rest.partition(".")
-                slots.setdefault(int(j), {})[name] = laid_out(parameters[int(j)], value)
+                slots.setdefault(int(j), {})[name] = like_parameter(parameters[int(j)], value)
         rule.load_state_dict({**state, "state": slots})
 
 
-def laid_out(p: Tensor, value: Tensor) -> Tensor:
+def like_parameter(p: Tensor, value: Tensor) -> Tensor:
     """A copy of what was remembered of a parameter, in memory as that is: fused rules go through both in one order."""
     if value.shape != p.shape:
         return value.clone()
     if hasattr(p, "full_tensor"):
-        return like(p, value.clone())
+        return sharded_like(p, value.clone())
     return torch.empty_like(p, dtype=value.dtype, requires_grad=False).copy_(value)
 
 
@@ -60,7 +60,7 @@ class Average:
     def update(self, t: int) -> None:
         """After update number `t`, counted from 1."""
         mu = min(self.memory, (1 + t) / (10 + t))
-        torch._foreach_lerp_([local(m) for m in self.means], [local(p) for p in self.weights], 1 - mu)
+        torch._foreach_lerp_([local_part(m) for m in self.means], [local_part(p) for p in self.weights], 1 - mu)
 
     def averaged(self, model: nn.Module) -> dict[str, Tensor]:
         """The model's state with the averages in place of its weights."""
@@ -71,4 +71,4 @@ class Average:
     def read(self, model: nn.Module, state: dict[str, Tensor]) -> None:
         """Take up the averages that were saved."""
         for name, mean in self.averaged(model).items():
-            mean.copy_(like(mean, state[name]))
+            mean.copy_(sharded_like(mean, state[name]))

@@ -14,7 +14,7 @@ from workings.train.settings import Training
 
 
 @contextmanager
-def kept(model: nn.Module) -> Iterator[None]:
+def keep_modes(model: nn.Module) -> Iterator[None]:
     """Whether each module trains is afterwards as it was."""
     modes = [(module, module.training) for module in model.modules()]
     try:
@@ -25,22 +25,22 @@ def kept(model: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def learning(model: nn.Module) -> Iterator[None]:
+def training_mode(model: nn.Module) -> Iterator[None]:
     """A model in training. Modules that were put in `eval()` stay so, unless all were: that says nothing of any of them."""
-    with kept(model):
+    with keep_modes(model):
         if not any(module.training for module in model.modules()):
             model.train()
         yield
 
 
-def still(model: nn.Module, use: Callable[[nn.Module], Any], settings: Training, step: int) -> Any:
+def apply_in_eval(model: nn.Module, use: Callable[[nn.Module], Any], settings: Training, step: int) -> Any:
     """Use a model without training it."""
-    with kept(model):
+    with keep_modes(model):
         model.eval()
-        return used(model, use, settings, step)
+        return apply_at_step(model, use, settings, step)
 
 
-def used(model: nn.Module, use: Callable[[nn.Module], Any], settings: Training, step: int) -> Any:
+def apply_at_step(model: nn.Module, use: Callable[[nn.Module], Any], settings: Training, step: int) -> Any:
     """What `use` makes of a model after a step: with that step's random numbers, so that it is the same at any time."""
     seed_all(settings.seed, step)
     with torch.no_grad(), in_precision(settings.precision, next(model.parameters()).device.type):

@@ -12,7 +12,7 @@ from torch import nn
 from workings.train.settings import Training
 
 
-def optimizer(model: nn.Module, settings: Training) -> list[torch.optim.Optimizer]:
+def build_optimizers(model: nn.Module, settings: Training) -> list[torch.optim.Optimizer]:
     """The rules that update a model: one, or Muon for matrices and AdamW for the rest. Weight decay is for matrices only."""
     matrices = [p for p in model.parameters() if p.requires_grad and p.dim() >= 2]
     others = [p for p in model.parameters() if p.requires_grad and p.dim() < 2]
@@ -25,38 +25,40 @@ def optimizer(model: nn.Module, settings: Training) -> list[torch.optim.Optimize
     if settings.optimizer == "sgd":
         return [torch.optim.SGD(groups, lr=settings.rate, momentum=settings.beta1)]
     if settings.optimizer == "adamw":
-        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=fusible(matrices + others))]
-    hidden = [p for name, p in model.named_parameters() if p.requires_grad and p.dim() == 2 and not outer(name)]
+        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=is_fusible(matrices + others))]
+    hidden = [
+        p for name, p in model.named_parameters() if p.requires_grad and p.dim() == 2 and not is_embedding_or_head(name)
+    ]
     rest = [p for p in (*matrices, *others) if all(p is not h for h in hidden)]
     rules: list[torch.optim.Optimizer] = []
     if hidden:
         muon = torch.optim.Muon(hidden, lr=settings.rate, momentum=settings.beta1, weight_decay=settings.decay)
         rules.append(muon)
     if rest:
-        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=fusible(rest)))
+        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=is_fusible(rest)))
     return rules
 
 
-def fusible(parameters: list[nn.Parameter]) -> bool:
+def is_fusible(parameters: list[nn.Parameter]) -> bool:
     """Whether the fused kernel may update them: it goes through memory from one end to the other, without gaps, and knows
     real numbers only. A parameter that is every second column of a matrix, say, it would write past.
 
-    >>> fusible([nn.Parameter(torch.zeros(4, 6).T)]), fusible([nn.Parameter(torch.zeros(4, 6)[:, ::2])])
+    >>> is_fusible([nn.Parameter(torch.zeros(4, 6).T)]), is_fusible([nn.Parameter(torch.zeros(4, 6)[:, ::2])])
     (True, False)
     """
     return all(p.is_floating_point() and torch.empty_like(p, device="meta").stride() == p.stride() for p in parameters)
 
 
-def outer(name: str) -> bool:
+def is_embedding_or_head(name: str) -> bool:
     """Whether a parameter is an embedding or a head, which Muon leaves to AdamW."""
     return any(word in name for word in ("embed", "token", "position", "head"))
 
 
-def share(settings: Training, step: int) -> float:
+def rate_share(settings: Training, step: int) -> float:
     """The share of the highest learning rate at a step (the first is 0).
 
     >>> half = Training(steps=10, schedule="linear")
-    >>> [round(share(half, step), 2) for step in (0, 5, 9)]
+    >>> [round(rate_share(half, step), 2) for step in (0, 5, 9)]
     [1.0, 0.5, 0.1]
     """
     if step < settings.warmup:

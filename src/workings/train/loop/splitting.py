@@ -14,8 +14,8 @@ import numpy
 from torch import Tensor
 
 from workings.errors import ShapeError
-from workings.train.loop.batches import examples, plain
-from workings.train.recipe import Task
+from workings.train.loop.batches import count_examples, is_plain_list
+from workings.train.task import Task
 
 NEARER = 0.1
 """A loss is taken for a sum where it is this much nearer to the sum of its parts than to their mean."""
@@ -31,7 +31,7 @@ def part(batch: Any, start: int, stop: int) -> Any:
     """
     from torch.utils._pytree import tree_map
 
-    n = examples(batch)
+    n = count_examples(batch)
 
     def cut(leaf: Any) -> Any:
         if isinstance(leaf, (list, tuple)):
@@ -46,7 +46,7 @@ def part(batch: Any, start: int, stop: int) -> Any:
             )
         return leaf[start:stop]
 
-    return tree_map(cut, batch, is_leaf=plain)
+    return tree_map(cut, batch, is_leaf=is_plain_list)
 
 
 def bounds(n: int, parts: int) -> list[tuple[int, int]]:
@@ -62,7 +62,7 @@ def bounds(n: int, parts: int) -> list[tuple[int, int]]:
 def pieces(batch: Any, splits: int, rank: int, size: int, task: Task) -> list[tuple[float, Any]]:
     """What process `rank` of `size` computes of a batch, in `splits` pieces, each with its share of the whole."""
     cut = task.part or part
-    n = examples(batch)
+    n = count_examples(batch)
     mine = [(a, b) for a, b in bounds(n, splits * size)[rank * splits : (rank + 1) * splits] if a < b]
     found = [(share(piece, batch, task), piece) for piece in (cut(batch, a, b) for a, b in mine)]
     return found or [(0.0, cut(batch, 0, 1))]  # a small batch leaves a process without; it takes part with nothing
@@ -70,26 +70,26 @@ def pieces(batch: Any, splits: int, rank: int, size: int, task: Task) -> list[tu
 
 def share(piece: Any, batch: Any, task: Task) -> float:
     """What a piece's loss is multiplied by to count in that of the batch."""
-    count = task.count or examples
+    count = task.count or count_examples
     return count(piece) / count(batch) if task.reduction == "mean" else 1.0
 
 
-def doubt(task: Task, batch: Any, loss: Callable[[Any], float]) -> str:
+def reduction_warning(task: Task, batch: Any, loss: Callable[[Any], float]) -> str:
     """What to warn of where a loss turns out to be a sum though it is taken for a mean, or the other way round.
 
     L of some examples is compared with L_1 and L_2 of their halves.
     """
-    if examples(batch) < 2:
+    if count_examples(batch) < 2:
         return ""
     cut = pieces(batch, 2, 0, 1, task)
     L, halves = loss(batch), [loss(piece) for _, piece in cut]
-    count = task.count or examples
+    count = task.count or count_examples
     mean = sum(count(piece) / count(batch) * l for (_, piece), l in zip(cut, halves, strict=True))
     told, other, word = (mean, sum(halves), "sum") if task.reduction == "mean" else (sum(halves), mean, "mean")
     if not abs(L - other) < NEARER * abs(L - told):
         return ""
     return (
         f"the loss looks like a {word} over the examples, but is taken for a {task.reduction}: it is {L:g} for "
-        f"{examples(batch)} of them, {' and '.join(f'{l:g}' for l in halves)} for their halves. A split batch has another "
-        f'gradient then: say reduction="{word}", or make it a {task.reduction}.'
+        f"{count_examples(batch)} of them, {' and '.join(f'{l:g}' for l in halves)} for their halves. A split batch has "
+        f'another gradient then: say reduction="{word}", or make it a {task.reduction}.'
     )

@@ -6,7 +6,7 @@ from copy import deepcopy
 
 from torch import Tensor, nn
 
-from workings.train.loop.diagnose import finite
+from workings.train.loop.diagnose import is_finite
 from workings.train.loop.memory import Average
 from workings.train.process.distributed import gathered
 from workings.train.settings import Training
@@ -25,24 +25,24 @@ class Weights:
         self.average = Average(self.model, self.memory) if self.memory else None
 
     @property
-    def learning(self) -> list[Tensor]:
+    def trainable(self) -> list[Tensor]:
         return [p for p in self.model.parameters() if p.requires_grad]
 
-    def raw(self) -> dict[str, Tensor]:
+    def training_state(self) -> dict[str, Tensor]:
         """What training goes on from."""
         return self.model.state_dict(keep_vars=True)
 
-    def used(self) -> dict[str, Tensor]:
+    def evaluation_state(self) -> dict[str, Tensor]:
         """What is judged and kept."""
-        return self.average.averaged(self.model) if self.average is not None else self.raw()
+        return self.average.averaged(self.model) if self.average is not None else self.training_state()
 
-    def shown(self) -> nn.Module:
+    def evaluation_model(self) -> nn.Module:
         """The model with these, whole."""
         if self.copy is None:
             return self.model
-        self.copy.load_state_dict({name: gathered(t.detach()) for name, t in self.used().items()})
+        self.copy.load_state_dict({name: gathered(t.detach()) for name, t in self.evaluation_state().items()})
         return self.copy
 
-    def spoilt(self) -> list[str]:
+    def nonfinite(self) -> list[str]:
         """The names of the parameters that have a NaN or an infinity."""
-        return [name for name, p in self.model.named_parameters() if p.requires_grad and not finite(gathered(p.detach()))]
+        return [name for name, p in self.model.named_parameters() if p.requires_grad and not is_finite(gathered(p.detach()))]

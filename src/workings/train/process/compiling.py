@@ -24,7 +24,7 @@ def compiler() -> str | None:
     return next(filter(None, map(shutil.which, (os.environ.get("CXX", "g++"), "g++", "clang++"))), None)
 
 
-def compiled(how: str, objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
+def compile_objective(how: str, objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
     """Compile the objective if `how` is yes, or if it is auto and that makes steps quicker; say what was found."""
     if how == "no":
         return False
@@ -36,10 +36,10 @@ def compiled(how: str, objective: nn.Module, batch: Any, steps: int, say: Callab
     if how == "yes":
         objective.compile(dynamic=False)
         return True
-    return measured(objective, batch, steps, say)
+    return compile_if_faster(objective, batch, steps, say)
 
 
-def measured(objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
+def compile_if_faster(objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
     """Whether compiled steps are quicker, after a few of each; nothing is learnt from them."""
     plain = seconds(objective, batch)
     if plain * steps < WORTH:

@@ -60,15 +60,15 @@ class World:
 
 def join() -> World:
     """The processes that torchrun started; one alone otherwise."""
-    if not launched():
+    if not is_launched():
         return World()
     distributed = torch.distributed
     if not distributed.is_initialized():
-        distributed.init_process_group("gloo", **meeting())
+        distributed.init_process_group("gloo", **rendezvous())
     return World(distributed.get_rank(), distributed.get_world_size())
 
 
-def meeting() -> dict[str, Any]:
+def rendezvous() -> dict[str, Any]:
     """Where the processes meet: under a name of its own for each restart, on one machine.
 
     torchrun keeps one store over its restarts (PyTorch issue 135712), where restarted processes would wait for the addresses
@@ -84,7 +84,7 @@ def meeting() -> dict[str, Any]:
     return {"store": named, "rank": int(given["RANK"]), "world_size": int(given["WORLD_SIZE"])}
 
 
-def launched() -> bool:
+def is_launched() -> bool:
     """Whether torchrun started this process."""
     return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
@@ -106,7 +106,7 @@ class Objective(nn.Module):
         return self.loss(self.model, batch)
 
 
-def spread(objective: Objective, shard: bool) -> nn.Module:
+def distribute(objective: Objective, shard: bool) -> nn.Module:
     """The objective over all processes: its parameters copied (DDP) or sharded (FSDP2)."""
     for t in (*objective.parameters(), *objective.buffers()):
         torch.distributed.broadcast(t.detach(), 0)
@@ -126,7 +126,7 @@ def spread(objective: Objective, shard: bool) -> nn.Module:
     return objective
 
 
-def require_matching(settings: Any, world: World, goes_on: bool = False) -> None:
+def check_settings(settings: Any, world: World, goes_on: bool = False) -> None:
     """Settings that need other processes, or cannot be had with them. A run that is sharded may go on in one process."""
     if settings.shard and world.size == 1 and not goes_on:
         raise WorkingsError("shard needs several processes: torchrun --nproc-per-node 2 -m workings train …")
@@ -143,12 +143,12 @@ def gathered(t: Tensor) -> Tensor:
     return t.full_tensor() if hasattr(t, "full_tensor") else t
 
 
-def local(t: Tensor) -> Tensor:
+def local_part(t: Tensor) -> Tensor:
     """The part of a sharded tensor that this process holds."""
     return t.to_local() if hasattr(t, "to_local") else t
 
 
-def like(model: Any, value: Tensor) -> Tensor:
+def sharded_like(model: Any, value: Tensor) -> Tensor:
     """A whole tensor cut as `model` is, where it is sharded and of the same shape."""
     if not hasattr(model, "full_tensor") or value.shape != model.shape:
         return value

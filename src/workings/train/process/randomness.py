@@ -30,7 +30,7 @@ def seed_all(seed: int, step: int, salt: int = 0) -> None:
 
 
 @contextmanager
-def preserved() -> Iterator[None]:
+def preserve_random_state() -> Iterator[None]:
     """Whatever is drawn inside, the random numbers afterwards are those that would have come."""
     ours, numpys, torchs = random.getstate(), numpy.random.get_state(), torch.get_rng_state()
     try:

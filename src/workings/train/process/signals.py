@@ -14,7 +14,7 @@ class Interrupted(KeyboardInterrupt):
     """Training was stopped from outside; what was reached is saved, and the message says how to go on."""
 
 
-class Asked:
+class StopRequest:
     """Whether somebody asked to stop; listens while it is entered, and only in the main thread."""
 
     def __init__(self, listen: bool) -> None:
@@ -22,12 +22,12 @@ class Asked:
         self.stop = False
         self.before: dict[signal.Signals, Any] = {}
 
-    def __enter__(self) -> Asked:
+    def __enter__(self) -> StopRequest:
         if self.listen:
-            self.before = {number: signal.signal(number, self.heard) for number in SIGNALS}
+            self.before = {number: signal.signal(number, self.on_signal) for number in SIGNALS}
         return self
 
-    def heard(self, number: int, frame: FrameType | None) -> None:
+    def on_signal(self, number: int, frame: FrameType | None) -> None:
         self.stop = True
         self.__exit__()
 

@@ -1,84 +1,68 @@
-r"""Words: the next one from the vector of this one, for a vocabulary of a few thousand.
-
-    x = E[v],   h = σ(x W₁ + b₁),   ŷ = softmax(h W₂ + b₂)
-    L = −1/N Σ_vw c(v,w) log ŷ_vw               c(v,w): how often word w follows word v, N pairs in all
-
-The loss of all pairs of the text takes a softmax for each distinct word, not for each place: four steps of 500 contexts see
-every pair of a vocabulary of 2,000. b₂ begins as the logarithm of how often a word occurs, so what is learned is how
-contexts differ. It is the network alone that predicts; interpolated Kneser–Ney counts (`kneser_ney_perplexity`) stand
-beside it.
-
-A network that learns counts of 0 and 1 as they are soon knows a short text by heart. So the counts it learns are smoothed as
-Kneser and Ney do it (after Xie et al. 2017, who let this noise into the text):
-
-    c(v,w) − D + D N_v• P₁(w)                   each pair gives up D; v hands it out by P₁, see `workings.models.kneser_ney`
-
-A line is a sentence and ends in `</s>`; the numbers in it are `<number>`, the words that are not among the most frequent
-`<unk>`. A text with `<unk>` in it, as the Penn Treebank has, is taken to be cut already: its words stand between spaces.
-
-Axes: b contexts, w words of the vocabulary, m tokens of a text.
-"""
+"""The recipe of a bigram model of words; its equations stand in `workings.train.tasks.bigram`."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from math import exp
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor, nn
-
-from workings.errors import WorkingsError
-from workings.models.bigram import NeuralBigram
-from workings.models.decoding.search import sample
-from workings.models.kneser_ney import KneserNey
-from workings.train.data.texts import lines, text
-from workings.train.recipe import Recipe, Task
-from workings.train.recipes.shuffled import Shuffled
+from workings.checksum import sha256
+from workings.train.capabilities import Writes
+from workings.train.recipe import Recipe
 from workings.train.settings import Training, setting
-from workings.train.text.language import Language
-from workings.train.text.vocabulary import UNKNOWN, Words, cut, sha256
+from workings.train.task import Task
 
-END, NUMBER = "</s>", "<number>"
-SPREAD = 2.0
-"""Standard deviation of the vectors at the start: wide enough for σ to tell words apart."""
-Batch = tuple[Int[Tensor, " b"], Float[Tensor, "b w"]]
-"""Words, and how often each word follows them."""
+if TYPE_CHECKING:
+    from torch import nn
+
+    from workings.models.bigram import NeuralBigram
+    from workings.train.text.language import Language
 
 
 @dataclass(frozen=True)
 class BigramSettings(Training):
     text: str = setting("shakespeare", "a text file, a sentence a line, or: shakespeare, moby-dick, speeches")
-    dev: str = setting("", "a text file to be judged by; without one, the last tenth of the text")
+    dev: str = setting("", "a text file to evaluate on; by default the last tenth of the text")
     vectors: str = setting("learned", "learned, glove, or a file of lines `word number number …` to begin with")
-    fixed: bool = setting(False, "leave the vectors as they are, as the classic assignment does")
+    fixed: bool = setting(False, "freeze the vectors, as the classic assignment does")
     vocabulary: int = setting(2000, "words, the most frequent ones", least=4)
     width: int = setting(100, "width of a learned vector", least=1)
     hidden: int = setting(200, "hidden units", least=1)
     smooth: bool = setting(True, "learn from counts smoothed as Kneser and Ney do, not from those of the text")
-    steps: int = setting(600, "updates of the parameters", least=1)
-    batch: int = setting(500, "contexts of one update, over all processes", least=1)
-    rate: float = setting(2e-2, "learning rate at its highest", least=0)
+    steps: int = setting(600, "parameter updates", least=1)
+    batch: int = setting(500, "contexts per update, over all processes", least=1)
+    rate: float = setting(2e-2, "peak learning rate", least=0)
     decay: float = setting(0.4, "weight decay", least=0)
 
 
-class Bigram(Recipe):
+class Bigram(Recipe, Writes):
     name = "bigram"
     summary = "The next word from the vector of this one: learned vectors or GloVe, beside Kneser–Ney counts."
     example = "workings train bigram --text train.txt --dev dev.txt"
     Settings = BigramSettings
 
     def task(self, settings: Any) -> Task:
+        from workings.models.smoothing import KneserNey
+        from workings.train.tasks.bigram import (
+            Contexts,
+            Pairs,
+            encode,
+            figures,
+            initial_vectors,
+            initialise,
+            loss,
+            sample_text,
+            sentences,
+            vocabulary,
+        )
+
         train, dev, content = sentences(settings.text, settings.dev)
         words = vocabulary(train, settings.vocabulary)
-        vectors = begun(settings.vectors, words)
+        vectors = initial_vectors(settings.vectors, words)
         files = {"words.json": words.json(), "width.txt": str(settings.width if vectors is None else vectors.shape[1])}
-        tokens, judges = encoded(train, words), encoded(dev, words)
+        tokens, judges = encode(train, words), encode(dev, words)
         model = self.model(settings, files)
-        begin(model, tokens, vectors)
+        initialise(model, tokens, vectors)
         counts = KneserNey(tokens, len(words))
         smooth = (counts.D, counts.continuation.float()) if settings.smooth else ()
         pairs, judging = Pairs(tokens, len(words), *smooth), Pairs(judges, len(words))
@@ -90,8 +74,8 @@ class Bigram(Recipe):
             model,
             batches=Contexts(pairs, settings.batch, settings.seed),
             loss=loss,
-            evaluate=lambda model: {**judged(model, judging), **beside},
-            sample=lambda model: written(self.language(settings, files, model)),
+            evaluate=lambda model: {**figures(model, judging), **beside},
+            sample=lambda model: sample_text(self.language(settings, files, model)),
             files=files,
             hashes={name: sha256(whole) for name, whole in content.items()},
             unit="pairs",
@@ -99,162 +83,20 @@ class Bigram(Recipe):
         )
 
     def model(self, settings: Any, files: Mapping[str, str]) -> NeuralBigram:
+        import torch
+
+        from workings.models.bigram import NeuralBigram
+        from workings.train.tasks.bigram import SPREAD
+        from workings.train.text.vocabulary import Words
+
         words, width = len(Words.read(files["words.json"])), int(files["width.txt"])
         E = SPREAD * torch.randn(words, width)
         return NeuralBigram(E, settings.hidden, train_vectors=not settings.fixed)
 
     def language(self, settings: Any, files: Mapping[str, str], model: nn.Module) -> Language:
         """How the model reads a text: word by word, line after line."""
-        return Language(model, "word", tokens_of, joined, Words.read(files["words.json"]).words, UNKNOWN)
+        from workings.train.tasks.bigram import join, tokens_of
+        from workings.train.text.language import Language
+        from workings.train.text.vocabulary import UNKNOWN, Words
 
-
-# the text
-
-
-def sentences(named: str, judges: str) -> tuple[str, str, dict[str, str]]:
-    """The text to learn from, the one to be judged by, and the files they come from."""
-    whole = text(named)
-    if judges:
-        dev = text(judges)
-        return whole, dev, {named: whole, judges: dev}
-    found = lines(whole)
-    if len(found) < 10:
-        raise WorkingsError(
-            f"{named} has {len(found)} lines. A line is a sentence, and the last tenth of them is what the model is judged "
-            "by: give at least 10, or a second file with --dev."
-        )
-    kept = 9 * len(found) // 10
-    return "".join(found[:kept]), "".join(found[kept:]), {named: whole}
-
-
-def tokens_of(whole: str) -> list[str]:
-    """The words of a text, with `</s>` at the end of each line.
-
-    >>> tokens_of("Give me 3 pears.\\n\\nThanks")
-    ['give', 'me', '<number>', 'pears', '.', '</s>', 'thanks']
-    >>> tokens_of("no <unk> in the u.s.\\n")
-    ['no', '<unk>', 'in', 'the', 'u.s.', '</s>']
-    """
-    words = str.split if UNKNOWN in whole else cut
-    found: list[str] = []
-    for line in lines(whole):
-        if pieces := words(line):
-            found += [NUMBER if piece[0].isdecimal() else piece for piece in pieces]
-            found += [END] * line.endswith("\n")
-    return found
-
-
-MARKS = frozenset(".,;:!?)]}%’”")
-
-
-def joined(pieces: Sequence[str]) -> str:
-    """Words as a line of text.
-
-    >>> joined(["yes", ",", "my", "lord", ".", "</s>", "no"])
-    'yes, my lord.\\nno'
-    """
-    line = ""
-    for piece in pieces:
-        tight = not line or line.endswith("\n") or piece in MARKS or piece == END
-        line += ("" if tight else " ") + ("\n" if piece == END else piece)
-    return line
-
-
-def vocabulary(whole: str, most: int) -> Words:
-    """`<unk>`, the end of a line, and the most frequent words."""
-    counts = Counter(tokens_of(whole))
-    counts[END] = counts.total() + 1  # always there, and the first of them
-    return Words.of(counts, most)
-
-
-def encoded(whole: str, words: Words) -> Int[Tensor, " m"]:
-    """The numbers of the words; the end of a line stands before the first, so that each line begins after one."""
-    found = words.encode(tokens_of(whole))
-    if not found:
-        raise WorkingsError("The text has no words.")
-    return torch.tensor([words.index[END], *found])
-
-
-# the network
-
-
-def begun(named: str, words: Words) -> Float[Tensor, "w d"] | None:
-    """Vectors to begin with; words without one get a random one."""
-    if named == "learned":
-        return None
-    from workings.train.evaluation.vectors import vectors
-
-    return vectors(named).table(words.words)
-
-
-def begin(model: NeuralBigram, tokens: Int[Tensor, " m"], vectors: Float[Tensor, "w d"] | None) -> None:
-    """The bias of each word is the logarithm of its frequency; given vectors get the spread of the others."""
-    n = torch.bincount(tokens, minlength=len(model.E)).double() + 1
-    with torch.no_grad():
-        model.network.b_2.copy_(torch.log(n / n.sum()))
-        if vectors is not None:
-            model.E.copy_(SPREAD * vectors / vectors.std())
-
-
-class Pairs:
-    """How often words follow each other, by rows; smoothed by a discount D that is handed out by P₁, if there is one."""
-
-    def __init__(
-        self, tokens: Int[Tensor, " m"], words: int, D: float = 0.0, P_1: Float[Tensor, " w"] | None = None
-    ) -> None:
-        pairs, self.counts = torch.unique(tokens[:-1] * words + tokens[1:], return_counts=True)
-        self.v, self.w, self.words = pairs // words, pairs % words, words
-        self.contexts = self.v.unique()
-        self.D, self.P_1 = D, torch.zeros(words) if P_1 is None else P_1
-
-    def rows(self, v: Int[Tensor, " b"]) -> Float[Tensor, "b w"]:
-        r"""The row of counts of each of these words.
-
-        $$c(v, w) - D + D \, N_{v\bullet} P_1(w)$$
-        """
-        first, last = torch.searchsorted(self.v, v), torch.searchsorted(self.v, v, right=True)
-        n = last - first
-        row = torch.repeat_interleave(torch.arange(len(v)), n)
-        place = torch.arange(len(row)) - (n.cumsum(0) - n)[row] + first[row]
-        C = torch.outer(self.D * n, self.P_1)
-        C[row, self.w[place]] += self.counts[place] - self.D
-        return C
-
-
-class Contexts:
-    """The batch of a step: all contexts, or, where there are more than `batch`, some in a random order."""
-
-    def __init__(self, pairs: Pairs, batch: int, seed: int) -> None:
-        self.pairs, self.whole = pairs, batch >= len(pairs.contexts)
-        self.seen = Shuffled(len(pairs.contexts), batch, seed)
-        self.all = (pairs.contexts, pairs.rows(pairs.contexts[: batch if self.whole else 0]))
-
-    def __call__(self, step: int) -> Batch:
-        if self.whole:
-            return self.all
-        v = self.pairs.contexts[self.seen(step)]
-        return v, self.pairs.rows(v)
-
-
-def loss(model: nn.Module, batch: Batch) -> Tensor:
-    v, C = batch
-    log_ŷ = model(v).log_softmax(dim=1)
-    L = -(C * log_ŷ).sum() / C.sum()
-    return L
-
-
-def judged(model: nn.Module, pairs: Pairs, size: int = 1000) -> dict[str, float]:
-    """The loss and the perplexity per word, `</s>` and `<unk>` included."""
-    total, n = 0.0, int(pairs.counts.sum())
-    for v in pairs.contexts.split(size):
-        C = pairs.rows(v)
-        total += loss(model, (v, C)).item() * C.sum().item()
-    return {"loss": total / n, "perplexity": exp(total / n)}
-
-
-def written(language: Language, count: int = 60) -> str:
-    """Some lines drawn at random."""
-    from workings.train.evaluation.writing import decoder_of
-
-    tokens = sample(decoder_of(language.model), language.encode([END]), count)
-    return language.decode([*tokens]).strip("\n")
+        return Language(model, "word", tokens_of, join, Words.read(files["words.json"]).words, UNKNOWN)

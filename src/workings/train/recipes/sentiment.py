@@ -1,44 +1,27 @@
-r"""Sentiment of film reviews, or labelled texts of your own: a deep averaging network (Iyyer et al. 2015).
-
-    z = 1/n Σ_t E[w_t]                    the mean of the vectors of a text's words
-    θ = relu(z W + b) W_o + b_o           scores of the classes
-    L = −1/N Σ log softmax(θ)_y
-
-The three words after not, never, -n't … are words of their own, `good_` for the good in "not good" (Das & Chen 2001): the
-mean knows nothing of order. With `--ngrams 2`, neighbouring words have a vector together too. Words are left out at random.
-
-Axes: b texts, m words of all texts, d width of a vector, c classes.
-"""
+"""The recipe of a deep averaging network; its equations stand in `workings.train.tasks.sentiment`."""
 
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
-
+from workings.checksum import sha256
 from workings.errors import WorkingsError
-from workings.models.averaging import DeepAveraging
-from workings.nn.objectives.losses import cross_entropy
-from workings.train.data.reviews import Labelled, reviews
-from workings.train.recipe import Recipe, Task
-from workings.train.recipes.shuffled import Shuffled
+from workings.train.capabilities import Classifies, ExplainsWords, HasVectors, Predictions, Shows
+from workings.train.forward_pass import ForwardPass, likeliest, numbered_tokens
+from workings.train.recipe import OpenRun, Recipe
 from workings.train.settings import Training, setting
-from workings.train.text.vocabulary import UNKNOWN, Words, sha256
+from workings.train.task import Task
 
-Batch = tuple[Int[Tensor, " b"], Int[Tensor, " b"], Int[Tensor, " m"]]
-"""Classes, where each text starts, the words of all texts in a row."""
-WORD = re.compile(r"\d+/\d+|[^\W_]+(?:['’][^\W_]+)?|[:;]-?[()]|[!?.,;:]")
-"""A mark such as 7/10, a word, a face, or what ends a clause."""
-NOT = frozenset("not no never nor neither nothing nobody none hardly without cannot".split())
-REACH = 3
-"""Words after a negation that it marks, within its clause."""
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from workings.models.averaging import DeepAveraging
+    from workings.models.vectors import WordVectors
+    from workings.train.text.explain import Explainer
 
 
 @dataclass(frozen=True)
@@ -46,29 +29,34 @@ class SentimentSettings(Training):
     data: str = setting("imdb", "imdb, rotten, or a CSV file with the columns text and label")
     ngrams: int = setting(1, "1: words, 2: pairs of neighbouring words too", least=1, below=3)
     vectors: str = setting("learned", "learned, glove, or a file of lines `word number number …` to begin with")
-    fixed: bool = setting(False, "leave the vectors as they are")
+    fixed: bool = setting(False, "freeze the vectors")
     least: int = setting(2, "times that a word must occur to have a vector; a pair once more", least=1)
     width: int = setting(16, "width of a learned vector", least=1)
     hidden: int = setting(32, "hidden units", least=1)
-    word_dropout: float = setting(0.5, "share of the words left out while training", least=0, below=1)
-    test: int = setting(5000, "texts to be judged by; of a file at most a fifth of each class, at least one", least=1)
-    steps: int = setting(470, "updates of the parameters", least=1)
-    batch: int = setting(256, "texts of one update, over all processes", least=1)
-    rate: float = setting(6e-3, "learning rate at its highest", least=0)
+    word_dropout: float = setting(0.5, "fraction of the words dropped in training", least=0, below=1)
+    test: int = setting(5000, "texts to evaluate on; of a file at most a fifth of each class, at least one", least=1)
+    steps: int = setting(470, "parameter updates", least=1)
+    batch: int = setting(256, "texts per update, over all processes", least=1)
+    rate: float = setting(6e-3, "peak learning rate", least=0)
     decay: float = setting(1.0, "weight decay", least=0)
 
 
-class Sentiment(Recipe):
+class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
     name = "sentiment"
     summary = "Texts to classes by the mean of their words: film reviews, or a CSV of your own."
     example = "workings train sentiment --ngrams 2"
     Settings = SentimentSettings
+    input_hint = 'Give a text: --input "a fine film".'
 
     def task(self, settings: Any) -> Task:
+        from workings.train.data.reviews import reviews
+        from workings.train.tasks.sentiment import Grams, Texts, cut, figures, initial_vectors, loss, part, sample_text
+        from workings.train.tasks.shuffled import Shuffled
+
         data = reviews(settings.data, settings.test, settings.seed)
         pieces = [cut(text) for text, _ in data.train]
         grams = Grams.of(pieces, settings.ngrams, settings.least)
-        vectors = begun(settings.vectors, grams)
+        vectors = initial_vectors(settings.vectors, grams)
         width = settings.width if vectors is None else vectors.shape[1]
         files = {**grams.files(), "classes.json": json.dumps(data.classes), "width.txt": str(width)}
         model = self.model(settings, files)
@@ -81,10 +69,10 @@ class Sentiment(Recipe):
             model,
             batches=lambda step: train[seen(step)],
             loss=loss,
-            evaluate=lambda model: judged(model, test),
+            evaluate=lambda model: figures(model, test),
             best="accuracy",
             highest=True,
-            sample=lambda model: shown(model, data, test),
+            sample=lambda model: sample_text(model, data, test),
             files=files,
             hashes={settings.data: sha256(json.dumps([data.classes, data.train, data.test]))},
             unit="texts",
@@ -92,145 +80,54 @@ class Sentiment(Recipe):
         )
 
     def model(self, settings: Any, files: Mapping[str, str]) -> DeepAveraging:
+        import torch
+
+        from workings.models.averaging import DeepAveraging
+        from workings.train.tasks.sentiment import Grams
+
         rows, classes = len(Grams.read(files)), json.loads(files["classes.json"])
         E = 0.01 * torch.randn(rows, int(files["width.txt"]))
         dropout, trained = settings.word_dropout, not settings.fixed
         return DeepAveraging(E, [settings.hidden], len(classes), dropout, padding=0, train_vectors=trained)
 
+    def predictions(self, run: OpenRun) -> Predictions:
+        from workings.train.data.reviews import reviews
+        from workings.train.tasks.sentiment import Grams, Texts, cut, scores
 
-def cut(text: str) -> list[str]:
-    """The words of a text in small letters, those after a negation marked; of the marks only ! and ? are kept.
+        grams, settings = Grams.read(run.files), run.settings
+        test = reviews(settings.data, settings.test, settings.seed).test
+        texts = Texts([grams.encode(cut(text)) for text, _ in test], [y for _, y in test])
+        p = scores(run.model, texts).softmax(dim=1)
+        return Predictions(json.loads(run.files["classes.json"]), texts.y, p, texts=[text for text, _ in test])
 
-    >>> cut("It wasn't good at all, 3/10!")
-    ['it', "wasn't", 'good_', 'at_', 'all_', '3/10', '!']
-    """
-    found, left = [], 0
-    for word in WORD.findall(text.lower().replace("<br />", " ")):
-        if word in ".,;:!?":
-            left = 0
-            found += [word] if word in "!?" else []
-            continue
-        found.append(word + "_" if left else word)
-        left = REACH if word in NOT or word.endswith(("n't", "n’t")) else max(0, left - 1)
-    return found
+    def explainer(self, run: OpenRun) -> Explainer:
+        from workings.train.tasks.sentiment import Grams, cut
+        from workings.train.text.explain import Explainer
 
+        grams = Grams.read(run.files)
+        return Explainer(run.model, json.loads(run.files["classes.json"]), cut, grams.encode, grams.name)
 
-class Grams:
-    """Words, and pairs of neighbours, each with the number of its vector; number 0 is for what has none."""
+    def vectors(self, run: OpenRun) -> WordVectors:
+        from workings.models.vectors import WordVectors
 
-    def __init__(self, words: Words, pairs: Sequence[int] = ()) -> None:
-        self.words = words
-        self.pairs = np.array(pairs, dtype=np.int64)
-        """The number of the first word times the number of words, plus the number of the second; rising."""
+        words, model = json.loads(run.files["words.json"])[1:], run.model  # the first is the place of unknown ones
+        return WordVectors(words, model.E.detach()[1 : 1 + len(words)])  # type: ignore[operator]
 
-    @staticmethod
-    def of(texts: list[list[str]], n: int, least: int) -> Grams:
-        """Those that occur often enough."""
-        words = Words.of((word for text in texts for word in text), least=least)
-        if len(words) < 2:
-            raise WorkingsError(f"No word occurs {least} times in the texts: give more texts, or a smaller --least.")
-        if n == 1:
-            return Grams(words)
-        pairs, counts = np.unique(
-            np.concatenate([neighbours(words.encode(text), len(words)) for text in texts]), return_counts=True
-        )
-        return Grams(words, pairs[counts > least].tolist())
+    def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
+        import torch
 
-    def __len__(self) -> int:
-        return len(self.words) + len(self.pairs)
-
-    def encode(self, text: list[str]) -> np.ndarray:
-        """The numbers of the words and pairs of a text that have a vector."""
-        words = np.array(self.words.encode(text), dtype=np.int64)
-        if not len(self.pairs):
-            return words[words > 0]
-        pairs = neighbours(words, len(self.words))
-        place = np.searchsorted(self.pairs, pairs).clip(max=len(self.pairs) - 1)
-        return np.concatenate([words[words > 0], len(self.words) + place[self.pairs[place] == pairs]])
-
-    def name(self, number: int) -> str:
-        """The word, or the two words, of a vector."""
-        if number < len(self.words):
-            return self.words.words[number]
-        return " ".join(
-            self.words.words[word] for word in divmod(int(self.pairs[number - len(self.words)]), len(self.words))
-        )
-
-    def files(self) -> dict[str, str]:
-        return {"words.json": self.words.json(), "pairs.json": json.dumps(self.pairs.tolist())}
-
-    @staticmethod
-    def read(files: Mapping[str, str]) -> Grams:
-        return Grams(Words.read(files["words.json"]), json.loads(files["pairs.json"]))
+        explainer = self.explainer(run)
+        tokens = explainer.tokens(given)
+        if not tokens:
+            raise WorkingsError(f"The model knows no word of {given!r}.")
+        pieces, classes = tuple(map(explainer.name, tokens)), tuple(explainer.classes)
+        call = partial(class_of, run.model, torch.tensor([tokens]))
+        describe = partial(likeliest, names=classes, before="Taken for: ")
+        return ForwardPass(call, (pieces, classes), describe, numbered_tokens(pieces))
 
 
-def neighbours(words: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
-    """The numbers of the pairs of a text; one with an unknown word is none."""
-    row = np.asarray(words, dtype=np.int64)
-    a, b = row[:-1], row[1:]
-    return (a * count + b)[(a > 0) & (b > 0)]
-
-
-class Texts:
-    """Texts of unequal length in one row, with their classes."""
-
-    def __init__(self, texts: list[np.ndarray], y: list[int]) -> None:
-        self.y = torch.tensor(y)
-        self.row = torch.from_numpy(np.concatenate(texts))
-        self.length = torch.tensor([len(text) for text in texts])
-        self.start = self.length.cumsum(0) - self.length
-
-    def __getitem__(self, i: Int[Tensor, " b"]) -> Batch:
-        n = self.length[i]
-        offsets = n.cumsum(0) - n
-        place = torch.repeat_interleave(self.start[i] - offsets, n) + torch.arange(int(n.sum()))
-        return self.y[i], offsets, self.row[place]
-
-
-def part(batch: Batch, start: int, stop: int) -> Batch:
-    """Texts `start` to `stop` of a batch."""
-    y, offsets, row = batch
-    first, last = [*offsets.tolist(), len(row)][start : stop + 1 : stop - start]
-    return y[start:stop], offsets[start:stop] - first, row[first:last]
-
-
-def loss(model: nn.Module, batch: Batch) -> Tensor:
-    y, offsets, row = batch
-    θ = model(row, offsets=offsets)
-    L = cross_entropy(θ, y)
-    return L
-
-
-def scores(model: nn.Module, texts: Texts, size: int = 500) -> Tensor:
-    parts = [texts[i] for i in torch.arange(len(texts.y)).split(size)]
-    return torch.cat([model(row, offsets=offsets) for _, offsets, row in parts])
-
-
-def judged(model: nn.Module, texts: Texts) -> dict[str, float]:
-    """The loss and the share of texts whose class has the highest score."""
-    θ = scores(model, texts)
-    return {"loss": cross_entropy(θ, texts.y).item(), "accuracy": (θ.argmax(dim=1) == texts.y).double().mean().item()}
-
-
-def shown(model: nn.Module, data: Labelled, test: Texts, count: int = 3) -> str:
-    """Texts that were judged, the mistaken ones first."""
-    some = min(100, len(test.y))
-    y, offsets, row = test[torch.arange(some)]
-    p = model(row, offsets=offsets).softmax(dim=1)
-    found = p.argmax(dim=1)
-    first = torch.argsort((found == y).long(), stable=True)[:count].tolist()
-    return "\n".join(
-        f"{data.classes[found[i]]} ({p[i, found[i]]:.0%}; it is {data.classes[y[i]]}): "
-        f"{' '.join(data.test[i][0].split())[:80]} …"
-        for i in first
-    )
-
-
-def begun(named: str, grams: Grams) -> Tensor | None:
-    """Vectors of the words to begin with, at a tenth of their size; words without one get a random one."""
-    if named == "learned":
-        return None
-    from workings.train.evaluation.vectors import vectors
-
-    table = vectors(named).table([word.rstrip("_") if word != UNKNOWN else word for word in grams.words.words])
-    return 0.1 * table
+def class_of(model: Any, x: Tensor) -> Tensor:
+    """The probability of each class."""
+    θ = model(x)
+    p = θ[0].softmax(dim=-1)
+    return p

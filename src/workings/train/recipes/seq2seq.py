@@ -1,38 +1,23 @@
-r"""From one sequence to another: old English to modern, spelling to sound, or pairs of your own.
-
-    memory = encoder(source)
-    L = −1/M Σ log P(target_{t+1} | target_{≤t}, memory)      over the M tokens of the targets, ⟨stop⟩ included
-
-Verses are cut into subwords (byte-pair encoding, trained on the pairs to learn from), words into letters and sounds. The
-figures: the loss and the share of right tokens when the target so far is given (`token_accuracy`), and the share of targets
-that greedy decoding hits exactly (`exact_match`); `copied` is the share that writing down the source would hit.
-
-Axes: b pairs, m tokens of the source, n of the target.
-"""
+"""The recipe of an encoder and a decoder; its equations stand in `workings.train.tasks.seq2seq`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
-
+from workings.checksum import sha256
 from workings.errors import WorkingsError
-from workings.models.decoding.search import beam
-from workings.models.transformer import EncoderDecoder, mask_of
-from workings.nn.objectives.losses import cross_entropy
-from workings.train.data.pairs import Pair, pairs
-from workings.train.recipe import Recipe, Task
-from workings.train.recipes.shuffled import Shuffled
+from workings.train.capabilities import Answers, Shows
+from workings.train.forward_pass import ForwardPass, likeliest_by_row, numbered_tokens, visible
+from workings.train.recipe import OpenRun, Recipe
 from workings.train.settings import Training, setting
-from workings.train.text.tokens import KINDS, PAD, START, STOP, Tokens, hash_of, learned
+from workings.train.task import Task
+from workings.train.text.tokens import KINDS, START, Tokens
 
-Batch = tuple[Int[Tensor, "b m"], Int[Tensor, " b"], Int[Tensor, "b n"]]
-"""Source tokens, how many of each row are there, target tokens."""
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
@@ -43,173 +28,94 @@ class Seq2SeqSettings(Training):
     vocabulary: int = setting(2000, "subwords to learn, for either side", least=300)
     longest: int = setting(64, "tokens of the longest sequence; pairs with a longer one are left out", least=2)
     pairs: int = setting(0, "pairs to learn from; 0 is all", least=0)
-    test: int = setting(500, "pairs to be judged by", least=1)
+    test: int = setting(500, "pairs to evaluate on", least=1)
     width: int = setting(64, "width of a token", least=1)
-    heads: int = setting(4, "heads of the attention", least=1)
+    heads: int = setting(4, "attention heads", least=1)
     depth: int = setting(2, "blocks of the encoder, and of the decoder", least=1)
-    dropout: float = setting(0.0, "share of what a layer adds that is left out", least=0, below=1)
-    steps: int = setting(3000, "updates of the parameters", least=1)
-    batch: int = setting(128, "pairs of one update, over all processes", least=1)
-    rate: float = setting(2e-3, "learning rate at its highest", least=0)
-    beta2: float = setting(0.98, "memory of the squared gradient", least=0, below=1)
-    warmup: int = setting(200, "updates until the learning rate is at its highest", least=0)
-    clip: float = setting(1.0, "largest norm of the gradient; 0 does not clip", least=0)
+    dropout: float = setting(0.0, "dropout of what a layer adds", least=0, below=1)
+    steps: int = setting(3000, "parameter updates", least=1)
+    batch: int = setting(128, "pairs per update, over all processes", least=1)
+    rate: float = setting(2e-3, "peak learning rate", least=0)
+    beta2: float = setting(0.98, "decay of the squared-gradient average", least=0, below=1)
+    warmup: int = setting(200, "updates until the peak learning rate", least=0)
+    clip: float = setting(1.0, "maximum gradient norm; 0 disables clipping", least=0)
 
 
-class Seq2Seq(Recipe):
+class Seq2Seq(Recipe, Answers, Shows):
     name = "seq2seq"
     summary = "One sequence to another by an encoder and a decoder: spelling to sound, old to modern English, your pairs."
     example = "workings train seq2seq --data sounds --steps 500"
     Settings = Seq2SeqSettings
+    prompt = "hello"
+    has_beams = True
+    input_hint = "Give a source: --input hello."
 
     def task(self, settings: Any) -> Task:
-        train, test = pairs(known(settings.data), settings.seed)
-        train, digest = train[: settings.pairs or None], hash_of(train + test)
+        from workings.train.data.pairs import pairs
+        from workings.train.tasks.seq2seq import Lengthwise, check_known, encode, figures, kind, loss, sample_text
+        from workings.train.text.tokens import PAD, learn_tokens
+
+        check_known(settings.data)
+        train, test = pairs(settings.data, settings.seed)
+        train, digest = train[: settings.pairs or None], sha256("\n".join(map("\t".join, train + test)))
         kinds = [kind(settings.source, settings.data, 0), kind(settings.target, settings.data, 1)]
-        source = learned([a for a, _ in train], kinds[0], settings.vocabulary)
-        target = learned([b for _, b in train], kinds[1], settings.vocabulary)
+        source = learn_tokens([a for a, _ in train], kinds[0], settings.vocabulary)
+        target = learn_tokens([b for _, b in train], kinds[1], settings.vocabulary)
         files = {"source.json": source.json(), "target.json": target.json()}
-        rows = encoded(train, source, target, settings.longest)
+        rows = encode(train, source, target, settings.longest)
         judges = test[: settings.test]
         return Task(
             self.model(settings, files),
             batches=Lengthwise(rows, settings.batch, settings.seed),
             loss=loss,
-            evaluate=lambda model: judged(model, judges, source, target, settings.longest),
-            sample=lambda model: "\n".join(shown(model, a, source, target, settings.longest) for a, _ in judges[:3]),
+            evaluate=lambda model: figures(model, judges, source, target, settings.longest),
+            sample=lambda model: "\n".join(sample_text(model, a, source, target, settings.longest) for a, _ in judges[:3]),
             files=files,
             hashes={settings.data: digest},
             unit="tokens",
             count=lambda batch: int((batch[2][:, 1:] != PAD).sum()),
         )
 
-    def model(self, settings: Any, files: Mapping[str, str]) -> EncoderDecoder:
-        m, n = (len(Tokens.read(files[f"{side}.json"])) for side in ("source", "target"))
+    def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
+        from workings.models.transformer import EncoderDecoder
+
+        m, n = map(len, tokens_in(files))
         return EncoderDecoder(m, n, settings.width, settings.heads, settings.depth, dropout=settings.dropout)
 
+    def answers(self, run: OpenRun, prompt: str, beams: int | None) -> list[str]:
+        from workings.train.tasks.seq2seq import best, translated
 
-def known(data: str) -> str:
-    """The name of the data, if there is such data."""
-    if data not in ("verses", "sounds") and not Path(data).is_file():
-        raise WorkingsError(
-            f"{data} is neither verses nor sounds nor a file. Give a TSV file: a pair a line, a tab between."
-        )
-    return data
+        source, target = tokens_in(run.files)
+        longest = run.settings.longest
+        (row,) = source.encode([prompt])
+        if not 0 < len(row) <= longest:
+            raise WorkingsError(f"The prompt has {len(row)} tokens; this model reads 1 to {longest}.")
+        if beams is None:
+            return translated(run.model, [prompt], source, target, longest)
+        found = best(run.model, prompt, source, target, longest, beams)
+        return [f"{text}  (log p {log_p:.3f})" for text, log_p in found]
 
+    def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
+        import torch
 
-def kind(asked: str, data: str, side: int) -> str:
-    """What a side is cut into: as asked, or letters and sounds for spelling, subwords for the rest."""
-    if asked != "auto":
-        return asked
-    return ("characters", "words")[side] if data == "sounds" else "subwords"
-
-
-Rows = list[tuple[list[int], list[int]]]
-
-
-def encoded(found: list[Pair], source: Tokens, target: Tokens, longest: int) -> Rows:
-    """The pairs as tokens, ⟨start⟩ and ⟨stop⟩ around the target; without those too long."""
-    sides = zip(source.encode([a for a, _ in found]), target.encode([b for _, b in found]), strict=True)
-    rows = [(a, [START, *b, STOP]) for a, b in sides if a and len(a) <= longest and len(b) <= longest]
-    if not rows:
-        raise WorkingsError(f"All of the {len(found):,} pairs have more than {longest} tokens on a side: raise --longest.")
-    return rows
+        (answer,) = self.answers(run, given, None)
+        source, target = tokens_in(run.files)
+        rows = source.encode([given])[0], [START, *target.encode([answer])[0]]
+        call = partial(answer_given, run.model, *(torch.tensor([row]) for row in rows))
+        names = [tuple(map(visible, kind.named(row))) for kind, row in zip((source, target), rows, strict=True)]
+        classes = tuple(map(visible, target.named(range(len(target)))))
+        said = f"It writes {answer!r}; before it, and after each of its tokens:\n"
+        describe = lambda p: said + likeliest_by_row(p, names[1], classes)  # noqa: E731
+        return ForwardPass(call, (*names, classes), describe, numbered_tokens(names[0]))
 
 
-class Lengthwise:
-    """The batch of a step: of pairs seen in a random order, those of about one length together, with little padding."""
-
-    NEAR = 16
-    """Batches that are sorted by length together."""
-
-    def __init__(self, rows: Rows, batch: int, seed: int) -> None:
-        self.rows, self.batch, self.seed = rows, batch, seed
-        self.seen = Shuffled(len(rows), batch * self.NEAR, seed)
-        self.at, self.near = -1, torch.empty(0, dtype=torch.long)
-
-    def __call__(self, step: int) -> Batch:
-        group, place = divmod(step, self.NEAR)
-        if group != self.at:
-            i = self.seen(group)
-            lengths = torch.tensor([len(self.rows[k][0]) + len(self.rows[k][1]) for k in i.tolist()])
-            self.at, self.near = group, i[lengths.argsort(stable=True)]
-        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + group)
-        place = int(torch.randperm(self.NEAR, generator=generator)[place])
-        return together([self.rows[k] for k in self.near[place * self.batch : (place + 1) * self.batch].tolist()])
+def tokens_in(files: Mapping[str, str]) -> tuple[Tokens, Tokens]:
+    """The tokens of a run's sources and of its targets."""
+    return Tokens.read(files["source.json"]), Tokens.read(files["target.json"])
 
 
-def together(rows: Rows) -> Batch:
-    """Pairs as tensors, the shorter ones padded."""
-    lengths = torch.tensor([len(a) for a, _ in rows])
-    return padded([a for a, _ in rows]), lengths, padded([b for _, b in rows])
-
-
-def padded(rows: list[list[int]]) -> Int[Tensor, "b n"]:
-    longest = max(map(len, rows))
-    return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
-
-
-def loss(model: nn.Module, batch: Batch) -> Tensor:
-    source, lengths, target = batch
-    θ = model(source, target[:, :-1], lengths)
-    L = cross_entropy(θ.flatten(0, 1), target[:, 1:].flatten(), ignore=PAD)
-    return L
-
-
-def judged(model: Any, test: list[Pair], source: Tokens, target: Tokens, longest: int) -> dict[str, float]:
-    """The figures on pairs that were not learned from; a pair that is too long counts as missed in `exact_match`."""
-    total, right, tokens = 0.0, 0, 0
-    for part in parts(encoded(test, source, target, longest)):
-        s, lengths, t = together(part)
-        θ, y = model(s, t[:, :-1], lengths), t[:, 1:]
-        total += cross_entropy(θ.flatten(0, 1), y.flatten(), ignore=PAD, reduction="sum").item()
-        right += int(((θ.argmax(dim=-1) == y) & (y != PAD)).sum())
-        tokens += int((y != PAD).sum())
-    written = translated(model, [a for a, _ in test], source, target, longest)
-    hit = sum(ours == theirs for ours, (_, theirs) in zip(written, test, strict=True))
-    figures = {"loss": total / tokens, "token_accuracy": right / tokens, "exact_match": hit / len(test)}
-    return {**figures, "copied": sum(a == b for a, b in test) / len(test)}
-
-
-def parts(rows: Rows, size: int = 100) -> Iterator[Rows]:
-    rows = sorted(rows, key=lambda row: len(row[0]))
-    for start in range(0, len(rows), size):
-        yield rows[start : start + size]
-
-
-@torch.no_grad()
-def translated(model: Any, texts: list[str], source: Tokens, target: Tokens, longest: int) -> list[str]:
-    """What greedy decoding writes for each text; nothing for one that is too long."""
-    rows = source.encode(texts)
-    out = [""] * len(texts)
-    fitting = sorted((i for i, row in enumerate(rows) if 0 < len(row) <= longest), key=lambda i: len(rows[i]))
-    for start in range(0, len(fitting), 100):
-        places = fitting[start : start + 100]
-        for i, tokens in zip(places, greedy_rows(model, [rows[i] for i in places], longest), strict=True):
-            out[i] = target.decode(tokens)
-    return out
-
-
-def greedy_rows(model: Any, rows: list[list[int]], longest: int) -> list[list[int]]:
-    """The most likely token each time, for many sources at once."""
-    lengths, source = torch.tensor([len(row) for row in rows]), padded(rows)
-    memory, mask = model.encoder(source, lengths), mask_of(source, lengths)
-    cache = model.given(source[0]).new_cache()
-    last, found = torch.full((len(rows), 1), START), []
-    for _ in range(longest + 1):
-        last = model.decode(last, memory, mask, cache)[:, -1:].argmax(dim=-1)
-        found.append(last)
-        if bool(torch.cat(found, dim=1).eq(STOP).any(dim=1).all()):
-            break
-    return [row[: row.index(STOP)] if STOP in row else row for row in torch.cat(found, dim=1).tolist()]
-
-
-def best(model: Any, text: str, source: Tokens, target: Tokens, longest: int, beams: int = 4) -> list[tuple[str, float]]:
-    """The best targets that beam search finds for one text, with Σ log p."""
-    (row,) = source.encode([text])
-    found = beam(model.given(torch.tensor(row)), [START], longest + 1, beams=beams, alpha=0.6, stop=STOP)
-    return [(target.decode([token for token in b.tokens if token != STOP]), b.log_p) for b in found]
-
-
-def shown(model: Any, text: str, source: Tokens, target: Tokens, longest: int) -> str:
-    return f"{text} → {translated(model, [text], source, target, longest)[0]}"
+def answer_given(model: Any, source: Tensor, target: Tensor) -> Tensor:
+    """The probability of each token of the target, given those before it and the source."""
+    θ = model(source, target)
+    p = θ[0].softmax(dim=-1)
+    return p

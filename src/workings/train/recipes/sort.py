@@ -1,164 +1,93 @@
-r"""Dedupe and sort: a decoder reads letters and writes the distinct ones in order.
-
-    D A A <START> A D <STOP>
-    L = −1/M Σ log P(token_{t+1} | tokens_{≤t})      over the M tokens of the answers, ⟨STOP⟩ included
-
-The answer depends on which letters came, not on their places, so the model has no positions. A tenth of all strings, chosen
-by a checksum of the string, is never trained on; the figures are exact match on strings of that tenth, and `fixed_weights`,
-the exact match there of the exam's matrices. Those fail whatever the string: W_O Eᵀ has equal columns for A and C and for B
-and D, so these logits always tie, and those of ⟨START⟩ and ⟨STOP⟩ are always 0, so it cannot stop.
-
-Axes: b strings, n tokens.
-"""
+"""The recipe of a decoder that sorts letters; its equations stand in `workings.train.tasks.sort`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
-from typing import Any
-from zlib import crc32
+from typing import TYPE_CHECKING, Any
 
-import torch
-from jaxtyping import Int
-from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
-
-from workings.course.dedupe import DedupeDecoder, ties
-from workings.course.dedupe_task import START, STOP, VOCABULARY, decode, encode, example, is_right, prompts
-from workings.models.language_model import LanguageModel
-from workings.nn.objectives.losses import cross_entropy
-from workings.train.recipe import Recipe, Task
+from workings.train.capabilities import Answers, Shows
+from workings.train.forward_pass import ForwardPass, likeliest, numbered_tokens
+from workings.train.recipe import OpenRun, Recipe
 from workings.train.settings import Training, setting
+from workings.train.task import Task
 
-IGNORE = -100
-LONGEST_ANSWER = 5
-"""Four letters and ⟨STOP⟩."""
-Tokens = Int[Tensor, "b n"]
+if TYPE_CHECKING:
+    from torch import Tensor, nn
 
 
 @dataclass(frozen=True)
 class SortSettings(Training):
     longest: int = setting(12, "letters of the longest string", least=2)
-    test: int = setting(10_000, "strings drawn to be judged by; each counts once", least=1)
+    test: int = setting(10_000, "strings drawn to evaluate on; each counts once", least=1)
     width: int = setting(32, "width of a token", least=1)
-    heads: int = setting(2, "heads of the attention", least=1)
+    heads: int = setting(2, "attention heads", least=1)
     depth: int = setting(1, "blocks", least=1)
-    positions: str = setting("none", "how places are told", among=("none", "rope", "alibi", "sinusoidal"))
-    steps: int = setting(400, "updates of the parameters", least=1)
-    batch: int = setting(128, "strings of one update, over all processes", least=1)
-    rate: float = setting(5e-3, "learning rate at its highest", least=0)
-    warmup: int = setting(50, "updates until the learning rate is at its highest", least=0)
-    clip: float = setting(1.0, "largest norm of the gradient; 0 does not clip", least=0)
+    positions: str = setting("none", "how positions are encoded", among=("none", "rope", "alibi", "sinusoidal"))
+    steps: int = setting(400, "parameter updates", least=1)
+    batch: int = setting(128, "strings per update, over all processes", least=1)
+    rate: float = setting(5e-3, "peak learning rate", least=0)
+    warmup: int = setting(50, "updates until the peak learning rate", least=0)
+    clip: float = setting(1.0, "maximum gradient norm; 0 disables clipping", least=0)
 
 
-class Sort(Recipe):
+class Sort(Recipe, Answers, Shows):
     name = "sort"
     summary = "Letters to their distinct ones in order, by a small decoder; the exam's fixed weights fail beside it."
     example = "workings train sort --longest 8"
     Settings = SortSettings
+    prompt = "DAAC"
+    has_beams = False
+    input_hint = "Give letters: --input DAAC."
 
     def task(self, settings: Any) -> Task:
+        import torch
+
+        from workings.train.tasks.sort import IGNORE, answer_of, figures, fixed_match, loss, strings, training_pairs, unseen
+
         judges = torch.Generator().manual_seed(settings.seed)
         test = unseen(settings.longest, judges, settings.test)
         fixed = fixed_match(test[:100])
 
-        def batches(step: int) -> tuple[Tokens, Tokens]:
-            return taught([*islice(strings(settings.longest), settings.batch)])
+        def batches(step: int) -> tuple[Tensor, Tensor]:
+            return training_pairs([*islice(strings(settings.longest), settings.batch)])
 
         return Task(
             self.model(settings, {}),
             batches,
             loss,
-            evaluate=lambda model: {**judged(model, test), "fixed_weights": fixed, "strings": len(test)},
-            sample=lambda model: "\n".join(f"{prompt} → {answered(model, prompt)}" for prompt in test[:3]),
+            evaluate=lambda model: {**figures(model, test), "fixed_weights": fixed, "strings": len(test)},
+            sample=lambda model: "\n".join(f"{prompt} → {answer_of(model, prompt)}" for prompt in test[:3]),
             unit="tokens",
             count=lambda batch: int((batch[1] != IGNORE).sum()),
         )
 
-    def model(self, settings: Any, files: Mapping[str, str]) -> LanguageModel:
+    def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
+        from workings.course.dedupe_task import VOCABULARY
+        from workings.models.language_model import LanguageModel
+
         return LanguageModel(
             len(VOCABULARY), settings.width, settings.heads, settings.depth, positions=settings.positions, tied=False
         )
 
+    def answers(self, run: OpenRun, prompt: str, beams: int | None) -> list[str]:
+        import torch
 
-def strings(longest: int, generator: torch.Generator | None = None, held_out: bool = False) -> Iterator[str]:
-    """Random strings without end, all of the tenth that is never trained on, or none of it."""
-    while True:
-        yield from (prompt for prompt in prompts(256, longest, generator) if is_held_out(prompt) == held_out)
+        from workings.train.tasks.sort import answer_of, letters
 
+        with torch.no_grad():
+            return [answer_of(run.model, letters(prompt))]
 
-def unseen(longest: int, generator: torch.Generator, count: int) -> list[str]:
-    """The different ones among `count` random strings that are never trained on: of short strings there are few."""
-    return [*dict.fromkeys(islice(strings(longest, generator, held_out=True), count))]
+    def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
+        import torch
 
+        from workings.course.dedupe_task import VOCABULARY, encode
+        from workings.train.tasks.sort import letters
+        from workings.train.text.next_token import next_token
 
-def is_held_out(prompt: str) -> bool:
-    return crc32(prompt.encode()) % 10 == 0
-
-
-def taught(drawn: list[str]) -> tuple[Tokens, Tokens]:
-    """What goes in, and what should come out after each token: the answer; nothing is asked before ⟨START⟩."""
-    rows = [example(prompt) for prompt in drawn]
-    tokens = pad_sequence(rows, batch_first=True, padding_value=IGNORE)
-    y = tokens[:, 1:].masked_fill((tokens == START).cumsum(dim=1)[:, :-1] == 0, IGNORE)
-    x = tokens[:, :-1].masked_fill(tokens[:, :-1] == IGNORE, STOP)
-    return x, y
-
-
-def loss(model: nn.Module, batch: tuple[Tokens, Tokens]) -> Tensor:
-    x, y = batch
-    θ = model(x)
-    L = cross_entropy(θ.flatten(0, 1), y.flatten(), ignore=IGNORE)
-    return L
-
-
-def judged(model: nn.Module, test: list[str]) -> dict[str, float]:
-    """The loss, and the share of strings that are answered exactly."""
-    right = sum(is_right(prompt, tokens) for prompt, tokens in answers(model, test))
-    return {"loss": loss(model, taught(test[:2000])).item(), "exact_match": right / len(test)}
-
-
-def answers(model: nn.Module, test: list[str]) -> Iterator[tuple[str, Tensor]]:
-    """The answer to each string, strings of one length at a time; the most likely token each time."""
-    for length in sorted({len(prompt) for prompt in test}):
-        same = [prompt for prompt in test if len(prompt) == length]
-        tokens = torch.stack([encode([*prompt, "<START>"]) for prompt in same])
-        for _ in range(LONGEST_ANSWER):
-            tokens = torch.cat([tokens, model(tokens)[:, -1:].argmax(dim=-1)], dim=1)
-        yield from zip(same, (up_to_stop(row[length + 1 :]) for row in tokens), strict=True)
-
-
-def up_to_stop(row: Int[Tensor, " n"]) -> Int[Tensor, " m"]:
-    stopped = (row == STOP).nonzero()
-    return row[: int(stopped[0]) + 1] if len(stopped) else row
-
-
-def answered(model: nn.Module, prompt: str) -> str:
-    """What a model writes behind a string."""
-    return decode(next(answers(model, [prompt]))[1])
-
-
-def fixed_match(test: list[str]) -> float:
-    """The exact match of the exam's weights."""
-    return sum(is_right(prompt, fixed_answer(prompt)) for prompt in test) / len(test)
-
-
-def fixed_answer(prompt: str) -> list[int]:
-    """What the exam's weights write: of tied tokens the first."""
-    model, tokens = DedupeDecoder(), encode([*prompt, "<START>"]).tolist()
-    with torch.no_grad():
-        for _ in range(LONGEST_ANSWER):
-            tokens.append(int(model(torch.tensor(tokens))[-1].argmax()))
-    return tokens[len(prompt) + 1 :]
-
-
-def why_fixed_weights_fail() -> str:
-    """The reason, from the matrices themselves.
-
-    >>> print(why_fixed_weights_fail())
-    A and C, B and D, <START> and <STOP> have equal columns in W_O Eᵀ: their logits tie whatever the string.
-    """
-    model = DedupeDecoder()
-    pairs = ", ".join(f"{a} and {b}" for a, b in ties(model.W_O, model.E))
-    return f"{pairs} have equal columns in W_O Eᵀ: their logits tie whatever the string."
+        pieces = (*letters(given), "<START>")
+        call = partial(next_token, run.model, encode([*pieces]).unsqueeze(0).to(torch.long))
+        describe = partial(likeliest, names=VOCABULARY, before="Next: ")
+        return ForwardPass(call, (pieces, tuple(VOCABULARY)), describe, numbered_tokens(pieces))

@@ -13,7 +13,6 @@ is renamed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import shutil
@@ -22,6 +21,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
+from workings.atomic import replacing
+from workings.checksum import sha256_of_file
 from workings.errors import WorkingsError
 
 START = "step-00000000"
@@ -35,17 +36,15 @@ def save(folder: Path, step: int, weights: dict[str, Tensor], memory: dict[str, 
     """Write a checkpoint whole; what is already there stays until the new one is complete."""
     from safetensors import SafetensorError
 
-    target, partial = folder / f"step-{step:08d}", folder / f".step-{step:08d}.partial"
+    target = folder / f"step-{step:08d}"
     try:
-        shutil.rmtree(partial, ignore_errors=True)
-        partial.mkdir(parents=True)
-        write_into(partial, weights, memory, {"step": step, **state})
-        if target.exists():  # a damaged one of the same step
-            discard(target)
-        os.replace(partial, target)
-        flush(folder)
+        with replacing(target) as partial:
+            partial.mkdir(parents=True)
+            write_into(partial, weights, memory, {"step": step, **state})
+            if target.exists():  # a damaged one of the same step: a directory cannot be renamed onto another
+                discard(target)
+        flush(folder)  # the new name itself is on the disk only after this
     except (OSError, SafetensorError) as error:
-        shutil.rmtree(partial, ignore_errors=True)
         reason = getattr(error, "strerror", None) or error
         raise WorkingsError(f"Could not save {target}: {reason}. Earlier checkpoints are untouched.") from None
     return target
@@ -55,16 +54,16 @@ def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tens
     """The files of a checkpoint, flushed to the disk."""
     from safetensors.torch import save_file
 
-    save_file(apart(weights), partial / "weights.safetensors")
-    save_file(apart(memory), partial / "memory.safetensors")
+    save_file(with_own_storage(weights), partial / "weights.safetensors")
+    save_file(with_own_storage(memory), partial / "memory.safetensors")
     (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
-    sums = "".join(f"{checksum(partial / file)}  {file}\n" for file in FILES)
+    sums = "".join(f"{sha256_of_file(partial / file)}  {file}\n" for file in FILES)
     (partial / "SHA256SUMS").write_text(sums, encoding="utf-8")
     for path in (*partial.iterdir(), partial):
         flush(path)
 
 
-def apart(named: dict[str, Tensor]) -> dict[str, Tensor]:
+def with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
     """Each tensor in memory of its own: tied weights are written under each of their names."""
     seen: set[int] = set()
     found = {}
@@ -87,11 +86,6 @@ def flush(path: Path) -> None:
         os.close(handle)
 
 
-def checksum(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
-
-
 def problem(checkpoint: Path) -> str:
     """What is wrong with a checkpoint, every damaged file by its name; or nothing."""
     wrong = []
@@ -101,7 +95,7 @@ def problem(checkpoint: Path) -> str:
         for file in FILES:
             if not (checkpoint / file).is_file():
                 wrong.append(f"{checkpoint} is damaged ({file} is missing)")
-            elif checksum(checkpoint / file) != sums.get(file):
+            elif sha256_of_file(checkpoint / file) != sums.get(file):
                 wrong.append(f"{checkpoint / file} is damaged (its checksum differs)")
     except (OSError, ValueError) as error:
         wrong.append(f"{checkpoint} is damaged ({getattr(error, 'strerror', None) or error})")
@@ -119,7 +113,7 @@ def prune(folder: Path, step: int) -> None:
     Later ones are there only where a run goes on from before damaged ones: they crowd out none of the whole ones.
     """
     found = [path for path in checkpoints(folder) if path.name <= f"step-{step:08d}"]
-    best = next((path for path in reversed(found) if best_by_its_word(path)), None)
+    best = next((path for path in reversed(found) if is_marked_best(path)), None)
     for path in found[:-KEPT]:
         if path != best:
             discard(path)
@@ -127,7 +121,7 @@ def prune(folder: Path, step: int) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def best_by_its_word(checkpoint: Path) -> bool:
+def is_marked_best(checkpoint: Path) -> bool:
     try:
         return bool(read_state(checkpoint).get("best"))
     except (OSError, ValueError):

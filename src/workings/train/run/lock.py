@@ -32,7 +32,7 @@ class Busy(Exception):
 def locked(folder: Path, world: World) -> Iterator[None]:
     """A folder where nobody else trains; the first process has the lock for all."""
     path = folder / ".lock"
-    handle, holder = taken(path) if world.first else (None, "")
+    handle, holder = take(path) if world.first else (None, "")
     if holder := world.agree(holder):
         raise WorkingsError(
             f"{folder} is in use: {holder} trains in it. Wait until that ends, or choose another folder by --out."
@@ -44,19 +44,19 @@ def locked(folder: Path, world: World) -> Iterator[None]:
             release(path, handle)
 
 
-def taken(path: Path) -> tuple[int | None, str]:
+def take(path: Path) -> tuple[int | None, str]:
     """The open file whose lock was taken, or who has it."""
     end = monotonic() + PATIENCE
     while True:
         try:
-            return attempt(path), ""
+            return try_lock(path), ""
         except Busy as busy:
             if monotonic() > end:
                 return None, str(busy)
         sleep(0.05)
 
 
-def attempt(path: Path) -> int | None:
+def try_lock(path: Path) -> int | None:
     """The open file, locked; none where that cannot be had."""
     if _MINE.get(path.resolve()) == os.getpid():
         raise Busy("this very process")

@@ -11,8 +11,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from workings.atomic import write_text
 from workings.errors import WorkingsError
-from workings.train.run.run import write
 
 Row = dict[str, Any]
 
@@ -44,5 +44,5 @@ def rewind(path: Path, step: int) -> list[Row]:
     """Keep the lines up to a step: what came after is about to happen again."""
     kept = [row for row in read(path) if row["step"] <= step]
     if path.is_file():
-        write(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
+        write_text(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept))
     return kept

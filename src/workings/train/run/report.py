@@ -8,9 +8,10 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
+from workings.atomic import write_text
 from workings.train.process.progress import clock, figure
 from workings.train.run import metrics
-from workings.train.run.run import Run, write
+from workings.train.run.run import Run
 
 FIGURES = 12
 """Rows of the table of figures before it is thinned out."""
@@ -24,7 +25,7 @@ def report(run: Run, ended: str = "", best: str = "loss", *, highest: bool = Fal
     rows = metrics.read(run.metrics)
     svg = plot(rows, run.folder)
     path = run.folder / "report.html"
-    write(path, page(run, rows, svg, ended, best, highest))
+    write_text(path, page(run, rows, svg, ended, best, highest))
     return path
 
 

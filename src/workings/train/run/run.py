@@ -16,14 +16,13 @@ import platform
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workings.atomic import write_text
 from workings.errors import WorkingsError
-from workings.train.recipe import Recipe, Task, recipe
 from workings.train.settings import Training
-
-if TYPE_CHECKING:
-    from torch import nn
+from workings.train.task import Task
+from workings.version import __version__
 
 
 class Run:
@@ -39,28 +38,29 @@ class Run:
 
     def begin(self, name: str, settings: Training, task: Task) -> None:
         """Write down what is about to happen. `name` is empty where no recipe was followed."""
+        make_folder(self.folder / "files")
         for file, text in task.files.items():
-            write(self.folder / "files" / file, text)
+            write_text(self.folder / "files" / file, text)
         data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}
         data["data"] = task.hashes
-        write(self.folder / "settings.json", json.dumps(data, indent=1))
+        write_text(self.folder / "settings.json", json.dumps(data, indent=1))
 
-    def require(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
+    def check_continues(self, name: str, settings: Training, hashes: Mapping[str, str] | None = None) -> None:
         """Going on needs what the run began with: the recipe, every setting, the data (where it was read already)."""
         data = self.read()
         if data["recipe"] != name:
             raise WorkingsError(
                 f"{self.folder} is a run of {data['recipe'] or 'fit'}, not of {name or 'fit'}: choose another --out."
             )
-        if differs := settings.different(data["settings"]):
+        if differs := settings.difference(data["settings"]):
             raise WorkingsError(
-                f"{self.folder} was begun with other settings: {differs}. Go on with its own by "
+                f"{self.folder} was started with other settings: {differs}. Continue it with "
                 f"`workings train --resume {self.folder}`, or choose another --out."
             )
         hashes, began = data["data"] if hashes is None else hashes, data["data"]
         if changed := sorted(key for key in {**began, **hashes} if began.get(key) != hashes.get(key)):
             raise WorkingsError(
-                f"{self.folder} was begun with other data: {', '.join(changed)} changed. Choose another --out."
+                f"{self.folder} was started with other data: {', '.join(changed)} changed. Choose another --out."
             )
 
     def read(self) -> dict[str, Any]:
@@ -68,7 +68,7 @@ class Run:
         path = self.folder / "settings.json"
         if not path.is_file():
             raise WorkingsError(
-                f"{self.folder} is not a training run: it has no settings.json. Name the folder that train wrote."
+                f"{self.folder} is not a training run: it has no settings.json. Name a folder written by `workings train`."
             )
         try:
             data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -83,17 +83,6 @@ class Run:
         """What the model needs beside its weights."""
         folder = self.folder / "files"
         return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())} if folder.is_dir() else {}
-
-    def recipe(self) -> tuple[Recipe, Training]:
-        """The recipe of the run and its settings."""
-        data = self.read()
-        if not data["recipe"]:
-            raise WorkingsError(
-                f"{self.folder} was trained by fit(), not by a recipe: make its model yourself and load "
-                f"{self.best() / 'weights.safetensors'}."
-            )
-        found = recipe(data["recipe"])
-        return found, found.Settings.read(data["settings"])
 
     def last(self) -> tuple[Path | None, list[str]]:
         """The newest checkpoint that is whole, and what was wrong with newer ones."""
@@ -115,23 +104,14 @@ class Run:
         whole = [path for path in found if path not in problems]
         if not whole:
             damaged = f"{', '.join(problems.values())}. Put copies of the files back, or train again in another folder."
-            raise WorkingsError(f"{self.folder} has no whole checkpoint: {damaged if problems else 'train it first.'}")
+            raise WorkingsError(f"{self.folder} has no intact checkpoint: {damaged if problems else 'train it first.'}")
         for wrong in problems.values():
             print(f"{wrong}. Using {whole[-1].name} or a better one before it.", file=sys.stderr)
         if whole[-1].name == checkpoint.START:
             raise WorkingsError(
-                f"{self.folder} has only the weights it started from: go on by `workings train --resume {self.folder}`."
+                f"{self.folder} has only the weights it started from: continue with `workings train --resume {self.folder}`."
             )
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
-
-    def model(self, best: Path | None = None) -> nn.Module:
-        """The trained model, ready to use, with its best weights or those of another checkpoint."""
-        from workings.train.run import checkpoint
-
-        found, settings = self.recipe()
-        model = found.model(settings, self.files())
-        checkpoint.load_weights(model, best or self.best())
-        return model.eval()
 
 
 def versions() -> dict[str, str]:
@@ -139,9 +119,7 @@ def versions() -> dict[str, str]:
     import numpy
     import torch
 
-    import workings
-
-    found = {"workings": workings.__version__, "torch": torch.__version__, "numpy": numpy.__version__}
+    found = {"workings": __version__, "torch": torch.__version__, "numpy": numpy.__version__}
     return {**found, "python": platform.python_version()}
 
 
@@ -168,6 +146,14 @@ def processor() -> str:
     return next(named, "") or platform.processor() or platform.machine()
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those it is in."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise WorkingsError(f"Could not make {path}: {error.strerror or error}.") from None
+
+
 def new_folder(name: str, under: Path = Path("runs")) -> Path:
     """A folder of its own for the next run: runs/digits-1, runs/digits-2 …"""
     number = 1
@@ -179,15 +165,3 @@ def new_folder(name: str, under: Path = Path("runs")) -> Path:
             number += 1
         except OSError as error:
             raise WorkingsError(f"Could not make {under / f'{name}-{number}'}: {error.strerror or error}.") from None
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole: to a temporary name first, then renamed."""
-    partial = path.with_name(path.name + ".partial")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(text, encoding="utf-8")
-        os.replace(partial, path)
-    except OSError as error:
-        partial.unlink(missing_ok=True) if path.parent.is_dir() else None
-        raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None

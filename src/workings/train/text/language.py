@@ -21,6 +21,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import WorkingsError
+from workings.models.vectors import WordVectors
 
 Tokens = Int[Tensor, " m"]
 
@@ -50,9 +51,14 @@ class Language:
     def decode(self, tokens: Sequence[int]) -> str:
         return self.join([self.vocabulary[i] for i in tokens])
 
+    def vectors(self) -> WordVectors | None:
+        """The vector of each token, where the model has a table of them."""
+        E = getattr(self.model, "E", None)
+        return None if E is None else WordVectors(list(self.vocabulary), getattr(E, "weight", E).detach())
+
 
 @dataclass(frozen=True)
-class Measured:
+class TextFigures:
     """What a model spends on a text, per unit."""
 
     unit: str
@@ -88,7 +94,7 @@ class Measured:
         return {"token": self.tokens, "character": self.characters, "word": self.words}
 
 
-def measured(language: Language, text: str, name: str = "The text") -> Measured:
+def measure(language: Language, text: str, name: str = "The text") -> TextFigures:
     """The figures of a language model on a text."""
     pieces = language.cut(text)
     count = len(pieces)
@@ -108,7 +114,7 @@ def measured(language: Language, text: str, name: str = "The text") -> Measured:
         raise WorkingsError(f"{name} has no characters after its first {language.unit}, so there is nothing to judge by.")
     words = max(1, len(rest.split()))
     unknown = 1 - known / count
-    return Measured(language.unit, len(log_p), len(rest), words, log_p.double().sum().item(), unknown, left_out)
+    return TextFigures(language.unit, len(log_p), len(rest), words, log_p.double().sum().item(), unknown, left_out)
 
 
 def first_end(cut: Callable[[str], list[str]], text: str, pieces: Sequence[str]) -> int:
@@ -134,10 +140,10 @@ def log_probabilities(model: Any, tokens: Tokens) -> Float[Tensor, " m"]:
     if hasattr(model, "log_probabilities"):
         own: Tensor = model.log_probabilities(tokens)
         return own.double()
-    return carried(model, tokens) if hasattr(model, "cell") else in_windows(model, tokens)
+    return log_p_of_recurrent(model, tokens) if hasattr(model, "cell") else log_p_in_windows(model, tokens)
 
 
-def carried(model: Any, tokens: Tokens, length: int = 1024) -> Float[Tensor, " m"]:
+def log_p_of_recurrent(model: Any, tokens: Tokens, length: int = 1024) -> Float[Tensor, " m"]:
     """By a recurrent model, whose state goes through the whole text."""
     state, parts = None, []
     for x, y in zip(tokens[:-1].split(length), tokens[1:].split(length), strict=True):
@@ -146,7 +152,7 @@ def carried(model: Any, tokens: Tokens, length: int = 1024) -> Float[Tensor, " m
     return torch.cat(parts)
 
 
-def in_windows(model: Any, tokens: Tokens, length: int = 256) -> Float[Tensor, " m"]:
+def log_p_in_windows(model: Any, tokens: Tokens, length: int = 256) -> Float[Tensor, " m"]:
     """By a model that sees a window: each token is judged once, with at least half a window before it where there is."""
     length = min(model.context or length, length)
     step = max(1, length // 2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -43,10 +42,10 @@ class Tokens:
         return Tokens(Tokenizer.from_str(text))
 
 
-def learned(texts: Sequence[str], kind: str, size: int = 2000) -> Tokens:
+def learn_tokens(texts: Sequence[str], kind: str, size: int = 2000) -> Tokens:
     """The tokens of these texts: each character or word of them, or `size` subwords.
 
-    >>> tokens = learned(["abc", "cab"], "characters")
+    >>> tokens = learn_tokens(["abc", "cab"], "characters")
     >>> len(tokens), tokens.decode(tokens.encode(["bac"])[0]), tokens.encode(["z"])
     (7, 'bac', [[3]])
     """
@@ -92,8 +91,3 @@ def listed(symbols: list[str], cut: Any, joined: Any) -> Any:
 
 
 MAKERS = {"subwords": subwords, "characters": characters, "words": words}
-
-
-def hash_of(rows: Sequence[Sequence[str]]) -> str:
-    """The sha256 of some rows of text, in their order."""
-    return hashlib.sha256("\n".join("\t".join(row) for row in rows).encode()).hexdigest()

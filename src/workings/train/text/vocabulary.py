@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
@@ -107,8 +106,3 @@ def cut(line: str) -> list[str]:
     """
     found: list[str] = WORD.findall(line.lower())
     return found
-
-
-def sha256(text: str) -> str:
-    """The sha256 of a text in UTF-8."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

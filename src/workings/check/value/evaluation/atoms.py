@@ -10,7 +10,7 @@ from functools import lru_cache
 from flint import arb, fmpq
 
 from workings.check.latex.syntax import Cases, Items, Labelled, Nothing, Number, Symbol, Words
-from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.scope import Decimals
 from workings.check.value.value import Undecided, Value
 
@@ -42,21 +42,21 @@ def looks_rounded(printed: Number) -> bool:
 
 
 @rule(Number)
-def printed_number(node: Number, sight: Sight) -> Value:
+def printed_number(node: Number, context: EvaluationContext) -> Value:
     """0.33 in the sense that is asked for; 101 in base two if it is read so."""
-    if sight.reading.base == 2 and set(node.text) <= {"0", "1"}:
+    if context.reading.base == 2 and set(node.text) <= {"0", "1"}:
         return arb(int(node.text, 2))
-    if sight.decimals is Decimals.PRINTED or node.places is None:
+    if context.decimals is Decimals.PRINTED or node.places is None:
         return number(node.text)
-    if sight.decimals is Decimals.BEHIND:
-        return sight.scope.behind.get(node.text) or number(node.text)
-    if sight.places is not None and node.places < sight.places:
+    if context.decimals is Decimals.BEHIND:
+        return context.scope.behind.get(node.text) or number(node.text)
+    if context.places is not None and node.places < context.places:
         return number(node.text)
     return rounded_number(node.text)
 
 
 @rule(Symbol)
-def constant(node: Symbol, sight: Sight) -> Value:
+def constant(node: Symbol, context: EvaluationContext) -> Value:
     """π, e and ∞; any other letter would have been known."""
     if not node.style:
         if node.name == "pi":
@@ -69,24 +69,24 @@ def constant(node: Symbol, sight: Sight) -> Value:
 
 
 @rule(Labelled)
-def labelled(node: Labelled, sight: Sight) -> Value:
+def labelled(node: Labelled, context: EvaluationContext) -> Value:
     """What stands above a brace; if it has no value, what is written below it: H(p) with its number."""
     try:
-        return value(node.body, sight)
+        return value(node.body, context)
     except Undecided:
-        return value(node.label, sight)
+        return value(node.label, context)
 
 
 @rule(Items)
-def only_item(node: Items, sight: Sight) -> Value:
+def only_item(node: Items, context: EvaluationContext) -> Value:
     """One formula with remarks beside it."""
     written = [part for part in node.parts if not isinstance(part, Words | Nothing)]
     if len(written) == 1:
-        return value(written[0], sight)
+        return value(written[0], context)
     raise Undecided("several formulas")
 
 
 @rule(Cases)
-def cases(node: Cases, sight: Sight) -> Value:
+def cases(node: Cases, context: EvaluationContext) -> Value:
     """Which case holds is not decided."""
     raise Undecided("cases")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flint import arb
 
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Symbol
-from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
 from workings.check.value.value import (
@@ -13,53 +13,53 @@ from workings.check.value.value import (
     Table,
     Undecided,
     Value,
+    concatenate,
     determinant,
     free_list,
     inner,
-    joined,
-    joined_rows,
     scalar,
+    stack_rows,
 )
 
 
 @rule(Group)
-def group(node: Group, sight: Sight) -> Value:
+def group(node: Group, context: EvaluationContext) -> Value:
     """(x) is x, ⌊x⌋ and ⟨a, b⟩ are computed, and a list in brackets is a vector."""
     if node.open in "|‖":
         if len(node.items) != 1:
             raise Undecided("several things between bars")
-        return length(node, None, sight)
+        return length(node, None, context)
     if node.open == "⌊" or node.open == "⌈":
-        return call("floor" if node.open == "⌊" else "ceil", [value(node.items[0], sight)], sight.reading)
+        return call("floor" if node.open == "⌊" else "ceil", [value(node.items[0], context)], context.reading)
     if node.open == "⟨" and len(node.items) == 2:
-        a, b = (value(item, sight) for item in node.items)
+        a, b = (value(item, context) for item in node.items)
         if isinstance(a, Table) and isinstance(b, Table) and len(a.entries) == len(b.entries):
             return inner(a.entries, b.entries)
         raise Undecided("⟨ ⟩ of what are not two vectors of one length")
     if len(node.items) == 1:
-        return value(node.items[0], sight)
+        return value(node.items[0], context)
     if not node.items:
         raise Undecided("empty brackets")
-    return listed(node, sight)
+    return list_table(node, context)
 
 
-def listed(node: Group, sight: Sight) -> Table:
+def list_table(node: Group, context: EvaluationContext) -> Table:
     """(1, 2, 3) is a list, ((1, 2), (3, 4)) has lists as its rows, [A, B] has tables beside or below each other."""
-    values = [value(item, sight) for item in node.items]
+    values = [value(item, context) for item in node.items]
     if not any(isinstance(x, Table) for x in values):
         if node.open == "{":
             raise Undecided("a set")
         return free_list([scalar(x) for x in values])
     if all(isinstance(x, Table) and x.free for x in values):
-        return joined_rows([x for x in values if isinstance(x, Table)])
+        return stack_rows([x for x in values if isinstance(x, Table)])
     if node.open == "[" and all(isinstance(x, Table) for x in values):
-        return joined(values, below=not sight.reading.beside)
+        return concatenate(values, below=not context.reading.beside)
     raise Undecided("a list of tables")
 
 
-def length(bars: Group, below: Node | None, sight: Sight) -> arb:
+def length(bars: Group, below: Node | None, context: EvaluationContext) -> arb:
     """|x| of a number, ‖x‖ of a vector, |A| of a square matrix (its determinant)."""
-    x = value(bars.items[0], sight)
+    x = value(bars.items[0], context)
     if below is None and bars.open == "|":
         if not isinstance(x, Table):
             return abs(x)
@@ -79,18 +79,18 @@ def length(bars: Group, below: Node | None, sight: Sight) -> arb:
 
 
 @rule(Matrix)
-def matrix(node: Matrix, sight: Sight) -> Value:
+def matrix(node: Matrix, context: EvaluationContext) -> Value:
     """Rows of numbers, or of blocks; between bars its determinant."""
     widths = {len(row) for row in node.rows}
     if len(widths) != 1:
         raise Mismatch(f"rows of {' and '.join(map(str, sorted(widths)))} entries")
-    values = [[value(entry, sight) for entry in row] for row in node.rows]
+    values = [[value(entry, context) for entry in row] for row in node.rows]
     if node.kind == "Vmatrix":
         return norm(numbers(values), "2" if 1 in (len(values), len(values[0])) else "")
     if node.kind == "vmatrix":
         return determinant(numbers(values))
     if any(isinstance(x, Table) for row in values for x in row):
-        return joined_rows([joined(row, below=False) for row in values])
+        return stack_rows([concatenate(row, below=False) for row in values])
     return numbers(values)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Symbol, Words
-from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call
 from workings.check.value.reading import Reading
-from workings.check.value.value import Table, Undecided, Value, added, correlation, product, quotient, scalar
+from workings.check.value.value import Table, Undecided, Value, correlation, plus, product, quotient, scalar
 
 PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": ""}
 """For each sign between two factors the product that it means."""
@@ -17,20 +17,20 @@ SIGMOID = Symbol("sigma")
 
 
 @rule(Product)
-def factors_together(node: Product, sight: Sight) -> Value:
+def factors_together(node: Product, context: EvaluationContext) -> Value:
     """a b c, from left to right; 2 ½ is a sum if it is read as a mixed number."""
     match node.factors:
-        case ((_, Number() as whole), (_, Quotient() as part)) if sight.reading.mixed:
-            return added(value(whole, sight), value(part, sight))
+        case ((_, Number() as whole), (_, Quotient() as part)) if context.reading.mixed:
+            return plus(value(whole, context), value(part, context))
     result: Value | None = None
-    for sign, x in factor_values(node.factors, sight):
-        result = x if result is None else combined(result, sign, x, sight.reading)
+    for sign, x in factor_values(node.factors, context):
+        result = x if result is None else combine(result, sign, x, context.reading)
     if result is None:
         raise Undecided("an empty product")
     return result
 
 
-def factor_values(factors: tuple[tuple[str, Node], ...], sight: Sight) -> Iterator[tuple[str, Value]]:
+def factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationContext) -> Iterator[tuple[str, Value]]:
     """Each factor's value with the sign before it; f(x) is one factor, a unit or a remark is none."""
     index = 0
     while index < len(factors):
@@ -41,15 +41,15 @@ def factor_values(factors: tuple[tuple[str, Node], ...], sight: Sight) -> Iterat
         applied: Value | None = None
         match factors[index : index + 1]:
             case (("", Group(open=opened) as argument),) if opened in "([":
-                applied = application(factor, argument, sight)
+                applied = application(factor, argument, context)
         if applied is None:
-            yield sign, value(factor, sight)
+            yield sign, value(factor, context)
         else:
             index += 1
             yield sign, applied
 
 
-def combined(a: Value, sign: str, b: Value, reading: Reading) -> Value:
+def combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
     """a and b with the sign between them."""
     if sign == "÷":
         return quotient(a, b)
@@ -70,30 +70,30 @@ def remainder(a: Value, b: Value) -> Value:
     return x - y * (x / y).floor()
 
 
-def application(name: Node, argument: Group, sight: Sight) -> Value | None:
+def application(name: Node, argument: Group, context: EvaluationContext) -> Value | None:
     """f(x) where f is a function; none where f is a factor."""
-    known = sight.known(Product((("", name), ("", argument))))
+    known = context.known(Product((("", name), ("", argument))))
     if known is not None:
         return known
-    function = sight.scope.function(name)
+    function = context.scope.function(name)
     if function is not None and len(function.names) == len(argument.items):
-        values = [value(item, sight) for item in argument.items]
-        return value(function.body, sight.bound(dict(zip(function.names, values, strict=True))))
-    if name == SIGMOID and sight.scope.definition(name) is None:
-        return call("sigmoid", [value(item, sight) for item in argument.items], sight.reading)
-    if isinstance(name, Symbol | Script | Postfix) and sight.known(name) is None and not is_factor(name, sight):
+        values = [value(item, context) for item in argument.items]
+        return value(function.body, context.bound(dict(zip(function.names, values, strict=True))))
+    if name == SIGMOID and context.scope.definition(name) is None:
+        return call("sigmoid", [value(item, context) for item in argument.items], context.reading)
+    if isinstance(name, Symbol | Script | Postfix) and context.known(name) is None and not is_factor(name, context):
         raise Undecided("a letter before brackets may be a function")
     return None
 
 
-def is_factor(name: Node, sight: Sight) -> bool:
+def is_factor(name: Node, context: EvaluationContext) -> bool:
     """Whether a letter without a value of its own is no function: π, eˣ, a power of a known letter."""
     if not isinstance(name, Script):
         return name == Symbol("pi")
-    return name.base == Symbol("e") or (isinstance(name.base, Symbol) and sight.known(name.base) is not None)
+    return name.base == Symbol("e") or (isinstance(name.base, Symbol) and context.known(name.base) is not None)
 
 
 @rule(Quotient)
-def fraction(node: Quotient, sight: Sight) -> Value:
+def fraction(node: Quotient, context: EvaluationContext) -> Value:
     """a / b."""
-    return quotient(value(node.above, sight), value(node.below, sight))
+    return quotient(value(node.above, context), value(node.below, context))

@@ -6,7 +6,7 @@ from flint import arb
 
 from workings.check.latex.syntax import Big, Function, Group, Items, Node, Number, Product, Script, Symbol
 from workings.check.value.evaluation.brackets import length
-from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO, exponential
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Table, Undecided, Value, each, inverse, matrix_product, power, scalar
@@ -18,46 +18,46 @@ HIGHEST_POWER = 64
 
 
 @rule(Script)
-def script(node: Script, sight: Sight) -> Value:
+def script(node: Script, context: EvaluationContext) -> Value:
     """‖x‖₂², Aᵢⱼ, eˣ, Aᵀ and xʸ, in this order."""
     base, below, above = node.base, node.below, node.above
     if isinstance(base, Group) and base.open in "|‖" and len(base.items) == 1:
-        x = length(base, below, sight)
-        return x if above is None else power(x, scalar(value(above, sight)))
+        x = length(base, below, context)
+        return x if above is None else power(x, scalar(value(above, context)))
     if above is None:
-        return entry(base, below, sight)
-    if base == Symbol("e") and below is None and sight.known(base) is None:
-        return each(exponential, value(above, sight))
+        return entry(base, below, context)
+    if base == Symbol("e") and below is None and context.known(base) is None:
+        return each(exponential, value(above, context))
     body = base if below is None else Script(base, below, span=node.span)
     if is_transpose(above):
-        return transpose(body, above, sight)
+        return transpose(body, above, context)
     if isinstance(above, Group) and above.open in "([":
         raise Undecided("a superscript in brackets is an index")
-    return raised(value(body, sight), above, sight)
+    return power_of(value(body, context), above, context)
 
 
-def transpose(body: Node, above: Node, sight: Sight) -> Value:
+def transpose(body: Node, above: Node, context: EvaluationContext) -> Value:
     """Aᵀ; of a number the power, if T has a value."""
-    x = value(body, sight)
+    x = value(body, context)
     if not isinstance(x, Table):
-        return x if sight.scope.definition(above) is None else power(x, scalar(value(above, sight)))
+        return x if context.scope.definition(above) is None else power(x, scalar(value(above, context)))
     if x.free and not isinstance(body, Group):
         return Table(x.rows)  # the vector w is a column, so that its transpose is a row
     return x.transposed
 
 
-def raised(x: Value, above: Node, sight: Sight) -> Value:
+def power_of(x: Value, above: Node, context: EvaluationContext) -> Value:
     """xʸ; of a matrix entry by entry or as a matrix; A⁻¹ is the inverse."""
     if isinstance(above, Symbol) and above.name in MARKS:
         raise Undecided("a mark above a letter is part of its name")
-    exponent = scalar(value(above, sight))
+    exponent = scalar(value(above, context))
     if not isinstance(x, Table):
         return power(x, exponent)
     if exponent == -1:
         return inverse(x)
-    if sight.reading.powers == "dot" and x.is_vector and exponent == 2:
+    if context.reading.powers == "dot" and x.is_vector and exponent == 2:
         return sum((number * number for number in x.entries), ZERO)
-    if sight.reading.powers == "matrix" and x.shape[0] == x.shape[1] and is_moderate(exponent):
+    if context.reading.powers == "matrix" and x.shape[0] == x.shape[1] and is_moderate(exponent):
         return matrix_power(x, int(float(exponent)))
     return each(lambda number: power(number, exponent), x)
 
@@ -75,17 +75,17 @@ def matrix_power(A: Table, n: int) -> Table:
     return result
 
 
-def entry(base: Node, below: Node | None, sight: Sight) -> Value:
+def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
     """xᵢ, Aᵢⱼ, A_{i,j}: an entry of a known table."""
     if below is None:
-        return value(base, sight)
+        return value(base, context)
     if isinstance(base, Function | Big):
         raise Undecided("an index of a function")
-    table = value(base, sight)
-    indices = whole_numbers(below, table, sight)
+    table = value(base, context)
+    indices = whole_numbers(below, table, context)
     if not isinstance(table, Table):
         raise Undecided("an index of a number")
-    match [i - sight.reading.first for i in indices]:
+    match [i - context.reading.first for i in indices]:
         case [i] if table.is_vector and 0 <= i < table.shape[0] * table.shape[1]:
             return table.entries[i]
         case [i, j] if 0 <= i < table.shape[0] and 0 <= j < table.shape[1]:
@@ -93,11 +93,11 @@ def entry(base: Node, below: Node | None, sight: Sight) -> Value:
     raise Undecided("an index outside of the table")
 
 
-def whole_numbers(below: Node, table: Value, sight: Sight) -> list[int]:
+def whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list[int]:
     """The whole numbers of an index."""
     indices = []
     for part in index_parts(below, table):
-        index = scalar(value(part, sight))
+        index = scalar(value(part, context))
         if not index.is_integer() or abs(float(index)) > 1e9:
             raise Undecided("an index that is not a whole number")
         indices.append(int(float(index)))

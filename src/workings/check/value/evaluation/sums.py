@@ -9,11 +9,22 @@ from flint import arb, fmpq
 
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import Big, Chain, Derivative, Node, Number, Product, Script, Sum, Symbol, Words
-from workings.check.value.evaluation.sight import Sight, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO
 from workings.check.value.names import variable
 from workings.check.value.scope import Decimals
-from workings.check.value.value import Table, Undecided, Value, added, certified, each, entries, entrywise, product, scalar
+from workings.check.value.value import (
+    Table,
+    Undecided,
+    Value,
+    ball_precision,
+    each,
+    entries,
+    entrywise,
+    plus,
+    product,
+    scalar,
+)
 
 MOST_TERMS = 20_000
 """A sum with more terms than this is left undecided."""
@@ -24,38 +35,38 @@ STEP = arb(2) ** -40
 
 
 @rule(Sum)
-def terms_together(node: Sum, sight: Sight) -> Value:
+def terms_together(node: Sum, context: EvaluationContext) -> Value:
     """a + b − c, from left to right."""
     total: Value | None = None
     for sign, term in node.terms:
         if sign not in "+-":
             raise Undecided(f"{sign} stands for two values")
-        x = value(term, sight)
+        x = value(term, context)
         if sign == "-":
             x = each(lambda entry: -entry, x)
-        total = x if total is None else added(total, x)
+        total = x if total is None else plus(total, x)
     if total is None:
         raise Undecided("an empty sum")
     return total
 
 
 @rule(Big)
-def big(node: Big, sight: Sight) -> Value:
+def big(node: Big, context: EvaluationContext) -> Value:
     """Σ and Π over whole numbers, and limits."""
     if node.operator == "lim":
-        return limit(node, sight)
+        return limit(node, context)
     if node.operator == "∫":
-        return integral(node, sight)
+        return integral(node, context)
     if node.operator not in ("∑", "∏"):
         raise Undecided(f"{node.operator} is not computed")
-    letter, numbers = bounds(node, sight)
+    letter, numbers = bounds(node, context)
     total: Value | None = None
     for i in numbers:
-        term = value(node.body, sight.bound({letter: arb(i)}))
+        term = value(node.body, context.bound({letter: arb(i)}))
         if total is None:
             total = term
         else:
-            total = added(total, term) if node.operator == "∑" else product(total, term, "")
+            total = plus(total, term) if node.operator == "∑" else product(total, term, "")
     if total is None:
         return ZERO if node.operator == "∑" else arb(1)
     return total
@@ -69,16 +80,16 @@ PANELS = (4, 8, 64, 128)
 @cache
 def gauss() -> list[tuple[arb, arb]]:
     """The places and weights of the rule of Gauss on [−1, 1]."""
-    with certified():
+    with ball_precision():
         return [arb.legendre_p_root(POINTS, k, weight=True) for k in range(POINTS)]
 
 
-def integral(node: Big, sight: Sight) -> Value:
+def integral(node: Big, context: EvaluationContext) -> Value:
     """∫ f(x) dx between numbers: more and more panels, until the value no longer changes."""
     letter = variable(node)
-    if letter is None or node.below is None or node.above is None or sight.decimals is Decimals.ROUNDED:
+    if letter is None or node.below is None or node.above is None or context.decimals is Decimals.ROUNDED:
         raise Undecided("an integral that is not computed")
-    a, b = scalar(value(node.below, sight)), scalar(value(node.above, sight))
+    a, b = scalar(value(node.below, context)), scalar(value(node.above, context))
     if not a.is_finite() or not b.is_finite() or not isinstance(node.body, Product):
         raise Undecided("an integral without an end")
     factors = node.body.factors[:-2]
@@ -90,7 +101,7 @@ def integral(node: Big, sight: Sight) -> Value:
         for i in range(panels):
             middle = a + (2 * i + 1) * width / 2
             for place, weight in gauss():
-                total += weight * scalar(value(body, sight.bound({letter: (middle + width / 2 * place).mid()})))
+                total += weight * scalar(value(body, context.bound({letter: (middle + width / 2 * place).mid()})))
         total *= width / 2
         if before is not None and abs(total - before) < (abs(total) + 1) * arb("1e-15"):
             return snapped(total.mid())
@@ -98,13 +109,13 @@ def integral(node: Big, sight: Sight) -> Value:
     raise Undecided("an integral that does not settle")
 
 
-def bounds(node: Big, sight: Sight) -> tuple[Node, range]:
+def bounds(node: Big, context: EvaluationContext) -> tuple[Node, range]:
     """The letter that a sum counts with, and the whole numbers that it takes."""
     match node.below:
         case Chain(items=(Symbol() as letter, start), relations=("=",)) if node.above is not None:
-            first, last = scalar(value(start, sight)), scalar(value(node.above, sight))
+            first, last = scalar(value(start, context)), scalar(value(node.above, context))
         case Symbol() as letter if node.above is None:
-            first, last = arb(1), arb(terms(letter, node.body, sight))
+            first, last = arb(1), arb(terms(letter, node.body, context))
         case _:
             raise Undecided("a sum without bounds")
     if not first.is_integer() or not last.is_integer() or not float(last) - float(first) < MOST_TERMS:
@@ -112,12 +123,12 @@ def bounds(node: Big, sight: Sight) -> tuple[Node, range]:
     return letter, range(int(float(first)), int(float(last)) + 1)
 
 
-def terms(letter: Node, body: Node, sight: Sight) -> int:
+def terms(letter: Node, body: Node, context: EvaluationContext) -> int:
     """How many terms Σ_i has: as many as the vectors with the index i have entries."""
     lengths = set()
     for part in body.walk():
         if isinstance(part, Script) and part.below == letter:
-            vector = sight.known(part.base)
+            vector = context.known(part.base)
             if isinstance(vector, Table) and vector.is_vector:
                 lengths.add(len(vector.entries))
     if len(lengths) != 1:
@@ -125,11 +136,11 @@ def terms(letter: Node, body: Node, sight: Sight) -> int:
     return lengths.pop()
 
 
-def limit(node: Big, sight: Sight) -> Value:
+def limit(node: Big, context: EvaluationContext) -> Value:
     """lim: the value close to the place, if it no longer changes there."""
     match node.below:
         case Chain(items=(Symbol() as letter, place), relations=("→",)):
-            far, near = (value(node.body, sight.bound({letter: point})) for point in points_near(place, sight))
+            far, near = (value(node.body, context.bound({letter: point})) for point in points_near(place, context))
         case _:
             raise Undecided("a limit without its place")
     change = entrywise(lambda a, b: abs(a - b), far, near, "−")
@@ -138,15 +149,15 @@ def limit(node: Big, sight: Sight) -> Value:
     return each(lambda x: snapped(x.mid()), near)
 
 
-def points_near(place: Node, sight: Sight) -> list[arb]:
+def points_near(place: Node, context: EvaluationContext) -> list[arb]:
     """Two points ever closer to x, x⁺ or x⁻; far out if it is ±∞."""
     side = 1
     if isinstance(place, Script) and place.below is None and isinstance(place.above, Symbol | Sum | Words):
         side = -1 if "-" in latex(place.above) else 1
         place = place.base
-    if sight.decimals is Decimals.ROUNDED:
+    if context.decimals is Decimals.ROUNDED:
         raise Undecided("a limit of rounded numbers")
-    target = scalar(value(place, sight))
+    target = scalar(value(place, context))
     steps = [NEAR, NEAR / 16]
     if target.is_finite():
         return [target + side * step for step in steps]
@@ -161,13 +172,13 @@ def snapped(x: arb) -> arb:
 
 
 @rule(Derivative)
-def derivative(node: Derivative, sight: Sight) -> Value:
+def derivative(node: Derivative, context: EvaluationContext) -> Value:
     """∂f/∂x at the known value of x, by a central difference whose error is far below any printed digit."""
-    if node.body is None or len(node.by) != 1 or sight.decimals is Decimals.ROUNDED:
+    if node.body is None or len(node.by) != 1 or context.decimals is Decimals.ROUNDED:
         raise Undecided("a derivative that is not computed")
     letter = node.by[0]
-    here = sight.known(letter)
+    here = context.known(letter)
     if here is None or isinstance(here, Table):
         raise Undecided("a derivative at an unknown place")
-    ahead, behind = (value(node.body, sight.bound({letter: here + side * STEP})) for side in (1, -1))
+    ahead, behind = (value(node.body, context.bound({letter: here + side * STEP})) for side in (1, -1))
     return each(lambda x: x.mid(), entrywise(lambda a, b: (a - b) / (2 * STEP), ahead, behind, "−"))

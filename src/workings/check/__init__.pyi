@@ -1,0 +1,4 @@
+from workings.check.document.checked import Checked as Checked
+from workings.check.document.finding import Finding as Finding
+from workings.check.run.checker import check as check
+from workings.check.run.files import check_files as check_files

@@ -1,0 +1,81 @@
+"""The tokens of a formula and how far they are read: what every rule of the grammar is handed.
+
+The rules for single things (`parse_atoms.py`, `parse_groups.py`, …) read formulas inside formulas, and `parse.py` uses those
+rules. Both know only this class; `parse.Parser` fills in its four abstract methods.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+from workings.check.latex.syntax import Node
+from workings.check.latex.tokens import Token, tokens
+from workings.errors import ParseError
+
+NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
+
+
+class Reader(ABC):
+    """The tokens, how far they are read, and what the place that is being read in allows."""
+
+    def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
+        self.text = text
+        self.tokens = tokens(text)
+        self.at = 0
+        self.wide_slash = wide_slash
+        self.long_reach = long_reach
+        self.depth = 0
+        self.style: tuple[str, ...] = ()
+        self.bar = ""
+        """The sign `|` or `‖` if that is the innermost open bracket."""
+        self.thousands = True
+        """Whether `1,000` is one number here: not in brackets and scripts, where commas separate."""
+        self.bars: dict[int, int] | None = None
+
+    @property
+    def kind(self) -> str:
+        return self.tokens[self.at][0]
+
+    def take(self, kind: str, needed: str) -> Token:
+        """The next token, which must be of this kind."""
+        token = self.tokens[self.at]
+        if token[0] != kind:
+            raise self.refuse(needed)
+        self.at += 1
+        return token
+
+    def refuse(self, needed: str) -> ParseError:
+        """The error that says what was expected here and what was found."""
+        kind, _, start, end = self.tokens[self.at]
+        came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
+        if kind == "unknown":
+            return ParseError(f"{came} is not known here.", self.text, start)
+        return ParseError(f"Expected {needed[0].lower()}{needed[1:]}, found {came}.", self.text, start)
+
+    def span(self, start: int) -> tuple[int, int]:
+        """From `start` to the end of what was read last."""
+        return (start, self.tokens[self.at - 1][3]) if self.at else (start, start)
+
+    def sign(self, rows: bool) -> str:
+        """The sign of a term; a row may end after it."""
+        sign = str(self.tokens[self.at][1])
+        self.at += 1
+        while rows and self.kind in ("row", "&"):
+            self.at += 1
+        return sign
+
+    @abstractmethod
+    def formulas(self, rows: bool = False) -> Node:
+        """One formula or several, up to the end of the bracket or of the text."""
+
+    @abstractmethod
+    def parts(self, rows: bool = False) -> list[tuple[str, Node]]:
+        """Formulas with the separator before each."""
+
+    @abstractmethod
+    def term(self, rows: bool = False, reach: bool = False) -> Node | None:
+        """Factors with the signs between them; with `reach`, up to the next function only."""
+
+    @abstractmethod
+    def factor(self, scripts: bool = True) -> Node:
+        """One thing with its scripts, or without."""

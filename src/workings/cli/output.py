@@ -1,0 +1,32 @@
+"""What the verbs print and write: a worked solution on a terminal, a page in a file, plain data as JSON."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from workings.errors import WorkingsError
+
+
+def str_for_terminal(work: Any) -> str:
+    """Coloured on a terminal, plain when piped."""
+    terminal = sys.stdout.isatty()
+    return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole; what stands in the way is said."""
+    from workings.atomic import write_text
+
+    if path.is_dir():
+        raise WorkingsError(f"Could not write {path}: it is a folder. Name a file in it, such as {path / 'work.html'}.")
+    write_text(path, text)
+
+
+def print_json(data: Any) -> None:
+    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

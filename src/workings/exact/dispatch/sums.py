@@ -1,0 +1,37 @@
+"""Sums and products of many values at once: in normal form, or as PyTorch's arithmetic where ∞ or NaN takes part."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workings.exact.dispatch.scalar import scalar
+from workings.exact.numbers import algebra
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value
+
+Row = tuple[Value, ...]
+SPECIALS = frozenset((INF, NEG_INF, NAN))
+
+
+def dot(row: Row, column: Row) -> Value:
+    """Σ xᵢ yᵢ"""
+    if SPECIALS.isdisjoint(row) and SPECIALS.isdisjoint(column):
+        return algebra.dot(row, column)
+    return sum_of([scalar("mul", x, y) for x, y in zip(row, column, strict=True)])
+
+
+def sum_of(vs: Sequence[Value]) -> Value:
+    """Σ v"""
+    if SPECIALS.isdisjoint(vs):
+        return algebra.add_all(vs)
+    out = ZERO
+    for v in vs:
+        out = scalar("add", out, v)
+    return out
+
+
+def product_of(vs: Sequence[Value]) -> Value:
+    """Π v"""
+    out = ONE
+    for v in vs:
+        out = scalar("mul", out, v)
+    return out

@@ -1,0 +1,109 @@
+r"""LaTeX's math mode: \frac{Q \, K^{\top}}{\sqrt{d}}, \sum_{\text{axis }0} x."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workings.precedence import ATOM, LOOSE, POWER, RELATION
+from workings.show.formula.script import FormulaScript, valued
+from workings.show.write.decimals import decimal, latex_decimal
+from workings.show.write.escape import latex_code, latex_text
+from workings.show.write.names import latex_name
+from workings.trace.formula.notation import Piece
+
+SIGNS = {
+    **{"−": "-", "·": r"\cdot", "⊙": r"\odot", "": r"\,", "∗": "*", "∗ᵀ": r"*^{\top}", "⋆": r"\star", "mod": r"\bmod"},
+    **{"¬": r"\lnot ", "∧": r"\land", "∨": r"\lor", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "←": r"\leftarrow"},
+    **{"⊤": r"\top", "−1": "-1", "at": r"\text{ at }", "Σ": r"\sum", "j ≥ i": r"j \ge i"},
+}
+FUNCTIONS = {
+    **{name: rf"\{name}" for name in ("log", "sin", "cos", "tanh", "max", "min")},
+    **{"σ": r"\sigma", "Φ": r"\Phi", "φ": r"\varphi", "arg max": r"\arg\max", "arg min": r"\arg\min", "Σ": r"\sum"},
+}
+FENCES = {
+    "|": (r"\left|", r"\right|"),
+    "‖": (r"\left\|", r"\right\|"),
+    "⌊": (r"\left\lfloor ", r" \right\rfloor"),
+    "⌈": (r"\left\lceil ", r" \right\rceil"),
+    "[": ("[", "]"),
+}
+_SUBSCRIPT = re.compile(r"(?<!\\)_")
+_TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
+
+
+class LatexScript(FormulaScript):
+    times = r" \times "
+
+    def name(self, text: str) -> str:
+        return latex_name(text)
+
+    def number(self, digits: str) -> Piece:
+        return valued(latex_decimal(digits))
+
+    def decimal(self, value: float) -> str:
+        return latex_decimal(decimal(value))
+
+    def code(self, text: str) -> str:
+        return latex_code(text)
+
+    source = code
+
+    def words(self, text: str) -> str:
+        return rf"\text{{{latex_text(text)}}}"
+
+    def function(self, word: str) -> str:
+        return FUNCTIONS.get(word) or rf"\operatorname{{{latex_text(word)}}}"
+
+    def infix(self, left: str, sign: str, right: str) -> str:
+        return f"{left} {SIGNS.get(sign, sign)} {right}"
+
+    def prefix(self, sign: str, right: str) -> str:
+        return SIGNS.get(sign, sign) + right
+
+    def fence(self, inside: str, left: str, right: str) -> str:
+        if left == "(":
+            return rf"\left({inside}\right)" if _TALL.search(inside) else f"({inside})"
+        opening, closing = FENCES[left]
+        return f"{opening}{inside}{closing}"
+
+    def fraction(self, top: Piece, bottom: Piece) -> Piece:
+        return Piece(rf"\frac{{{top.string}}}{{{bottom.string}}}", POWER)
+
+    def power(self, base: Piece, exponent: Piece) -> Piece:
+        return Piece(f"{self.bracketed(base, ATOM)}^{{{exponent.string}}}", POWER)
+
+    def exponential(self, exponent: Piece) -> Piece:
+        return self.power(Piece("e"), exponent)
+
+    def raised(self, base: Piece, sign: str) -> Piece:
+        return self.power(base, Piece(SIGNS[sign]))
+
+    def root(self, inside: Piece) -> Piece:
+        return Piece(rf"\sqrt{{{inside.string}}}")
+
+    def subscript(self, base: Piece, below: Piece) -> Piece:
+        return Piece(f"{{{self.bracketed(base, ATOM)}}}_{{{below.string}}}")
+
+    def cases(self, value: Piece, condition: Piece, other: Piece) -> Piece:
+        lines = rf"{value.string} & \text{{where }} {condition.string} \\ {other.string} & \text{{elsewhere}}"
+        return Piece(rf"\begin{{cases}} {lines} \end{{cases}}", RELATION)
+
+    def big(self, sign: str, over: Piece, details: list[str], bound: str = "") -> Piece:
+        said = [SIGNS[bound], *details] if bound else details
+        below = f"_{{{', '.join(said)}}}" if said else ""
+        return Piece(f"{SIGNS[sign]}{below} {self.bracketed(over, POWER)}", LOOSE)
+
+    def filled(self, digit: str, size: str) -> str:
+        return rf"\mathbf{{{digit}}}_{{{size}}}"
+
+    def call(self, function: str, parts: Sequence[str], details: list[str]) -> str:
+        below = f"_{{{', '.join(details)}}}" if details else ""
+        function = f"{{{function}}}" if below and _SUBSCRIPT.search(function) else function  # f_1 has a subscript already
+        return f"{function}{below}{self.fence(', '.join(parts), '(', ')')}"
+
+    def aside(self, details: list[str]) -> str:
+        return f"{self.words(' ')}({', '.join(details)})"
+
+
+LATEX = LatexScript()

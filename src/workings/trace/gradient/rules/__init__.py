@@ -1,1 +1,0 @@
-"""Rules of differentiation, one family per file, in the letters of the statement. Imports formula and tensors."""

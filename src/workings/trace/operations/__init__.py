@@ -1,0 +1,47 @@
+"""The table of operations: one row for each, all that is known of it together.
+
+Each file has a family of operations; `ROWS` at its end. To add an operation, add a row (its gradient rule, if it has one,
+stands above it in the same file) and a case in `tests/trace/test_adjoint.py`; `docs/operations.md` shows the result. Imports
+formula, definitions and shapes; everything above reads `OPERATIONS`.
+"""
+
+from __future__ import annotations
+
+from workings.trace.formula.operation import OPERATIONS
+from workings.trace.operations import (
+    arithmetic,
+    attention,
+    backward,
+    constants,
+    elementwise,
+    entries,
+    logic,
+    losses,
+    normalisation,
+    products,
+    recurrent,
+    reductions,
+    reshaping,
+    windows,
+)
+
+__all__ = ["OPERATIONS"]
+
+FAMILIES = (
+    arithmetic,
+    elementwise,
+    logic,
+    products,
+    reductions,
+    entries,
+    reshaping,
+    normalisation,
+    attention,
+    windows,
+    recurrent,
+    losses,
+    constants,
+    backward,
+)
+for family in FAMILIES:
+    OPERATIONS.add(*family.ROWS)

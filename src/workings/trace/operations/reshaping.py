@@ -1,0 +1,142 @@
+"""Entries in another order or shape: reshapes, copies, rolls, diagonals. The gradient goes back the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from workings.trace.formula import notation
+from workings.trace.formula.arguments import FormulaError, call_values
+from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
+from workings.trace.formula.simplify import linear, times
+from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Sequence, Slice
+from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
+from workings.trace.shapes import arithmetic, explain_tensors
+
+SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
+UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
+PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
+REPEATED = frozenset("expand expand_as broadcast_to".split())
+RESHAPES = SAME_ORDER | UNCHANGED | PERMUTED | REPEATED | {"detach"}
+"""Methods that change the shape, the kind of numbers or nothing: each is «reshape» in a formula."""
+
+
+def _again(node: Node) -> Gradients:
+    """flip, tril and triu: the gradient goes the same way."""
+    return node.to_first(Apply(node.formula.op, (node.G, *node.args[1:]), node.formula.options))
+
+
+def _roll(node: Node) -> Gradients:
+    shifts = node.plain("shifts")
+    back: Formula = Number(-shifts) if isinstance(shifts, int) else Sequence(tuple(Number(-s) for s in shifts))
+    options = tuple((k, v) for k, v in node.formula.options if k != "shifts")
+    return node.to_first(Apply("roll", (node.G, back, *node.args[2:]), options))
+
+
+def _repeat(node: Node) -> Gradients:
+    return node.to_first(linear("sum_copies", node.G, shape=node.shape(node.args[0])))
+
+
+def _pad(node: Node) -> Gradients:
+    x, widths = node.args[0], node.plain("pad")
+    if node.plain("mode", "constant") != "constant" or any(width < 0 for width in widths):
+        raise RuleError("there is no rule for pad that repeats entries or takes some away")
+    shape = node.shape(x)
+    ends = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
+    lead = len(shape) - len(ends)
+    places = [Slice(Number(a), Number(a + n)) for (a, _), n in zip(ends, shape[lead:], strict=True)]
+    return node.to_first(linear("index", node.G, at=Index((*[Slice()] * lead, *places))))
+
+
+def _trace(node: Node) -> Gradients:
+    return (times(node.G, f("identity", size=node.shape(node.args[0])[0])),)
+
+
+def _diagonal(node: Node) -> Gradients:
+    """y = diag(a): the gradient stands on the diagonal."""
+    (a, *more), n = node.args, node.shape()[0]
+    if more or node.options or node.shape(a) != (n, n):
+        raise RuleError("there is no rule for diagonal of anything but a square matrix")
+    return (times(f("identity", size=n), linear("unsqueeze", node.G, dim=(1,))),)
+
+
+def _reshape(node: Node) -> Gradients:
+    shape, by = node.shape(node.args[0]), node.options["by"]
+    method = by.name
+    if method == "detach":
+        return (None,)
+    if method in UNCHANGED:
+        return (node.G,)
+    if method in SAME_ORDER:
+        return (linear("reshape", node.G, by=_call("reshape", *shape)),)
+    if method in PERMUTED:
+        back = _inverse(method, *call_values(by, node.context.operands), shape)
+        return (linear("reshape", node.G, by=_call("permute", *back)),)
+    if method in REPEATED:
+        return (node.fit(lambda: node.G, node.args[0]),)
+    raise RuleError(f"there is no rule for {method}")
+
+
+def _call(method: str, *sizes: int) -> Call:
+    return Call(method, tuple(map(Number, sizes)) or (Sequence(()),))
+
+
+def _inverse(method: str, args: list[object], options: dict[str, object], shape: Shape) -> list[int]:
+    """The permutation that undoes a method which permutes axes: read off the strides of an example."""
+    strides = torch.empty([2] * len(shape)).stride()
+    moved = getattr(torch.empty([2] * len(shape)), method)(*args, **options).stride()
+    return [moved.index(stride) for stride in strides]
+
+
+def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
+    args, options = call_values(by, operands)
+    if by.name not in RESHAPES:
+        raise FormulaError(f"'{by}' cannot be computed again: {by.name} is not in the table of reshapes.")
+    return getattr(a, by.name)(*args, **options)
+
+
+ROWS = (
+    Operation(
+        "reshape(input |)",
+        "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
+        FORMULA,
+        also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
+        notation=notation.reshaped,
+        gradient=_reshape,
+        moves=True,
+        misfits={"reshape": explain_tensors.reshape, "view": explain_tensors.view},
+        layers=Layer(
+            classes=(nn.Flatten,), size=arithmetic.flattened, arguments="", defaults={"start_dim": 1, "end_dim": -1}
+        ),
+        compute_in_scope=_reshape_value,
+    ),
+    Operation("tril(input diagonal)", "a with zeros above the diagonal", CALL, gradient=_again, linear=True),
+    Operation("triu(input diagonal)", "a with zeros below the diagonal", CALL, gradient=_again, linear=True),
+    Operation(
+        "flip",
+        "a with its entries in reverse along some axes",
+        CALL,
+        compute=lambda a, *dims: torch.flip(a, dims if isinstance(dims[0], int) else dims[0]),
+        gradient=_again,
+        moves=True,
+    ),
+    Operation("roll(input shifts dims)", "a with its entries shifted round", CALL, gradient=_roll, moves=True),
+    Operation(
+        "repeat", "copies of a side by side", CALL, compute=lambda a, *sizes: a.repeat(*sizes), gradient=_repeat, moves=True
+    ),
+    Operation("pad(input pad mode value)", "a with zeros around it", CALL, gradient=_pad),
+    Operation(
+        "diagonal",
+        "the diagonal of a",
+        CALL,
+        notation=notation.function("diag"),
+        written_call=1,
+        gradient=_diagonal,
+        moves=True,
+    ),
+    Operation("trace", "the sum of the diagonal", CALL, gradient=_trace, linear=True),
+    Operation("dropout", "a, or in training a with random entries set to 0", others="dropout"),
+)
