@@ -27,6 +27,8 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
     `watch` also remembers what the modules hold, to be put back for a plain run. `_call_impl` is what `Module.__call__`
     calls.
     """
+    # A global hook of PyTorch's would see the calls too, but it takes the short way through `_call_impl` from every module,
+    # in every thread.
     original = copy_function(torch.nn.Module._call_impl)
     thread, names, stack = get_ident(), recorder.names, recorder.stack
     parts: dict[type, frozenset[str] | None] = {}
@@ -177,6 +179,8 @@ def _open_module(recorder: Recorder, original: Any, module: Any, known: Kind, na
         mine = get_ident() == thread
         return _reporting_forward(recorder, forward, name, title)(*a, **k) if mine else forward(*a, **k)
 
+    # PyTorch calls `self.forward` between its hooks: an attribute of the object hides the method of the class for this one
+    # module, and the hooks run around it as ever.
     module.__dict__["forward"] = reporting
     try:
         return original(module, *args, **kwargs)

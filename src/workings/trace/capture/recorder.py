@@ -315,7 +315,7 @@ class Recorder(Statements):
             return PYTORCH
         method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
         owner = type(function.__self__) if method else None
-        found = self.known_code.get((owner, plain))
+        found = self.known_code.get((owner, plain))  # by its owner too: which attributes are properties depends on it
         if found is None:
             properties = frozenset[str]() if owner is None else computed_attributes(owner, plain.__code__)
             found = self.known_code[owner, plain] = rewrite(plain.__code__, self.names, properties)
@@ -367,6 +367,8 @@ def _bind(function: Any, found: Rewritten, recorder: Recorder) -> Any:
 
 
 def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Recorder) -> types.FunctionType:
+    # The author's own cells, so that `nonlocal` writes where it always wrote; the recorder is one more free variable. As a
+    # global it would be seen by every other function of the author's module.
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     cells[RECORDER] = types.CellType(recorder)
     closure = tuple(cells[name] for name in code.co_freevars)

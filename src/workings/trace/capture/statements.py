@@ -71,7 +71,7 @@ class Statements(Loops):
         if self.terse and known.kind == "branch":
             return None
         step = Step(known.kind, known.name, known.source, known.formula, where=known.where, syntax=known.syntax)
-        self._read(step, known, here)
+        self._read(step, known, here)  # now: the statement itself may change what it reads
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
         if self.stack[-1].kind == "turn":
@@ -83,7 +83,7 @@ class Statements(Loops):
     def leave(self, step: Step | None, value: Any) -> Any:
         """Its value is there."""
         if step is not None:
-            while self.stack.pop() is not step:
+            while self.stack.pop() is not step:  # what a caught exception, or a generator given up, left open inside it
                 pass
             self.keep(step, value)
             if self.deciding:

@@ -34,6 +34,8 @@ def substitute_method(method: Any, original: Any, other: Callable[..., Any], pas
     'green'
     """
     code, names = method.__code__, method.__kwdefaults__
+    # Code is exchanged only for code with as many free variables, so what it needs comes as defaults of its keywords, not in
+    # a closure. They are there before the code and go after it: another thread may call the method at any moment.
     method.__kwdefaults__ = {"_original": original, "_other": other, "_passed": passed}
     method.__code__ = _substitute.__code__
     try:

@@ -67,7 +67,8 @@ class Instrumenter(ast.NodeTransformer):
             value = ast.Return(node.body)
             ast.copy_location(value, node.body)
             node = ast.FunctionDef("lambda_", node.args, [value], [], None, type_params=[])  # type: ignore[call-arg]
-        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]  # the function object has the real ones
+        # The function object has the real defaults and annotations; evaluated here, they would run the author's code again.
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
         node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
         node.returns = None
         for argument in ast.walk(node.args):
@@ -355,6 +356,8 @@ def _can_fail_after(node: Any) -> bool:
 
 
 def enter_call(n: int, suffix: str = "") -> ast.Call:
+    """enter(n, locals()): all names, since one may have no value yet, which only running code can tell. Python keeps one
+    dictionary for a frame and brings it up to date at each call, so this is cheap, and later looks must not rely on it."""
     return recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
 
 

@@ -76,7 +76,7 @@ class Listener:
 
     def stay(self) -> None:
         """A debugger that withdraws, or takes the place for itself when it is told something, does not end ours."""
-        now: Any = sys.gettrace()
+        now: Any = sys.gettrace()  # pdb calls settrace in its own handler, for example after «continue»
         if self.listening and now is not self.installed:
             self.theirs = now
             sys.settrace(self.installed)

@@ -80,7 +80,7 @@ class State:
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
         """Everything as it was before the captured run; afterwards as that left it."""
-        drawn = _draws()
+        drawn = _draws()  # a program goes on drawing where the captured run ended, as if there had been no second one
         _set_draws(self.random)
         try:
             with self.world.as_before():

@@ -157,6 +157,8 @@ class World:
         """Everything holds what it held before the captured run; afterwards, what that left in it."""
         left = [(held, rule, rule.read(held)) for held, read in self.held.values() for rule, _ in read]
         numbers = {id(one.tensor): one.tensor.detach().clone() for one in self.moved}
+        # Autograd compares version counters to find tensors that were changed after they were saved for the backward pass.
+        # Putting numbers back and forth is no change to it: the captured run's graph stays good.
         with _unsafe_preserve_version_counter(tuple(one.tensor for one in self.tensors.values() if one.version >= 0)):
             for held, rule, before in self._changed():
                 rule.write(held, before)
@@ -165,7 +167,7 @@ class World:
             try:
                 yield
             finally:
-                for one in self.tensors.values():
+                for one in self.tensors.values():  # all, not those that moved: the second run may have changed others
                     put(one.tensor, numbers.get(id(one.tensor), one.copy))
                 for held, rule, now in left:
                     if not same(now, rule.read(held)):
