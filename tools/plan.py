@@ -20,7 +20,7 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 
 FLOORS = [
     "errors",
-    "atomic checksum lazy own_code precedence version written_out",
+    "atomic checksum lazy own_code precedence shape_check version written_out",
     "equations",
     "exact",
     "trace",

@@ -97,7 +97,7 @@ def test_exact_and_float_agree():
 def test_messages():
     with pytest.raises(ShapeError) as error:
         bptt(torch.tensor(1.0), torch.tensor(1.0), torch.zeros(0), 0)
-    assert str(error.value) == "ŷ = h_T needs T ≥ 1 inputs; x is [0]."
+    assert str(error.value) == "bptt needs x as [t] with t ≥ 1 (time), but x is [0]."
     with pytest.raises(WorkingsError, match="No activation is called 'softplus'"):
         ScalarRNN(g="softplus")
 

@@ -283,31 +283,33 @@ def test_local_attention_keeps_no_matrix_of_all_pairs():
 
 # ---- messages
 def test_widths():
-    text = "Q Kᵀ needs queries and keys of one width d: Q is [2, 3], so d = 3, but K is [2, 4], so d = 4."
+    text = "{} needs Q as […, n, d] and K as […, m, d]: d (width of a key) is 3 in Q [2, 3], but 4 in K [2, 4]."
     q, k = torch.zeros(2, 3), torch.zeros(2, 4)
     for call in (attention, attention.__definition__, hard_attention):
-        assert message(lambda call=call: call(q, k, k)) == text
-    assert message(lambda: attention(exact(q), exact(k), exact(k))) == text
-    assert message(lambda: attention_weights(q, k)) == text
-    assert message(lambda: cosine_scores(q, k)) == text
+        assert message(lambda call=call: call(q, k, k)) == text.format(call.__name__)
+    assert message(lambda: attention(exact(q), exact(k), exact(k))) == text.format("attention")
+    assert message(lambda: attention_weights(q, k)) == text.format("attention_weights")
+    assert message(lambda: cosine_scores(q, k)) == text.format("cosine_scores")
     assert message(lambda: attention_columns(q.mT, k.mT, k.mT)) == (
-        "Kᵀ Q needs queries and keys of one width d: Q is [3, 2], so d = 3, but K is [4, 2], so d = 4."
+        "attention_columns needs Q as […, d, n] and K as […, d, m]: d (width of a key) is 3 in Q [3, 2], but 4 in K [4, 2]."
     )
 
 
 def test_counts():
     q, v = torch.zeros(2, 3), torch.zeros(4, 3)
-    text = "A V needs one value for each key: K is [2, 3], so it has 2 keys, but V is [4, 3], so it has 4 values."
-    assert message(lambda: attention(q, q, v)) == text
-    assert message(lambda: attention_query(q[0], q, v)) == text
+    text = "{} needs K as […, m, d] and V as […, m, t]: m (keys) is 2 in K [2, 3], but 4 in V [4, 3]."
+    assert message(lambda: attention(q, q, v)) == text.format("attention")
+    assert message(lambda: attention_query(q[0], q, v)) == text.format("attention_query")
     assert message(lambda: attention_columns(q.mT, q.mT, v.mT)) == (
-        "V A needs one value for each key: K is [3, 2], so it has 2 keys, but V is [3, 4], so it has 4 values."
+        "attention_columns needs K as […, d, m] and V as […, t, m]: m (keys) is 2 in K [3, 2], but 4 in V [3, 4]."
     )
 
 
 def test_no_keys():
     q, none = torch.zeros(2, 3), torch.zeros(0, 3)
-    assert message(lambda: attention(q, none, none)) == "The softmax needs at least one key to look at, but K is [0, 3]."
+    assert message(lambda: attention(q, none, none)) == (
+        "attention needs K as […, m, d] with m ≥ 1 (keys), but K is [0, 3]."
+    )
 
 
 def test_no_queries_is_no_output():
@@ -347,10 +349,9 @@ def test_masks_that_do_not_fit():
 
 
 def test_message_of_a_vector_where_a_matrix_is_needed():
-    for function in (attention, attention_columns):
+    for function, shape in ((attention, "[…, n, d]"), (attention_columns, "[…, d, n]")):
         with pytest.raises(ShapeError) as caught:
             function(torch.ones(2), torch.ones(2, 2), torch.ones(2, 2))
-        assert str(caught.value) == (
-            "Q is a matrix with a vector for each token, but it is [2]. "
-            "One vector is a matrix with one row or column: Q.unsqueeze(0) or Q.unsqueeze(1)."
-        )
+        text = str(caught.value)
+        assert text.startswith(f"{function.__name__} needs Q as {shape} (") and ", but Q is [2]. " in text
+        assert text.endswith("One vector is a matrix: Q.unsqueeze(0) is a row, Q.unsqueeze(1) a column.")

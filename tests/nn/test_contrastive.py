@@ -176,11 +176,11 @@ def test_recall_does_not_reward_a_collapsed_model():
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: clip_loss(torch.zeros(2, 3)), ShapeError, "N pairs have N×N scores, row i matching column i; S is [2, 3]."),
+        (lambda: clip_loss(torch.zeros(2, 3)), ShapeError, "clip_loss needs S as […, n, n] (pairs), but S is [2, 3]."),
         (
             lambda: siglip_loss(torch.zeros(0, 0)),
             ShapeError,
-            "N pairs have N×N scores, row i matching column i; S is [0, 0].",
+            "siglip_loss needs S as […, n, n] with n ≥ 1 (pairs), but S is [0, 0].",
         ),
         (lambda: margin(0.1, 1, 0.1), DomainError, "A margin needs N ≥ 2 pairs and a loss L > 0; N = 1, L = 0.1."),
         (
@@ -191,7 +191,10 @@ def test_recall_does_not_reward_a_collapsed_model():
         (
             lambda: similarities(torch.eye(2), torch.eye(3)),
             ShapeError,
-            "F Gᵀ needs rows of one width d: F is [2, 2], G is [3, 3].",
+            (
+                "similarities needs F as […, n, d] and G as […, m, d]: d (width of an embedding) is 2 in F [2, 2], but 3 "
+                "in G [3, 3]."
+            ),
         ),
         (
             lambda: recall_at(torch.zeros(2, 3), 4),

@@ -149,8 +149,8 @@ def test_channels_must_agree(call):
     with pytest.raises(ShapeError) as error:
         call(torch.zeros(2, 3, 5, 5), torch.zeros(4, 1, 2, 2))
     assert str(error.value) == (
-        "Each kernel needs one slice for each channel of the images: X is [2, 3, 5, 5], so c = 3, "
-        "but W is [4, 1, 2, 2], so c = 1."
+        "conv2d needs X as […, c, n, m] and W as [o, c, i, j]: c (channels in) is 3 in X [2, 3, 5, 5], but 1 in W "
+        "[4, 1, 2, 2]."
     )
 
 

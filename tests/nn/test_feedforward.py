@@ -134,10 +134,9 @@ def test_weights_that_do_not_fit():
     with pytest.raises(ShapeError) as error:
         feed_forward(seeded(2, 4), W_1, b_1, W_2, b_2)
     assert str(error.value) == (
-        "φ(X W₁) W₂ needs W₁ with a row for each of the d = 4 entries of a token and W₂ with a row for each column of W₁: "
-        "X is [2, 4], W₁ is [3, 5] and W₂ is [5, 3]."
+        "feed_forward needs X as […, d] and W_1 as [d, h]: d (width of a token) is 4 in X [2, 4], but 3 in W_1 [3, 5]."
     )
-    with pytest.raises(ShapeError, match=r"W₁ is \[3, 5\] and W₂ is \[3, 5\]\.$"):
+    with pytest.raises(ShapeError, match=r"h \(hidden width\) is 5 in W_1 \[3, 5\], but 3 in W_2 \[3, 5\]\.$"):
         feed_forward(seeded(2, 3), W_1, b_1, W_2.mT, b_2)
 
 

@@ -26,7 +26,7 @@ SHAPES = {
     "½ (ŷ − y)² needs a y for each ŷ: ŷ is [2, 3], y is [4].": lambda: nn.squared_loss(z(2, 3), z(4)),
     "½ (ŷ − y)² needs a y for each ŷ: ŷ is [3], y is [2, 3].": lambda: nn.squared_loss(z(3), z(2, 3)),
     "ŷ − y needs a y for each ŷ: ŷ is [2], y is [3].": lambda: nn.squared_loss_gradient(z(2), z(3)),
-    "The terms T_ij are those of one vector of scores, but θ is [2, 3].": lambda: nn.chain_rule_terms(z(2, 3), z(2, 3)),
+    "chain_rule_terms needs θ as [c] (classes), but θ is [2, 3].": lambda: nn.chain_rule_terms(z(2, 3), z(2, 3)),
     "Σ q log(q/p) needs a p for each q: q is [2], p is [3].": lambda: nn.kl(one(2) / 2, one(3) / 3),
     "The sum is over the entries of a vector, with any batch before it, but a number came.": lambda: nn.gaussian_kl(
         z(), z()
@@ -55,16 +55,16 @@ SHAPES = {
     "b_h needs a number for each of the 4 rows of W_x and W_h, but it is [5].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (*W[:2], z(4), z(5)))
     ),
-    "X W_V needs a row of W_V for each entry of a token: X is [3, 4], W_V is [5, 2].": lambda: course.width_one(
-        z(3, 4), z(5, 2)
+    "width_one needs X as […, n, c] and W_V as [c, o]: c (channels in) is 4 in X [3, 4], but 5 in W_V [5, 2].": lambda: (
+        course.width_one(z(3, 4), z(5, 2))
     ),
     "Tokens are rows, so X is a matrix with at least one of them, with any batch before it: X is [4].": (
         lambda: course.identity_layer(z(4))
     ),
-    "K q needs a query of the width d of the keys: q is [2, 3], K is [2, 5, 4], V is [2, 5, 6].": (
+    ("attention_query needs q as […, d] and K as […, m, d]: d (width of a key) is 3 in q [2, 3], but 4 in K [2, 5, 4]."): (
         lambda: nn.attention_query(z(2, 3), z(2, 5, 4), z(2, 5, 6))
     ),
-    "Attention needs Q, K, V with one batch, or with axes of 1 in its place: Q has [3], K has [2], V has [2].": (
+    ("attention_query needs q as […, d] and K as […, m, d]: b (batch) is [3] in q [3, 4], but [2] in K [2, 5, 4]."): (
         lambda: nn.attention_query(z(3, 4), z(2, 5, 4), z(2, 5, 6))
     ),
     "β s needs one β, or one for each row of scores: s is [2, 3], β is [4, 1].": (
@@ -74,11 +74,13 @@ SHAPES = {
     "The softmax needs at least one score along axis -1, but s is [2, 0].": lambda: nn.softmax(z(2, 0)),
     "Jᵀ g needs a gradient for each score: s is [2], g is [3].": lambda: nn.score_gradient(nn.softmax, z(2), z(3)),
     "x Iᵀ needs a vector of at least one number, with any batch before it: x is [].": lambda: nn.pass_through(z()),
-    "The noise ε has the width d = 4 of queries and keys: Q is [4, 3], ε is [3].": lambda: course.key_noise(
-        *COLUMNS, 1, z(3)
+    "key_noise needs Q as […, d, n] and eps as […, d]: d (width of a key) is 4 in Q [4, 3], but 3 in eps [3].": lambda: (
+        course.key_noise(*COLUMNS, 1, z(3))
     ),
-    "‖w‖∞ = max |w_i| needs a vector of at least one weight, but w is [0].": lambda: course.infinity_penalty(z(0), 1),
-    "w·x needs a feature for each weight: w is [2], x is [3].": lambda: course.logistic_gradient(z(2), z(3), 1),
+    "infinity_penalty needs w as [d] with d ≥ 1 (features), but w is [0].": lambda: course.infinity_penalty(z(0), 1),
+    "logistic_gradient needs w as [d] and x as [d]: d (features) is 2 in w [2], but 3 in x [3].": lambda: (
+        course.logistic_gradient(z(2), z(3), 1)
+    ),
     "θ − η g needs a gradient for each entry of θ: θ is [2], g is [3].": lambda: nn.sgd(z(2), z(3), 0.1),
     "α v − η g needs a velocity and a gradient for each entry of θ: θ is [2], v is [3], g is [2].": (
         lambda: nn.momentum(z(2), z(3), z(2), 0.1, 0.9)
@@ -89,28 +91,37 @@ SHAPES = {
     "Adam needs m, v and a gradient for each entry of θ: θ is [2], m is [2], v is [1], g is [2].": (
         lambda: nn.adam(z(2), z(2), z(1), z(2), 1)
     ),
-    "h_t = w h_{t−1} + d_t has one number for each time, but h is [2, 3].": lambda: course.temporal_gradient(z(), z(2, 3)),
-    "h_t = w h_{t−1} + d_t is about one unit, so w is a number, but it is [2].": lambda: course.states(z(2), z(3), z()),
-    "N pairs have N×N scores, row i matching column i; S is [2, 3, 4].": lambda: nn.clip_loss(z(2, 3, 4)),
-    "F Gᵀ needs one batch, or axes of 1 in its place: F is [2], G is [3].": lambda: nn.similarities(z(2, 4, 5), z(3, 4, 5)),
+    "recursive_gradient needs h as [n], but h is [2, 3].": lambda: course.temporal_gradient(z(), z(2, 3)),
+    "states needs w as a number, but w is [2].": lambda: course.states(z(2), z(3), z()),
+    "clip_loss needs S as […, n, n] (pairs), but S is [2, 3, 4].": lambda: nn.clip_loss(z(2, 3, 4)),
+    (
+        "similarities needs F as […, n, d] and G as […, m, d]: b (batch) is [2] in F [2, 4, 5], but [3] in G [3, 4, 5]."
+    ): lambda: nn.similarities(z(2, 4, 5), z(3, 4, 5)),
     "One temperature τ divides all scores, but τ is [2].": lambda: nn.similarities(one(2, 2), one(2, 2), one(2)),
     "A margin belongs to one loss, but L is [2].": lambda: nn.margin(0.1, 3, one(2)),
     "λ(k_a + k_b) needs two keys of one width: k_a is [2], k_b is [3].": lambda: course.averaging_query(z(2), z(3), 1),
     "A Aᵀ needs a matrix of orthonormal columns: A is [3].": lambda: course.projection(z(3)),
     "The kernel of one head is a vector of weights, but it is [3, 3].": lambda: course.convolution_weights(4, z(3, 3)),
-    "A convolution by heads needs X of n × c and a kernel of o × c × k: X is [5], the kernel is [3, 2, 3].": (
-        lambda: course.conv1d_by_heads(z(5), z(3, 2, 3))
-    ),
-    "A convolution by heads needs X of c × y × x and a kernel of o × c × k × k: X is [2, 4, 4], the kernel is [3, 2, 3].": (
+    (
+        "conv1d_by_heads needs X as […, n, c] (n tokens, c channels in), but X is [5]. One vector is a matrix: "
+        "X.unsqueeze(0) is a row, X.unsqueeze(1) a column."
+    ): (lambda: course.conv1d_by_heads(z(5), z(3, 2, 3))),
+    ("conv2d_by_heads needs kernel as [o, c, k, k] (o channels out, c channels in, k kernel), but kernel is [3, 2, 3]."): (
         lambda: course.conv2d_by_heads(z(2, 4, 4), z(3, 2, 3))
     ),
-    "The bias needs a number for each of the o = 3 channels out, but it is [2].": (
-        lambda: course.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))
-    ),
+    (
+        "conv1d_by_heads needs kernel as [o, c, k] and bias as [o]: o (channels out) is 3 in kernel [3, 2, 3], "
+        "but 2 in bias [2]."
+    ): (lambda: course.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))),
     "C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows: E is [3].": lambda: nn.cosine_map(z(3)),
-    "An image is c × n × m, with any batch before it, but it is [4, 4].": lambda: nn.patches(z(4, 4), 2),
+    ("patches needs image as […, c, n, m] (c channels, n m height and width), but image is [4, 4]."): lambda: nn.patches(
+        z(4, 4), 2
+    ),
     "Position vectors are the rows of a table: E is [5].": lambda: nn.resampled_positions(z(5), (2, 2), (3, 3)),
-    "Each token of x, a row, is turned by its position, but x is [4].": lambda: nn.rope(z(4)),
+    (
+        "rope needs x as […, n, d] (n queries (or tokens), d width), but x is [4]. One vector is a matrix: "
+        "x.unsqueeze(0) is a row, x.unsqueeze(1) a column."
+    ): lambda: nn.rope(z(4)),
     "A table of positions has a row for each and a width of at least 1, not -1 × 2.": lambda: nn.Learned(-1, 2),
     "There is one S for all 2 axes, or one for each, but S = (1, 2, 3).": lambda: nn.conv_shape((4, 4), 2, (1, 2, 3)),
     "A mask has a row for each query and a column for each key, so n, m ≥ 0, not -1 and -1.": lambda: nn.causal_mask(-1),

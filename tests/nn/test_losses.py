@@ -146,8 +146,7 @@ def test_messages_of_shapes_that_do_not_fit():
     with pytest.raises(ShapeError) as error:
         losses.logistic_loss.__definition__(double([0, 1]), double(X), double([1, -1]))
     assert str(error.value) == (
-        "Σ log(1 + exp(−y wᵀx)) needs a row of X for each label and a column for each weight: "
-        "X is [4, 2], y is [2], w is [2]."
+        "logistic_loss needs X as [n, d] and y as [n]: n (examples) is 4 in X [4, 2], but 2 in y [2]."
     )
     message = (
         "−Σ y log ŷ needs a probability in y for each score in θ: θ is [3], y is [2]. "

@@ -262,9 +262,9 @@ def test_a_scale_of_the_wrong_width():
     with pytest.raises(ShapeError) as error:
         layer_norm(seeded(2, 4), None, seeded(3))
     assert str(error.value) == (
-        "γ ⊙ n + β needs one number for each of the d = 4 entries of a token: x is [2, 4], but β is [3]."
+        "layer_norm needs x as […, d] and beta as [d]: d (width of a token) is 4 in x [2, 4], but 3 in beta [3]."
     )
-    with pytest.raises(ShapeError, match=r"but γ is \[1\]\.$"):
+    with pytest.raises(ShapeError, match=r"is 4 in x \[2, 4\], but 1 in gamma \[1\]\.$"):
         rms_norm(seeded(2, 4), seeded(1))
 
 

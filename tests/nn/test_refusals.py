@@ -28,7 +28,7 @@ REFUSED = [
     (
         lambda: nn.attention(Q, zeros(3, 5, 4), zeros(3, 5, 6)),
         ShapeError,
-        "Attention needs Q, K, V with one batch, or with axes of 1 in its place: Q has [2], K has [3], V has [3].",
+        ("attention needs Q as […, n, d] and K as […, m, d]: b (batch) is [2] in Q [2, 3, 4], but [3] in K [3, 5, 4]."),
     ),
     (
         lambda: nn.attention(Q, K, V, torch.ones(7, 3, 5, dtype=torch.bool)),
@@ -48,7 +48,7 @@ REFUSED = [
     (
         lambda: nn.attention(zeros(2, 0), zeros(3, 0), zeros(3, 2)),
         ShapeError,
-        "Scores over √d need keys of a width d of at least 1, but Q is [2, 0] and K is [3, 0].",
+        "attention needs Q as […, n, d] with d ≥ 1 (width of a key), but Q is [2, 0].",
     ),
     (
         lambda: nn.cosine_scores(zeros(1, 2), torch.ones(2, 2)),
@@ -63,7 +63,7 @@ REFUSED = [
     (
         lambda: nn.local_attention(Q, K, V, 3),
         ShapeError,
-        "A window is centred on the query's own key, so there is a key for each query: Q is [2, 3, 4], K is [2, 5, 4].",
+        ("local_attention needs Q as […, n, d] and K as […, n, d]: n (tokens) is 3 in Q [2, 3, 4], but 5 in K [2, 5, 4]."),
     ),
     (
         lambda: nn.softmax(zeros(2), T=nan),
@@ -182,12 +182,18 @@ REFUSED = [
     (
         lambda: course.conv1d_by_heads(zeros(5, 2), zeros(3, 4, 3)),
         ShapeError,
-        "W_V^r needs a slice of the kernel for each of the c = 2 channels of X, but it is [3, 4, 3].",
+        (
+            "conv1d_by_heads needs X as […, n, c] and kernel as [o, c, k]: c (channels in) is 2 in X [5, 2], but 4 in "
+            "kernel [3, 4, 3]."
+        ),
     ),
     (
         lambda: course.conv2d_by_heads(zeros(1, 4, 4), zeros(2, 1, 5, 3)),
         ShapeError,
-        "A head for each of the k² offsets needs a square kernel, but this one is [2, 1, 5, 3].",
+        (
+            "conv2d_by_heads needs kernel as [o, c, k, k] (o channels out, c channels in, k kernel), but kernel is "
+            "[2, 1, 5, 3]."
+        ),
     ),
     (
         lambda: course.convolution_weights(3, torch.tensor([1.0, 0.0, 0.0])),
@@ -204,32 +210,38 @@ REFUSED = [
     (
         lambda: nn.conv2d(zeros(5, 5), zeros(3, 1, 2, 2)),
         ShapeError,
-        "X is c × n × m, with any batch before it, and W is o × c × i × j: X is [5, 5], W is [3, 1, 2, 2].",
+        "conv2d needs X as […, c, n, m] (c channels in, n m height and width), but X is [5, 5].",
     ),
     (
         lambda: nn.conv2d(zeros(1, 5, 5), zeros(3, 1, 2, 2), zeros(2)),
         ShapeError,
-        "W U + b needs a number in b for each of the o = 3 kernels, but b is [2].",
+        "conv2d needs W as [o, c, i, j] and b as [o]: o (channels out) is 3 in W [3, 1, 2, 2], but 2 in b [2].",
     ),
     (
         lambda: nn.max_pool(zeros(4), 2),
         ShapeError,
-        "Windows of height and width need an image, n × m with any batch before it, but X is [4].",
+        (
+            "max_pool needs X as […, n, m] (n m height and width), but X is [4]. One vector is a matrix: "
+            "X.unsqueeze(0) is a row, X.unsqueeze(1) a column."
+        ),
     ),
     (
         lambda: nn.average_pool(zeros(4), 2),
         ShapeError,
-        "Windows of height and width need an image, n × m with any batch before it, but X is [4].",
+        (
+            "average_pool needs X as […, n, m] (n m height and width), but X is [4]. One vector is a matrix: "
+            "X.unsqueeze(0) is a row, X.unsqueeze(1) a column."
+        ),
     ),
     (
         lambda: nn.patch_embedding(zeros(4, 4), zeros(5, 12), None, 2),
         ShapeError,
-        "An image is c × n × m, with any batch before it, but it is [4, 4].",
+        ("patch_embedding needs image as […, c, n, m] (c channels, n m height and width), but image is [4, 4]."),
     ),
     (
         lambda: nn.patch_embedding(zeros(3, 4, 4), zeros(5, 12), zeros(4), 2),
         ShapeError,
-        "X Wᵀ + b needs a number in b for each row of W: W is [5, 12], but b is [4].",
+        "patch_embedding needs W as [d, k] and b as [d]: d (width of a token) is 5 in W [5, 12], but 4 in b [4].",
     ),
     (
         lambda: nn.resampled_positions(zeros(5, 2), (2, 2), (0, 3)),
@@ -287,12 +299,12 @@ REFUSED = [
     (
         lambda: nn.feed_forward(zeros(3), zeros(3, 2), zeros(3), zeros(2, 3), zeros(3)),
         ShapeError,
-        "b₁ needs a number for each column of W₁: W₁ is [3, 2], but b₁ is [3].",
+        "feed_forward needs W_1 as [d, h] and b_1 as [h]: h (hidden width) is 2 in W_1 [3, 2], but 3 in b_1 [3].",
     ),
     (
         lambda: nn.swiglu(zeros(3), zeros(3, 2), zeros(3, 4), zeros(2, 3)),
         ShapeError,
-        "silu(X W₁) ⊙ (X W₃) needs W₁ and W₃ of one shape, but W₁ is [3, 2] and W₃ is [3, 4].",
+        "swiglu needs W_1 as [d, h] and W_3 as [d, h]: h (hidden width) is 2 in W_1 [3, 2], but 4 in W_3 [3, 4].",
     ),
     (
         lambda: nn.batch_norm(zeros(4, 3), zeros(2)),
@@ -307,7 +319,7 @@ REFUSED = [
     (
         lambda: nn.layer_norm(torch.tensor(1.0)),
         ShapeError,
-        "A norm is taken over the entries of a token, at least one, but x is [].",
+        "layer_norm needs x as […, d] (width of a token), but x is [].",
     ),
     (
         lambda: nn.perplexity(torch.tensor([0.5]), torch.tensor(1.0)),

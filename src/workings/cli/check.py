@@ -62,7 +62,7 @@ def check(
 ) -> None:
     """Check the claims of worked solutions: numbers, matrices, shapes, derivatives.
 
-    Reads Markdown, LaTeX, plain text and notebooks (.md .tex .txt .ipynb). The exit status is 0 if nothing was found, 1 if
+    Reads Markdown, LaTeX, plain text and notebooks (.md .tex .txt .ipynb). Exit status: 0 if nothing was found, 1 if
     something was, 2 if a file could not be checked.
 
     \b
@@ -149,7 +149,7 @@ class Request:
             write_text(self.sarif, sarif(results, self.level))
 
     def print_report(self, results: list[Checked], seconds: float) -> None:
-        """The report, then on standard error what could not be checked. Only a person is told how long it took."""
+        """The report, then on standard error what could not be checked; the time only on a terminal."""
         from workings.check.report.text import Style, failures, text
 
         if self.json:

@@ -49,7 +49,7 @@ def show(
 ) -> None:
     """Run WHAT and print its worked solution, statement by statement.
 
-    A function in your own file is run as Python runs it: showing a file runs its code.
+    Showing a function of your own file runs that file.
 
     \b
     Examples:

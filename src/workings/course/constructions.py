@@ -17,8 +17,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError
-from workings.nn.fits import axes
+from workings.errors import DomainError
+from workings.nn.fits import axes, check_shapes
 from workings.nn.transformer.hard import argmax_weights
 
 Square = Float[Tensor, "n n"]
@@ -91,19 +91,12 @@ def permutes(order: Sequence[int], n: int) -> None:
         raise DomainError(f"A permutation of {n} tokens names each of 0 to {n - 1} once, but this is {list(order)}.")
 
 
-def values_fit(X: Tensor, W_V: Tensor) -> None:
-    """Refuse a W_V that does not take the tokens."""
-    if W_V.dim() != 2 or len(W_V) != X.shape[-1]:
-        raise ShapeError(f"X W_V needs a row of W_V for each entry of a token: X is {[*X.shape]}, W_V is {[*W_V.shape]}.")
-
-
 def width_one(X: Float[Tensor, "*b n c"], W_V: Float[Tensor, "c o"]) -> Float[Tensor, "*b n o"]:
     r"""Self-attention with A = I: the same linear map at every place, a convolution with a kernel of one.
 
     $$Z = I X W_V$$
     """
-    tokens(X)
-    values_fit(X, W_V)
+    check_shapes(width_one, X, W_V)
     A = identity(X)
     V = X @ W_V
     Z = A @ V

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from workings.course.constructions import some_tokens
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_shapes
 from workings.nn.transformer.hard import argmax_weights
 from workings.nn.transformer.positions import distances
 
@@ -74,26 +75,6 @@ def reached(W: Tensor) -> None:
         )
 
 
-def kernel_fits(X: Tensor, kernel: Tensor, bias: Tensor | None, places: int) -> None:
-    """Refuse kernels that are not o × c × their places, or that are made for another number of channels."""
-    image = places == 2
-    if X.dim() < places + 1 or kernel.dim() != places + 2:
-        needs = "X of c × y × x and a kernel of o × c × k × k" if image else "X of n × c and a kernel of o × c × k"
-        raise ShapeError(f"A convolution by heads needs {needs}: X is {[*X.shape]}, the kernel is {[*kernel.shape]}.")
-    odd(kernel)
-    c = X.shape[-3 if image else -1]
-    if kernel.shape[1] != c:
-        raise ShapeError(
-            f"W_V^r needs a slice of the kernel for each of the c = {c} channels of X, but it is {[*kernel.shape]}."
-        )
-    if image and kernel.shape[-2] != kernel.shape[-1]:
-        raise ShapeError(f"A head for each of the k² offsets needs a square kernel, but this one is {[*kernel.shape]}.")
-    if bias is not None and bias.shape != kernel.shape[:1]:
-        raise ShapeError(
-            f"The bias needs a number for each of the o = {len(kernel)} channels out, but it is {[*bias.shape]}."
-        )
-
-
 def offset_weights(n: int, r: int, like: Tensor, ends: int) -> Float[Tensor, "n p"]:
     r"""All weight on the key r places ahead, among n tokens with `ends` zero tokens before and after them.
 
@@ -118,7 +99,8 @@ def conv1d_by_heads(
     >>> conv1d_by_heads(torch.tensor([[1.0], [2.0], [4.0]]), torch.tensor([[[-1.0, 0.0, 1.0]]])).T
     tensor([[ 2.,  3., -2.]])
     """
-    kernel_fits(X, kernel, bias, 1)
+    check_shapes(conv1d_by_heads, X, kernel, bias)
+    odd(kernel)
     n, k = X.shape[-2], kernel.shape[-1]
     X_0 = F.pad(X, (0, 0, k // 2, k // 2))
     heads: list[Tensor] = []
@@ -138,7 +120,8 @@ def conv2d_by_heads(
 
     $$Z = \sum_{r,s} A_{rs} X_0\, W_V^{rs}$$
     """
-    kernel_fits(X, kernel, bias, 2)
+    check_shapes(conv2d_by_heads, X, kernel, bias)
+    odd(kernel)
     (height, width), k = X.shape[-2:], kernel.shape[-1]
     half = k // 2
     X_0 = F.pad(X, (half, half, half, half)).flatten(-2).mT  # pixels are tokens: b p c

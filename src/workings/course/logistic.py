@@ -25,7 +25,7 @@ from workings.errors import BudgetError, DomainError, ShapeError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.farkas import gordan, stiemke
 from workings.exact.tensor.make import exact
-from workings.nn.objectives.losses import labels, logistic_loss, logistic_loss_gradient
+from workings.nn.objectives.losses import check_labels, logistic_loss, logistic_loss_gradient
 
 Examples = Float[Tensor, "n d"]
 Labels = Float[Tensor, " n"]
@@ -171,6 +171,6 @@ def has_minimiser(X: Tensor, y: Tensor, λ: float) -> None:
 
 def examples(X: Tensor, y: Tensor) -> None:
     """Refuse no examples, and labels that are not ±1 for each."""
-    labels(torch.zeros(X.shape[1:]), X, y)
+    check_labels(torch.zeros(X.shape[1:]), X, y)
     if not len(X):
         raise DomainError("Separability is a question about examples; X has none.")

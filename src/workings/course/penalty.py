@@ -18,7 +18,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError, WorkingsError
+from workings.errors import DomainError, WorkingsError
+from workings.nn.fits import check_shapes
 from workings.nn.update import Rate
 
 Vector = Float[Tensor, " d"]
@@ -34,7 +35,7 @@ def logistic_gradient(w: Vector, x: Vector, y: Rate) -> Vector:
     >>> logistic_gradient(torch.zeros(2), torch.tensor([1.0, 2.0]), 1)
     tensor([-0.5000, -1.0000])
     """
-    features(w, x)
+    check_shapes(logistic_gradient, w, x)
     P = torch.sigmoid(w @ x)
     G = (P - y) * x
     return G
@@ -48,7 +49,7 @@ def infinity_penalty(w: Vector, lambda_: Rate) -> Scalar:
     >>> infinity_penalty(torch.tensor([-5.0, 3.0]), lambda_=2)
     tensor(25.)
     """
-    some(w)
+    check_shapes(infinity_penalty, w)
     m = w.abs().amax()
     R = lambda_ / 2 * m**2
     return R
@@ -64,7 +65,7 @@ def infinity_gradient(w: Vector, lambda_: Rate, ties: str = "average") -> Vector
     >>> infinity_gradient(torch.tensor([1.0, -1.0]), lambda_=1)
     tensor([ 0.5000, -0.5000])
     """
-    some(w)
+    check_shapes(infinity_gradient, w)
     e = largest(w, ties)
     G = lambda_ * w * e
     return G
@@ -93,22 +94,9 @@ def penalised_step(w: Vector, x: Vector, y: Rate, lambda_: Rate, eta: Rate, ties
 
     $$w \leftarrow w - \eta\,\bigl((P - y)\,x + \lambda\, w \odot e\bigr)$$
     """
-    features(w, x)
+    check_shapes(penalised_step, w, x)
     P = torch.sigmoid(w @ x)
     e = largest(w, ties)
     G = (P - y) * x + lambda_ * w * e
     w = w - eta * G
     return w
-
-
-def some(w: Tensor) -> None:
-    """Refuse no weights at all, among which none is the largest."""
-    if w.dim() != 1 or not w.numel():
-        raise ShapeError(f"‖w‖∞ = max |w_i| needs a vector of at least one weight, but w is {[*w.shape]}.")
-
-
-def features(w: Tensor, x: Tensor) -> None:
-    """Refuse an example that does not have a feature for each weight."""
-    some(w)
-    if x.shape != w.shape:
-        raise ShapeError(f"w·x needs a feature for each weight: w is {[*w.shape]}, x is {[*x.shape]}.")

@@ -17,15 +17,15 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError
-from workings.nn.transformer.allowed import columns_fit
+from workings.errors import DomainError
+from workings.nn.fits import check_shapes
 
-Queries = Float[Tensor, "*b d n"]
-Keys = Float[Tensor, "*b d m"]
-Values = Float[Tensor, "*b t m"]
-Outputs = Float[Tensor, "*b t n"]
+Queries = Float[Tensor, "*#b d n"]
+Keys = Float[Tensor, "*#b d m"]
+Values = Float[Tensor, "*#b t m"]
+Outputs = Float[Tensor, "*#b t n"]
 Noise = Float[Tensor, "*#b d"]
-Parts = tuple[Float[Tensor, "*b m n"], Float[Tensor, "*b m n"], Outputs]
+Parts = tuple[Float[Tensor, "*#b m n"], Float[Tensor, "*#b m n"], Outputs]
 
 
 def parts(Q: Queries, K: Keys, V: Values, beta: Any = 1) -> Parts:
@@ -46,18 +46,12 @@ def replaced(X: Float[Tensor, "*b d m"], i: int, x: Float[Tensor, "*b d"]) -> Fl
     return torch.where(at, x.unsqueeze(-1), X)
 
 
-def moves(Q: Tensor, K: Tensor, V: Tensor, i: int, ε: Tensor | None = None, of: str = "key") -> None:
-    """Refuse what does not fit Kᵀ Q and V A, a key or query i that is not there, and a noise of another width."""
-    columns_fit(Q, K, V)
+def check_moved(Q: Tensor, K: Tensor, V: Tensor, i: int, ε: Tensor | None = None, of: str = "key") -> None:
+    """Refuse what does not fit Kᵀ Q and V A, a noise of another width, and a key or query i that is not there."""
+    check_shapes(key_noise, Q, K, V, i, ε)
     n = (K if of == "key" else Q).shape[-1]
     if not -n <= i < n:
         raise DomainError(f"There are {n} {'keys' if of == 'key' else 'queries'}, 0 to {n - 1}, but i = {i}.")
-    if ε is not None and (not ε.dim() or ε.shape[-1] != Q.shape[-2]):
-        raise ShapeError(
-            f"The noise ε has the width d = {Q.shape[-2]} of queries and keys: Q is {[*Q.shape]}, ε is {[*ε.shape]}."
-        )
-    if ε is not None and ε.dim() > 1:
-        columns_fit(Q, ε.unsqueeze(-1), ε.unsqueeze(-1))
 
 
 def key_noise(Q: Queries, K: Keys, V: Values, i: int, eps: Noise, beta: Any = 1) -> Outputs:
@@ -65,7 +59,7 @@ def key_noise(Q: Queries, K: Keys, V: Values, i: int, eps: Noise, beta: Any = 1)
 
     $$\Delta h_j = \beta\, a_{ij}\, (v_i - h_j)\, (\varepsilon^\top q_j)$$
     """
-    moves(Q, K, V, i, eps)
+    check_moved(Q, K, V, i, eps)
     β, ε = beta, eps.unsqueeze(-2)  # a row
     _, A, H = parts(Q, K, V, β)
     a, v = A[..., [i], :], V[..., [i]]
@@ -78,7 +72,7 @@ def key_noise_mean(Q: Queries, K: Keys, V: Values, i: int, sigma: Any, beta: Any
 
     $$E[\Delta a_{ij}] = \tfrac12 \beta^2 \sigma^2 \lVert q_j \rVert^2\, a_{ij} (1 - a_{ij})(1 - 2 a_{ij})$$
     """
-    moves(Q, K, V, i)
+    check_moved(Q, K, V, i)
     β, σ = beta, sigma
     _, A, _ = parts(Q, K, V, β)
     a = A[..., i, :]
@@ -91,7 +85,7 @@ def query_noise(Q: Queries, K: Keys, V: Values, i: int, eps: Noise, beta: Any = 
 
     $$\Delta h_i = \beta \sum_j a_{ji}\, (k_j^\top \varepsilon)\, (v_j - h_i)$$
     """
-    moves(Q, K, V, i, eps, of="query")
+    check_moved(Q, K, V, i, eps, of="query")
     β, ε = beta, eps.unsqueeze(-2)  # a row
     _, A, H = parts(Q, K, V, β)
     a, h = A[..., [i]].mT, H[..., [i]]
@@ -106,7 +100,7 @@ def key_scaling(Q: Queries, K: Keys, V: Values, i: int, alpha: Any, beta: Any = 
 
     The weight of key i grows where s_ij > 0, shrinks where s_ij < 0, and stays where s_ij = 0.
     """
-    moves(Q, K, V, i)
+    check_moved(Q, K, V, i)
     α, β = alpha, beta
     S, A, H = parts(Q, K, V, β)
     s, a, v = S[..., [i], :], A[..., [i], :], V[..., [i]]
@@ -120,7 +114,7 @@ def key_scaling_change(Q: Queries, K: Keys, V: Values, i: int, alpha: Any, beta:
 
     $$\Delta h_j = \beta\, a_{ij}\, (\alpha - 1)\, s_{ij}\, (v_i - h_j)$$
     """
-    moves(Q, K, V, i)
+    check_moved(Q, K, V, i)
     α, β = alpha, beta
     S, A, H = parts(Q, K, V, β)
     s, a, v = S[..., [i], :], A[..., [i], :], V[..., [i]]

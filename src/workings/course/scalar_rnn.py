@@ -26,6 +26,7 @@ from torch import Tensor, nn
 
 from workings.errors import ShapeError
 from workings.nn.activations import activation
+from workings.nn.fits import check_shapes
 
 Scalar = Float[Tensor, ""]
 Series = Float[Tensor, " t"]
@@ -123,8 +124,7 @@ def bptt(w: Scalar, a: Scalar, x: Series, y: Number, name: str = "tanh", h: Scal
     >>> found.w_terms, found.a_terms  # δ = (½, 1), h = (0, 1, 3/2)
     (tensor([0., 1.]), tensor([0.5000, 1.0000]))
     """
-    some_inputs(x)
-    numbers(w=w, a=a)
+    check_shapes(bptt, w, a, x)
     g, slope = activation(name)
     h = torch.zeros_like(w) if h is None else h
     Z: list[Tensor] = []
@@ -152,15 +152,6 @@ def a_series(name: str, x: Tensor) -> None:
     """Refuse what is not one number for each time."""
     if x.dim() != 1:
         raise ShapeError(f"The unit takes one number at each time, so a vector, but {name} is {[*x.shape]}.")
-
-
-def numbers(**given: Tensor) -> None:
-    """Refuse a weight that is not one number."""
-    for name, value in given.items():
-        if value.dim():
-            raise ShapeError(
-                f"z_t = w h_{{t−1}} + a x_t is about one unit, so {name} is a number, but it is {[*value.shape]}."
-            )
 
 
 def some_inputs(x: Tensor) -> None:

@@ -16,6 +16,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_shapes
 
 Scalar = Float[Tensor, ""]
 States = Float[Tensor, " n"]
@@ -29,9 +30,7 @@ def states(w: Scalar, d: Float[Tensor, " t"], h: Scalar) -> States:
     >>> states(torch.tensor(2.0), torch.tensor([1.0, 1.0]), torch.tensor(0.0))
     tensor([0., 1., 3.])
     """
-    a_number("h_0", h)
-    a_number("w", w)
-    a_series("d", d)
+    check_shapes(states, w, d, h, empty="t")
     H = [h]
     for d_t in d.unbind():
         h = w * h + d_t
@@ -47,8 +46,7 @@ def recursive_gradient(w: Scalar, h: States) -> Scalar:
     >>> recursive_gradient(torch.tensor(2.0), torch.tensor([0.0, 1.0, 3.0]))
     tensor(1.)
     """
-    a_number("w", w)
-    a_series("h", h)
+    check_shapes(recursive_gradient, w, h, empty="n")
     D = torch.zeros_like(w)
     for h_before in h[:-1].unbind():
         D = h_before + w * D
@@ -60,8 +58,7 @@ def two_level_gradient(w: Scalar, h: States) -> Scalar:
 
     $$\frac{\partial h_t}{\partial w} = h_{t-1} + w \left(h_{t-2} + w\,\frac{\partial h_{t-2}}{\partial w}\right)$$
     """
-    a_number("w", w)
-    long_enough(h, 2)
+    check_states(w, h, 2)
     D = recursive_gradient(w, h[:-2])
     D = h[-2] + w * (h[-3] + w * D)
     return D
@@ -73,8 +70,7 @@ def three_level_gradient(w: Scalar, h: States) -> Scalar:
     $$\frac{\partial h_t}{\partial w} = h_{t-1} + w \left(h_{t-2} + w \left(h_{t-3}
     + w\,\frac{\partial h_{t-3}}{\partial w}\right)\right)$$
     """
-    a_number("w", w)
-    long_enough(h, 3)
+    check_states(w, h, 3)
     D = recursive_gradient(w, h[:-3])
     D = h[-2] + w * (h[-3] + w * (h[-4] + w * D))
     return D
@@ -95,8 +91,7 @@ def temporal_gradient(w: Scalar, h: States) -> Scalar:
 
 def gradient_terms(w: Scalar, h: States) -> Float[Tensor, " t"]:
     """The terms w^{k−1} h_{t−k} of the sum, for k = 1 … t."""
-    a_number("w", w)
-    long_enough(h, 1)
+    check_states(w, h, 1)
     past = h[:-1].flip(0)  # h_{t−1} … h_0
     powers = torch.stack([w**k for k in range(len(past))])
     terms = powers * past
@@ -122,16 +117,10 @@ def regime(w: Scalar) -> str:
     >>> [regime(torch.tensor(w)) for w in (-1.5, -1.0, 0.5)]
     ['explodes', 'neither', 'vanishes']
     """
-    a_number("w", w)
+    check_shapes(regime, w)
     if w.abs() > 1:
         return "explodes"
     return "vanishes" if w.abs() < 1 else "neither"
-
-
-def a_series(name: str, x: Tensor) -> None:
-    """Refuse what is not one number for each time."""
-    if x.dim() != 1:
-        raise ShapeError(f"h_t = w h_{{t−1}} + d_t has one number for each time, but {name} is {[*x.shape]}.")
 
 
 def after(T: int) -> None:
@@ -140,15 +129,9 @@ def after(T: int) -> None:
         raise DomainError(f"|w|^T is about T ≥ 0 steps, not {T}.")
 
 
-def a_number(name: str, x: Tensor) -> None:
-    """Refuse what is not one number."""
-    if x.dim():
-        raise ShapeError(f"h_t = w h_{{t−1}} + d_t is about one unit, so {name} is a number, but it is {[*x.shape]}.")
-
-
-def long_enough(h: States, levels: int) -> None:
+def check_states(w: Scalar, h: States, levels: int) -> None:
     """Refuse too few states."""
-    a_series("h", h)
+    check_shapes(recursive_gradient, w, h, empty="n")
     if len(h) <= levels:
         raise ShapeError(
             f"This form of ∂h_t/∂w names {levels} earlier state{'s' * (levels > 1)}, so it needs h_0 … h_t with t ≥ {levels}"

@@ -18,7 +18,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.objectives.contrastive import clip_loss_both_ways, normalised, recall_at, rows_fit, siglip_loss
+from workings.nn.fits import check_shapes
+from workings.nn.objectives.contrastive import clip_loss_both_ways, normalised, recall_at, siglip_loss, similarities
 
 Embeddings = Float[Tensor, "n d"]
 
@@ -74,7 +75,7 @@ class CLIP(nn.Module):
 
     def similarities(self, F: Embeddings, G: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """S, from embeddings."""
-        rows_fit(F, G)
+        check_shapes(similarities, F, G)
         S = torch.exp(self.s) * (F @ G.T)
         return S
 
@@ -114,7 +115,7 @@ class SigLIP(CLIP):
 
     def similarities(self, F: Embeddings, G: Float[Tensor, "m d"]) -> Float[Tensor, "n m"]:
         """S, from embeddings."""
-        rows_fit(F, G)
+        check_shapes(similarities, F, G)
         S = torch.exp(self.s) * (F @ G.T) + self.b
         return S
 

@@ -28,7 +28,7 @@ def root(top: int, bottom: int = 1) -> Value:
 E = exp(root(1, 2))
 p = E / (ONE + E)
 
-SETTLED = [
+SIMPLEST = [
     (p + ONE / (ONE + E), "1"),
     (ONE - p, "1/(1 + e^(1/√2))"),
     (p - p * p, "e^(1/√2)/(1 + e^(1/√2))²"),
@@ -54,13 +54,13 @@ SETTLED = [
 ]
 
 
-@pytest.mark.parametrize(("v", "written"), SETTLED, ids=[f"{text(v)} to {written}" for v, written in SETTLED])
+@pytest.mark.parametrize(("v", "written"), SIMPLEST, ids=[f"{text(v)} to {written}" for v, written in SIMPLEST])
 def test_worked_by_hand(v, written):
     assert text(simplest(v)) == written
 
 
-@pytest.mark.parametrize(("v", "written"), SETTLED, ids=[f"{text(v)} to {written}" for v, written in SETTLED])
-def test_what_is_settled_stays(v, written):
+@pytest.mark.parametrize(("v", "written"), SIMPLEST, ids=[f"{text(v)} to {written}" for v, written in SIMPLEST])
+def test_the_simplest_form_stays(v, written):
     assert simplest(simplest(v)) is simplest(v)
 
 

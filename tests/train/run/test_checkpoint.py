@@ -13,15 +13,16 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.train.test_resume import broken_off, environment, go, rows, same
 from torch import nn
-from workings.train.loop.keeper import State
 
 from tests.train import tiny as tiny_command
+from tests.train.loop.test_resume import broken_off, environment, go, rows, same
+from workings.atomic import write_text
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
+from workings.train.loop.run_writer import State
 from workings.train.run import checkpoint
-from workings.train.run.run import new_folder, write
+from workings.train.run.run import new_folder
 
 
 def saved(folder: Path, *steps: int, best: int = 0) -> list[Path]:
@@ -203,6 +204,8 @@ def test_only_the_starting_weights_are_no_model(tmp_path):
     assert str(error.value) == (
         f"{tmp_path} has only the weights it started from: continue with `workings train --resume {tmp_path}`."
     )
+    checkpoint.save(tmp_path / "checkpoints", 4, {"w": torch.zeros(1)}, {}, {})
+    assert Run(tmp_path).best().name == "step-00000004"
 
 
 def test_a_run_gives_its_best_model(tmp_path):
@@ -266,11 +269,11 @@ def test_a_run_of_fit_has_no_recipe(tmp_path):
     assert machine["processor"] == (named[0] if named else platform.processor() or platform.machine())
 
 
-def test_a_file_is_written_whole_wherever_it_belongs(tmp_path):
-    path = tmp_path / "not" / "there" / "yet.txt"
+def test_a_file_is_written_whole(tmp_path):
+    path = tmp_path / "figures.txt"
     for text in ("one", "two"):
-        write(path, text)
-        assert path.read_text() == text and os.listdir(path.parent) == ["yet.txt"]
+        write_text(path, text)
+        assert path.read_text() == text and os.listdir(tmp_path) == ["figures.txt"]
 
 
 def test_the_mean_loss_begins_anew_with_each_row():

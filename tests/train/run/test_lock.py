@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from tests.train.test_resume import environment, rows, same
 from torch import nn
 
 from tests.train import tiny
+from tests.train.loop.test_resume import environment, rows, same
 from tests.train.tiny import examples, loss
 from workings.cli.train import start
 from workings.errors import WorkingsError

@@ -8,9 +8,9 @@ from xml.etree import ElementTree
 
 import pytest
 import torch
-from tests.train.test_resume import go
 from torch import nn
 
+from tests.train.loop.test_resume import go
 from tests.train.tiny import Settings, Tiny, examples, loss
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit

@@ -103,7 +103,7 @@ class FindingWriter:
     def write(self, claim: Claim, verdict: Verdict, level: str, confirmed: bool) -> None:
         """Report a claim that is not right. If it is `confirmed`, its first side is equal to the one before it."""
         if verdict.mismatch.startswith("rows of"):
-            return  # told where the matrix is looked at
+            return  # `check_tables` reports it
         if verdict.mismatch:
             self.write_mismatch(claim, verdict, level)
             return

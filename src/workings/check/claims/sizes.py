@@ -162,7 +162,7 @@ class Sizes:
         return None
 
     def product(self, factors: list[tuple[str, Node]]) -> Shapes | None:
-        """A B C, from left to right; the first pair that does not fit is told."""
+        """A B C, from left to right; the first pair that does not fit is reported."""
         result: Shapes | None = NUMBER
         before = ""
         for index, (sign, factor) in enumerate(factors):

@@ -1,4 +1,7 @@
-"""From a file to a document: what in it is a formula, code, prose or a heading, and where each character stands."""
+"""From a file to a document: what in it is a formula, code, prose or a heading, and where each character stands.
+
+Offers `read(path)` and `read_text(text, name)`. Imports document.
+"""
 
 from __future__ import annotations
 

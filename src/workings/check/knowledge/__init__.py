@@ -1,6 +1,7 @@
 """What the checker knows of deep learning: one file for each idea.
 
-A rule of `AFTER` looks at a document once all its lines were checked: `rule(study, scope)`.
+`RULES` look at one line: `rule(line, argument, scope)`. `AFTER` look at a document once all its lines are checked:
+`rule(argument, scope)`. Imports claims and the rooms below it.
 """
 
 from __future__ import annotations

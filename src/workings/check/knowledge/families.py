@@ -2,8 +2,8 @@
 
     μ = Σ xᵢ / n,  σ² = Σ (xᵢ − μ)² / n  (or n − 1)
 
-A family is x₁ … xₙ, each given a value of one shape, or the entries of one listed vector. Only near misses are told: a value
-that is quite another may be a statistic of something else.
+A family is x₁ … xₙ, each given a value of one shape, or the entries of one listed vector. Only near misses are reported: a
+value that is quite another may be a statistic of something else.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Python listings that a reader asks to be run, in a process of their own with limits of time and memory.
 
-All listings of a document run one after the other, as in a notebook, in an empty directory. One that raises is told and left
-out, and the others run again without it. What they print is not compared with anything.
+All listings of a document run one after the other, as in a notebook, in an empty directory. One that raises is reported and
+left out, and the others run again without it. What they print is not compared with anything.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ PYTHON = ("python", "py", "python3", "pycon", "ipython", "ipython3")
 
 
 def run_listings(argument: Argument) -> None:
-    """Run the Python listings of a document; an exception is told at the line that raised it."""
+    """Run the Python listings of a document; an exception is reported at the line that raised it."""
     waiting = [listing for listing in argument.document.listings if is_python(listing)]
     deadline = time.monotonic() + TOTAL
     while waiting and time.monotonic() < deadline:

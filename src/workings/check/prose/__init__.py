@@ -1,4 +1,4 @@
-"""Claims in words that a system of the catalogue refutes, as a table (`claims.toml`) and what reads it."""
+"""Claims in words that a demonstration refutes: a table (`claims.toml`) and what reads it. Imports claims and below."""
 
 from workings.check.prose.judge import claims_in_prose
 

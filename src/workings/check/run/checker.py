@@ -35,8 +35,8 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
     'You wrote 4; correct is 8/3 ≈ 2.66667.'
 
     `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a `=` or a line break is a text.
-    `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default it is told by its looks. Code listings
-    are parsed; with `run_code` they run, with your rights on files.
+    `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default its looks decide. Code listings are
+    parsed; with `run_code` they run, with your rights on files.
 
     To check many files in parallel, with limits of time and memory, use `check_files`.
     """

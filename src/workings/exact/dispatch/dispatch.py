@@ -40,7 +40,7 @@ from workings.exact.numbers.assume import recording
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
-from workings.exact.tensor.noted import notes_among, plain
+from workings.exact.tensor.noted import notes_among, without_notes
 
 aten = torch.ops.aten
 _META = torch.device("meta")
@@ -50,7 +50,7 @@ def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
     """Answer one operation, and carry assumptions and dtype labels to its results."""
     given = notes_among((args, kwargs))
     if given:
-        args, kwargs = plain((args, kwargs))
+        args, kwargs = without_notes((args, kwargs))
     with ARENA.working(), labelled(label_of(args, kwargs)), recording() as made:
         result = _answer(func, args, kwargs)
         return carry_notes(args, kwargs, given | made, result)

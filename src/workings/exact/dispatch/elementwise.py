@@ -24,7 +24,7 @@ def choose(name: str, *operands: Any) -> ExactTensor:
     return wrap(_map(CHOICES[name], operands))
 
 
-def test(name: str, *operands: Any) -> torch.Tensor:
+def comparison(name: str, *operands: Any) -> torch.Tensor:
     """A comparison, as an ordinary tensor of booleans."""
     columns, shape = _columns(operands)
     seen: dict[Any, bool] = {}
@@ -63,7 +63,7 @@ def elementwise(name: str, args: Any, kwargs: Any) -> Any:
     if name in RULES:
         return apply(name, *args)
     if name in COMPARISONS:
-        return test(name, *args)
+        return comparison(name, *args)
     if name in CHOICES:
         return choose(name, *args)
     return NotImplemented

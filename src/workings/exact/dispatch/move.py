@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
-from workings.exact.dispatch.operation import is_exact, on_stand_ins, rule, schema_of, wrap, wrap_floats
+from workings.exact.dispatch.operation import is_exact, rule, run_on_stand_ins, schema_of, wrap, wrap_floats
 from workings.exact.tensor.arena import handle_of
 from workings.exact.tensor.exact_tensor import OVERRIDES
 from workings.exact.tensor.lift import lift_number, payload
@@ -33,7 +33,7 @@ MOVE = frozenset(
 def view(func: Any, given: dict[str, Any]) -> Any:
     """A view of the tensor is a view of its payload; assumptions are shared with it."""
     source = next(x for x in given.values() if is_exact(x))
-    result = on_stand_ins(func, given, payload)
+    result = run_on_stand_ins(func, given, payload)
     return tree_map(
         lambda t: wrap(t, source.ledger) if type(t) is torch.Tensor and t.dtype == torch.float64 else t,
         result,
@@ -54,7 +54,7 @@ def move(func: Any, given: dict[str, Any]) -> Any:
         seen.add(handle)
         return handle
 
-    result = on_stand_ins(func, given, handles, number)
+    result = run_on_stand_ins(func, given, handles, number)
     for t in tree_flatten(result)[0]:
         if isinstance(t, torch.Tensor) and t.dtype == torch.float64:
             assert seen.issuperset(t.reshape(-1).tolist()), f"{schema_of(func).name} computed on handles"

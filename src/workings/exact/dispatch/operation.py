@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.exact.numbers.assume import Notes, merge
 from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
-from workings.exact.tensor.noted import noted
+from workings.exact.tensor.noted import with_notes
 
 Rule = Callable[..., Any]
 RULES: dict[str, Rule] = {}
@@ -123,7 +123,7 @@ def _is_payload(t: Any) -> bool:
     return type(t) is torch.Tensor and t.dtype == torch.float64
 
 
-def on_stand_ins(
+def run_on_stand_ins(
     func: Any,
     given: dict[str, Any],
     stand_in: Callable[[Any], torch.Tensor],
@@ -180,6 +180,6 @@ def carry_notes(args: Any, kwargs: Any, made: Notes, result: Any) -> Any:
         if is_exact(t):
             t.ledger.notes = merge([t.ledger.notes, notes])
             return t
-        return t if any(t is x for x in tree_flatten((args, kwargs))[0]) else noted(t, notes)
+        return t if any(t is x for x in tree_flatten((args, kwargs))[0]) else with_notes(t, notes)
 
     return tree_map(carry, result)

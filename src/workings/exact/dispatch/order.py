@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils._pytree import tree_map
 
-from workings.exact.dispatch.operation import carries_values, on_stand_ins, schema_of, wrap
+from workings.exact.dispatch.operation import carries_values, run_on_stand_ins, schema_of, wrap
 from workings.exact.dispatch.shapes import axes
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import compare
@@ -130,4 +130,4 @@ def _on_ranks(func: Any, given: dict[str, Any]) -> Any:
             return wrap(payload_of([value_of_rank(r) for r in t.reshape(-1).tolist()], t.shape))
         return t
 
-    return tree_map(restore, on_stand_ins(func, given, stand_in, lambda x: rank[lift_number(x)]))
+    return tree_map(restore, run_on_stand_ins(func, given, stand_in, lambda x: rank[lift_number(x)]))

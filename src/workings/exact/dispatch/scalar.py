@@ -157,7 +157,7 @@ def power(a: Value, b: Value) -> Value:
         return algebra.power(a, exponent)
     if a.kind == "exp":
         return algebra.exp(a.args[0] * b)
-    if algebra.known_positive(a):
+    if algebra.is_known_positive(a):
         return algebra.exp(b * algebra.log(a))
     return build("pow", a, b)
 

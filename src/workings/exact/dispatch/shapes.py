@@ -23,7 +23,7 @@ def axes(dim: Dim, count: int) -> list[int]:
     return sorted(found) if found and count else list(range(count))
 
 
-def refused(operation: Callable[..., Any], *operands: torch.Tensor, **options: Any) -> RuntimeError:
+def refusal(operation: Callable[..., Any], *operands: torch.Tensor, **options: Any) -> RuntimeError:
     """The error of PyTorch's own kernel for operands of these shapes."""
     try:
         operation(*[torch.zeros(x.shape, dtype=torch.float64) for x in operands], **options)

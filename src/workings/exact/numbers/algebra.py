@@ -242,9 +242,9 @@ def power(v: Value, r: Any) -> Value:
         signed = [_positive_base(base, k) for base, k in u.args]
         u = product(dict(signed)) if len({base for base, _ in signed}) == len(signed) else u
     if u.kind == "mul" and c == 1:
-        safe = [(base, k) for base, k in u.args if known_positive(base)]
+        safe = [(base, k) for base, k in u.args if is_known_positive(base)]
         if safe:
-            rest = _power_product({base: k for base, k in u.args if not known_positive(base)})
+            rest = _power_product({base: k for base, k in u.args if not is_known_positive(base)})
             factors = {base: k * r for base, k in safe}
             if rest is not ONE:
                 if rest.kind == "mul" and len(rest.args) == 1 and _odd_root(rest.args[0][1]):
@@ -260,7 +260,7 @@ def power(v: Value, r: Any) -> Value:
 
 def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
     """(−b)^k for b^k where k is even and the number b is negative."""
-    if isinstance(k, int) and k % 2 == 0 and not base.free and known_positive(scale(base, -1)):
+    if isinstance(k, int) and k % 2 == 0 and not base.free and is_known_positive(scale(base, -1)):
         return scale(base, -1), k
     return base, k
 
@@ -327,14 +327,14 @@ def primes(n: int) -> tuple[tuple[int, int], ...]:
     return tuple(small)
 
 
-def known_positive(v: Value) -> bool:
+def is_known_positive(v: Value) -> bool:
     """Whether v > 0 is plain from its form (for letters) or from its enclosure (for numbers)."""
     if not v.free:
         return bool(enclosure(v, 128) > 0)
     if v.kind == "add":
-        return v.size <= LARGE and all(c > 0 and known_positive(t) for c, t in v.args)
+        return v.size <= LARGE and all(c > 0 and is_known_positive(t) for c, t in v.args)
     if v.kind == "mul":
-        return all(known_positive(base) for base, _ in v.args)
+        return all(is_known_positive(base) for base, _ in v.args)
     return v.kind in ("exp", "cosh")
 
 
@@ -366,7 +366,7 @@ def log(v: Value) -> Value:
         base = rational(n)
         return scale(node(("log", base.serial), "log", (base,), (base,)), k)
     c, u = split(v)
-    if u.kind == "mul" and c > 0 and u.size <= LARGE and all(known_positive(base) for base, _ in u.args):
+    if u.kind == "mul" and c > 0 and u.size <= LARGE and all(is_known_positive(base) for base, _ in u.args):
         parts = [scale(log(base), r) for base, r in u.args]
         return add_all([*parts, log(rational(c))] if c != 1 else parts)
     if u.kind == "exp" and c > 0 and c != 1:
@@ -397,14 +397,15 @@ def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
             c, term = 1, multiply(x, y)
             size += x.size + y.size
         else:
-            return _large_dot(row, column)
+            return unexpanded_dot(row, column)
         if size > LARGE and len(terms) > LARGE // 4:
-            return _large_dot(row, column)
+            return unexpanded_dot(row, column)
         collect(terms, term, c)
     return total(terms)
 
 
-def _large_dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
+def unexpanded_dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
+    """Σ xᵢ yᵢ as one node, whatever its size; terms with a factor 0 are left out."""
     pairs = [(x, y) for x, y in zip(row, column, strict=True) if x is not ZERO and y is not ZERO]
     if len(pairs) == 1:
         return multiply(*pairs[0])

@@ -14,15 +14,15 @@ from flint import fmpq
 from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
 from workings.exact.numbers.rational_form import NoForm, RationalForm
-from workings.exact.numbers.rebuild import REBUILD, Made, Row, rebuilt
+from workings.exact.numbers.rebuild import REBUILD, Made, Row, rebuild
 from workings.exact.numbers.value import ONE, Rational, Value, bottom_up, rational, whole
 
 HALF = fmpq(1, 2)
 
 
-def rewritten(v: Value) -> Value:
+def rewrite(v: Value) -> Value:
     """`v` by the identities above; `v` itself where none applies."""
-    return rebuilt(v, REBUILD | IDENTITIES) if any(map(_applies, bottom_up(v))) else v
+    return rebuild(v, REBUILD | IDENTITIES) if any(map(_applies, bottom_up(v))) else v
 
 
 def _applies(v: Value) -> bool:
@@ -39,7 +39,7 @@ def _even_power(v: Value) -> tuple[Value, int] | None:
 
 
 def _size(v: Value) -> Value:
-    return v if algebra.known_positive(v) else build("abs", v)
+    return v if algebra.is_known_positive(v) else build("abs", v)
 
 
 def _product(v: Value, made: Made) -> Value:
@@ -98,7 +98,7 @@ def _log_of_quotient(x: Value) -> Value:
         return algebra.log(x)
     (c, top), (d, bottom) = form.top.factor(), form.bottom.factor()
     factors = [*((form.expanded(p), int(n)) for p, n in top), *((form.expanded(p), -int(n)) for p, n in bottom)]
-    if c / d <= 0 or not all(algebra.known_positive(factor) for factor, _ in factors):
+    if c / d <= 0 or not all(algebra.is_known_positive(factor) for factor, _ in factors):
         return algebra.log(x)
     logarithms = [algebra.scale(algebra.log(factor), n) for factor, n in factors]
     return algebra.add_all([_log_of_fraction(c / d), *logarithms])

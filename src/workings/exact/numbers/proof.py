@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from workings.errors import DomainError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.identities import rewritten
+from workings.exact.numbers.identities import rewrite
 from workings.exact.numbers.rational_form import Bounds, NoForm, RationalForm
 from workings.exact.numbers.value import ZERO, Value
 
@@ -18,14 +18,14 @@ ROUNDS = 3
 
 def structural_sign(v: Value) -> int | None:
     """The sign of a value with letters where its form alone tells it."""
-    if algebra.known_positive(v):
+    if algebra.is_known_positive(v):
         return 1
-    if algebra.known_positive(algebra.scale(v, -1)):
+    if algebra.is_known_positive(algebra.scale(v, -1)):
         return -1
     return None
 
 
-def positive_form(v: Value) -> bool:
+def has_positive_form(v: Value) -> bool:
     """Whether v > 0 is plain from its form alone: sums and products of exponentials and positive numbers."""
     todo = [v]
     while todo:
@@ -41,12 +41,12 @@ def positive_form(v: Value) -> bool:
     return True
 
 
-def proved_zero(v: Value) -> bool:
+def is_proved_zero(v: Value) -> bool:
     """Whether multiplying out shows v = 0. False means: no proof found."""
     if v.kind == "q" or v.size > LARGEST:
         return v is ZERO
     if v.kind == "mul":  # a root of zero, say; but not 0/0
-        zero = {r > 0 for base, r in v.args if proved_zero(base)}
+        zero = {r > 0 for base, r in v.args if is_proved_zero(base)}
         return zero == {True}
     try:
         return _vanishes(v)
@@ -58,9 +58,9 @@ def _vanishes(v: Value) -> bool:
     for _ in range(ROUNDS):
         form = RationalForm(v, BOUNDS)
         top, bottom = form.expanded(form.top), form.expanded(form.bottom)
-        if ZERO in (bottom, rewritten(bottom)):
+        if ZERO in (bottom, rewrite(bottom)):
             return False
-        v = rewritten(top)
+        v = rewrite(top)
         if v.kind == "q" or v is top:
             return v is ZERO
     return False

@@ -13,11 +13,11 @@ Row = Callable[[Value, Made], Value]
 ATOMS = frozenset({"q", "letter", "const", *SPECIAL})
 
 
-def rebuilt_sum(v: Value, made: Made) -> Value:
+def _sum(v: Value, made: Made) -> Value:
     return algebra.add_all(algebra.scale(made[t], c) for c, t in v.args)
 
 
-def rebuilt_dot(v: Value, made: Made) -> Value:
+def _dot(v: Value, made: Made) -> Value:
     row, column = v.args
     return algebra.dot(tuple(made[x] for x in row), tuple(made[y] for y in column))
 
@@ -34,14 +34,14 @@ def _function(v: Value, made: Made) -> Value:
 
 
 REBUILD: dict[str, Row] = dict.fromkeys(ATOMS, lambda v, made: v) | {
-    "add": rebuilt_sum,
+    "add": _sum,
     "mul": _product,
-    "dot": rebuilt_dot,
+    "dot": _dot,
 }
 """How a node is made again; a kind without a row is a function."""
 
 
-def rebuilt(v: Value, rows: Mapping[str, Row] = REBUILD, function: Row = _function) -> Value:
+def rebuild(v: Value, rows: Mapping[str, Row] = REBUILD, function: Row = _function) -> Value:
     """`v` made again by these rows."""
     made: Made = {}
     for x in bottom_up(v):
@@ -49,6 +49,6 @@ def rebuilt(v: Value, rows: Mapping[str, Row] = REBUILD, function: Row = _functi
     return made[v]
 
 
-def replaced(v: Value, numbers: Mapping[str, Value]) -> Value:
+def with_numbers(v: Value, numbers: Mapping[str, Value]) -> Value:
     """`v` with numbers in the place of letters."""
-    return rebuilt(v, REBUILD | {"letter": lambda x, made: numbers[x.args[0]]})
+    return rebuild(v, REBUILD | {"letter": lambda x, made: numbers[x.args[0]]})

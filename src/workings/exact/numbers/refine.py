@@ -33,7 +33,7 @@ def refinements(v: Value) -> Iterator[arb]:
     yield enclosure(v, MOST_BITS)
 
 
-def undecided(v: Value, what: str) -> WorkingsError:
+def certification_error(v: Value, what: str) -> WorkingsError:
     """Why `v` cannot be enclosed: a part of it has no real value, or is too large, or too much cancels."""
     enclosure(v, LAST_BITS)
     part = next((x for x in bottom_up(v) if not x.ball.is_finite()), None)

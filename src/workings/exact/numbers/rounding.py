@@ -11,7 +11,7 @@ from workings.errors import DomainError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import FIRST_BITS, enclosure, exponent_of, precision
 from workings.exact.numbers.digits import fraction, round_fraction
-from workings.exact.numbers.refine import LAST_BITS, refinements, undecided
+from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements
 from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import ZERO, Rational, Value, rational
@@ -26,7 +26,7 @@ def nearest_integer(v: Value) -> int:
     if ball.is_finite() and LAST_BITS < exponent_of(ball) + 64 <= LONGEST_INTEGER:
         ball = enclosure(v, exponent_of(ball) + 64)
     if not ball.rad() < 1:
-        raise undecided(v, "The nearest integer")
+        raise certification_error(v, "The nearest integer")
     return round(fraction(ball))
 
 
@@ -70,7 +70,7 @@ def _float_of_form(v: Value) -> float:
         return math.copysign(math.inf if sign(u.args[0]) > 0 else 0.0, c)
     if sign(v) == 0:
         return 0.0
-    raise undecided(v, "The nearest double")
+    raise certification_error(v, "The nearest double")
 
 
 _TINY = arb(2) ** -1200
@@ -105,7 +105,7 @@ def decimals(v: Value, digits: int = 6) -> str:
         return decimals(short, digits)
     if enclosure(v, LAST_BITS).is_finite() and sign(v) == 0:
         return "0"
-    raise undecided(v, f"{digits} digits" if digits > 1 else "1 digit")
+    raise certification_error(v, f"{digits} digits" if digits > 1 else "1 digit")
 
 
 def _rounded_ends(ball: arb, digits: int, bits: int) -> tuple[str, str]:

@@ -9,9 +9,9 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.ball import enclosure, exponent_of
 from workings.exact.numbers.names import keywords, listed
-from workings.exact.numbers.proof import positive_form, proved_zero, structural_sign
-from workings.exact.numbers.rebuild import replaced
-from workings.exact.numbers.refine import LAST_BITS, refinements, samples_of, undecided
+from workings.exact.numbers.proof import has_positive_form, is_proved_zero, structural_sign
+from workings.exact.numbers.rebuild import with_numbers
+from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements, samples_of
 from workings.exact.numbers.value import INF, NEG_INF, ZERO, Value, letter, letters, rational
 
 _SMALL = arb(2) ** -64
@@ -33,11 +33,11 @@ def certified_sign(v: Value) -> int | None:
     for step, ball in enumerate(refinements(v)):
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1
-        if step == 0 and proved_zero(v):
+        if step == 0 and is_proved_zero(v):
             return 0
     found = _sign_of_form(v)
     if found is None and not abs(ball) < _SMALL:
-        raise undecided(v, "The sign")
+        raise certification_error(v, "The sign")
     return found
 
 
@@ -52,7 +52,7 @@ def _sign_of_number(v: Value) -> int:
 def _sign_of_form(v: Value) -> int | None:
     """The sign of a number that no enclosure tells from 0, or that is too large for one, where its form tells it."""
     for s in (1, -1):
-        if positive_form(algebra.scale(v, s)):
+        if has_positive_form(algebra.scale(v, s)):
             return s
     if v.kind == "add" and len(v.args) == 2:
         (c, t), (d, u) = v.args
@@ -87,7 +87,7 @@ def _plain_sign(v: Value) -> int | None:
     if v is ZERO:
         return 0
     for s in (1, -1):
-        if enclosure(v) * s > 0 or positive_form(algebra.scale(v, s)):
+        if enclosure(v) * s > 0 or has_positive_form(algebra.scale(v, s)):
             return s
     return None
 
@@ -105,7 +105,7 @@ def _sign_with_letters(v: Value) -> int:
     names = sorted(letters(v))
     unknown = [name for name in names if letter(name).sample is None]
     if unknown:
-        if proved_zero(v):
+        if is_proved_zero(v):
             return 0
         asked = keywords(unknown, "…")
         raise UndecidedError(
@@ -116,7 +116,7 @@ def _sign_with_letters(v: Value) -> int:
     if s == 0:
         return 0
     if s is None:
-        s = sign(replaced(v, {name: rational(letter(name).sample or 0) for name in names}))
+        s = sign(with_numbers(v, {name: rational(letter(name).sample or 0) for name in names}))
     assume("order", f"{v.text()} {'<=>'[s + 1]} 0 (decided at {samples_of(v)})")
     return s
 

@@ -14,7 +14,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
 from workings.exact.numbers.rational_form import MOST_TO_FACTOR, NoForm, RationalForm
-from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuilt
+from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuild
 from workings.exact.numbers.value import CAP, LOCK, ONE, ZERO, Value, bottom_up
 
 MOST = 200
@@ -34,26 +34,26 @@ def simplest(v: Value) -> Value:
         return v
     with LOCK:
         try:
-            inside = rebuilt(v, SETTLED, _settled_function)
-        except DomainError:  # a zero that only settling shows stands in a denominator: the value does not exist
+            inside = rebuild(v, SIMPLIFIED, _simplified_function)
+        except DomainError:  # a zero that only simplifying shows stands in a denominator: the value does not exist
             return v
         found = _shortest_of([v, *_forms(inside)])
         return found if _same(v, found) else v
 
 
-def _settled_product(v: Value, made: Made) -> Value:
+def _simplified_product(v: Value, made: Made) -> Value:
     out = ONE
     for base, r in v.args:
         out = out * algebra.power(made[base] if type(r) is int else _shortest(made[base]), r)
     return out
 
 
-def _settled_function(v: Value, made: Made) -> Value:
+def _simplified_function(v: Value, made: Made) -> Value:
     return build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
-SETTLED = REBUILD | {"mul": _settled_product}
-"""How a formula is made again with what stands under its roots, and the arguments of its functions, settled."""
+SIMPLIFIED = REBUILD | {"mul": _simplified_product}
+"""How a formula is made again with what stands under its roots, and the arguments of its functions, simplified."""
 
 
 def _shortest(v: Value) -> Value:

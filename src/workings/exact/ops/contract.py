@@ -14,7 +14,7 @@ from workings.exact.dispatch.elementwise import apply
 from workings.exact.dispatch.operation import is_exact, rule, wrap
 from workings.exact.dispatch.scalar import scalar
 from workings.exact.dispatch.shapes import axes as axes_of
-from workings.exact.dispatch.shapes import refused
+from workings.exact.dispatch.shapes import refusal
 from workings.exact.dispatch.sums import Row, dot, product_of, sum_of
 from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import payload_of, values_of
@@ -43,14 +43,14 @@ def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 @rule("mm")
 def mm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
     if not a.dim() == b.dim() == 2 or a.shape[1] != b.shape[0]:
-        raise refused(torch.mm, a, b)
+        raise refusal(torch.mm, a, b)
     return wrap(matrix_product(payload(a), payload(b)))
 
 
 @rule("bmm")
 def bmm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
     if not a.dim() == b.dim() == 3 or (a.shape[0], a.shape[2]) != b.shape[:2]:
-        raise refused(torch.bmm, a, b)
+        raise refusal(torch.bmm, a, b)
     if not a.shape[0]:
         return wrap(torch.zeros(0, a.shape[1], b.shape[2], dtype=torch.float64))
     return wrap(torch.stack([matrix_product(x, y) for x, y in zip(payload(a), payload(b), strict=True)]))
@@ -59,7 +59,7 @@ def bmm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
 @rule("dot", "vdot")
 def vector_dot(a: Any, b: Any) -> ExactTensor:
     if a.shape != b.shape:
-        raise refused(torch.dot, a, b)
+        raise refusal(torch.dot, a, b)
     return wrap(payload_of([dot(tuple(values_of(payload(a))), tuple(values_of(payload(b))))], ()))
 
 

@@ -13,7 +13,7 @@ import torch
 from torch.nn.functional import pad
 
 from workings.exact.dispatch.operation import rule
-from workings.exact.dispatch.shapes import refused
+from workings.exact.dispatch.shapes import refusal
 from workings.exact.dispatch.vjp import vjp
 
 
@@ -45,7 +45,7 @@ def convolution(
     beyond = not transposed and any(s + 2 * p < r for s, p, r in zip(x.shape[2:], padding, reach, strict=True))
     if beyond or x.shape[1] != (w.shape[0] if transposed else w.shape[1] * groups):
         settings = (None, stride, padding, dilation, transposed, output_padding, groups)
-        raise refused(lambda x, w: torch.convolution(x, w, *settings), x, w)
+        raise refusal(lambda x, w: torch.convolution(x, w, *settings), x, w)
     if transposed:
         x, w = _as_ordinary(x, w, stride, padding, dilation, _each(output_padding, n), groups)
         stride = [1] * n

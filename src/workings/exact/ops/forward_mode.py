@@ -42,7 +42,7 @@ def _question(x: Any, dim: Any) -> Question | None:
     return id(frame), frame.f_lasti, payload(x).data_ptr(), axes(dim, x.dim())
 
 
-def ran(x: Any, dim: Any) -> None:
+def remember(x: Any, dim: Any) -> None:
     """Remember that softmax or one of its kin ran on x."""
     _local.last = _question(x, dim)
 

@@ -12,7 +12,7 @@ from flint import fmpq, fmpq_mat
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
-from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.proof import is_proved_zero
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
@@ -44,7 +44,7 @@ def vectors(found: Sequence[Vector], lead: Sequence[int], n: int) -> ExactTensor
 
 def vanishes(v: Value) -> bool:
     """Whether v = 0. Letters are generic: a formula in letters vanishes only where that is proved."""
-    return v is ZERO or (proved_zero(v) if v.free else v.kind != "q" and sign(v) == 0)
+    return v is ZERO or (is_proved_zero(v) if v.free else v.kind != "q" and sign(v) == 0)
 
 
 def transposed(A: Matrix) -> Matrix:

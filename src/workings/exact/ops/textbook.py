@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from workings.errors import DomainError
-from workings.exact.dispatch.elementwise import apply, choose, test
+from workings.exact.dispatch.elementwise import apply, choose, comparison
 from workings.exact.dispatch.operation import label_of, rule, same_values, state, wrap
 from workings.exact.dispatch.scalar import absolute
 from workings.exact.dispatch.shapes import axes
@@ -26,7 +26,7 @@ from workings.exact.tensor.lift import payload
 @rule("_softmax", "softmax.int")
 def softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """e^x / Σ e^x"""
-    forward_mode.ran(x, dim)
+    forward_mode.remember(x, dim)
     if not axes(dim, x.dim()):
         return torch.ones_like(x)
     e = apply("exp", x)
@@ -36,14 +36,14 @@ def softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
 @rule("_safe_softmax")
 def safe_softmax(x: Any, dim: int, dtype: Any = None) -> Any:
     """Softmax, with rows of −∞ only giving zeros."""
-    masked = test("isneginf", x).all(dim, keepdim=True)
+    masked = comparison("isneginf", x).all(dim, keepdim=True)
     return torch.where(masked, torch.zeros_like(x), softmax(x, dim))
 
 
 @rule("_log_softmax")
 def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
     """x − log Σ e^x"""
-    forward_mode.ran(x, dim)
+    forward_mode.remember(x, dim)
     if not axes(dim, x.dim()):
         return torch.zeros_like(x)
     return apply("sub", x, apply("log", total(apply("exp", x), dim, True)))
@@ -52,7 +52,7 @@ def log_softmax(x: Any, dim: int, half_to_float: Any = False) -> Any:
 @rule("logsumexp")
 def logsumexp(x: Any, dim: Any, keepdim: bool = False) -> ExactTensor:
     """log Σ e^x"""
-    forward_mode.ran(x, dim)
+    forward_mode.remember(x, dim)
     return apply("log", total(apply("exp", x), dim, keepdim))
 
 
@@ -74,13 +74,13 @@ _SHORTCUT = 20
 def softplus(x: Any, beta: Any = 1, threshold: Any = _SHORTCUT) -> Any:
     """log(1 + e^{βx})/β, and x where βx exceeds a threshold that was lowered on purpose."""
     curve = apply("div", apply("softplus", apply("mul", x, beta)), beta)
-    return curve if threshold >= _SHORTCUT else torch.where(test("gt", apply("mul", x, beta), threshold), x, curve)
+    return curve if threshold >= _SHORTCUT else torch.where(comparison("gt", apply("mul", x, beta), threshold), x, curve)
 
 
 @rule("softplus_backward")
 def softplus_backward(g: Any, x: Any, beta: Any, threshold: Any) -> Any:
     slope = apply("mul", g, apply("sigmoid", apply("mul", x, beta)))
-    return slope if threshold >= _SHORTCUT else torch.where(test("gt", apply("mul", x, beta), threshold), g, slope)
+    return slope if threshold >= _SHORTCUT else torch.where(comparison("gt", apply("mul", x, beta), threshold), g, slope)
 
 
 @rule("clamp", "clamp.Tensor")
@@ -139,7 +139,7 @@ def _binary_exponent(v: Value) -> int:
 
 @rule("angle")
 def angle(x: Any) -> Any:
-    return torch.where(test("lt", x, 0), torch.full_like(x, math.pi), torch.zeros_like(x))
+    return torch.where(comparison("lt", x, 0), torch.full_like(x, math.pi), torch.zeros_like(x))
 
 
 @rule("_to_copy", "convert_element_type")
@@ -148,7 +148,7 @@ def to_copy(x: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
     if dtype is None or dtype.is_floating_point:
         return same_values(x, dtype or x.dtype)
     if dtype is torch.bool:
-        return test("ne", x, 0)
+        return comparison("ne", x, 0)
     if dtype.is_complex:
         raise DomainError("Exact values are real: x.to(complex) is outside the exact domain. Use x.float64() first.")
     return apply("trunc", x).float64().to(dtype)
@@ -199,7 +199,7 @@ def embedding_renorm_(weight: Any, indices: torch.Tensor, max_norm: float, norm_
 @rule("linalg_vector_norm")
 def vector_norm(x: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Any:
     """How many elements differ from 0, for the order 0; PyTorch's decomposition has the others."""
-    return total(wrap(payload(test("ne", x, 0))), dim, keepdim) if ord == 0 else NotImplemented
+    return total(wrap(payload(comparison("ne", x, 0))), dim, keepdim) if ord == 0 else NotImplemented
 
 
 @rule("complex", "polar", "view_as_complex")
@@ -254,5 +254,5 @@ def nan_to_num(x: Any, nan: Any = None, posinf: Any = None, neginf: Any = None) 
     largest = torch.finfo(torch.float64).max
     for name, replacement in (("isnan", nan or 0), ("isposinf", posinf), ("isneginf", neginf)):
         fill = {"isposinf": int(largest), "isneginf": -int(largest)}.get(name) if replacement is None else replacement
-        x = torch.where(test(name, x), apply("mul", torch.ones_like(x), fill), x)
+        x = torch.where(comparison(name, x), apply("mul", torch.ones_like(x), fill), x)
     return x

@@ -66,7 +66,7 @@ def power(b: Value, x: Value) -> Value:
         return _rational_power(b, x.args[0], s)
     if s == -1:
         raise DomainError("A power of a negative number is real for whole exponents only.")
-    if s == 1 or algebra.known_positive(b):
+    if s == 1 or algebra.is_known_positive(b):
         return exponential(algebra.multiply(x, algebra.log(b)))
     return build("pow", b, x)
 
@@ -109,7 +109,7 @@ def square_root(x: Value) -> Value:
 def absolute(x: Value) -> Value:
     """|x|, without the bars where the sign is known."""
     if x.free:
-        return x if algebra.known_positive(x) else build("abs", x)
+        return x if algebra.is_known_positive(x) else build("abs", x)
     return algebra.scale(x, -1) if _sign(x) == -1 else x
 
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from flint import arb, fmpq
 
 from workings.exact.numbers.ball import enclosure_at
-from workings.exact.numbers.proof import proved_zero
+from workings.exact.numbers.proof import is_proved_zero
 from workings.exact.numbers.refine import LAST_BITS
 from workings.exact.numbers.sign import certified_sign
 from workings.exact.numbers.value import Rational, Value, letters
@@ -69,7 +69,7 @@ def _equal(a: Value, b: Value) -> str:
         return "different"
     difference = a - b
     if difference.free:
-        return "proved" if proved_zero(difference) else _at_points(a, b)
+        return "proved" if is_proved_zero(difference) else _at_points(a, b)
     s = certified_sign(difference)
     return f"to {LAST_BITS} bits" if s is None else "different" if s else "proved"
 

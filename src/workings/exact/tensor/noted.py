@@ -31,10 +31,10 @@ class NotedTensor(torch.Tensor):
         notes = notes_among((args, kwargs))
         with torch._C.DisableTorchFunctionSubclass():
             result = func(*args, **kwargs)
-        return tree_map(lambda t: noted(t, notes), result)
+        return tree_map(lambda t: with_notes(t, notes), result)
 
 
-def noted(t: Any, notes: Notes) -> Any:
+def with_notes(t: Any, notes: Notes) -> Any:
     """The tensor with these notes; exact tensors have a ledger of their own."""
     if not notes or type(t) not in (torch.Tensor, NotedTensor):
         return t
@@ -49,6 +49,6 @@ def notes_among(values: Any) -> Notes:
     return merge(found) if found else NONE
 
 
-def plain(values: Any) -> Any:
+def without_notes(values: Any) -> Any:
     """Arguments with noted tensors as ordinary ones: kernels see no subclass."""
     return tree_map(lambda t: t.as_subclass(torch.Tensor) if type(t) is NotedTensor else t, values)

@@ -33,7 +33,7 @@ class Elided(NamedTuple):
     samples: list[tuple[str, Rational]]
 
 
-def elided(v: Value, most: int) -> Elided | None:
+def elision(v: Value, most: int) -> Elided | None:
     """What stands in for `v`, or `None` where its formula is short enough to print."""
     if v.size <= most:
         digits = sum(_digits(x) for x in bottom_up(v))

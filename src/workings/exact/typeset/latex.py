@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from workings.exact.numbers.names import MOST_NAMED
 from workings.exact.numbers.value import Value
-from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.elision import Elided, elision
 from workings.exact.typeset.layout import Layout, fold, number
-from workings.exact.typeset.text import Piece, bare_at_end
+from workings.exact.typeset.text import Piece, is_bare_at_end
 from workings.exact.typeset.value_layout import lay_out
 from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 
@@ -35,7 +35,7 @@ def latex(v: Value, *, most: int = 200, decimals: bool = True) -> str:
     >>> print(latex(power(rational(2), fmpq(-1, 2))))
     \frac{1}{\sqrt{2}}
     """
-    short = elided(v, most)
+    short = elision(v, most)
     return _elision(short) if short is not None else fold(lay_out(v, decimals), write).wide.string
 
 
@@ -142,7 +142,7 @@ def _slash(layout: Layout, parts: list[Piece]) -> Piece:
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = bracketed(parts[0], PRODUCT)
     for right, piece in zip(layout.parts[1:], parts[1:], strict=True):
-        factor = piece.string if bare_at_end(layout, right) else bracketed(piece, PRODUCT)
+        factor = piece.string if is_bare_at_end(layout, right) else bracketed(piece, PRODUCT)
         out += (r" \cdot " if factor[0].isdigit() else " ") + factor
     return Piece(out, LOOSE if parts[-1].level == LOOSE else PRODUCT)
 

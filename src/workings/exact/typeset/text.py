@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from workings.exact.numbers.names import MOST_NAMED, spelled
 from workings.exact.numbers.value import Value
-from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.elision import Elided, elision
 from workings.exact.typeset.layout import Layout, fold, number
 from workings.exact.typeset.value_layout import lay_out
 from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
@@ -37,7 +37,7 @@ def text(v: Value, *, most: int = 200, decimals: bool = True) -> str:
 
     With `decimals`, radicands are written as short decimals where they are: √9.5, else √(19/2).
     """
-    short = elided(v, most)
+    short = elision(v, most)
     return _elision(short) if short is not None else fold(lay_out(v, decimals), write).string
 
 
@@ -85,12 +85,12 @@ def _fraction(layout: Layout, parts: list[Piece]) -> Piece:
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = bracketed(parts[0], PRODUCT)
     for left, right, piece in zip(layout.parts, layout.parts[1:], parts[1:], strict=False):
-        factor = piece.string if bare_at_end(layout, right) else bracketed(piece, PRODUCT)
+        factor = piece.string if is_bare_at_end(layout, right) else bracketed(piece, PRODUCT)
         out += ("" if _touch(left, right, out, factor) else "·") + factor
     return Piece(out, LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
 
-def bare_at_end(layout: Layout, factor: Layout) -> bool:
+def is_bare_at_end(layout: Layout, factor: Layout) -> bool:
     """Whether log 2 needs no brackets in this product: nothing follows that could belong to its argument."""
     return factor is layout.parts[-1] and factor.kind == "call"
 

@@ -18,22 +18,12 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from workings.errors import DomainError, ShapeError
-from workings.nn.fits import where
+from workings.errors import DomainError
+from workings.nn.fits import check_shapes, where
 from workings.nn.fused import fused
 
 
-def norm_fits(x: Tensor, gamma: Tensor | None, beta: Tensor | None = None, eps: float = 1.0) -> None:
-    """Refuse a token without entries, a scale or a shift that does not have d numbers, and a negative ε."""
-    if not x.dim() or not x.shape[-1]:
-        raise ShapeError(f"A norm is taken over the entries of a token, at least one, but x is {[*x.shape]}.")
-    d = x.shape[-1]
-    for name, given in (("γ", gamma), ("β", beta)):
-        if given is not None and given.shape != (d,):
-            raise ShapeError(
-                f"γ ⊙ n + β needs one number for each of the d = {d} entries of a token: x is {[*x.shape]}, "
-                f"but {name} is {[*given.shape]}."
-            )
+def check_epsilon(eps: float) -> None:
     if not eps >= 0:
         raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
 
@@ -55,7 +45,8 @@ def nonzero(x: Tensor, eps: float) -> None:
 
 
 def layer_norm_kernel(x: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    norm_fits(x, gamma, beta, eps)
+    check_shapes(layer_norm, x, gamma, beta)
+    check_epsilon(eps)
     if eps == 0:
         varied(x, eps)
     return torch.layer_norm(x, x.shape[-1:], gamma, beta, eps)
@@ -75,7 +66,8 @@ def layer_norm(
     >>> layer_norm(torch.tensor([1.0, 3.0]), eps=0.0)
     tensor([-1.,  1.])
     """
-    norm_fits(x, gamma, beta, eps)
+    check_shapes(layer_norm, x, gamma, beta)
+    check_epsilon(eps)
     varied(x, eps)
     d = x.shape[-1]
     mu = x.sum(dim=-1, keepdim=True) / d
@@ -89,7 +81,8 @@ def layer_norm(
 
 
 def rms_norm_kernel(x: Tensor, gamma: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    norm_fits(x, gamma, None, eps)
+    check_shapes(rms_norm, x, gamma)
+    check_epsilon(eps)
     nonzero(x, eps)
     return F.rms_norm(x, x.shape[-1:], gamma, eps)
 
@@ -103,7 +96,8 @@ def rms_norm(x: Float[Tensor, "*b d"], gamma: Float[Tensor, " d"] | None = None,
     >>> rms_norm(torch.tensor([1.0, 7.0]), eps=0.0)
     tensor([0.2000, 1.4000])
     """
-    norm_fits(x, gamma, None, eps)
+    check_shapes(rms_norm, x, gamma)
+    check_epsilon(eps)
     nonzero(x, eps)
     d = x.shape[-1]
     m = (x**2).sum(dim=-1, keepdim=True) / d

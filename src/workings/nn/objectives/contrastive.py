@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import axes, together, where
+from workings.nn.fits import axes, check_shapes, where
 from workings.nn.fused import fused
 from workings.nn.temperature import known
 
@@ -46,7 +46,7 @@ def normalised(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
     return F
 
 
-def similarities(F: Float[Tensor, "*b n d"], G: Float[Tensor, "*b m d"], τ: Number = 1.0) -> Float[Tensor, "*b n m"]:
+def similarities(F: Float[Tensor, "*#b n d"], G: Float[Tensor, "*#b m d"], τ: Number = 1.0) -> Float[Tensor, "*#b n m"]:
     r"""The score of every row of `F` with every row of `G`.
 
     $$S = F G^\top / \tau$$
@@ -55,14 +55,14 @@ def similarities(F: Float[Tensor, "*b n d"], G: Float[Tensor, "*b m d"], τ: Num
     tensor([[1.2000],
             [1.6000]])
     """
-    rows_fit(F, G)
+    check_shapes(similarities, F, G)
     positive(τ)
     S = F @ G.mT / τ
     return S
 
 
 def clip_kernel(S: Tensor) -> Tensor:
-    pairs(S)
+    check_shapes(clip_loss, S)
     N = S.shape[-1]
     rows, match = S.reshape(-1, N), torch.arange(N, device=S.device).expand(S.shape[:-1]).reshape(-1)
     if S.dim() == 2:
@@ -79,7 +79,7 @@ def clip_loss(S: Scores) -> Loss:
     >>> clip_loss(torch.zeros(4, 4))  # log 4: every column is as likely
     tensor(1.3863)
     """
-    pairs(S)
+    check_shapes(clip_loss, S)
     N = S.shape[-1]
     R = torch.linalg.diagonal(S) - S.logsumexp(dim=-1)
     L = -R.sum(dim=-1) / N
@@ -95,7 +95,7 @@ def clip_gradient(S: Scores) -> Scores:
     tensor([[-0.2500,  0.2500],
             [ 0.2500, -0.2500]])
     """
-    pairs(S)
+    check_shapes(clip_gradient, S)
     N = S.shape[-1]
     P = S.softmax(dim=-1)
     I = torch.eye(N).to(S)
@@ -111,7 +111,7 @@ def clip_loss_both_ways(S: Scores) -> Loss:
     >>> clip_loss_both_ways(torch.zeros(4, 4))
     tensor(1.3863)
     """
-    pairs(S)
+    check_shapes(clip_loss_both_ways, S)
     L_rows = clip_loss(S)
     L_columns = clip_loss(S.mT)
     L = (L_rows + L_columns) / 2
@@ -119,7 +119,7 @@ def clip_loss_both_ways(S: Scores) -> Loss:
 
 
 def siglip_kernel(S: Tensor) -> Tensor:
-    pairs(S)
+    check_shapes(siglip_loss, S)
     N = S.shape[-1]
     return (F.softplus(S).sum(dim=(-2, -1)) - torch.linalg.diagonal(S).sum(dim=-1)) / N
 
@@ -135,7 +135,7 @@ def siglip_loss(S: Scores) -> Loss:
     >>> siglip_loss(torch.zeros(4, 4))  # four answers of log 2 for each pair
     tensor(2.7726)
     """
-    pairs(S)
+    check_shapes(siglip_loss, S)
     N = S.shape[-1]
     I = torch.eye(N).to(S)
     Y = 2 * I - 1
@@ -153,7 +153,7 @@ def siglip_gradient(S: Scores) -> Scores:
     tensor([[-0.2500,  0.2500],
             [ 0.2500, -0.2500]])
     """
-    pairs(S)
+    check_shapes(siglip_gradient, S)
     N = S.shape[-1]
     P = torch.sigmoid(S)
     I = torch.eye(N).to(S)
@@ -188,20 +188,6 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     rivals = ~(match > S)  # a NaN is not below anything, so it counts against the row
     rank = rivals.sum(dim=1) - rivals.diagonal().long()
     return int((rank < k).sum()) / n
-
-
-def pairs(S: Tensor) -> None:
-    """Refuse scores that are not a square matrix, with any batch before it."""
-    if S.dim() < 2 or S.shape[-2] != S.shape[-1] or not S.shape[-1]:
-        raise ShapeError(f"N pairs have N×N scores, row i matching column i; S is {[*S.shape]}.")
-
-
-def rows_fit(F: Tensor, G: Tensor) -> None:
-    """Refuse embeddings that have no dot product with each other."""
-    if F.dim() < 2 or G.dim() < 2 or F.shape[-1] != G.shape[-1]:
-        raise ShapeError(f"F Gᵀ needs rows of one width d: F is {[*F.shape]}, G is {[*G.shape]}.")
-    if F.shape[:-2] != G.shape[:-2]:
-        together("F Gᵀ needs one batch, or axes of 1 in its place", F=F[..., 0, 0], G=G[..., 0, 0])
 
 
 def rows_have_columns(S: Tensor, k: int) -> None:

@@ -22,7 +22,7 @@ from torch import Tensor
 from workings import equations as textbook
 from workings.equations.layers import steep
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import covering, repeats
+from workings.nn.fits import check_shapes, covering, repeats
 from workings.nn.fused import fused
 from workings.nn.temperature import softmax_jacobian
 
@@ -102,8 +102,7 @@ def chain_rule_terms(θ: Float[Tensor, " c"], y: Float[Tensor, " c"]) -> Float[T
     >>> T.sum(dim=0), T.diagonal()
     (tensor([ 0.5000, -0.5000]), tensor([ 0.0000, -0.5000]))
     """
-    probabilities(θ, y)
-    one_vector(θ)
+    check_shapes(chain_rule_terms, θ, y)
     ŷ = θ.softmax(dim=-1)
     g = -y / ŷ
     D = softmax_jacobian(θ)
@@ -135,7 +134,7 @@ def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> F
 
 
 def logistic_loss_kernel(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
-    labels(w, X, y)
+    check_labels(w, X, y)
     return F.softplus(-y * (X @ w)).sum()
 
 
@@ -148,7 +147,7 @@ def logistic_loss(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tens
     >>> logistic_loss(torch.tensor([0.0]), torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, -1.0]))
     tensor(1.3863)
     """
-    labels(w, X, y)
+    check_labels(w, X, y)
     m = y * (X @ w)
     if steep(m):
         return -F.logsigmoid(m).sum()
@@ -164,7 +163,7 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
     >>> logistic_loss_gradient(torch.tensor([0.0]), torch.tensor([[1.0], [2.0]]), torch.tensor([1.0, -1.0]))
     tensor([0.5000])
     """
-    labels(w, X, y)
+    check_labels(w, X, y)
     t = (1 + y) / 2
     P = torch.sigmoid(X @ w)
     G = X.T @ (P - t)
@@ -180,19 +179,9 @@ def probabilities(θ: Tensor, y: Tensor) -> None:
         )
 
 
-def one_vector(θ: Tensor) -> None:
-    """Refuse a batch: the chain rule is written out for one vector of scores."""
-    if θ.dim() != 1:
-        raise ShapeError(f"The terms T_ij are those of one vector of scores, but θ is {[*θ.shape]}.")
-
-
-def labels(w: Tensor, X: Tensor, y: Tensor) -> None:
+def check_labels(w: Tensor, X: Tensor, y: Tensor) -> None:
     """Refuse a `y` without a label ±1 for each row of `X`, and a `w` without a weight for each column."""
-    if X.dim() != 2 or X.shape[1:] != w.shape or X.shape[:1] != y.shape:
-        raise ShapeError(
-            "Σ log(1 + exp(−y wᵀx)) needs a row of X for each label and a column for each weight: "
-            f"X is {[*X.shape]}, y is {[*y.shape]}, w is {[*w.shape]}."
-        )
+    check_shapes(logistic_loss, w, X, y, empty="n d")
     if not (y * y == 1).all():
         other = y[y * y != 1][0].item()
         raise DomainError(

@@ -19,9 +19,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workings.nn.fits import directed
+from workings.nn.fits import check_shapes, directed
 from workings.nn.fused import fused
-from workings.nn.transformer.allowed import allowed, columns_fit, fitting, query_fits, reaching, scores_fit
+from workings.nn.transformer.allowed import allowed, fitting, reaching
 from workings.nn.transformer.hard import argmax_weights
 
 Mask = Bool[Tensor, "*c #n #m"]
@@ -40,7 +40,9 @@ def attention_kernel(
     dropout: float = 0.0,
 ) -> Tensor:
     """What `attention` computes, in one fused operation."""
-    scores_fit(Q, K, V)
+    size = Q.shape
+    if not (K.shape == size == V.shape and len(size) > 1 and 0 not in size):  # the usual case is one comparison
+        check_shapes(attention, Q, K, V, empty="n")
     if mask is not None:
         fitting(mask, Q, K)
     if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
@@ -63,15 +65,15 @@ def attention_kernel(
 
 @fused(attention_kernel)  # type: ignore[arg-type]  # the kernel can also drop weights
 def attention(
-    Q: Float[Tensor, "*b n d"],
-    K: Float[Tensor, "*b m d"],
-    V: Float[Tensor, "*b m t"],
+    Q: Float[Tensor, "*#b n d"],
+    K: Float[Tensor, "*#b m d"],
+    V: Float[Tensor, "*#b m t"],
     mask: Mask | None = None,
     causal: bool = False,
     scale: Any = None,
     *,
     bias: Scores | None = None,
-) -> Float[Tensor, "*b n t"]:
+) -> Float[Tensor, "*#b n t"]:
     r"""Average the rows of `V`, each weighted by how well its key matches the query.
 
     $$Z = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
@@ -84,7 +86,7 @@ def attention(
     ⎡1/2  1/2⎤
     ⎣1/4  3/4⎦
     """
-    scores_fit(Q, K, V)
+    check_shapes(attention, Q, K, V, empty="n")
     d = Q.shape[-1]
     if scale is None:
         S = Q @ K.mT / sqrt(d)
@@ -102,19 +104,19 @@ def attention(
 
 
 def attention_weights(
-    Q: Float[Tensor, "*b n d"],
-    K: Float[Tensor, "*b m d"],
+    Q: Float[Tensor, "*#b n d"],
+    K: Float[Tensor, "*#b m d"],
     mask: Mask | None = None,
     causal: bool = False,
     scale: Any = None,
     *,
     bias: Scores | None = None,
-) -> Float[Tensor, "*b n m"]:
+) -> Float[Tensor, "*#b n m"]:
     r"""The weights alone: row i says how much query i takes from each key.
 
     $$A = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right)$$
     """
-    scores_fit(Q, K)
+    check_shapes(attention_weights, Q, K, empty="n")
     d = Q.shape[-1]
     if scale is None:
         S = Q @ K.mT / sqrt(d)
@@ -132,16 +134,16 @@ def attention_weights(
 
 @fused(attention_kernel)
 def dropped_attention(
-    Q: Float[Tensor, "*b n d"],
-    K: Float[Tensor, "*b m d"],
-    V: Float[Tensor, "*b m t"],
+    Q: Float[Tensor, "*#b n d"],
+    K: Float[Tensor, "*#b m d"],
+    V: Float[Tensor, "*#b m t"],
     mask: Mask | None = None,
     causal: bool = False,
     scale: Any = None,
     *,
     bias: Scores | None = None,
     dropout: float = 0.0,
-) -> Float[Tensor, "*b n t"]:
+) -> Float[Tensor, "*#b n t"]:
     r"""Attention that forgets each weight with probability `dropout` and enlarges the others by 1/(1 − dropout).
 
     $$Z = \operatorname{dropout}(A) V$$
@@ -153,12 +155,12 @@ def dropped_attention(
 
 
 def hard_attention(
-    Q: Float[Tensor, "*b n d"],
-    K: Float[Tensor, "*b m d"],
-    V: Float[Tensor, "*b m t"],
+    Q: Float[Tensor, "*#b n d"],
+    K: Float[Tensor, "*#b m d"],
+    V: Float[Tensor, "*#b m t"],
     mask: Mask | None = None,
     causal: bool = False,
-) -> Float[Tensor, "*b n t"]:
+) -> Float[Tensor, "*#b n t"]:
     r"""Each query copies the value of its best key; the tied best ones share. Attention at zero temperature.
 
     $$Z = \operatorname{argmax}(Q K^\top) V$$
@@ -167,7 +169,7 @@ def hard_attention(
     >>> print(hard_attention(exact([[1, 1]]), exact("3 0; 0 3; 1 1"), exact("1; 2; 7")).text())
     [3/2]
     """
-    scores_fit(Q, K, V)
+    check_shapes(hard_attention, Q, K, V, empty="n")
     S = Q @ K.mT
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -178,13 +180,13 @@ def hard_attention(
 
 
 def attention_columns(
-    Q: Float[Tensor, "*b d n"],
-    K: Float[Tensor, "*b d m"],
-    V: Float[Tensor, "*b t m"],
+    Q: Float[Tensor, "*#b d n"],
+    K: Float[Tensor, "*#b d m"],
+    V: Float[Tensor, "*#b t m"],
     beta: Any = 1,
     mask: Bool[Tensor, "*c #m #n"] | None = None,
     causal: bool = False,
-) -> Float[Tensor, "*b t n"]:
+) -> Float[Tensor, "*#b t n"]:
     r"""Attention in the column convention: one column for each token, the softmax over each column.
 
     $$H = V \operatorname{softargmax}_\beta(K^\top Q)$$
@@ -196,7 +198,7 @@ def attention_columns(
     ⎡1/2  1/4⎤
     ⎣1/2  3/4⎦
     """
-    columns_fit(Q, K, V)
+    check_shapes(attention_columns, Q, K, V, empty="n")
     β = beta
     S = K.mT @ Q
     if causal or mask is not None:
@@ -218,7 +220,7 @@ def attention_query(
     >>> print(attention_query(exact(["log(3)"]), exact("0; 1"), exact("4 0; 0 4")).text())
     [1  3]
     """
-    query_fits(q, K, V)
+    check_shapes(attention_query, q, K, V)
     if max(q.dim(), K.dim() - 1, V.dim() - 1) > 1:
         α = (K @ q.unsqueeze(-1)).softmax(dim=-2)
         return (V.mT @ α).squeeze(-1)
@@ -227,7 +229,7 @@ def attention_query(
     return c
 
 
-def cosine_scores(Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b m d"]) -> Float[Tensor, "*b n m"]:
+def cosine_scores(Q: Float[Tensor, "*#b n d"], K: Float[Tensor, "*#b m d"]) -> Float[Tensor, "*#b n m"]:
     r"""The cosines of the angles between queries and keys: dot products of vectors of length 1.
 
     $$S_{ij} = \frac{q_i \cdot k_j}{\lVert q_i \rVert \lVert k_j \rVert}$$
@@ -236,7 +238,7 @@ def cosine_scores(Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b m d"]) -> Flo
     >>> print(cosine_scores(exact([[3, 4]]), exact("1 0; 0 7; 6 8")).text())
     [3/5  4/5  1]
     """
-    scores_fit(Q, K)
+    check_shapes(cosine_scores, Q, K, empty="n")
     directed("Q", Q)
     directed("K", K)
     Q = Q / Q.norm(dim=-1, keepdim=True)

@@ -8,7 +8,7 @@ r"""The position-wise feed-forward network (Vaswani et al. 2017, §3.3) and its 
 
 Every token goes through the same weights on its own: two convolutions of width 1.
 
-Axes: b batch and tokens, d width of a token, h hidden width.
+Axes: b batch and tokens, d width of a token, h hidden width, o width of the result.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from workings.errors import DomainError, ShapeError
+from workings.errors import DomainError
+from workings.nn.fits import check_shapes
 from workings.nn.fused import fused
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
@@ -32,28 +33,6 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "silu": F.silu,
 }
 GATED = "swiglu"
-
-
-def fits(X: Tensor, W_1: Tensor, W_2: Tensor, b_1: Tensor | None = None, b_2: Tensor | None = None) -> None:
-    """Refuse weights that do not lead from the width of a token to the hidden width and back."""
-    d = X.shape[-1] if X.dim() else 0
-    if W_1.dim() != 2 or W_2.dim() != 2 or not d or W_1.shape[0] != d or W_1.shape[1] != W_2.shape[0]:
-        raise ShapeError(
-            f"φ(X W₁) W₂ needs W₁ with a row for each of the d = {d} entries of a token and W₂ with a row for each column "
-            f"of W₁: X is {[*X.shape]}, W₁ is {[*W_1.shape]} and W₂ is {[*W_2.shape]}."
-        )
-    for i, W, b in (("₁", W_1, b_1), ("₂", W_2, b_2)):
-        if b is not None and b.shape != W.shape[1:]:
-            raise ShapeError(f"b{i} needs a number for each column of W{i}: W{i} is {[*W.shape]}, but b{i} is {[*b.shape]}.")
-
-
-def gates_fit(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> None:
-    """The same for the gated form, whose W₁ and W₃ have one shape."""
-    if W_3.shape != W_1.shape:
-        raise ShapeError(
-            f"silu(X W₁) ⊙ (X W₃) needs W₁ and W₃ of one shape, but W₁ is {[*W_1.shape]} and W₃ is {[*W_3.shape]}."
-        )
-    fits(X, W_1, W_2)
 
 
 def activation_named(name: str) -> Callable[[Tensor], Tensor]:
@@ -67,7 +46,7 @@ def activation_named(name: str) -> Callable[[Tensor], Tensor]:
 def feed_forward_kernel(
     X: Tensor, W_1: Tensor, b_1: Tensor | None, W_2: Tensor, b_2: Tensor | None, activation: str = "relu"
 ) -> Tensor:
-    fits(X, W_1, W_2, b_1, b_2)
+    check_shapes(feed_forward, X, W_1, b_1, W_2, b_2)
     H = activation_named(activation)(X @ W_1 if b_1 is None else F.linear(X, W_1.mT, b_1))
     return H @ W_2 if b_2 is None else F.linear(H, W_2.mT, b_2)
 
@@ -77,10 +56,10 @@ def feed_forward(
     X: Float[Tensor, "*b d"],
     W_1: Float[Tensor, "d h"],
     b_1: Float[Tensor, " h"] | None,
-    W_2: Float[Tensor, "h d"],
-    b_2: Float[Tensor, " d"] | None,
+    W_2: Float[Tensor, "h o"],
+    b_2: Float[Tensor, " o"] | None,
     activation: str = "relu",
-) -> Float[Tensor, "*b d"]:
+) -> Float[Tensor, "*b o"]:
     r"""Two linear maps with a nonlinearity between them, the same for every token; b₁ and b₂ may be left out (None).
 
     $$Y = \varphi(X W_1 + b_1) W_2 + b_2$$
@@ -89,7 +68,7 @@ def feed_forward(
     >>> feed_forward(torch.tensor([3.0, -4.0]), I, zero, I, zero)
     tensor([3., 0.])
     """
-    fits(X, W_1, W_2, b_1, b_2)
+    check_shapes(feed_forward, X, W_1, b_1, W_2, b_2)
     phi = activation_named(activation)
     if b_1 is None:
         H = phi(X @ W_1)
@@ -103,14 +82,14 @@ def feed_forward(
 
 
 def swiglu_kernel(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> Tensor:
-    gates_fit(X, W_1, W_3, W_2)
+    check_shapes(swiglu, X, W_1, W_3, W_2)
     return F.linear(F.silu(F.linear(X, W_1.mT)) * F.linear(X, W_3.mT), W_2.mT)
 
 
 @fused(swiglu_kernel)
 def swiglu(
-    X: Float[Tensor, "*b d"], W_1: Float[Tensor, "d h"], W_3: Float[Tensor, "d h"], W_2: Float[Tensor, "h d"]
-) -> Float[Tensor, "*b d"]:
+    X: Float[Tensor, "*b d"], W_1: Float[Tensor, "d h"], W_3: Float[Tensor, "d h"], W_2: Float[Tensor, "h o"]
+) -> Float[Tensor, "*b o"]:
     r"""A feed-forward network whose hidden layer is a product: a gate and what it lets through.
 
     $$Y = (\operatorname{silu}(X W_1) \odot X W_3) W_2$$
@@ -119,7 +98,7 @@ def swiglu(
     >>> swiglu(torch.tensor([2.0]), I, I, I)  # 2 σ(2) · 2
     tensor([3.5232])
     """
-    gates_fit(X, W_1, W_3, W_2)
+    check_shapes(swiglu, X, W_1, W_3, W_2)
     G = F.silu(X @ W_1)
     H = G * (X @ W_3)
     Y = H @ W_2

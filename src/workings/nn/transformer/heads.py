@@ -16,7 +16,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.transformer.allowed import not_matrices
+from workings.nn.fits import check_shapes
 from workings.nn.transformer.dot_product import attention, attention_columns
 from workings.nn.transformer.multihead import MultiHeadAttention
 
@@ -38,7 +38,8 @@ def multi_head(
 
     `attend` may be `hard_attention`; `options` (mask, causal, …) are passed on to it.
     """
-    heads_fit((X, X, X), (W_Q, W_K, W_V), W_O)
+    check_shapes(multi_head, X)
+    check_heads((X, X, X), (W_Q, W_K, W_V), W_O)
     Z: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         Q = X @ W_q
@@ -53,10 +54,10 @@ def multi_head(
 
 
 def multi_head_columns(
-    Q: Float[Tensor, "*b d n"],
-    K: Float[Tensor, "*b d m"],
-    V: Float[Tensor, "*b t m"],
-    W_Q: Sequence[Float[Tensor, "k d"]],
+    Q: Float[Tensor, "*#b c n"],
+    K: Float[Tensor, "*#b d m"],
+    V: Float[Tensor, "*#b t m"],
+    W_Q: Sequence[Float[Tensor, "k c"]],
     W_K: Sequence[Float[Tensor, "k d"]],
     W_V: Sequence[Float[Tensor, "v t"]],
     W_O: Float[Tensor, "o w"] | None = None,
@@ -66,7 +67,8 @@ def multi_head_columns(
     $$O = W_O \begin{bmatrix} H_1 \\ \vdots \\ H_h \end{bmatrix}, \qquad
     H_i = W_V^i V \operatorname{softargmax}_\beta\left((W_K^i K)^\top W_Q^i Q\right), \qquad \beta = \frac{1}{\sqrt{d_k}}$$
     """
-    heads_fit((Q, K, V), (W_Q, W_K, W_V), W_O, columns=True)
+    check_shapes(multi_head_columns, Q, K, V)
+    check_heads((Q, K, V), (W_Q, W_K, W_V), W_O, columns=True)
     H: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         d = W_q.shape[0]
@@ -78,7 +80,7 @@ def multi_head_columns(
     return O
 
 
-def heads_fit(
+def check_heads(
     tokens: tuple[Tensor, ...], matrices: tuple[Sequence[Tensor], ...], W_O: Tensor | None, columns: bool = False
 ) -> None:
     """Refuse heads without their three matrices, and matrices that do not take what comes in."""
@@ -89,8 +91,6 @@ def heads_fit(
             f"and {len(W_V)} of W_V."
         )
     side, out = ("column", 0) if columns else ("row", -1)
-    if any(X.dim() < 2 for X in tokens):
-        raise not_matrices(**dict(zip("QKV" if columns else "XYZ", tokens, strict=True)))
     for name, X, of_heads in zip(("W_Q", "W_K", "W_V"), tokens, matrices, strict=True):
         width = X.shape[-2 if columns else -1]
         for W in of_heads:

@@ -17,13 +17,13 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError
-from workings.nn.transformer.allowed import scores_fit
+from workings.errors import DomainError
+from workings.nn.fits import check_shapes
 
 
 def local_attention(
-    Q: Float[Tensor, "*b n d"], K: Float[Tensor, "*b n d"], V: Float[Tensor, "*b n t"], width: int, causal: bool = False
-) -> Float[Tensor, "*b n t"]:
+    Q: Float[Tensor, "*#b n d"], K: Float[Tensor, "*#b n d"], V: Float[Tensor, "*#b n t"], width: int, causal: bool = False
+) -> Float[Tensor, "*#b n t"]:
     r"""Each query looks at the keys at most ⌊w/2⌋ places away, w = `width`; with `causal` none of them ahead.
 
     $$z_i = \sum_{|r| \le \lfloor w/2 \rfloor} A_{ir}\, v_{i+r}$$
@@ -32,7 +32,8 @@ def local_attention(
     >>> print(local_attention(exact("0; 0; 0"), exact("1; 2; 3"), exact("2; 4; 9"), 3).T.text())
     [3  5  13/2]
     """
-    window_fits(Q, K, V, width)
+    check_shapes(local_attention, Q, K, V)
+    check_window(width)
     d = Q.shape[-1]
     back = width // 2
     ahead = 0 if causal else back
@@ -45,14 +46,7 @@ def local_attention(
     return Z
 
 
-def window_fits(Q: Tensor, K: Tensor, V: Tensor, width: int) -> None:
-    """Refuse what has no window of keys around each query."""
-    scores_fit(Q, K, V)
-    if Q.shape[-2] != K.shape[-2]:
-        raise ShapeError(
-            f"A window is centred on the query's own key, so there is a key for each query: "
-            f"Q is {[*Q.shape]}, K is {[*K.shape]}."
-        )
+def check_window(width: int) -> None:
     if width < 1:
         raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
 

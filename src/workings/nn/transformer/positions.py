@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import repeats
+from workings.nn.fits import check_shapes, repeats
 
 
 def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
@@ -221,7 +221,7 @@ def rope(
     ⎡     1       0⎤
     ⎣cos(1)  sin(1)⎦
     """
-    turns(x)
+    check_shapes(rope, x)
     n, d = x.shape[-2:]
     pos = positions_of(x, n) if positions is None else placed(x, positions)
     ω = frequencies(pos, d, base)
@@ -231,12 +231,6 @@ def rope(
     v = a * θ.sin() + b * θ.cos()
     y = joined(u, v, halves)
     return y
-
-
-def turns(x: Tensor) -> None:
-    """Refuse what has no tokens as rows to turn."""
-    if x.dim() < 2:
-        raise ShapeError(f"Each token of x, a row, is turned by its position, but x is {[*x.shape]}.")
 
 
 def pairs(x: Float[Tensor, "*b d"], halves: bool) -> tuple[Float[Tensor, "*b i"], Float[Tensor, "*b i"]]:
@@ -258,7 +252,7 @@ class Rotary(nn.Module):
         self.base, self.halves = base, halves
 
     def forward(self, x: Float[Tensor, "*b n d"], start: int = 0) -> Float[Tensor, "*b n d"]:
-        turns(x)
+        check_shapes(rope, x)
         n = x.shape[-2]
         pos = positions_of(x, n, start)
         y = rope(x, pos, self.base, self.halves)

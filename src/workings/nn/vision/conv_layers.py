@@ -4,17 +4,19 @@ r"""Convolution and pooling of images.
     Y = mean(window)   average pooling
     Y = max(window)    max pooling
 
-Axes: b batch, c channels in, o channels out, g channels of a kernel, i j inside it, n m height and width, y x places.
+Axes: b batch, c channels in, o channels out, i j inside a kernel, n m height and width, y x places.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from jaxtyping import Float
 from torch import Tensor
 from torch.nn import functional
 
 from workings.equations.windows import windows
-from workings.errors import ShapeError
+from workings.nn.fits import check_shapes
 from workings.nn.fused import fused
 from workings.nn.vision.convolution import Sizes, conv_shape, pair
 from workings.trace.shapes.arithmetic import each
@@ -23,21 +25,10 @@ Images = Float[Tensor, "*b c n m"]
 Maps = Float[Tensor, "*b o y x"]
 
 
-def maps_fit(X: Tensor, W: Tensor, b: Tensor | None, S: Sizes, P: Sizes) -> None:
+def check_maps(X: Tensor, W: Tensor, b: Tensor | None, S: Sizes, P: Sizes) -> None:
     """Refuse images and kernels whose channels do not agree, and kernels that have no place on the image."""
-    if W.dim() != 4 or X.dim() < 3:
-        raise ShapeError(
-            f"X is c × n × m, with any batch before it, and W is o × c × i × j: X is {[*X.shape]}, W is {[*W.shape]}."
-        )
-    o, c, i, j = W.shape
-    if b is not None and b.shape != (o,):
-        raise ShapeError(f"W U + b needs a number in b for each of the o = {o} kernels, but b is {[*b.shape]}.")
-    if X.shape[-3] != c:
-        raise ShapeError(
-            f"Each kernel needs one slice for each channel of the images: X is {[*X.shape]}, so c = {X.shape[-3]}, "
-            f"but W is {[*W.shape]}, so c = {c}."
-        )
-    conv_shape(X.shape[-2:], (i, j), S, P)
+    check_shapes(conv2d, X, W, b)
+    conv_shape(X.shape[-2:], W.shape[-2:], S, P)
 
 
 def in_places(Y: Float[Tensor, "... o places"], X: Tensor, W: Tensor, S: Sizes, P: Sizes) -> Maps:
@@ -46,13 +37,13 @@ def in_places(Y: Float[Tensor, "... o places"], X: Tensor, W: Tensor, S: Sizes, 
 
 
 def conv2d_kernel(X: Images, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> Maps:
-    maps_fit(X, W, b, S, P)
+    check_maps(X, W, b, S, P)
     Y = functional.conv2d(X.reshape(-1, *X.shape[-3:]), W, b, pair(S), pair(P))
     return Y.reshape(*X.shape[:-3], *Y.shape[1:])
 
 
 @fused(conv2d_kernel)
-def conv2d(X: Images, W: Float[Tensor, "o g i j"], b: Float[Tensor, " o"] | None = None, S: Sizes = 1, P: Sizes = 0) -> Maps:
+def conv2d(X: Images, W: Float[Tensor, "o c i j"], b: Float[Tensor, " o"] | None = None, S: Sizes = 1, P: Sizes = 0) -> Maps:
     r"""Each window of `X`, as a column of U, times the kernels, as rows of W.
 
     $$Y = W U + b$$
@@ -62,7 +53,7 @@ def conv2d(X: Images, W: Float[Tensor, "o g i j"], b: Float[Tensor, " o"] | None
     tensor([[[4., 4.],
              [4., 4.]]])
     """
-    maps_fit(X, W, b, S, P)
+    check_maps(X, W, b, S, P)
     U = functional.unfold(one_batch(X), W.shape[-2:], padding=each(P, 2), stride=each(S, 2))  # b, c·i·j, places
     Y = W.flatten(1) @ U
     Y = in_places(Y, X, W, S, P)
@@ -76,18 +67,15 @@ def one_batch(X: Images) -> Float[Tensor, "... c n m"]:
     return X if X.dim() < 5 else X.flatten(0, -4)
 
 
-def windows_fit(X: Tensor, F: Sizes, S: Sizes) -> None:
+def check_windows(pool: Callable[..., Tensor], X: Tensor, F: Sizes, S: Sizes) -> None:
     """Refuse what has no window to pool."""
-    if X.dim() < 2:
-        raise ShapeError(
-            f"Windows of height and width need an image, n × m with any batch before it, but X is {[*X.shape]}."
-        )
+    check_shapes(pool, X)
     conv_shape(X.shape[-2:], F, S)
 
 
 def average_pool_kernel(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Float[Tensor, "*b y x"]:
     S = F if S is None else S
-    windows_fit(X, F, S)
+    check_windows(average_pool, X, F, S)
     Y = functional.avg_pool2d(X.reshape(-1, 1, *X.shape[-2:]), pair(F), pair(S))
     return Y.reshape(*X.shape[:-2], *Y.shape[-2:])
 
@@ -101,7 +89,7 @@ def average_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -
     tensor([[[2.5000]]])
     """
     S = F if S is None else S
-    windows_fit(X, F, S)
+    check_windows(average_pool, X, F, S)
     U = windows(X, each(F, 2), each(S, 2))  # type: ignore[arg-type]  # … y x i j
     Y = U.mean(dim=(-2, -1))
     return Y
@@ -109,7 +97,7 @@ def average_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -
 
 def max_pool_kernel(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Float[Tensor, "*b y x"]:
     S = F if S is None else S
-    windows_fit(X, F, S)
+    check_windows(max_pool, X, F, S)
     Y = functional.max_pool2d(X.reshape(-1, 1, *X.shape[-2:]), pair(F), pair(S))
     return Y.reshape(*X.shape[:-2], *Y.shape[-2:])
 
@@ -123,7 +111,7 @@ def max_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Fl
     tensor([[[4.]]])
     """
     S = F if S is None else S
-    windows_fit(X, F, S)
+    check_windows(max_pool, X, F, S)
     U = windows(X, each(F, 2), each(S, 2))  # type: ignore[arg-type]  # … y x i j
     Y = U.amax(dim=(-2, -1))
     return Y

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.fits import axes, directed
+from workings.nn.fits import axes, check_shapes, directed
 from workings.nn.fused import fused
 from workings.nn.vision.conv_layers import conv2d
 
@@ -49,7 +49,7 @@ def patches(image: Image, P: int) -> Float[Tensor, "*b p k"]:
     >>> patches(torch.arange(16.0).reshape(1, 4, 4), 2)[0]
     tensor([0., 1., 4., 5.])
     """
-    an_image(image)
+    check_shapes(patches, image)
     y, x = grid_of(image.shape[-2], image.shape[-1], P)
     X = rearrange(image, "... c (y i) (x j) -> ... (y x) (c i j)", y=y, x=x)
     return X
@@ -62,7 +62,7 @@ def patch_embedding_conv(
 
     $$E = \operatorname{conv}(\text{image}; W, \text{kernel } P, \text{stride } P) + b$$
     """
-    fitting(image, W, b, P)
+    check_patches(image, W, b, P)
     W = W.reshape(-1, image.shape[-3], P, P)
     E = conv2d(image, W, b, P)  # … d y x
     E = E.flatten(-2).mT
@@ -70,7 +70,7 @@ def patch_embedding_conv(
 
 
 def patch_embedding_kernel(image: Image, W: Tensor, b: Tensor | None, P: int) -> Float[Tensor, "*b p d"]:
-    fitting(image, W, b, P)
+    check_patches(image, W, b, P)
     return F.linear(patches(image, P), W, b)
 
 
@@ -83,7 +83,7 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     >>> patch_embedding(torch.arange(16.0).reshape(1, 4, 4), torch.ones(1, 4), None, P=2).flatten()
     tensor([10., 18., 42., 50.])
     """
-    fitting(image, W, b, P)
+    check_patches(image, W, b, P)
     X = patches(image, P)
     E = X @ W.T
     if b is not None:
@@ -91,23 +91,15 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     return E
 
 
-def an_image(image: Tensor) -> None:
-    """Refuse what has no channels, height and width."""
-    if image.dim() < 3:
-        raise ShapeError(f"An image is c × n × m, with any batch before it, but it is {[*image.shape]}.")
-
-
-def fitting(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> None:
+def check_patches(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> None:
     """Refuse a W without a column for each number of a patch."""
-    an_image(image)
+    check_shapes(patch_embedding, image, W, b)
     c = image.shape[-3]
     _ = grid_of(image.shape[-2], image.shape[-1], P)
-    if W.dim() != 2 or W.shape[-1] != c * P * P:
+    if W.shape[-1] != c * P * P:
         raise ShapeError(
             f"X Wᵀ needs one column of W for each number of a patch: {c}·{P}·{P} = {c * P * P}, but W is {[*W.shape]}."
         )
-    if b is not None and b.shape != W.shape[:1]:
-        raise ShapeError(f"X Wᵀ + b needs a number in b for each row of W: W is {[*W.shape]}, but b is {[*b.shape]}.")
 
 
 def resampled(

@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import ARENA
-from workings.exact.typeset.elision import Elided, elided
+from workings.exact.typeset.elision import Elided, elision
 from workings.exact.typeset.layout import Layout, fold
-from workings.exact.typeset.text import bare_at_end
+from workings.exact.typeset.text import is_bare_at_end
 from workings.exact.typeset.value_layout import lay_out
 from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 from workings.show.write.escape import GREEK
@@ -162,7 +162,7 @@ def value(v: Value) -> Piece:
 def _value(v: Value) -> Piece:
     with ARENA.working():
         shown = simplest(v)
-        short = elided(shown, 200)
+        short = elision(shown, 200)
         return _elision(short) if short is not None else fold(lay_out(shown), write)[0]
 
 
@@ -201,7 +201,7 @@ def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = [bracketed(parts[0], PRODUCT)]
     for right, term in zip(layout.parts[1:], parts[1:], strict=True):
         digits = right.kind == "number" or (right.kind == "power" and right.parts[0].kind == "number")
-        out += [TIMES if digits else THIN, term.string if bare_at_end(layout, right) else bracketed(term, PRODUCT)]
+        out += [TIMES if digits else THIN, term.string if is_bare_at_end(layout, right) else bracketed(term, PRODUCT)]
     return Piece(row(*out), LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
 

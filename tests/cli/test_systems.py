@@ -15,7 +15,7 @@ from workings.cli import app
 from workings.cli.systems import NOT_YET, catalogue, page
 from workings.errors import WorkingsError
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 ROWS = catalogue()
 FAMILIES = {"A": 27, "B": 18, "C": 14, "D": 8, "E": 6, "F": 7, "G": 4, "H": 10, "I": 8, "J": 5, "K": 12, "L": 2}
 ARCHIVES = {"seq2seq": "sounds", "clip": "emoji-noto", "siglip": "emoji-noto", "neighbors": "glove", "bigram": "shakespeare"}

@@ -6,8 +6,8 @@ import math
 import pytest
 import torch
 
-from workings.exact.numbers.ball import to_float
 from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
+from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, rational
 
 VALUES = {math.inf: INF, -math.inf: NEG_INF, math.nan: NAN, 0.0: ZERO, 3.0: rational(3), -2.0: rational(-2)}

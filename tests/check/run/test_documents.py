@@ -7,8 +7,8 @@ import pytest
 from workings.check.extract import read
 from workings.check.run.checker import check_document
 
-CORRECT = sorted((Path(__file__).parents[2] / "bench" / "documents").iterdir())
-WRONG = Path(__file__).parent / "documents"
+CORRECT = sorted((Path(__file__).parents[3] / "bench" / "documents").iterdir())
+WRONG = Path(__file__).parents[1] / "documents"
 
 LINES = {
     "wrong-attention.md": {"14", "24", "36", "40", "44"},
