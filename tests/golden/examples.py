@@ -73,12 +73,12 @@ def loop():
     """A hundred turns, of which the first ten and the last are kept."""
     double = apply("mul", Number(2), Leaf("h"))
     turns = [
-        Step("turn", str(t + 1), children=[assign("h", "2 * h", double, {"h": 2.0**t}, 2.0 ** (t + 1))])
+        Step("turn", str(t + 1), count=t + 1, children=[assign("h", "2 * h", double, {"h": 2.0**t}, 2.0 ** (t + 1))])
         for t in (*range(10), 99)
     ]
     for turn in turns:
         turn.operands["t"] = int(turn.name) - 1
-    more = Step("folded", "89", note="turns 11–99 ran and are not shown")
+    more = Step("folded", count=89, note="turns 11–99 ran and are not shown")
     return called(Step("loop", "t", "for t in range(100):", children=[*turns[:10], more, turns[10]]))
 
 

@@ -9,12 +9,13 @@ from html.parser import HTMLParser
 import pytest
 import torch
 
+from tests.formulas import at
 from workings import exact
 from workings.show.formula.mathml import name, value
 from workings.show.formula.notation import mathml_formula
 from workings.show.options import Options
 from workings.show.printers.html import html
-from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Index, Leaf, Number, Sequence
 from workings.trace.operations import OPERATIONS
 from workings.trace.record import Trace
 from workings.trace.step import Step, Where
@@ -186,10 +187,8 @@ def test_nothing_of_the_trace_is_markup():
         )
         for result in (EVIL, [EVIL], {EVIL: torch.zeros(2)}, object(), torch.zeros(9, 9))
     ]
-    steps += [
-        Step("assign", "y", "", Apply(op, (Leaf(EVIL),) * 3, (("text", EVIL), ("dim", EVIL), ("relation", EVIL))))
-        for op in OPERATIONS
-    ]
+    options = (("at", Index((Leaf(EVIL),))), ("by", EVIL), ("dim", EVIL), ("relation", EVIL))
+    steps += [Step("assign", "y", "", Apply(op, (Leaf(EVIL),) * 3, options)) for op in OPERATIONS]
     trace = Trace(
         Step("root", EVIL, children=steps, note=EVIL),
         agreement=EVIL,
@@ -313,7 +312,7 @@ def test_names(word, markup):
         (Apply("and", (Apply("or", (Q, K)), Apply("compare", (Q, V), (("relation", "<"),)))), "(Q∨K)∧(Q<V)"),
         (Apply("cat", (Sequence((Q, K)),), (("dim", 0),)), "cataxis 0(Q,K)"),
         (Apply("scaled_dot_product_attention", (Q, K, V)), "softmax(QK⊤d)V"),
-        (Apply("index", (Q,), (("text", "0, :"),)), "Q0, :"),
+        (Apply("index", (Q,), (("at", at("0, :")),)), "Q0, :"),
         (Number(1e-5), "10−5"),
     ],
 )

@@ -4,6 +4,7 @@ import ast
 
 import pytest
 
+from tests.formulas import at
 from workings.show.formula.notation import latex_formula, mathml_formula, text_formula
 from workings.show.write.names import latex_name, text_name
 from workings.trace.formula.from_python import formula_of
@@ -182,7 +183,7 @@ def test_names(name, text, latex):
             "<mtext>…, None</mtext>",
         ),
         (
-            Apply("scatter", (Leaf("g"),), (("text", "0, -1"), ("shape", (2, 3)))),
+            Apply("scatter", (Leaf("g"),), (("at", at("0, -1")), ("shape", (2, 3)))),
             "zeros(2×3)[0, −1] ← g",
             r"\mathbf{0}_{2 \times 3}[\texttt{0, $-$1}] \leftarrow g",
             "<msub><mn>0</mn><mtext>2×3</mtext></msub>",
@@ -201,13 +202,13 @@ def test_names(name, text, latex):
         ),
         (Apply("indicator", (Leaf("a"), Leaf("b")), (("relation", "≤"),)), "[a ≤ b]", r"[a \le b]", "<mo>≤</mo>"),
         (
-            Apply("put", (Leaf("a"), Leaf("b")), (("text", "-1, :"),)),
+            Apply("put", (Leaf("a"), Leaf("b")), (("at", at("-1, :")),)),
             "a with b at [−1, :]",
             r"a\text{ with }b\text{ at }[\texttt{$-$1, :}]",
             "<mi>a</mi><mtext> with </mtext><mi>b</mi><mtext> at </mtext>",
         ),
         (
-            Apply("put", (Leaf("a"), Number(0)), (("text", "..."),)),
+            Apply("put", (Leaf("a"), Number(0)), (("at", at("...")),)),
             "a with 0 everywhere",
             r"a\text{ with }0\text{ everywhere}",
             "<mtext> everywhere</mtext>",
@@ -295,7 +296,7 @@ def test_what_only_gradients_need(formula, text, latex, mathml):
 
 def test_every_operation_has_a_notation_without_option_names():
     """No `shape=(2, 2)`, no `axis (-1,)`: options are written as mathematics writes them."""
-    options = (("shape", (2, 2)), ("dim", (-1,)), ("text", "0"), ("rows", 2), ("classes", 2), ("relation", "<"))
+    options = (("shape", (2, 2)), ("dim", (-1,)), ("at", at("0")), ("rows", 2), ("classes", 2), ("relation", "<"))
     for op in ("ones", "zeros", "expand", "unbroadcast", "unsqueeze", "scatter", "scatter_rows", "onehot", "indicator"):
         count = {"ones": 0, "zeros": 0, "scatter_rows": 2, "indicator": 2}.get(op, 1)
         formula = Apply(op, (Leaf("a"), Leaf("b"))[:count], options)
@@ -323,6 +324,6 @@ def test_every_operation_of_a_gradient_has_a_notation(op):
 
 
 def test_words_are_bracketed_inside_a_product():
-    put = Apply("put", (Leaf("a"), Leaf("b")), (("text", "0"),))
+    put = Apply("put", (Leaf("a"), Leaf("b")), (("at", at("0")),))
     assert text_formula(Apply("mul", (Leaf("c"), put))) == "c ⊙ (a with b at [0])"
     assert "(</mo>" in mathml_formula(Apply("mul", (Leaf("c"), put)))

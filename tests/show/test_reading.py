@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 import workings
+from tests.formulas import expression
 from workings.nn import softmax
 from workings.show.formula.notation import latex_formula, text_formula
 from workings.show.options import Options
@@ -16,14 +17,13 @@ from workings.show.printers.latex import document
 from workings.show.value.value import latex_of, text_of
 from workings.show.write.names import latex_name, text_name
 from workings.trace.formula.from_python import formula_of
-from workings.trace.formula.targets import parsed
 from workings.trace.formula.tree import Apply, Leaf
 
 X = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
 
 
 def written(code):
-    return text_formula(formula_of(parsed(code)))
+    return text_formula(formula_of(expression(code)))
 
 
 def line(work, name):
@@ -135,7 +135,7 @@ def test_one_spelling_for_one_name():
 
 
 def test_a_subscript_that_has_another():
-    assert latex_formula(formula_of(parsed("f_1(x, p=2)"))) == r"{f_{1}}_{\text{p}=2}(x)"
+    assert latex_formula(formula_of(expression("f_1(x, p=2)"))) == r"{f_{1}}_{\text{p}=2}(x)"
 
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 
 import workings
+from tests.formulas import at
 from workings.show.ask.reach import cells
 from workings.trace.formula.operation import EVERY
 from workings.trace.formula.tree import Apply, Code, Leaf, Number, Sequence
@@ -37,9 +38,9 @@ def op(name, *args, **options):
         (op("einsum", x, y, text="bqd,bkd->bqk"), (0, 1, 2), [(0, 1, EVERY), (0, 2, EVERY)]),
         (op("einsum", Code("'ij,jk->ik'"), x, y), (0, 1), [None, (0, EVERY), (EVERY, 1)]),
         (op("einsum", x, text="...d->..."), (0,), [None]),
-        (op("index", x, text="0, :"), (1,), [(0, 1)]),
-        (op("index", x, text="1"), (0, 2), [(1, 0, 2)]),
-        (op("index", x, text="mask"), (0,), [None]),
+        (op("index", x, at=at("0, :")), (1,), [(0, 1)]),
+        (op("index", x, at=at("1")), (0, 2), [(1, 0, 2)]),
+        (op("index", x, at=at("mask")), (0,), [None]),
         (op("roll", x), (0,), [None]),
     ],
 )

@@ -15,7 +15,7 @@ import torch
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole
 from workings.show.outline.outline import check_names
-from workings.trace.code.arguments import refuse_ambiguous
+from workings.trace.code.arguments import check_unambiguous
 from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -185,7 +185,7 @@ def show(
         function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
     ours = {"depth": depth, "backward": backward or None, "loss": loss, "options": options}
     given = {name: value for name, value in ours.items() if value is not None}
-    refuse_ambiguous(inspect.unwrap(function), args, kwargs, **given)
+    check_unambiguous(inspect.unwrap(function), args, kwargs, **given)
     choices = {name: kwargs[name] for name in _choices(function, kwargs)}
     kwargs = {name: value for name, value in kwargs.items() if name not in choices}
     options = chosen(options or Options(), choices)
@@ -220,12 +220,12 @@ def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
 
 
 def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
-    from workings.trace.assumed import assumed
+    from workings.trace.assumed import assumption_notes
     from workings.trace.capture.capture import capture
 
     whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
     work = as_work(capture(whole, depth=depth))
-    work.notes += assumed(work)
+    work.notes += assumption_notes(work)
     return work
 
 
@@ -235,14 +235,14 @@ LEAF_CHANGED = "a leaf Variable that requires grad"
 
 def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
-    from workings.trace.gradient.loss import varying
+    from workings.trace.gradient.loss import require_gradients
 
-    given, named = varying((args, kwargs))
+    given, named = require_gradients((args, kwargs))
     work = _captured(function, given, named, depth)
     if LEAF_CHANGED not in str(work.error) or work.undo is None:
         return work
     work.undo()
-    given, named = varying((args, kwargs), copies=True)
+    given, named = require_gradients((args, kwargs), copies=True)
     again = _captured(function, given, named, depth)
     if LEAF_CHANGED in str(again.error):
         return work

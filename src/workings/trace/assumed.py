@@ -13,7 +13,7 @@ MOST = 5
 """Assumptions that are named; more are counted."""
 
 
-def assumed(trace: Trace) -> list[str]:
+def assumption_notes(trace: Trace) -> list[str]:
     """A note for each assumption, with the statement that made it."""
     found: dict[str, str] = {}
     for step in _inside_out(trace.root):

@@ -16,32 +16,32 @@ _KINDS = frozenset(("assign", "return", "expression", "module", "operation"))
 
 def first_bad(trace: Trace) -> Step | None:
     """The first step whose result has a NaN or an infinity that its operands had not; a written `inf` (a mask) is meant."""
-    made = (s for s in _suspects(trace) if _makes_nan(s) or ("inf" not in s.source and _makes(s, _bad)))
+    made = (s for s in _suspects(trace) if _makes_nan(s) or ("inf" not in s.source and _makes(s, _has_nonfinite)))
     return next(made, None)
 
 
 def first_nan(trace: Trace) -> Step | None:
     """The first step whose result has a NaN that its operands had not, where an infinity came before it."""
-    if trace.first_bad is None or _nan(trace.first_bad.result):
+    if trace.first_bad is None or _has_nan(trace.first_bad.result):
         return None
     return next((s for s in _suspects(trace) if _makes_nan(s)), None)
 
 
 def _suspects(trace: Trace) -> Iterator[Step]:
     steps = [s for s in trace.steps() if s.kind in _KINDS]
-    infinite = _infinite({id(t): t for s in steps for t in _tensors(s.result)})
+    infinite = _nonfinite_sums({id(t): t for s in steps for t in _tensors(s.result)})
     return (s for s in steps if infinite and any(id(t) in infinite for t in _tensors(s.result)))
 
 
 def _makes_nan(step: Step) -> bool:
-    return _makes(step, _nan)
+    return _makes(step, _has_nan)
 
 
 def _makes(step: Step, has: Callable[[Any], bool]) -> bool:
     return has(step.result) and not any(has(value) for value in step.operands.values())
 
 
-def _infinite(tensors: dict[int, torch.Tensor]) -> set[int]:
+def _nonfinite_sums(tensors: dict[int, torch.Tensor]) -> set[int]:
     """The tensors whose sum is not finite, asked once for all of a kind: a sum is finite only if all its terms are."""
     kinds: dict[Any, dict[int, torch.Tensor]] = {}
     for key, t in tensors.items():
@@ -57,13 +57,13 @@ def _tensors(value: Any) -> list[torch.Tensor]:
     return [t for t in parts if isinstance(t, torch.Tensor) and t.is_floating_point() and not t.is_meta]
 
 
-def _bad(value: Any) -> bool:
-    return any(not bool(t.isfinite().all()) for t in _not_finite(value))
+def _has_nonfinite(value: Any) -> bool:
+    return any(not bool(t.isfinite().all()) for t in _nonfinite_tensors(value))
 
 
-def _nan(value: Any) -> bool:
-    return any(bool(t.isnan().any()) for t in _not_finite(value))
+def _has_nan(value: Any) -> bool:
+    return any(bool(t.isnan().any()) for t in _nonfinite_tensors(value))
 
 
-def _not_finite(value: Any) -> list[torch.Tensor]:
+def _nonfinite_tensors(value: Any) -> list[torch.Tensor]:
     return [t for t in _tensors(value) if not bool(t.sum().isfinite())]

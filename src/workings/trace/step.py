@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from workings.trace.formula.targets import Target, unpack
 from workings.trace.formula.tree import Formula
 
 KINDS = frozenset(
@@ -19,6 +20,8 @@ KINDS = frozenset(
 )
 
 
+CONTAINERS = (list, tuple, dict)
+"""Kinds of values whose entries are recorded one by one."""
 LONGEST = 120
 """Characters of an exception's message beside a statement."""
 
@@ -47,11 +50,34 @@ class Where:
         return f"{self.file}:{self.line}"
 
 
+@dataclass(frozen=True)
+class Syntax:
+    """What the source of a statement says beside its formula."""
+
+    targets: tuple[Target, ...] = ()
+    """What stands before each equals sign, or what a loop gives values to."""
+    is_augmented: bool = False
+    """Whether it is `y += e`."""
+    changes: Target | None = None
+    """What it changes in place by a method: h of `h.mul_(2)`."""
+    items: Formula | None = None
+    """What a loop goes through."""
+
+    @property
+    def target(self) -> Target | None:
+        """The last target, whose names the parts of the result are called by."""
+        return self.targets[-1] if self.targets else None
+
+
+NO_SYNTAX = Syntax()
+
+
 @dataclass(slots=True)
 class Step:
     """One step.
 
     `kind` is one of `KINDS`; `name` the target as written (`A`, `self.h`, `a, b`), a module's path, a loop's header;
+    `count` is the number of a turn, or how many steps a folded one stands for;
     `formula` is the right-hand side, or None; `operands` maps the texts of its leaves to values at that moment; `result` is
     the value at that moment (a tensor is a detached copy; `live` is the tensor itself, in the autograd graph, `lives` are
     the operands themselves); `note` is a remark such as «not shown: …» or «rule checked: largest difference 0».
@@ -67,13 +93,21 @@ class Step:
     children: list[Step] = field(default_factory=list)
     note: str = ""
     address: str = ""
+    count: int = 0
+    is_stopped: bool = False
+    """Whether an exception, which was caught, kept it from having a value."""
+    syntax: Syntax = field(default=NO_SYNTAX, repr=False, compare=False)
     live: Any = field(default=None, repr=False, compare=False)
     lives: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    @property
-    def stopped(self) -> bool:
-        """Whether an exception, which was caught, kept it from having a value."""
-        return self.result is None and self.note.startswith("raised ")
+    def stop(self, error: BaseException | None) -> None:
+        """An exception left it, and was caught."""
+        self.note, self.live, self.is_stopped = caught_note(error), None, True
+
+    def named_results(self) -> list[tuple[str, Any, Any]]:
+        """The parts of its result by their names, each as it is and as it was."""
+        target = self.syntax.target
+        return unpack(target, self.name if target is None else target.text, self.live, self.result)
 
     def walk(self) -> Iterator[Step]:
         """This step and all inside it, in the order they happened."""

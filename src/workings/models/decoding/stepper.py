@@ -22,7 +22,7 @@ from workings.models.decoding.character_transformer_steps import character_step
 from workings.models.decoding.language_model_steps import language_step
 from workings.models.decoding.transformer_steps import Step
 from workings.models.language_model import LanguageModel
-from workings.trace.capture.stand_in import is_replaced
+from workings.trace.capture.substitute import is_replaced
 
 STEPS: dict[type, Callable[[Any, Any], Step | None]] = {
     LanguageModel: language_step,

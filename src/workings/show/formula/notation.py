@@ -18,8 +18,7 @@ from workings.show.formula.text_script import TEXT
 from workings.show.write.names import AGAIN, without_self
 from workings.trace.formula.notation import Piece, written_call
 from workings.trace.formula.operation import OPERATIONS
-from workings.trace.formula.targets import parsed
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
 INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
 INFINITY = frozenset(("inf", "math.inf", "torch.inf", "np.inf"))
@@ -61,7 +60,7 @@ def _pieces(values: Mapping[str, str] | None) -> dict[str, Piece]:
     return {text: valued(value) for text, value in values.items()} if values else {}
 
 
-def entry_key(name: str, index: str) -> str:
+def entry_key(name: str, index: Index) -> str:
     """What an entry of a leaf is called among the values: x[0]."""
     return f"{name}[{index}]"
 
@@ -87,7 +86,7 @@ class Writer:
             case Sequence(parts, is_list):
                 return Piece(self.script.sequence([self.write(part).string for part in parts], is_list))
             case Code(text):
-                return Piece(self.script.source(without_self(text)), ATOM if is_whole(text) else RELATION)
+                return Piece(self.script.source(without_self(text)), ATOM if is_whole(formula) else RELATION)
 
     def leaf(self, text: str) -> Piece:
         if text in self.values:
@@ -120,19 +119,19 @@ class Writer:
 
     def index(self, formula: Apply) -> Piece:
         """x[t]: the value of the whole where it is known, never [2, 4][t]."""
-        base, inside = formula.args[0], str(dict(formula.options).get("text", ""))
-        if isinstance(base, Leaf) and (key := entry_key(base.text, inside)) in self.values:
+        base, at = formula.args[0], dict(formula.options).get("at", Index(()))
+        if isinstance(base, Leaf) and (key := entry_key(base.text, at)) in self.values:
             return self.values[key]
         piece = self.named(base.text) if isinstance(base, Leaf) else self.write(base)
-        return Piece(self.script.index(self.script.bracketed(piece, ATOM), self.inside(inside)))
+        return Piece(self.script.index(self.script.bracketed(piece, ATOM), self.inside(at)))
 
-    def inside(self, index: str) -> list[str]:
+    def inside(self, index: Index) -> list[str]:
         """What stands in the brackets: names and numbers as such, anything else as it is written."""
-        parts = index.split(", ")
-        if not all(part.isidentifier() or part.lstrip("-").isdigit() for part in parts):
-            return [self.script.code(index.replace("-", "−"))]
         script = self.script
-        return [script.name(p) if p.isidentifier() else script.number(p.replace("-", "−")).string for p in parts]
+        if not index.is_plain:
+            return [script.code(str(index).replace("-", "−"))]
+        parts = [(part, str(part).replace("-", "−")) for part in index.parts]
+        return [script.name(text) if isinstance(p, Leaf) else script.number(text).string for p, text in parts]
 
     def is_scalar(self, formula: Formula) -> bool:
         """Whether a part is one number."""
@@ -142,7 +141,7 @@ class Writer:
             case Leaf(text):
                 return text in self.scalars
             case Apply("index", (Leaf(text),), options):
-                return entry_key(text, str(dict(options).get("text", ""))) in self.scalars
+                return entry_key(text, dict(options)["at"]) in self.scalars
             case Apply(op, args, options) if (row := OPERATIONS.get(op)) is not None:
                 if row.reduces and len(args) == 1:
                     return not options
@@ -166,13 +165,13 @@ def notation_of_call(formula: Call) -> Formula | None:
     return Apply(row.name, args) if row is not None and row.written_call == len(args) > 0 else None
 
 
-def is_whole(code: str) -> bool:
+def is_whole(code: Code) -> bool:
     """Whether Python without a formula needs no brackets: a word in quotes, and what has brackets of its own.
 
-    >>> is_whole("'a'"), is_whole("(r for r in rows)"), is_whole("(a)(b)"), is_whole("a if b else c")
-    (True, True, False, False)
+    >>> is_whole(Code("[]", ast.List([]))), is_whole(Code("f()()", ast.Call(ast.Name("f"))))
+    (True, False)
     """
-    return isinstance(parsed(code), _WHOLE_CODE)
+    return isinstance(code.node, _WHOLE_CODE)
 
 
 _WHOLE_CODE = (ast.Constant, ast.GeneratorExp, ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)

@@ -36,7 +36,7 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
 
     >>> _given(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W')), options=())
-    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", "b"),)), {"b": 1.0})
+    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
     """
     row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
@@ -48,8 +48,8 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     args = [replaced(part, lambda p: _given(p, operands)) for part in formula.args]
     options = dict(formula.options)
     for name in row.optional[len(args) - first :]:
-        text = options.pop(name, None)
-        args.append(Number(None) if text in (None, "None") else Leaf(str(text)))
+        given = options.pop(name, None)
+        args.append(Number(None) if given is None else Leaf(str(given)))
     absent = [isinstance(part, Leaf) and operands.get(part.text, MISSING) is None for part in args]
     args = [Number(None) if none else part for none, part in zip(absent, args, strict=True)]
     while args[-1] == Number(None):

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 from typing import Any, NamedTuple
 
 import torch
 
 from workings.trace.code.look_up import MISSING
-from workings.trace.formula.from_text import FormulaError, read_index
-from workings.trace.formula.targets import parsed
-from workings.trace.formula.tree import Number
+from workings.trace.formula.arguments import FormulaError, index_value
+from workings.trace.formula.tree import Index, Number
 from workings.trace.step import Step
 
 
@@ -24,22 +22,26 @@ class Assigned(NamedTuple):
 def assigned(step: Step) -> Assigned | None:
     """What an assignment to an entry changed; None for any other step.
 
-    >>> assigned(Step("assign", "y[0]", "y[0] = e", result=[3, 4]))
+    >>> y0 = Target("y[0]", whole=Target("y"), at=Index((Number(0),)))
+    >>> assigned(Step("assign", "y[0]", "y[0] = e", result=[3, 4], syntax=Syntax((y0,))))
     Assigned(whole='y', entry=3)
     """
-    if step.kind != "assign" or not step.name.endswith("]") or not step.source.startswith(f"{step.name} = "):
+    target = step.syntax.target
+    alone = step.kind == "assign" and len(step.syntax.targets) == 1 and not step.syntax.is_augmented
+    if not alone or target is None or target.whole is None or target.at is None:
         return None
-    target = parsed(step.name)
-    if not isinstance(target, ast.Subscript):
-        return None
-    return Assigned(ast.unparse(target.value), MISSING if isinstance(step.formula, Number) else _entry(step, target))
+    return Assigned(target.whole.text, MISSING if isinstance(step.formula, Number) else _entry(step, target.at))
 
 
-def _entry(step: Step, target: ast.Subscript) -> Any:
-    parts = target.slice.elts if isinstance(target.slice, ast.Tuple) else [target.slice]
+def unpacks(step: Step) -> bool:
+    """Whether a statement gives names to the parts of its result: `a, b = f(x)`."""
+    return step.syntax.target is not None and bool(step.syntax.target.parts)
+
+
+def _entry(step: Step, at: Index) -> Any:
     if not isinstance(step.result, torch.Tensor | list | dict):
         return MISSING
     try:
-        return step.result[read_index(", ".join(map(ast.unparse, parts)), step.operands)]
+        return step.result[index_value(at, step.operands)]
     except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError, RuntimeError):
         return MISSING

@@ -12,13 +12,13 @@ import torch
 from workings.show.formula.notation import entry_key, latex_formula, text_formula
 from workings.show.formula.sizes import with_sizes
 from workings.show.options import Options
-from workings.show.outline.assigned import assigned
+from workings.show.outline.assigned import assigned, unpacks
 from workings.show.outline.outline import Line
 from workings.show.value.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
 from workings.show.write.block import beside, plain, width
 from workings.show.write.names import latex_name, text_name
 from workings.trace.code.look_up import MISSING
-from workings.trace.formula.targets import unpacked
+from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves, walk
 from workings.trace.step import Step
 
@@ -83,9 +83,9 @@ def _targets(step: Step) -> tuple[list[str], Any]:
     if step.kind == "return" and isinstance(step.formula, Sequence) and _is_named(step.formula):
         names = [plain(text_name(text)) for text in leaves(step.formula)]
         return (names, step.result) if 1 < len(names) == len(step.result) else ([], step.result)
-    if "," not in step.name:
+    if not unpacks(step):
         return [], step.result
-    pairs = unpacked(step.name, step.result, step.result)
+    pairs = unpack(step.syntax.target, "", step.result, step.result)
     names = [plain(text_name(name)) for name, _, _ in pairs]
     return (names, tuple(value for _, value, _ in pairs)) if pairs and all(names) else ([], step.result)
 
@@ -127,7 +127,7 @@ def _has_value(line: Line) -> bool:
     """A statement such as `print(x)` has none, and of `optimizer = Adam(…)` the call says all there is."""
     silent = line.step.kind in ("expression", "return", "update") and line.step.result is None
     made = line.step.kind == "assign" and isinstance(line.step.formula, Call) and is_opaque(line.step.result)
-    return line.valued and not (silent or made or line.step.stopped)
+    return line.valued and not (silent or made or line.step.is_stopped)
 
 
 def _links(step: Step, options: Options, latex: bool) -> list[str]:
@@ -200,11 +200,11 @@ def entries_of(step: Step, formula: Formula) -> dict[str, Any]:
         key = entry_of(part)
         if not key or not isinstance(part, Apply) or not isinstance(part.args[0], Leaf):
             continue
-        index, whole = key[len(part.args[0].text) + 1 : -1], step.operands.get(part.args[0].text)
+        numbers, whole = dict(part.options)["at"].numbers, step.operands.get(part.args[0].text)
         if key in step.operands:
             found[key] = step.operands[key]
-        elif re.fullmatch(r"-?\d+(, -?\d+)*", index) and isinstance(whole, torch.Tensor | list | tuple):
-            found[key] = _entry(whole, [int(i) for i in index.split(", ")])
+        elif numbers is not None and isinstance(whole, torch.Tensor | list | tuple):
+            found[key] = _entry(whole, numbers)
     return found
 
 
@@ -212,11 +212,11 @@ def entry_of(part: Formula) -> str:
     """x[0] for the entry of something that has a name; nothing for any other part of a formula."""
     if not isinstance(part, Apply) or part.op != "index" or not isinstance(part.args[0], Leaf):
         return ""
-    return entry_key(part.args[0].text, str(dict(part.options).get("text", "")))
+    return entry_key(part.args[0].text, dict(part.options)["at"])
 
 
-def _entry(whole: Any, index: list[int]) -> Any:
+def _entry(whole: Any, index: tuple[int, ...]) -> Any:
     try:
-        return whole[tuple(index)] if isinstance(whole, torch.Tensor) else whole[index[0]]
+        return whole[index] if isinstance(whole, torch.Tensor) else whole[index[0]]
     except (IndexError, TypeError):
         return None

@@ -19,11 +19,11 @@ from typing import Any
 
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import Options
-from workings.show.outline.assigned import assigned
+from workings.show.outline.assigned import assigned, unpacks
 from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
 from workings.show.outline.turns import heading, tall
 from workings.show.value.value import is_same
-from workings.trace.formula.targets import parsed, unpacked
+from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Call, Code, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -176,7 +176,7 @@ class _Outline:
     def loop(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         """Turns, the first three and the last where there are many."""
         turns = [c for c in step.children if c.kind == "turn"]
-        unrecorded = sum(int(c.name) for c in step.children if c.kind == "folded" and c.name.isdigit())
+        unrecorded = sum(c.count for c in step.children if c.kind == "folded")
         total, header = len(turns) + unrecorded, (step.source or step.name).rstrip(":")
         many = len(turns) > MANY_TURNS
         shown = [*turns[:FIRST_TURNS], *turns[-1:]] if many else turns
@@ -204,7 +204,7 @@ class _Outline:
                 yield from self.folded(folded, level, 0, {})
 
     def folded(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
-        yield Line(level, "fold", step, f"… {step.note or f'{step.name} more turns'}")
+        yield Line(level, "fold", step, f"… {step.note or f'{step.count} more turns'}")
 
 
 RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
@@ -219,14 +219,13 @@ RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[L
 
 def _is_call(formula: Formula | None) -> bool:
     """Whether a statement is one call, whose value is its own: self.net(x), self.layers[0](x)."""
-    called = parsed(formula.text) if isinstance(formula, Code) else None
-    return isinstance(formula, Call) or isinstance(called, ast.Call)
+    return isinstance(formula, Call) or (isinstance(formula, Code) and isinstance(formula.node, ast.Call))
 
 
 def _names(step: Step) -> dict[str, Any]:
     """The names that have a value after this step: a, b of `a, b = …`, and those of a loop's turns."""
     steps = [s for s in (step.walk() if step.kind in ("loop", "turn") else (step,)) if s.kind in ("assign", "input")]
-    parts = {name: value for s in steps if "," in s.name for name, value, _ in unpacked(s.name, s.result, s.result)}
+    parts = {name: value for s in steps if unpacks(s) for name, value, _ in unpack(s.syntax.target, "", s.result, s.result)}
     wholes = {place.whole: s.result for s in steps if (place := assigned(s)) is not None}
     return parts | {s.name: s.result for s in steps} | wholes
 

@@ -60,7 +60,7 @@ def is_arrangement(step: Step) -> bool:
 def _only_shapes(formula: Formula | None) -> bool:
     """Y, or Y.reshape(…), also with a size that is unpacked: Y.reshape(*size)."""
     if isinstance(formula, Code):
-        called = ast.parse(formula.text, mode="eval").body
+        called = formula.node
         return isinstance(called, ast.Call) and isinstance(called.func, ast.Attribute) and called.func.attr == "reshape"
     return isinstance(formula, Leaf) or (isinstance(formula, Apply) and formula.op == "reshape")
 

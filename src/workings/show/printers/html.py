@@ -273,7 +273,7 @@ def _has_result(step: Step) -> bool:
         step.kind == "return" and isinstance(step.formula, Leaf)
     ):
         return False
-    return step.result is not None or (step.kind in ("assign", "input") and not step.stopped)
+    return step.result is not None or (step.kind in ("assign", "input") and not step.is_stopped)
 
 
 def _formula(f: Formula, step: Step) -> str:

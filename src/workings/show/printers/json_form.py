@@ -2,12 +2,14 @@
 
     {"format": "workings.trace", "version": 1, "steps": […], "tensors": […], "result": …, "agreement": "…", …}
 
-The steps stand in the order they happened, each with the place of the step it is inside; `json_value.py` writes values. What
-was not written by `to_json` is refused with the reason.
+The steps stand in the order they happened, each with the place of the step it is inside; `json_value.py` writes values.
+Targets, indices and options are written as Python has them, and read by Python's parser; nothing is run. What was not
+written by `to_json` is refused with the reason.
 """
 
 from __future__ import annotations
 
+import ast
 import binascii
 import json
 import re
@@ -17,9 +19,11 @@ from workings.errors import BudgetError, ParseError, WorkingsError
 from workings.show.options import MOST_SAVED
 from workings.show.printers.json_value import Damaged, Reader, RecordedError, Writer, needed, tensors_of, word
 from workings.show.write.brief import short_repr
+from workings.trace.formula.from_python import argument, index_of, keywords
+from workings.trace.formula.targets import target_of
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence
 from workings.trace.record import Trace
-from workings.trace.step import KINDS, Step, Where
+from workings.trace.step import KINDS, Step, Syntax, Where
 
 FORMAT, VERSION = "workings.trace", 1
 TEXTS = ("name", "source", "note", "address")
@@ -78,6 +82,8 @@ def _flat(root: Step) -> list[tuple[Step, int | None]]:
 def _step(step: Step, parent: int | None, writer: Writer) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": step.kind, "parent": parent}
     out |= {key: getattr(step, key) for key in TEXTS if getattr(step, key)}
+    if step.kind == "folded" and step.count:
+        out["name"] = str(step.count)
     if step.formula is not None:
         out["formula"] = _formula(step.formula, writer)
     if step.operands:
@@ -102,8 +108,15 @@ def _formula(f: Formula, writer: Writer) -> list[Any]:
             return ["code", text]
         case Apply(name, args, options) | Call(name, args, options):
             kind = "apply" if isinstance(f, Apply) else "call"
-            chosen = [[key, writer.value(value)] for key, value in options]
+            chosen = [_option(key, value, writer) for key, value in options]
             return [kind, name, [_formula(a, writer) for a in args], chosen]
+
+
+def _option(key: str, value: Any, writer: Writer) -> list[Any]:
+    """["dim", -1]; what is an argument as Python has it: ["dim", "axis"], ["text", "0, :"], ["text", "view(2, 3)"]."""
+    if key in ("at", "by"):
+        return ["text", str(value)]
+    return [key, str(value) if isinstance(value, Formula) else writer.value(value)]
 
 
 # ------------------------------------------------------------------------------------------------- reading
@@ -173,16 +186,39 @@ def _read_step(row: Any, reader: Reader) -> Step:
     operands = row.get("operands", {})
     needed(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
     texts = {key: word(row.get(key, "")) for key in TEXTS}
+    counted = row["kind"] in ("turn", "folded") and texts["name"].isdecimal()
     step = Step(
         row["kind"],
+        count=int(texts["name"]) if counted else 0,
+        is_stopped=row.get("result") is None and texts["note"].startswith("raised "),
+        syntax=_read_syntax(row["kind"], texts["name"], texts["source"]),
         formula=_read_formula(row["formula"], reader) if "formula" in row else None,
         operands={text: reader.value(value) for text, value in operands.items()},
         result=reader.value(row.get("result")),
         where=_read_where(row["where"]) if "where" in row else None,
     )
     for key, said in texts.items():
-        setattr(step, key, said)
+        setattr(step, key, "" if step.kind == "folded" and counted and key == "name" else said)
     return step
+
+
+def _read_syntax(kind: str, name: str, source: str) -> Syntax:
+    """What the name of a statement says: its targets, and whether its source has `+=` after them."""
+    if kind not in ("assign", "operation"):
+        return Syntax()
+    nodes = [_python(f"({text})") for text in name.split(" = ")]
+    targets = tuple(target_of(node) for node in nodes if isinstance(node, _PLACES))
+    return Syntax(targets, is_augmented=source.startswith(name) and not source[len(name) :].lstrip().startswith("="))
+
+
+_PLACES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List)
+
+
+def _python(text: str) -> ast.expr | None:
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError):
+        return None
 
 
 def _read_where(row: Any) -> Where:
@@ -197,10 +233,28 @@ def _read_formula(row: Any, reader: Reader) -> Formula:
         case ["number", value]:
             return Number(reader.value(value))
         case ["code", str(text)]:
-            return Code(text)
+            return Code(text, _python(text))
         case [("sequence" | "list") as kind, list(items)]:
             return Sequence(tuple(_read_formula(item, reader) for item in items), kind == "list")
         case [("apply" | "call") as kind, str(name), list(args), list(options)]:
-            chosen = tuple((word(key), reader.value(value)) for key, value in options)
+            chosen = tuple(_read_option(name, word(key), reader.value(value)) for key, value in options)
             return (Apply if kind == "apply" else Call)(name, tuple(_read_formula(a, reader) for a in args), chosen)
     raise Damaged(f"{short_repr(row)} is no formula")
+
+
+def _read_option(op: str, key: str, value: Any) -> tuple[str, Any]:
+    if key == "relation" or not isinstance(value, str) or (key, op) == ("text", "einsum"):
+        return key, value
+    if key == "text" and op == "reshape":
+        return "by", _read_call(value)
+    node = _python(f"_[{value}]" if key == "text" else value)
+    if isinstance(node, ast.Subscript) and key == "text":
+        return "at", index_of(node.slice)
+    return key, value if node is None else argument(node)
+
+
+def _read_call(text: str) -> Call:
+    match _python(text):
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=named):
+            return Call(name, tuple(map(argument, args)), keywords(named))
+    raise Damaged(f"{short_repr(text)} is no change of shape")

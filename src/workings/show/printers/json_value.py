@@ -131,7 +131,8 @@ def _head(x: Tensor) -> dict[str, Any]:
 
 def _bytes(x: Tensor) -> bytes:
     """Little-endian, in row-major order."""
-    return x.reshape(-1).view(torch.uint8).numpy().tobytes() if x.numel() else b""
+    row = x.reshape(-1).clone(memory_format=torch.contiguous_format)  # one entry alone may have any stride
+    return row.view(torch.uint8).numpy().tobytes() if x.numel() else b""
 
 
 def _number(x: Any) -> Any:

@@ -9,18 +9,17 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from workings.trace.address import address
-from workings.trace.capture.generators import finished
-from workings.trace.capture.modules import reporting_modules
+from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import STATEMENTS, Recorder
-from workings.trace.code.arguments import refuse_ambiguous, unwrapped
-from workings.trace.code.functions import written_out
+from workings.trace.code.arguments import check_unambiguous, unwrap
+from workings.trace.code.functions import run_to_end, written_out
 from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.record import Trace
 from workings.trace.replay.plain_run import State
 from workings.trace.step import Step
 from workings.trace.tensors.snapshot import COPIED
 
-__all__ = ["address", "capture", "first_bad", "refuse_ambiguous"]
+__all__ = ["address", "capture", "check_unambiguous", "first_bad"]
 
 DEPTH = 2
 
@@ -33,20 +32,20 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     PyTorch's operations. A parameter of the function's own that is called depth, names or replay is given by
     `functools.partial(function, depth=…)`.
     """
-    function, args, kwargs = unwrapped(function, args, kwargs)
+    function, args, kwargs = unwrap(function, args, kwargs)
     given = (("depth", depth, DEPTH), ("names", names, ()), ("replay", replay, True))
-    refuse_ambiguous(function, args, kwargs, **{name: value for name, value, usual in given if value != usual})
+    check_unambiguous(function, args, kwargs, **{name: value for name, value, usual in given if value != usual})
     recorder = Recorder(depth, frozenset([names] if isinstance(names, str) else names))
     if depth >= 4:
-        from workings.trace.capture.fused import expanding
+        from workings.trace.capture.fused import expand_call, record_expansion
 
-        recorder.expand = expanding
+        recorder.expand, recorder.record_expansion = expand_call, record_expansion
     before = State(function, args, kwargs) if replay else None
     recorder.world = None if before is None else before.world
     trace = Trace(recorder.root)
-    with _ONE_AT_A_TIME, reporting_modules(recorder, function, watch=replay):
+    with _ONE_AT_A_TIME, record_modules(recorder, function, watch=replay):
         try:
-            trace.result = finished(_start(recorder, function, args, kwargs))
+            trace.result = run_to_end(_start(recorder, function, args, kwargs))
         except Exception as error:
             trace.error = error
             _mark_failure(recorder, error)
@@ -60,7 +59,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     if recorder.snapshots.changed():
         trace.notes.append(CHANGED)
     if before is not None:
-        trace.agreement, trace.difference = before.compare(trace, recorder)
+        trace.agreement, trace.difference = before.compare(trace, recorder.effects, recorder.failed)
         trace.undo = before.undo if trace.error is not None else None
         varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
         trace.cut = before.cut if varies else None

@@ -25,7 +25,7 @@ def fused_function(function: Any) -> Any:
         return None
 
 
-def expanding(recorder: Recorder, function: Any) -> Any:
+def expand_call(recorder: Recorder, function: Any) -> Any:
     """A call that also records the definition, or None where there is none."""
     key = fused_function(function)
     if key is None or key not in OPERATIONS.definitions:

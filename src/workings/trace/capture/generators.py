@@ -6,21 +6,15 @@ filed under the statement (or the turn of a loop) that asked. A coroutine is one
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-import itertools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workings.errors import WorkingsError
 from workings.trace.capture.loops import MOST_TURNS
+from workings.trace.capture.statements import Frame, Statements
 from workings.trace.step import Step
-
-if TYPE_CHECKING:
-    from workings.trace.capture.recorder import Recorder
-    from workings.trace.capture.statements import Frame
 
 PIECES = inspect.CO_GENERATOR | inspect.CO_COROUTINE
 
@@ -29,7 +23,7 @@ PIECES = inspect.CO_GENERATOR | inspect.CO_COROUTINE
 class Paused:
     """A generator or coroutine between two pieces: what it takes to go on recording it."""
 
-    recorder: Recorder
+    recorder: Statements
     name: str
     frame: Frame
     inputs: list[Step]
@@ -71,7 +65,7 @@ class Paused:
             except BaseException as error:
                 go, given = inner.throw, error
 
-    async def awaited(self, inner: Any) -> Any:
+    async def wait(self, inner: Any) -> Any:
         steps: Any = types.coroutine(self.pieces)
         return await steps(inner)
 
@@ -116,41 +110,14 @@ class Paused:
         if self.count <= MOST_TURNS:
             beside.append(step)
         elif beside and beside[-1].kind == "folded" and beside[-1].source == self.name:
-            beside[-1].name = str(int(beside[-1].name) + 1)
-            beside[-1].note = f"{beside[-1].name} more values of {self.name} were asked for and are not shown"
+            beside[-1].count += 1
+            beside[-1].note = f"{beside[-1].count} more values of {self.name} were asked for and are not shown"
         else:
             note = f"1 more value of {self.name} was asked for and is not shown"
-            beside.append(Step("folded", "1", self.name, note=note))
+            beside.append(Step("folded", source=self.name, count=1, note=note))
 
     def end(self) -> None:
         """A piece in which nothing was recorded, such as the end after the last yield, is no step."""
         step, beside = self.step, self.recorder.stack[-1].children
         if step is not None and not step.children and beside and beside[-1] is step:
             beside.pop()
-
-
-MOST_VALUES = 50
-"""Values that are asked of a generator which was shown itself."""
-
-
-def finished(value: Any) -> Any:
-    """The values of a generator (the first 50), what a coroutine returns; anything else as it is.
-
-    >>> finished(n * n for n in range(3))
-    [0, 1, 4]
-    """
-    if inspect.isgenerator(value):
-        found = [*itertools.islice(value, MOST_VALUES)]
-        value.close()
-        return found
-    if not inspect.iscoroutine(value):
-        return value
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return asyncio.run(value)
-    value.close()
-    raise WorkingsError(
-        "A coroutine is shown by running it to its end, and an event loop is already running here, as in a notebook: "
-        "show it in a thread of its own, await asyncio.to_thread(workings.show, f, …)."
-    )

@@ -18,6 +18,7 @@ from typing import Any
 import torch
 
 from workings.trace.code.statement import Statement
+from workings.trace.formula.targets import Target
 from workings.trace.step import Step
 from workings.trace.tensors.snapshot import Snapshots
 
@@ -52,9 +53,9 @@ class Loops:
             children.append(step)
             return
         if children[-1].kind != "folded":
-            children.append(Step("folded", "0"))
-        count = int(children[-1].name) + 1
-        children[-1].name, children[-1].note = str(count), f"{count} more steps ran and are not shown"
+            children.append(Step("folded"))
+        children[-1].count += 1
+        children[-1].note = f"{children[-1].count} more steps ran and are not shown"
 
     # ---- called by rewritten code
     def loop(self, number: int, items: Iterable[Any]) -> Iterator[Any]:
@@ -85,7 +86,7 @@ class Loops:
         """A while loop begins."""
         return None if self.muted else self._open(number)
 
-    def asks(self, loop: Step | None) -> bool:
+    def ask(self, loop: Step | None) -> bool:
         """It asks whether to go on."""
         if loop is not None:
             self.begin(loop)
@@ -96,7 +97,7 @@ class Loops:
         if loop is None or not self.is_open(loop):
             return
         turn, last = self.stack[-1], loop.children[-1] if loop.children else None
-        if last is not None and last.kind == "turn" and int(last.name) > MOST_TURNS:
+        if last is not None and last.kind == "turn" and last.count > MOST_TURNS:
             self._forget(loop, loop.children.pop())
             self._fold(loop)
         if turn.kind == "folded":
@@ -107,10 +108,10 @@ class Loops:
     def _fold(self, loop: Step) -> None:
         """One more turn that ran and is not kept."""
         if loop.children[-1].kind != "folded":
-            loop.children.append(Step("folded", "0"))
+            loop.children.append(Step("folded"))
         folded = loop.children[-1]
-        folded.name = str(int(folded.name) + 1)
-        folded.note = between(int(folded.name))
+        folded.count += 1
+        folded.note = between(folded.count)
 
     def _forget(self, loop: Step, turn: Step) -> None:
         """A turn is folded away after all: what it kept by reference need not live on."""
@@ -130,7 +131,7 @@ class Loops:
         self.marks.pop(id(loop), None)
         self.spent.pop(id(loop), None)
         if loop.children and loop.children[-1].kind == "folded":
-            self.ended(loop)
+            self.on_loop_end(loop)
         last = loop.children[-1] if loop.children else self.stack[-1]
         if asked.kind == "turn" and asked is not last and last.kind != "folded":
             last.children += asked.children
@@ -149,11 +150,11 @@ class Loops:
     def _close(self, loop: Step) -> None:
         self.close_loop(loop)
 
-    def ended(self, loop: Step) -> None:
+    def on_loop_end(self, loop: Step) -> None:
         """A loop is over whose last turn was not recorded."""
 
     def open(self, known: Statement) -> Step:
-        step = Step("loop", known.name, known.source, where=known.where)
+        step = Step("loop", known.name, known.source, where=known.where, syntax=known.syntax)
         self.file(step)
         self.stack.append(step)
         return step
@@ -167,10 +168,10 @@ class Loops:
         self.marks[id(loop)] = self.marks.get(id(loop), (kept, kept))[1], kept
         between = number < self.lengths.get(id(loop), 0) or self.spent.get(id(loop), 0) > MOST_FOLDED
         if number > MOST_TURNS and between:
-            self.stack.append(Step("folded", str(number)))
+            self.stack.append(Step("folded", count=number))
             self.muted += 1
         else:
-            self.stack.append(Step("turn", str(number)))
+            self.stack.append(Step("turn", str(number), count=number))
 
     def end_turn(self, loop: Step) -> None:
         while self.stack[-1] is not loop:
@@ -187,7 +188,7 @@ _SIZED = (range, list, tuple, torch.Tensor, torch.nn.ModuleList, torch.nn.Sequen
 def number_of_turns(loop: Step) -> int:
     """How many turns there were."""
     last = loop.children[-1] if loop.children else None
-    return 0 if last is None else int(last.name) + (MOST_TURNS if last.kind == "folded" else 0)
+    return 0 if last is None else last.count + (MOST_TURNS if last.kind == "folded" else 0)
 
 
 def between(count: int) -> str:
@@ -203,9 +204,9 @@ def between(count: int) -> str:
 def unfold(loop: Step, last: Step) -> None:
     """Put the last turn in place of the last that was folded away."""
     folded = loop.children.pop()
-    folded.name = str(int(folded.name) - 1)
-    folded.note = between(int(folded.name))
-    loop.children += [*([folded] if folded.name != "0" else []), last]
+    folded.count -= 1
+    folded.note = between(folded.count)
+    loop.children += [*([folded] if folded.count else []), last]
 
 
 def assigned_in(loop: Step) -> list[str]:
@@ -217,5 +218,16 @@ def assigned_in(loop: Step) -> list[str]:
         if step.kind in ("turn", "loop", "branch"):
             waiting += step.children
         elif step.kind == "assign":
-            found |= dict.fromkeys(part.strip("(*) ").partition("[")[0] for part in step.name.replace(" = ", ",").split(","))
+            found |= dict.fromkeys(_whole(place).text for target in step.syntax.targets for place in target.places())
     return [name for name in found if name.isidentifier()]
+
+
+def _whole(place: Target) -> Target:
+    """y of y[0]"""
+    return place if place.whole is None else _whole(place.whole)
+
+
+def given_names(loop: Step) -> list[str]:
+    """The names that a loop gives values to: i, a and rest of `for i, (a, *rest) in …`."""
+    target = loop.syntax.target
+    return [] if target is None else [name for name in target.names if name != "_"]

@@ -13,28 +13,30 @@ import torch
 from torch.nn.modules import module as modules
 
 from workings.trace.capture.recorder import Recorder
-from workings.trace.capture.stand_in import standing_in, twin
+from workings.trace.capture.substitute import copy_function, substitute_method
 from workings.trace.code.decorated import inmost, with_inmost
 from workings.trace.code.functions import is_library
-from workings.trace.code.rewrite import Rewritten, rewritten
+from workings.trace.code.rewrite import Rewritten, rewrite
 from workings.trace.step import Step
 
 
 @contextlib.contextmanager
-def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterator[None]:
+def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterator[None]:
     """While this is open, calls of modules in this thread become steps named by their path. Nothing stays patched.
 
     `watch` also remembers what the modules hold, to be put back for a plain run. `_call_impl` is what `Module.__call__`
     calls.
     """
-    original = twin(torch.nn.Module._call_impl)
+    # A global hook of PyTorch's would see the calls too, but it takes the short way through `_call_impl` from every module,
+    # in every thread.
+    original = copy_function(torch.nn.Module._call_impl)
     thread, names, stack = get_ident(), recorder.names, recorder.stack
     parts: dict[type, frozenset[str] | None] = {}
     kinds: dict[type, Kind] = {}
     passed = set[type]()  # whose modules run as they are
     root = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
     if isinstance(root, torch.nn.Module):
-        _get_to_know(recorder, root, "", watch)
+        _register(recorder, root, "", watch)
 
     def reporting(module: Any, *args: Any, **kwargs: Any) -> Any:
         kind = type(module)
@@ -51,16 +53,16 @@ def reporting_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iter
         text = recorder.called[1] if recorder.called[0] is module else ""
         recorder.called = None, ""
         if id(module) not in recorder.paths:
-            _get_to_know(recorder, module, text, watch)
+            _register(recorder, module, text, watch)
         return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
-    updates = contextlib.nullcontext() if names else reporting_optimizers(recorder, thread)
-    with standing_in(torch.nn.Module._call_impl, original, reporting, passed), updates:
+    updates = contextlib.nullcontext() if names else record_optimizers(recorder, thread)
+    with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates:
         yield
 
 
 @contextlib.contextmanager
-def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
+def record_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
     """While this is open, `optimizer.step()` in this thread adds the optimizer's own equations."""
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -70,12 +72,14 @@ def reporting_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
 
     def pre(optimizer: Any, args: Any, kwargs: Any) -> None:
         if get_ident() == thread and not recorder.muted:
-            before[id(optimizer)] = snapshots(optimizer, recorder.named(optimizer))
+            before[id(optimizer)] = snapshots(optimizer, recorder.parameter_names(optimizer))
 
     def post(optimizer: Any, args: Any, kwargs: Any) -> None:
         found = before.pop(id(optimizer), None)
         if found is not None:
-            recorder.stack[-1].children += update_steps(optimizer, found, snapshots(optimizer, recorder.named(optimizer)))
+            recorder.stack[-1].children += update_steps(
+                optimizer, found, snapshots(optimizer, recorder.parameter_names(optimizer))
+            )
 
     hooks = register_optimizer_step_pre_hook(pre), register_optimizer_step_post_hook(post)
     try:
@@ -93,7 +97,7 @@ def _name(recorder: Recorder, module: Any, text: str) -> str:
     return recorder.paths[id(module)]
 
 
-def _get_to_know(recorder: Recorder, module: Any, text: str, watch: bool) -> None:
+def _register(recorder: Recorder, module: Any, text: str, watch: bool) -> None:
     """The paths of a module's parts, once for each module that is not a part of one already known."""
     start = text.removeprefix("self.") or (type(module).__name__ if recorder.known else "")
     _find_paths(module, start, recorder.paths)
@@ -142,7 +146,7 @@ def _module_call(recorder: Recorder, original: Any, module: Any, known: Kind, na
         return original(module, *args, **kwargs)
     if recorder.depth >= 4 and _is_written_out(module):
         return _leaf_module(recorder, original, module, name, title, args, kwargs)
-    return _opened_module(recorder, original, module, known, name, args, kwargs)
+    return _open_module(recorder, original, module, known, name, args, kwargs)
 
 
 @functools.lru_cache(1024)
@@ -157,14 +161,14 @@ def _parts(forward: Any, names: frozenset[str]) -> frozenset[str] | None:
     code = _code_of(forward)
     if code is None or is_library(code):
         return frozenset()
-    found = rewritten(code, names)
+    found = rewrite(code, names)
     if not isinstance(found, Rewritten) or found.statements or found.writes:
         return None
     own = all(text.startswith("self.") for text in found.called)
     return frozenset(text.removeprefix("self.") for text in found.called) if own else None
 
 
-def _opened_module(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
+def _open_module(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
     """A module whose forward reports, for this call and this thread; then it has its own forward again."""
     forward, title, thread = module.forward, known.title, get_ident()
     if not _has_hooks(module):
@@ -173,8 +177,10 @@ def _opened_module(recorder: Recorder, original: Any, module: Any, known: Kind, 
 
     def reporting(*a: Any, **k: Any) -> Any:
         mine = get_ident() == thread
-        return _followed(recorder, forward, name, title)(*a, **k) if mine else forward(*a, **k)
+        return _reporting_forward(recorder, forward, name, title)(*a, **k) if mine else forward(*a, **k)
 
+    # PyTorch calls `self.forward` between its hooks: an attribute of the object hides the method of the class for this one
+    # module, and the hooks run around it as ever.
     module.__dict__["forward"] = reporting
     try:
         return original(module, *args, **kwargs)
@@ -190,13 +196,13 @@ def _run(recorder: Recorder, module: Any, known: Kind, forward: Any, name: str, 
     try:
         if known.code is getattr(forward, "__code__", None):  # no decorators
             return recorder.run(forward, args, kwargs, "module", name, known.title)
-        return _followed(recorder, forward, name, known.title)(*args, **kwargs)
+        return _reporting_forward(recorder, forward, name, known.title)(*args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
 
 
-def _followed(recorder: Recorder, forward: Any, name: str, title: str) -> Any:
+def _reporting_forward(recorder: Recorder, forward: Any, name: str, title: str) -> Any:
     """The forward, reporting: what a library's decorators do around it is done, and not shown."""
 
     def reporting(plain: Any) -> Any:

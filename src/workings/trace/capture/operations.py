@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 import dis
 import inspect
-import re
 import types
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -18,14 +18,16 @@ import torch
 from torch.overrides import TorchFunctionMode, resolve_name
 from torch.utils._pytree import tree_leaves
 
-from workings.trace.capture.recorder import PYTORCH, Recorder
+from workings.trace.capture.statements import Statements
 from workings.trace.code.effects import is_uncounted
+from workings.trace.code.statement import syntax_of
 from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.operation import OPERATIONS
-from workings.trace.formula.tree import Formula
+from workings.trace.formula.targets import Target
 from workings.trace.step import Step
 
 NOTE = "source not available: operations shown instead of statements"
+PYTORCH = "it is a function of PyTorch"
 NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
 MOST_OPERATIONS = 100
 """Operations of one function that are recorded; the rest run and are counted."""
@@ -47,7 +49,7 @@ SIGNS = {
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
-def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+def run_with_operations(recorder: Statements, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
     """Call a function and record its operations inside a step."""
     note_changes(recorder, step, function, reason)
     code = getattr(function, "__code__", None)
@@ -67,11 +69,11 @@ def run_with_operations(recorder: Recorder, step: Step, function: Any, args: Any
     finally:
         step.note = mode.note() if mode.count else f"not shown: {reason}"
     if not mode.count and code is None:
-        mode.alone(result, args, kwargs)
+        mode.record_call(result, args, kwargs)
     return result
 
 
-def note_changes(recorder: Recorder, step: Step, function: Any, reason: str) -> None:
+def note_changes(recorder: Statements, step: Step, function: Any, reason: str) -> None:
     """A function whose statements are not seen has an effect if its compiled code may have one."""
     code = getattr(function, "__code__", None)
     if code is None or is_uncounted(code):
@@ -98,7 +100,7 @@ def changes_something(code: types.CodeType) -> bool:
 class Operations(TorchFunctionMode):
     """Files each operation that makes a tensor, or changes one, under a step."""
 
-    def __init__(self, recorder: Recorder, step: Step, whole: Any, remark: str = NOTE) -> None:
+    def __init__(self, recorder: Statements, step: Step, whole: Any, remark: str = NOTE) -> None:
         super().__init__()
         self.recorder = recorder
         self.step = step
@@ -127,11 +129,13 @@ class Operations(TorchFunctionMode):
         left = self.count - MOST_OPERATIONS
         return f"{self.remark}; {left} more operations ran and are not shown" if left > 0 else self.remark
 
-    def alone(self, result: Any, args: Any, kwargs: Any) -> None:
+    def record_call(self, result: Any, args: Any, kwargs: Any) -> None:
         """A function with no PyTorch in it: the call and its value."""
-        source = written(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
+        source = source_of_call(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
         source, self.step.note = source.removeprefix("torch."), "source not available: the call is shown, not its statements"
-        step = Step("operation", source, source, formula_of_text(source), result=self.recorder.snapshot(result), live=result)
+        step = operation_step(source)
+        step.name, step.source, step.live = source, source, result
+        step.result = self.recorder.snapshot(result)
         self.step.children.append(step)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -140,7 +144,7 @@ class Operations(TorchFunctionMode):
             return func(*args, **kwargs)
         if self.count >= MOST_OPERATIONS:
             result = func(*args, **kwargs)
-            self.count += self.makes(func, result)
+            self.count += self.is_computation(func, result)
             return result
         step, source = self.operation(func, args, kwargs)
         try:
@@ -150,44 +154,52 @@ class Operations(TorchFunctionMode):
             self.file(step, source, func)
             step.note = "raised an exception"
             raise
-        if self.makes(func, result):
+        if self.is_computation(func, result):
             step.live = args[0] if result is None else result
             step.result = self.recorder.snapshot(step.live)
             self.file(step, source, func)
             self.expand(step, func, args, kwargs, result)
         return result
 
-    def makes(self, func: Any, result: Any) -> bool:
+    def is_computation(self, func: Any, result: Any) -> bool:
         """Whether the operation belongs to the mathematics: it made a tensor or wrote into one."""
         return name_of(func) == "__setitem__" or any(isinstance(part, torch.Tensor) for part in tree_leaves(result))
 
     def operation(self, func: Any, args: Any, kwargs: Any) -> tuple[Step, str]:
         """The step of an operation that is about to run, with its operands as they are now."""
         operands = {self.text(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
-        source = written(func, [self.text(a) for a in args], {k: self.text(v) for k, v in given(func, kwargs).items()})
-        step = Step("operation", formula=formula_of_text(source))
+        source = source_of_call(
+            func, [self.text(a) for a in args], {k: self.text(v) for k, v in unusual_options(func, kwargs).items()}
+        )
+        step = operation_step(source)
         step.operands = {text: self.recorder.snapshot(value) for text, value in operands.items()}
         step.lives = operands
         return step, source
 
     def file(self, step: Step, source: str, func: Any) -> None:
         self.count += 1
-        left, _, right = source.rpartition(" = ")
         whole = func is self.whole and not isinstance(step.live, (tuple, list))
-        step.name = left or (right.removeprefix("torch.") if whole else self.made(step.live))
-        step.source = source if whole or left or not step.name else f"{step.name} = {source}"
+        if step.syntax.target is not None:
+            step.name, step.source = step.syntax.target.text, source
+        elif whole:
+            step.name, step.source = source.removeprefix("torch."), source
+        else:
+            target = self.target(step.live)
+            step.name, step.source = target.text, f"{target.text} = {source}" if target.text else source
+            step.syntax = replace(step.syntax, targets=(target,))
         self.step.children.append(step)
 
-    def made(self, value: Any) -> str:
+    def target(self, value: Any) -> Target:
         """t1, t2, … for new tensors, in the order they are made; several at once are t1, t2."""
-        parts = value if isinstance(value, (tuple, list)) else [value]
-        return ", ".join(self.text(part) for part in parts if isinstance(part, torch.Tensor))
+        several = isinstance(value, (tuple, list))
+        names = [self.text(part) for part in (value if several else [value]) if isinstance(part, torch.Tensor)]
+        return Target(", ".join(names), tuple(map(Target, names)) if several and len(names) > 1 else ())
 
     def text(self, value: Any) -> str:
         """How a value is written: a tensor by its name, anything else as in Python."""
         if isinstance(value, torch.Tensor):
             if id(value) not in self.names:
-                self.names[id(value)] = self.fresh(value), value
+                self.names[id(value)] = self.new_name(value), value
             return self.names[id(value)][0]
         if type(value) in (tuple, list):
             inside = ", ".join(map(self.text, value))
@@ -196,7 +208,7 @@ class Operations(TorchFunctionMode):
             return ":".join("" if part is None else self.text(part) for part in (value.start, value.stop))
         return "..." if value is Ellipsis else repr(value)
 
-    def fresh(self, value: torch.Tensor) -> str:
+    def new_name(self, value: torch.Tensor) -> str:
         known = next((n for m in self.recorder.known for n, p in m.named_parameters() if p is value), "")
         numbers = (f"t{n}" for n in range(1, len(self.taken) + 2))
         name = known or next(name for name in numbers if name not in self.taken)
@@ -205,20 +217,18 @@ class Operations(TorchFunctionMode):
 
     def expand(self, step: Step, func: Any, args: Any, kwargs: Any, result: Any) -> None:
         """At depth 4 a fused operation is written out beside it."""
-        from workings.trace.capture.fused import record_expansion
-
-        if self.recorder.expand is not None and func in OPERATIONS.definitions:
+        if self.recorder.record_expansion is not None and func in OPERATIONS.definitions:
             self.recorder.stack.append(step)
             try:
-                record_expansion(self.recorder, func, args, kwargs, result)
+                self.recorder.record_expansion(self.recorder, func, args, kwargs, result)
             finally:
                 self.recorder.stack.pop()
 
 
-def given(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
+def unusual_options(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
     """The options that differ from the usual: functions of PyTorch report all of theirs.
 
-    >>> given(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
+    >>> unusual_options(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
     {'label_smoothing': 0.1}
     """
     code = getattr(func, "__code__", None)
@@ -237,14 +247,14 @@ def name_of(func: Any) -> str:
     return str(getattr(func.__self__, "__name__", name)) if name == "__get__" else name
 
 
-def written(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
+def source_of_call(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
     """The operation as one would write it in Python.
 
-    >>> written(torch.Tensor.__add__, ["x", "1"], {})
+    >>> source_of_call(torch.Tensor.__add__, ["x", "1"], {})
     'x + 1'
-    >>> written(torch.Tensor.softmax, ["x"], {"dim": "-1"})
+    >>> source_of_call(torch.Tensor.softmax, ["x"], {"dim": "-1"})
     'x.softmax(dim=-1)'
-    >>> written(torch.matmul, ["A", "B"], {})
+    >>> source_of_call(torch.matmul, ["A", "B"], {})
     'torch.matmul(A, B)'
     """
     name = name_of(func)
@@ -273,10 +283,14 @@ def _index(text: str) -> str:
     return text[1:-1].removesuffix(",") if text.startswith("(") else text
 
 
-def formula_of_text(source: str) -> Formula | None:
-    """The formula of an operation (`x.mul_(2)` makes x · 2 of x); None where what is written there is not Python."""
-    text = re.sub(r"(?<=[a-z])_\(", "(", source.rpartition(" = ")[2], count=1)
+def operation_step(source: str) -> Step:
+    """The step of an operation, read as its source would be; without a formula where what is written there is not Python."""
     try:
-        return formula_of(ast.parse(text, mode="eval").body)
+        (written,) = ast.parse(source).body
     except SyntaxError:
-        return None
+        return Step("operation")
+    syntax = syntax_of(written)
+    value = getattr(written, "value", None)
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+        value.func.attr = value.func.attr.removesuffix("_")  # x.mul_(2) makes x · 2 of x
+    return Step("operation", formula=formula_of(value) if isinstance(value, ast.expr) else None, syntax=syntax)

@@ -10,20 +10,20 @@ import functools
 import inspect
 import itertools
 import types
-from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from workings.trace.capture.generators import MOST_VALUES, PIECES, Paused
+from workings.trace.capture.generators import PIECES, Paused
 from workings.trace.capture.loops import STATEMENTS
+from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
 from workings.trace.capture.statements import Frame, Statements
 from workings.trace.code.decorated import inmost, with_inmost
-from workings.trace.code.functions import call_name, call_of, is_library, underlying, written_out
+from workings.trace.code.functions import MOST_VALUES, call_name, call_of, is_library, underlying, written_out
 from workings.trace.code.instrument import RECORDER
-from workings.trace.code.look_up import MISSING, computed, property_of
+from workings.trace.code.look_up import MISSING, computed_attributes, property_of
 from workings.trace.code.mutators import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VALUES, changes_its_owner
-from workings.trace.code.rewrite import Rewritten, rewritten
+from workings.trace.code.rewrite import Rewritten, rewrite
 from workings.trace.code.statement import Statement
 from workings.trace.step import Step, Where
 
@@ -48,16 +48,13 @@ class Recorder(Statements):
         self.codes: set[int] = set()
         self.known_code: dict[tuple[Any, Any], Rewritten | str] = {}
         self.bound: dict[types.FunctionType, types.FunctionType] = {}
-        self.expand: Callable[[Recorder, Any], Any] | None = None
-        self.paths: dict[int, str] = {}
-        self.known: list[torch.nn.Module] = []
         self.called: tuple[Any, str] = (None, "")
 
     # ---- calls
     def get(self, owner: Any, name: str, text: str) -> Any:
         """A property of the author's: computed as a step of its own, and an operand of the statement."""
         pending, found = self.pending, property_of(type(owner), name)
-        if self.muted or found is None or not self._wanted(found.fget.__code__):  # type: ignore[union-attr]
+        if self.muted or found is None or not self._is_wanted(found.fget.__code__):  # type: ignore[union-attr]
             value = getattr(owner, name)
         else:
             try:
@@ -65,7 +62,7 @@ class Recorder(Statements):
             except AttributeError:
                 value = getattr(owner, name)  # which may have another way
         if not self.muted:
-            self._hand(text, value)
+            self._add_operand(text, value)
         self.pending = pending
         return value
 
@@ -78,35 +75,35 @@ class Recorder(Statements):
             self.called = function, text
             return function
         pending, self.pending = self.pending, ""
-        found = self._instead(function, text)
+        found = self._substitute(function, text)
         if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
-            return self._alone(function, found, pending)
+            return self._call_alone(function, found, pending)
         if self.world is None or self.quiet:
             return found
         if isinstance(found, type) and not issubclass(found, VALUES):
-            return lambda *args, **kwargs: self.made(found(*args, **kwargs))
+            return lambda *args, **kwargs: self.note_new(found(*args, **kwargs))
         if changes_its_owner(function):
-            self.changes(function.__self__, f"{text}(…)")
+            self.note_change(function.__self__, f"{text}(…)")
         return found
 
-    def _alone(self, function: Any, found: Any, pending: str) -> Any:
+    def _call_alone(self, function: Any, found: Any, pending: str) -> Any:
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
         if own or any(function is c for c in CHECKS):
             return found
         if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
-            self.changes(owner, pending)
+            self.note_change(owner, pending)
         elif self.world is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
-            return self._watched(function, pending)
+            return self._watch(function, pending)
         else:
             self.effects.append(pending)
         return found
 
-    def _watched(self, function: Any, pending: str) -> Any:
+    def _watch(self, function: Any, pending: str) -> Any:
         """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
         plain = underlying(function)
-        found = rewritten(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
+        found = rewrite(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
         if not isinstance(found, Rewritten) or found.code.co_flags & PIECES:
             self.effects.append(pending)
             return function
@@ -116,7 +113,7 @@ class Recorder(Statements):
             self.muted += 1
             self.watching += 1
             try:
-                return _bound(function, found, self)(*args, **kwargs)
+                return _bind(function, found, self)(*args, **kwargs)
             finally:
                 self.muted -= 1
                 self.watching -= 1
@@ -124,48 +121,48 @@ class Recorder(Statements):
 
         return run
 
-    def _instead(self, function: Any, text: str) -> Any:
+    def _substitute(self, function: Any, text: str) -> Any:
         if self.watching and isinstance(function, _FUNCTION) and not is_library(function.__code__):
-            return self._unopened(function, function) if id(function.__code__) not in self.codes else function
+            return self._watch_unopened(function, function) if id(function.__code__) not in self.codes else function
         if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
             return function
         if isinstance(function, torch.nn.Module):
             self.called = function, text
             return function
         if (definition := written_out(function)) is not function and self.depth >= 2 and not self.terse:
-            return self.traced(definition)
+            return self.trace(definition)
         if self.expand is not None and callable(function):
             expanded = self.expand(self, function)
             if expanded is not None:
                 return expanded
         if isinstance(function, functools.partial):
-            return functools.partial(self._instead(function.func, text), *function.args, **function.keywords)
+            return functools.partial(self._substitute(function.func, text), *function.args, **function.keywords)
         if isinstance(getattr(function, "__func__", function), _CACHED):
-            return self._kept_values(function)
-        return self._opened(function if isinstance(function, _FUNCTION) else call_of(function), function, text)
+            return self._open_cached(function)
+        return self._open_function(function if isinstance(function, _FUNCTION) else call_of(function), function, text)
 
-    def _opened(self, method: Any, function: Any, text: str) -> Any:
+    def _open_function(self, method: Any, function: Any, text: str) -> Any:
         if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
             return function
-        if self._wanted(method.__code__) or self._wanted_part(method):
-            return self.traced(method, name="" if method is function else text or type(function).__name__)
+        if self._is_wanted(method.__code__) or self._is_wanted_part(method):
+            return self.trace(method, name="" if method is function else text or type(function).__name__)
         if is_library(method.__code__):
-            return self._decorated(function) if hasattr(method, "__wrapped__") and not self.terse else function
-        return function if self.terse else self._unopened(method, function)
+            return self._open_decorated(function) if hasattr(method, "__wrapped__") and not self.terse else function
+        return function if self.terse else self._watch_unopened(method, function)
 
-    def _decorated(self, function: Any) -> Any:
+    def _open_decorated(self, function: Any) -> Any:
         """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
         code = getattr(inmost(function), "__code__", None)
         if code is None or is_library(code) or id(code) in self.codes:
             return function
-        found = with_inmost(function, lambda plain: self._opened(plain, plain, ""))
+        found = with_inmost(function, lambda plain: self._open_function(plain, plain, ""))
         setattr(underlying(found), REPORTS, True)
         return found
 
-    def _kept_values(self, function: Any) -> Any:
+    def _open_cached(self, function: Any) -> Any:
         """A function whose values are kept: which of its calls run, only Python knows."""
         code = getattr(inspect.unwrap(function), "__code__", None)
-        if code is None or self.names or not self._wanted(code):
+        if code is None or self.names or not self._is_wanted(code):
             return function
 
         @functools.wraps(function)
@@ -178,26 +175,26 @@ class Recorder(Statements):
 
         return run
 
-    def _unopened(self, method: Any, function: Any) -> Any:
+    def _watch_unopened(self, method: Any, function: Any) -> Any:
         """A function of the author's that lies deeper: run to see whether it changes something, as are those it calls."""
         note = f"{call_name(method)}, which is not opened at this depth"
         if self.world is None:
             self.effects.append(note)
             return function
-        watched = self._watched(method, note)
+        watched = self._watch(method, note)
         if watched is not method:
             setattr(watched, REPORTS, True)
         return watched
 
-    def _wanted(self, code: types.CodeType) -> bool:
+    def _is_wanted(self, code: types.CodeType) -> bool:
         return self.depth >= 2 and not self.terse and not is_library(code)
 
-    def _wanted_part(self, method: Any) -> bool:
+    def _is_wanted_part(self, method: Any) -> bool:
         """A method of a library's module opens with it: `self.forward_features(x)`. Those of PyTorch's modules do not."""
         ours = self.depth >= 3 and not self.terse and isinstance(getattr(method, "__self__", None), torch.nn.Module)
         return ours and not str(method.__module__).startswith("torch.")
 
-    def traced(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
+    def trace(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
         """The function, rewritten to report here."""
 
         @functools.wraps(function)
@@ -209,13 +206,13 @@ class Recorder(Statements):
 
     def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
         """Call a function as a step of its own, its statements inside."""
-        found = self._rewritten(function, kind)
+        found = self._rewrite(function, kind)
         if isinstance(found, Rewritten) and found.code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
             return self._in_pieces(function, found, args, kwargs, name)
         step = Step(kind, name, title)
         self.file(step)
         if not isinstance(found, Rewritten):
-            return self._unseen(step, function, args, kwargs, found)
+            return self._run_unseen(step, function, args, kwargs, found)
         depth, muted = len(self.stack), self.muted
         self.stack.append(step)
         if not self.names:
@@ -224,7 +221,7 @@ class Recorder(Statements):
         self.push(self._frame(function, found, name if kind == "module" else None))
         self.terse += kind == "expansion"
         try:
-            value = _bound(function, found, self)(*args, **kwargs)
+            value = _bind(function, found, self)(*args, **kwargs)
         except Exception:
             self.fail()
             raise
@@ -250,15 +247,15 @@ class Recorder(Statements):
 
     def _in_pieces(self, function: Any, found: Rewritten, args: Any, kwargs: Any, name: str) -> Any:
         """A generator or coroutine whose pieces report when they run."""
-        inner = _bound(function, found, self)(*args, **kwargs)
+        inner = _bind(function, found, self)(*args, **kwargs)
         inputs = [] if self.names else self._inputs(function, args, kwargs)
         coroutine = bool(found.code.co_flags & inspect.CO_COROUTINE)
         paused = Paused(self, name, self._frame(function, found), inputs, coroutine)
         if coroutine:
-            return paused.awaited(inner)
-        return paused.pieces(inner) if len(self.stack) > 1 else self._values(paused, inner, found)
+            return paused.wait(inner)
+        return paused.pieces(inner) if len(self.stack) > 1 else self._ask_values(paused, inner, found)
 
-    def _values(self, paused: Paused, inner: Any, found: Rewritten) -> Any:
+    def _ask_values(self, paused: Paused, inner: Any, found: Rewritten) -> Any:
         """A generator that is shown itself: it is asked for its values, each a turn."""
         step = Step("call", paused.name)
         step.children, paused.flat = paused.inputs, True
@@ -275,10 +272,8 @@ class Recorder(Statements):
         step.note = f"a generator: it was stopped after {MOST_VALUES} values" if len(values) == MOST_VALUES else ""
         return values
 
-    def _unseen(self, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
+    def _run_unseen(self, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
         """A function whose statements cannot be shown: the PyTorch operations it runs are."""
-        from workings.trace.capture.operations import note_changes, run_with_operations
-
         if self.names or reason == TOO_DEEP:
             note_changes(self, step, function, reason)
             value = function(*args, **kwargs)
@@ -302,13 +297,15 @@ class Recorder(Statements):
         given = [*zip(names, args, strict=False), *kwargs.items()]
         if code.co_flags & inspect.CO_VARARGS:
             given.append((code.co_varnames[code.co_argcount + code.co_kwonlyargcount], tuple(args[len(names) :])))
-        shown = [(name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float)) or _holds(value)]
+        shown = [
+            (name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float)) or _has_tensors(value)
+        ]
         steps = [Step("input", name) for name, _ in shown]
         for step, (_, value) in zip(steps, shown, strict=True):
             self.keep(step, value)
         return steps
 
-    def _rewritten(self, function: Any, kind: str) -> Rewritten | str:
+    def _rewrite(self, function: Any, kind: str) -> Rewritten | str:
         if len(self.stack) > MOST_DEPTH:
             return TOO_DEEP
         plain = underlying(function)
@@ -318,10 +315,10 @@ class Recorder(Statements):
             return PYTORCH
         method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
         owner = type(function.__self__) if method else None
-        found = self.known_code.get((owner, plain))
+        found = self.known_code.get((owner, plain))  # by its owner too: which attributes are properties depends on it
         if found is None:
-            properties = frozenset[str]() if owner is None else computed(owner, plain.__code__)
-            found = self.known_code[owner, plain] = rewritten(plain.__code__, self.names, properties)
+            properties = frozenset[str]() if owner is None else computed_attributes(owner, plain.__code__)
+            found = self.known_code[owner, plain] = rewrite(plain.__code__, self.names, properties)
         return found
 
     def modules(self) -> dict[str, torch.nn.Module]:
@@ -329,7 +326,7 @@ class Recorder(Statements):
         parts = (part for module in self.known for part in module.modules())
         return {self.paths[id(part)]: part for part in parts if id(part) in self.paths}
 
-    def named(self, optimizer: Any) -> dict[str, torch.Tensor]:
+    def parameter_names(self, optimizer: Any) -> dict[str, torch.Tensor]:
         """The optimizer's parameters by the names they have in the code."""
         known = {id(step.live): step.name for step in self.root.walk() if step.kind in ("input", "assign")}
         parameters: dict[str, torch.Tensor] = {}
@@ -345,7 +342,7 @@ class Recorder(Statements):
 MOST_ITEMS = 64
 
 
-def _holds(value: Any) -> bool:
+def _has_tensors(value: Any) -> bool:
     """Whether an argument is a list, tuple or dict of a few tensors."""
     if type(value) not in (list, tuple, dict) or not 0 < len(value) <= MOST_ITEMS:
         return False
@@ -356,11 +353,10 @@ NOBODY = frozenset(("of no statement",))
 """The name of no statement: code that is rewritten for it tells its effects only."""
 REPORTS = "__reports__"
 """Marks a function whose statements report, and with them its effects."""
-PYTORCH = "it is a function of PyTorch"
 TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
 
 
-def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
+def _bind(function: Any, found: Rewritten, recorder: Recorder) -> Any:
     """The rewritten code as a function with the original's globals, defaults and closure; one for each capture."""
     plain = underlying(function)
     new = recorder.bound.get(plain)
@@ -371,6 +367,8 @@ def _bound(function: Any, found: Rewritten, recorder: Recorder) -> Any:
 
 
 def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Recorder) -> types.FunctionType:
+    # The author's own cells, so that `nonlocal` writes where it always wrote; the recorder is one more free variable. As a
+    # global it would be seen by every other function of the author's module.
     cells = dict(zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True))
     cells[RECORDER] = types.CellType(recorder)
     closure = tuple(cells[name] for name in code.co_freevars)

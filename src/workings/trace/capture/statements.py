@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import copy
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, number_of_turns, unfold
+from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, given_names, number_of_turns, unfold
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import CALLED, Statement, names_of, read
+from workings.trace.code.statement import CALLED, Statement, read
+from workings.trace.formula.arguments import FormulaError, index_value
 from workings.trace.formula.from_python import with_axes
-from workings.trace.formula.from_text import FormulaError, read_index
-from workings.trace.shapes.layer_text import spelled
-from workings.trace.step import Step, caught_note
+from workings.trace.formula.tree import Index
+from workings.trace.shapes.layer_text import layer_call
+from workings.trace.step import CONTAINERS, Step
 
 if TYPE_CHECKING:
     from workings.trace.replay.world import World
@@ -50,6 +52,9 @@ class Statements(Loops):
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
         self.terse = 0  # inside a written-out definition: its equations only
         self.paths: dict[int, str] = {}  # of modules, by their identity
+        self.known: list[torch.nn.Module] = []  # the modules that were called from outside any other
+        self.expand: Callable[..., Any] | None = None  # at depth 4: what to call in a fused function's place
+        self.record_expansion: Callable[..., None] | None = None  # at depth 4: records what a fused call is made of
         self.left: list[tuple[Step, Frame | None]] = []  # loops that are over, whose last turn was not recorded
 
     # ---- called by rewritten code
@@ -60,17 +65,17 @@ class Statements(Loops):
         known = self.statements[-1][number]
         self.pending = ""
         if self.left:
-            self._after(here)
+            self._complete_loops(here)
         if known.effect:
-            self.effect(number)
+            self.note_effect(number)
         if self.terse and known.kind == "branch":
             return None
-        step = Step(known.kind, known.name, known.source, known.formula, where=known.where)
-        self._read(step, known, here)
+        step = Step(known.kind, known.name, known.source, known.formula, where=known.where, syntax=known.syntax)
+        self._read(step, known, here)  # now: the statement itself may change what it reads
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
         if self.stack[-1].kind == "turn":
-            self._given(here)
+            self._give_turns(here)
         self.file(step)
         self.stack.append(step)
         return step
@@ -78,25 +83,25 @@ class Statements(Loops):
     def leave(self, step: Step | None, value: Any) -> Any:
         """Its value is there."""
         if step is not None:
-            while self.stack.pop() is not step:
+            while self.stack.pop() is not step:  # what a caught exception, or a generator given up, left open inside it
                 pass
             self.keep(step, value)
             if self.deciding:
-                self._decided(step)
+                self._decide(step)
         return value
 
-    def begun(self, step: Step | None, value: Any) -> Any:
+    def hold(self, step: Step | None, value: Any) -> Any:
         """The right side of `x += e`, `y[0] = e` or `a, b = e` is there; the statement may still fail."""
         if step is not None:
             step.live = value
         return value
 
-    def changed(self, value: Any) -> None:
+    def leave_changed(self, value: Any) -> None:
         """`x += e` or `y[0] = e` is over, and x or y is this."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], value)
 
-    def unpacked(self) -> None:
+    def leave_held(self) -> None:
         """`a, b = e` is over."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], self.stack[-1].live)
@@ -106,7 +111,7 @@ class Statements(Loops):
         step.result = now = self.snapshot(value)
         step.live = self.snapshots.live(value, now)
 
-    def effect(self, number: int) -> None:
+    def note_effect(self, number: int) -> None:
         """A statement that changes something outside begins."""
         known = self.statements[-1][number]
         text = f"{known.source} (line {known.where.line})"
@@ -119,22 +124,22 @@ class Statements(Loops):
     def quiet(self) -> bool:
         return bool(self.muted and not self.watching)
 
-    def written(self, owner: Any, text: str, attribute: bool) -> Any:
+    def before_write(self, owner: Any, text: str, attribute: bool) -> Any:
         """A statement is about to change an attribute or an entry of this object."""
         if self.world is not None and not self.quiet and not self.terse:
-            self.changes(owner, text, attribute)
+            self.note_change(owner, text, attribute)
         return owner
 
-    def changes(self, owner: Any, text: str, attribute: bool = False) -> None:
+    def note_change(self, owner: Any, text: str, attribute: bool = False) -> None:
         """It is an effect unless the object is put back for the plain run, or was made in this one."""
         assert self.world is not None
         if attribute if isinstance(owner, torch.Tensor) else self.world.is_outside(owner):
             self.effects.append(text)
 
-    def made(self, value: Any) -> Any:
+    def note_new(self, value: Any) -> Any:
         """A list, dictionary or set that is written out here, or an object of a class that is called here."""
         if self.world is not None:
-            self.world.made(value)
+            self.world.note_new(value)
         return value
 
     def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
@@ -152,17 +157,17 @@ class Statements(Loops):
         """The statement it stands in reads n."""
         self.leave(step, value)
         if step is not None:
-            self._hand(step.name, value)
+            self._add_operand(step.name, value)
         return value
 
-    def chosen(self, number: int, test: Any) -> bool:
+    def choose(self, number: int, test: Any) -> bool:
         """Which branch of `a if test else b` the statement takes."""
         found = bool(test)
         if not self.muted and (entry := self.deciding.get(id(self.stack[-1]))) is not None:
             entry[1][number] = found
         return found
 
-    def _decided(self, step: Step) -> None:
+    def _decide(self, step: Step) -> None:
         known, choices = self.deciding.pop(id(step), (None, {}))
         if known is not None and choices:
             taken = known.taken(choices)
@@ -170,7 +175,7 @@ class Statements(Loops):
             step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
             step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
 
-    def _hand(self, text: str, value: Any) -> None:
+    def _add_operand(self, text: str, value: Any) -> None:
         """A value the running statement reads, which came about while it ran."""
         step = self.stack[-1]
         if step.kind in STATEMENTS:
@@ -183,12 +188,12 @@ class Statements(Loops):
         """A `try` begins: how deep we are in this function."""
         return len(self.stack) - self.frames[-1].base
 
-    def caught(self, level: int) -> None:
+    def on_caught(self, level: int) -> None:
         """An exception was handled: what was running inside the `try` is over."""
         level += self.frames[-1].base
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
-            step.note, step.live = caught_note(sys.exc_info()[1]), None
+            step.stop(sys.exc_info()[1])
         self.failed = self.failing = self.interrupted = self.at = None
         while len(self.stack) > level:
             self.muted -= self.stack.pop().kind == "folded"
@@ -213,25 +218,26 @@ class Statements(Loops):
         self.globals.pop()
 
     # ---- turns
-    def _given(self, here: dict[str, Any]) -> None:
+    def _give_turns(self, here: dict[str, Any]) -> None:
         """What the open turns are about, known when the first statement in them begins: h = 0 of `for h in range(heads)`."""
         for loop, turn in pairwise(self.stack[self.frames[-1].base - 1 :] if self.frames else ()):
             if turn.kind == "turn" and loop.kind == "loop" and turn.live is None:
                 turn.live = True
-                for name in names_of(loop.name):
+                for name in given_names(loop):
                     self._give(turn, name, here.get(name, MISSING))
 
-    def ended(self, loop: Step) -> None:
+    def on_loop_end(self, loop: Step) -> None:
         self.left.append((loop, self.frames[-1] if self.frames else None))
 
-    def _after(self, here: dict[str, Any]) -> None:
+    def _complete_loops(self, here: dict[str, Any]) -> None:
         """What the last turn of a long loop left is known when the next statement begins."""
         left, self.left = self.left, []
         for loop, frame in left:
             if not self.frames or self.frames[-1] is not frame:
                 continue
-            turn = Step("turn", str(number_of_turns(loop)), note="of this turn only what it left is shown", live=True)
-            for name in names_of(loop.name):
+            last = number_of_turns(loop)
+            turn = Step("turn", str(last), count=last, note="of this turn only what it left is shown", live=True)
+            for name in given_names(loop):
                 self._give(turn, name, here.get(name, MISSING))
             for name in assigned_in(loop):
                 if _is_plain(value := here.get(name, MISSING)):
@@ -243,7 +249,7 @@ class Statements(Loops):
     def _give(self, turn: Step, name: str, value: Any) -> None:
         if isinstance(value, torch.nn.Module):
             path = self.paths.get(id(value), "")
-            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{spelled(value)}"
+            turn.source += f"{', ' if turn.source else ''}{name} = {f'{path}: ' if path else ''}{layer_call(value)}"
         elif _is_plain(value):
             turn.operands[name] = self.snapshot(value)
 
@@ -264,13 +270,13 @@ class Statements(Loops):
         if known.named_axis and step.formula is not None:
             step.formula = with_axes(step.formula, step.operands)
 
-    def _read_entry(self, operands: dict[str, Any], whole: str, index: str) -> None:
+    def _read_entry(self, operands: dict[str, Any], whole: str, index: Index) -> None:
         """The value of x[t], where t is a whole number."""
         values = operands.get(whole)
         if not isinstance(values, (*CONTAINERS, torch.Tensor)):
             return
         try:
-            place = read_index(index, operands)
+            place = index_value(index, operands)
             if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
                 operands[f"{whole}[{index}]"] = values[place]
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
@@ -281,7 +287,6 @@ class Statements(Loops):
         return look_up(read(text), here, self.globals[-1])
 
 
-CONTAINERS = (list, tuple, dict)
 FEW_ITEMS = 8
 _PLAIN = (torch.Tensor, int, float, complex, str, type(None))
 

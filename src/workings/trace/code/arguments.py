@@ -14,7 +14,7 @@ from workings.errors import WorkingsError
 _CACHED = type(functools.cache(len))
 
 
-def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
+def unwrap(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     """The function of a partial, the code behind a compiled one, the `__call__` of an object."""
     while isinstance(function, functools.partial):
         function, args, kwargs = function.func, (*function.args, *args), {**function.keywords, **kwargs}
@@ -29,19 +29,19 @@ def unwrapped(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     return (types.MethodType(own, function) if isinstance(own, types.FunctionType) else function), args, kwargs
 
 
-def refuse_ambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> None:
+def check_unambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> None:
     """Refuse an option of ours that may be meant for the function: it has a parameter of that name, with no value yet.
 
     >>> def grow(x, depth=1):
     ...     return x * depth
-    >>> refuse_ambiguous(grow, (2, 3), {}, depth=4)
-    >>> refuse_ambiguous(functools.partial(grow, depth=3), (2,), {}, depth=4)
-    >>> refuse_ambiguous(grow, (2,), {}, depth=4)
+    >>> check_unambiguous(grow, (2, 3), {}, depth=4)
+    >>> check_unambiguous(functools.partial(grow, depth=3), (2,), {}, depth=4)
+    >>> check_unambiguous(grow, (2,), {}, depth=4)
     Traceback (most recent call last):
     workings.errors.WorkingsError: depth=4 is ambiguous: grow has a parameter of that name, and so does `show`. \
 itself. Give grow its own first: functools.partial(grow, depth=…).
     """
-    function, args, kwargs = unwrapped(function, args, kwargs)
+    function, args, kwargs = unwrap(function, args, kwargs)
     called = function.forward if isinstance(function, torch.nn.Module) else function
     if not options.keys() & _argument_names(called):
         return

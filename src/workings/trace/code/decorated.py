@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from workings.trace.code.functions import is_library, unchecked
+from workings.trace.code.functions import is_library, without_type_checks
 
 
 def inmost(function: Any) -> Any:
@@ -21,7 +21,7 @@ def inmost(function: Any) -> Any:
     >>> inmost(torch.no_grad()(inmost)) is inmost
     True
     """
-    function = unchecked(function)
+    function = without_type_checks(function)
     return inmost(function.__wrapped__) if _place(function) is not None else function
 
 
@@ -33,7 +33,7 @@ def with_inmost(function: Any, replaced: Callable[[Any], Any]) -> Any:
     >>> with_inmost(f, lambda g: lambda x: (g(x), torch.is_grad_enabled()))(4)
     (8, False)
     """
-    function = unchecked(function)
+    function = without_type_checks(function)
     place = _place(function)
     if place is None:
         return replaced(function)

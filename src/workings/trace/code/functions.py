@@ -1,13 +1,17 @@
-"""What stands behind a function: whose code it is, the plain function, the name it is called by."""
+"""What stands behind a function: whose code it is, the plain function, the name it is called by; and what it gives."""
 
 from __future__ import annotations
 
+import asyncio
 import functools
+import inspect
+import itertools
 import sysconfig
 import types
 from pathlib import Path
 from typing import Any
 
+from workings.errors import WorkingsError
 from workings.own_code import FOLDER, is_readable
 
 _LIBRARY = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
@@ -28,10 +32,10 @@ def _in_library(file: str) -> bool:
 
 def written_out(function: Any) -> Any:
     """The textbook function behind one that runs a fused kernel outside `show`; any other function itself."""
-    return unchecked(getattr(function, "__definition__", function))
+    return without_type_checks(getattr(function, "__definition__", function))
 
 
-def unchecked(function: Any) -> Any:
+def without_type_checks(function: Any) -> Any:
     """The function behind jaxtyping's check of its argument types, which is there while tests run."""
     owner = getattr(function, "__self__", None)
     while (code := getattr(function, "__code__", None)) is not None and "/jaxtyping/" in code.co_filename:
@@ -58,4 +62,31 @@ def call_of(function: Any) -> Any:
 
 def underlying(function: Any) -> Any:
     """The plain function behind a method."""
-    return unchecked(function.__func__ if isinstance(function, types.MethodType) else function)
+    return without_type_checks(function.__func__ if isinstance(function, types.MethodType) else function)
+
+
+MOST_VALUES = 50
+"""Values that are asked of a generator which was shown itself."""
+
+
+def run_to_end(value: Any) -> Any:
+    """The values of a generator (the first 50), what a coroutine returns; anything else as it is.
+
+    >>> run_to_end(n * n for n in range(3))
+    [0, 1, 4]
+    """
+    if inspect.isgenerator(value):
+        found = [*itertools.islice(value, MOST_VALUES)]
+        value.close()
+        return found
+    if not inspect.iscoroutine(value):
+        return value
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(value)
+    value.close()
+    raise WorkingsError(
+        "A coroutine is shown by running it to its end, and an event loop is already running here, as in a notebook: "
+        "show it in a thread of its own, await asyncio.to_thread(workings.show, f, …)."
+    )

@@ -2,16 +2,16 @@
 
 The rewritten code knows the recorder as `__w`:
 
-    a.h = e             →   __w.written(a, "a.h = e (line 3)", True).h = __w.leave(__w.enter(6, locals()), e)
+    a.h = e             →   __w.before_write(a, "a.h = e (line 3)", True).h = __w.leave(__w.enter(6, locals()), e)
     A = f(B) + C        →   A = __w.leave(__w.enter(7, locals()), __w.call(f, "f")(B) + C)
-    x += e              →   x += __w.begun(__w.enter(8, locals()), e);  __w.changed(x)
-    y[0] = e            →   y[0] = __w.begun(__w.enter(8, locals()), e);  __w.changed(y)
-    a, b = e            →   a, b = __w.begun(__w.enter(8, locals()), e);  __w.unpacked()
+    x += e              →   x += __w.hold(__w.enter(8, locals()), e);  __w.leave_changed(x)
+    y[0] = e            →   y[0] = __w.hold(__w.enter(8, locals()), e);  __w.leave_changed(y)
+    a, b = e            →   a, b = __w.hold(__w.enter(8, locals()), e);  __w.leave_held()
     raise e             →   __w.enter(16, locals());  raise e
     for t in steps:     →   for t in __w.loop(9, steps):
     if test:            →   if __w.leave(__w.enter(10, locals()), test):
     [f(t) for t in s]   →   [__w.leave(__w.enter(12, locals()), f(t)) for t in __w.loop(11, s)]
-    a if test else b    →   a if __w.chosen(13, test) else b
+    a if test else b    →   a if __w.choose(13, test) else b
     (n := e)            →   (n := __w.leave_named(__w.enter_named(14, locals()), e))
     yield e             →   yield __w.leave(__w.enter(15, locals()), e)
 """
@@ -19,6 +19,7 @@ The rewritten code knows the recorder as `__w`:
 from __future__ import annotations
 
 import ast
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,7 @@ _SIMPLE = (
 )
 
 
-class Reporting(ast.NodeTransformer):
+class Instrumenter(ast.NodeTransformer):
     """Rewrites one function; `names`, if there are any, are the only ones whose statements report."""
 
     def __init__(
@@ -66,7 +67,8 @@ class Reporting(ast.NodeTransformer):
             value = ast.Return(node.body)
             ast.copy_location(value, node.body)
             node = ast.FunctionDef("lambda_", node.args, [value], [], None, type_params=[])  # type: ignore[call-arg]
-        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]  # the function object has the real ones
+        # The function object has the real defaults and annotations; evaluated here, they would run the author's code again.
+        node.args.defaults = [ast.Constant(None) for _ in node.args.defaults]
         node.args.kw_defaults = [d and ast.Constant(None) for d in node.args.kw_defaults]
         node.returns = None
         for argument in ast.walk(node.args):
@@ -85,37 +87,40 @@ class Reporting(ast.NodeTransformer):
         return out
 
     # ---- the recorder's calls
-    def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
+    def number(
+        self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "", written: ast.AST | None = None
+    ) -> int:
+        """A number for a statement. `written` is the whole of it where `node` is its place only."""
         text, where = source or ast.unparse(node), Where(self.file, node.lineno)
         given = frozenset(f"{self.first}.{name}" for name in self.properties)
-        known = statement(kind, name, text, value, where, effect_of(node, self.fresh), given)
+        known = statement(kind, name, text, value, written or node, where, effect_of(node, self.fresh), given)
         self.statements.append(replace(known, leaves=True) if kind == "loop" and _may_leave(node) else known)
         return len(self.statements) - 1
 
-    def recorded(self, kind: str, node: Any, name: str, value: ast.expr, source: str = "", shown: Any = None) -> ast.expr:
+    def record(self, kind: str, node: Any, name: str, value: ast.expr, source: str = "", shown: Any = None) -> ast.expr:
         """leave(enter(n, locals()), value), or the value as it is where the name was not asked for.
 
-        `x += e`, `y[0] = e` and `a, b = e` are not over when e is known: begun(enter(n, locals()), value)."""
+        `x += e`, `y[0] = e` and `a, b = e` are not over when e is known: hold(enter(n, locals()), value)."""
         if self.names and name not in self.names:
-            return self.silent(kind, node, name, value)
+            return self.run_unrecorded(kind, node, name, value)
         n = self.number(kind, node, name, shown or value, source)
-        value = self.made(value)
+        value = self.mark_new(value)
         suffix = "_named" if isinstance(node, ast.NamedExpr) else ""
-        ends = "begun" if _can_fail_after(node) else f"leave{suffix}"
-        return ast.copy_location(recorder(ends, entering(n, suffix), self.visit(value)), value)
+        ends = "hold" if _can_fail_after(node) else f"leave{suffix}"
+        return ast.copy_location(recorder(ends, enter_call(n, suffix), self.visit(value)), value)
 
-    def silent(self, kind: str, node: Any, name: str, value: ast.expr) -> ast.expr:
+    def run_unrecorded(self, kind: str, node: Any, name: str, value: ast.expr) -> ast.expr:
         """A statement that does not report; that it has an effect is noted before it runs."""
-        value = self.made(value)
+        value = self.mark_new(value)
         if not effect_of(node, self.fresh):
-            return self.visited(value)
+            return self.visit_expression(value)
         n = self.number(kind, node, name, None)
-        return ast.copy_location(recorder("leave", recorder("effect", ast.Constant(n)), self.visit(value)), value)
+        return ast.copy_location(recorder("leave", recorder("note_effect", ast.Constant(n)), self.visit(value)), value)
 
-    def made(self, value: ast.expr) -> ast.expr:
-        return ast.copy_location(recorder("made", value), value) if is_new(value) else value
+    def mark_new(self, value: ast.expr) -> ast.expr:
+        return ast.copy_location(recorder("note_new", value), value) if is_new(value) else value
 
-    def visited(self, value: ast.expr) -> ast.expr:
+    def visit_expression(self, value: ast.expr) -> ast.expr:
         new = self.visit(value)
         assert isinstance(new, ast.expr)
         return new
@@ -123,32 +128,33 @@ class Reporting(ast.NodeTransformer):
     # ---- statements
     def visit_Assign(self, node: ast.Assign) -> Any:
         name = _target(node.targets[0]) if len(node.targets) == 1 else " = ".join(map(ast.unparse, node.targets))
-        text, settled = ast.unparse(node), self.settled(name, *node.targets)
-        node.value = self.recorded("assign", node, name, node.value)
+        text, after = ast.unparse(node), self.after_assignment(name, *node.targets)
+        node.value = self.record("assign", node, name, node.value)
         node.targets = [self.target(target, text) for target in node.targets]
-        return [node, *settled]
+        return [node, *after]
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
             return node
         name = ast.unparse(node.target)
-        text, settled = ast.unparse(node), self.settled(name, node.target)
-        value = self.recorded("assign", node, name, node.value)
-        return [ast.copy_location(ast.Assign([self.target(node.target, text)], value), node), *settled]
+        text, after = ast.unparse(node), self.after_assignment(name, node.target)
+        value = self.record("assign", node, name, node.value)
+        return [ast.copy_location(ast.Assign([self.target(node.target, text)], value), node), *after]
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.unparse(node.target)
-        read, text = _parsed(name), ast.unparse(node)
-        node.value = self.recorded("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
+        read, text = _read(node.target), ast.unparse(node)
+        node.value = self.record("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
+        after = self.visit(_read(node.target))
         node.target = self.target(node.target, text)
-        return [node, *self.afterwards(name, node, self.visit(_parsed(name)))]
+        return [node, *self.report_after(name, node, after)]
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         """Its step is never over; a check of ours fails where it is called."""
         if self.names or is_own(self.file):
             return self.generic_visit(node)
         n = self.number("expression", node, "", None)
-        return [_expression(entering(n), node), self.generic_visit(node)]
+        return [_expression(enter_call(n), node), self.generic_visit(node)]
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         text = ast.unparse(node)
@@ -161,44 +167,45 @@ class Reporting(ast.NodeTransformer):
         parts: list[Any] = [n for n in ast.walk(node) if is_write(n, self.fresh)]
         for part in parts:
             where, attribute = f"{text} (line {node.lineno})", isinstance(part, ast.Attribute)
-            told = recorder("written", part.value, ast.Constant(where), ast.Constant(attribute))
-            part.value, self.writes = ast.copy_location(told, part.value), True
+            report = recorder("before_write", part.value, ast.Constant(where), ast.Constant(attribute))
+            part.value, self.writes = ast.copy_location(report, part.value), True
         return node
 
-    def settled(self, name: str, target: ast.expr, *others: ast.expr) -> list[ast.stmt]:
+    def after_assignment(self, name: str, target: ast.expr, *others: ast.expr) -> list[ast.stmt]:
         """After `y[0] = e` the interesting result is y; after `y[0] = a = e` it is what they share."""
         if others:
-            return self.afterwards(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
+            return self.report_after(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
-            return self.afterwards(name, target, self.visit(_parsed(ast.unparse(target.value))))
-        return self.afterwards(name, target) if isinstance(target, _UNPACKED) else []
+            return self.report_after(name, target, self.visit(_read(target.value)))
+        return self.report_after(name, target) if isinstance(target, _UNPACKED) else []
 
-    def afterwards(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
-        told = recorder("changed" if read else "unpacked", *read)
-        return [] if self.names and name not in self.names else [_expression(told, like)]
+    def report_after(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
+        report = recorder("leave_changed" if read else "leave_held", *read)
+        return [] if self.names and name not in self.names else [_expression(report, like)]
 
     def visit_Return(self, node: ast.Return) -> Any:
         if node.value is not None:
-            node.value = self.recorded("return", node, "", node.value)
+            node.value = self.record("return", node, "", node.value)
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
             return self.generic_visit(node)
         if not isinstance(node.value, ast.Constant):
-            node.value = self.recorded("expression", node, "", node.value)
+            node.value = self.record("expression", node, "", node.value)
         return node
 
     def visit_If(self, node: ast.If) -> Any:
-        node.test = self.recorded("branch", node, "if", node.test, f"if {ast.unparse(node.test)}:")
+        node.test = self.record("branch", node, "if", node.test, f"if {ast.unparse(node.test)}:")
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 
     def visit_For(self, node: ast.For) -> Any:
         header = f"for {_target(node.target)} in {ast.unparse(node.iter)}:"
+        unchanged = ast.For(node.target, copy.deepcopy(node.iter), [], [])
         node.iter = self.visit(node.iter)
         if not _pauses(node):
-            n = self.number("loop", node, _target(node.target), None, header)
+            n = self.number("loop", node, _target(node.target), None, header, unchanged)
             node.iter = recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
@@ -212,7 +219,7 @@ class Reporting(ast.NodeTransformer):
             return node
         n = self.number("loop", node, "while", None, header)
         loop = f"{RECORDER}_loop_{n}"
-        asks, turn, closed = (recorder(name, ast.Name(loop, ast.Load())) for name in ("asks", "turn", "close_loop"))
+        asks, turn, closed = (recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
         node.test = ast.copy_location(ast.BoolOp(ast.And(), [asks, test]), test)
         node.body = [_expression(turn, node), *node.body]
         if node.orelse:
@@ -237,7 +244,7 @@ class Reporting(ast.NodeTransformer):
         level = f"{RECORDER}_level_{self.tries}"
         self.tries += 1
         for handler in node.handlers:
-            caught = _expression(recorder("caught", ast.Name(level, ast.Load())), handler.body[0])
+            caught = _expression(recorder("on_caught", ast.Name(level, ast.Load())), handler.body[0])
             handler.body = [caught, *self.block(handler.body)]
         mark = ast.copy_location(ast.Assign([ast.Name(level, ast.Store())], recorder("mark")), node)
         return [mark, node]
@@ -259,19 +266,19 @@ class Reporting(ast.NodeTransformer):
 
     # ---- names
     def visit_Name(self, node: ast.Name) -> Any:
-        node.id = self.mangled(node.id)
+        node.id = self.mangle(node.id)
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         own = isinstance(node.value, ast.Name) and node.value.id == self.first and isinstance(node.ctx, ast.Load)
         text = ast.unparse(node)
         self.generic_visit(node)
-        node.attr = self.mangled(node.attr)
+        node.attr = self.mangle(node.attr)
         if own and node.attr in self.properties:
             return ast.copy_location(recorder("get", node.value, ast.Constant(node.attr), ast.Constant(text)), node)
         return node
 
-    def mangled(self, name: str) -> str:
+    def mangle(self, name: str) -> str:
         """`__k` in a class C is `_C__k`: Python does that where the class is written, so it is done here."""
         private = self.owner and name.startswith("__") and not name.endswith("__") and not name.startswith(RECORDER)
         return f"_{self.owner}{name}" if private else name
@@ -292,18 +299,18 @@ class Reporting(ast.NodeTransformer):
         n = number(node)
         self.generic_visit(node)
         if not self.names:
-            node.test = ast.copy_location(recorder("chosen", ast.Constant(n), node.test), node.test)
+            node.test = ast.copy_location(recorder("choose", ast.Constant(n), node.test), node.test)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         name = node.target.id
-        node.value = self.recorded("assign", node, name, node.value, f"{name} = {ast.unparse(node.value)}")
+        node.value = self.record("assign", node, name, node.value, f"{name} = {ast.unparse(node.value)}")
         node.target = self.visit(node.target)
         return node
 
     def visit_Yield(self, node: ast.Yield) -> Any:
         if node.value is not None:
-            node.value = self.recorded("assign", node, "yield", node.value, f"yield {ast.unparse(node.value)}")
+            node.value = self.record("assign", node, "yield", node.value, f"yield {ast.unparse(node.value)}")
         return node
 
     def visit_ListComp(self, node: Any) -> Any:
@@ -320,10 +327,10 @@ class Reporting(ast.NodeTransformer):
             return node
         for generator in node.generators:
             header = f"for {_target(generator.target)} in {ast.unparse(generator.iter)}"
-            n = self.number("loop", element, _target(generator.target), None, header)
+            n = self.number("loop", element, _target(generator.target), None, header, generator)
             generator.iter = recorder("loop", ast.Constant(n), generator.iter)
         n = self.number("expression", element, "", element, ast.unparse(element))
-        setattr(node, part, ast.copy_location(recorder("leave", entering(n), element), element))
+        setattr(node, part, ast.copy_location(recorder("leave", enter_call(n), element), element))
         return node
 
     def visit(self, node: ast.AST) -> Any:
@@ -348,7 +355,9 @@ def _can_fail_after(node: Any) -> bool:
     return isinstance(node, ast.AugAssign) or isinstance(target, (ast.Subscript, *_UNPACKED))
 
 
-def entering(n: int, suffix: str = "") -> ast.Call:
+def enter_call(n: int, suffix: str = "") -> ast.Call:
+    """enter(n, locals()): all names, since one may have no value yet, which only running code can tell. Python keeps one
+    dictionary for a frame and brings it up to date at each call, so this is cheap, and later looks must not rely on it."""
     return recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
 
 
@@ -383,8 +392,11 @@ def _path(node: ast.expr) -> str:
     return ""
 
 
-def _parsed(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+def _read(target: ast.expr) -> Any:
+    """The place that is assigned to, as an expression that reads it."""
+    place: Any = copy.deepcopy(target)
+    place.ctx = ast.Load()
+    return place
 
 
 def _expression(value: ast.expr, like: Any) -> ast.stmt:

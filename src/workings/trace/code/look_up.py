@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -20,7 +21,7 @@ def look_up(wanted: Read, here: Mapping[str, Any], outside: Mapping[str, Any]) -
     if value is MISSING:
         value = outside.get(wanted.name, MISSING)
     for attribute in wanted.attributes:
-        value = _plain_attribute(value, attribute)
+        value = plain_attribute(value, attribute)
     if type(value) is torch.Tensor:
         return value
     if wanted.entry and isinstance(value, (torch.Size, tuple)):
@@ -37,27 +38,38 @@ def look_up(wanted: Read, here: Mapping[str, Any], outside: Mapping[str, Any]) -
     return MISSING if isinstance(value, (types.ModuleType, type)) or callable(value) else value
 
 
-def _plain_attribute(value: Any, name: str) -> Any:
+OF_TENSORS = frozenset(("shape", "data"))
+
+
+def plain_attribute(value: Any, name: str, of_tensors: frozenset[str] = OF_TENSORS) -> Any:
+    """An attribute that the object itself holds; of a tensor, `grad` and these."""
     if isinstance(value, torch.nn.Module):
         for table in (value._parameters, value._buffers, value._modules, value.__dict__):
             if name in table:
                 return table[name]
         return MISSING
     if isinstance(value, torch.Tensor):
-        return _of_tensor(value, name)
+        return getattr(value, name) if name in of_tensors else _gradient(value) if name == "grad" else MISSING
     closed = isinstance(value, (type, types.FunctionType, types.MethodType)) or not hasattr(value, "__dict__")
     return MISSING if closed else vars(value).get(name, MISSING)
 
 
-def _of_tensor(value: torch.Tensor, name: str) -> Any:
+def class_attribute(value: Any, name: str) -> Any:
+    """An attribute that an object's class holds, or one of its slots, where to read it runs nothing."""
+    found = inspect.getattr_static(value, name, MISSING)
+    if isinstance(found, types.MemberDescriptorType) and not isinstance(value, type):
+        return getattr(value, name, MISSING)  # one of __slots__
+    own = name in getattr(value, "__dict__", ())
+    return found if own or not hasattr(type(found), "__get__") else MISSING
+
+
+def _gradient(value: torch.Tensor) -> Any:
     """PyTorch warns where the gradient of a value in the middle of a computation is read: there is none."""
-    if name in ("shape", "data"):
-        return getattr(value, name)
-    held = name == "grad" and (value.is_leaf or value.retains_grad)
+    held = value.is_leaf or value.retains_grad
     return value.grad if held and value.grad is not None else MISSING
 
 
-def computed(owner: type, code: types.CodeType) -> frozenset[str]:
+def computed_attributes(owner: type, code: types.CodeType) -> frozenset[str]:
     """The attributes this code reads that are properties of the class."""
     key = owner, id(code)
     if key not in _COMPUTED:

@@ -12,11 +12,10 @@ import types
 from dataclasses import dataclass
 
 from workings.trace.code.effects import is_uncounted
-from workings.trace.code.instrument import RECORDER, Reporting
+from workings.trace.code.instrument import RECORDER, Instrumenter
 from workings.trace.code.source import Unavailable, definition, owner
 from workings.trace.code.statement import Statement
 
-_Rewriter = Reporting  # the name by which `block_source.py` reads statements
 _NOTHING: frozenset[str] = frozenset()
 
 
@@ -41,7 +40,7 @@ _KNOWN: dict[_Key, tuple[types.CodeType, Rewritten | str]] = {}
 """By identity: hashing a code object goes through all its constants."""
 
 
-def rewritten(
+def rewrite(
     code: types.CodeType, names: frozenset[str] = _NOTHING, properties: frozenset[str] = _NOTHING
 ) -> Rewritten | str:
     """The rewritten code of a function's code object, or the reason why there is none.
@@ -52,11 +51,11 @@ def rewritten(
     key = id(code), names, properties
     found = _KNOWN.get(key)
     if found is None:
-        found = _KNOWN[key] = code, _attempted(code, names, properties)
+        found = _KNOWN[key] = code, _try_to_rewrite(code, names, properties)
     return found[1]
 
 
-def _attempted(code: types.CodeType, names: frozenset[str], properties: frozenset[str]) -> Rewritten | str:
+def _try_to_rewrite(code: types.CodeType, names: frozenset[str], properties: frozenset[str]) -> Rewritten | str:
     try:
         return _rewrite(code, names, properties)
     except Unavailable as reason:
@@ -76,13 +75,13 @@ def _rewrite(code: types.CodeType, names: frozenset[str], properties: frozenset[
     if "locals" in code.co_varnames:
         raise Unavailable("it has a variable called locals")
     node = definition(code)
-    reporting = Reporting(code.co_filename, owner(code), names, properties)
+    reporting = Instrumenter(code.co_filename, owner(code), names, properties)
     new = reporting.function(node)
     called, statements = frozenset(reporting.called), tuple(reporting.statements)
-    return Rewritten(_compiled(new, code), statements, reporting.outer, called, reporting.writes, is_uncounted(code))
+    return Rewritten(_compile(new, code), statements, reporting.outer, called, reporting.writes, is_uncounted(code))
 
 
-def _compiled(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:
+def _compile(function: ast.FunctionDef, code: types.CodeType) -> types.CodeType:
     """The code object of the rewritten definition, with the recorder and the original's free variables free in it."""
     free = [RECORDER, *code.co_freevars]
     body: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import ast
 import copy
-import functools
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workings.trace.formula.from_python import formula_of, has_named_axis, is_path
-from workings.trace.formula.tree import Apply, Formula, Leaf, leaves, walk
-from workings.trace.step import Where
+from workings.trace.formula.from_python import LIBRARIES, formula_of, has_named_axis, is_path
+from workings.trace.formula.targets import Target, target_of
+from workings.trace.formula.tree import Formula, Index, Leaf, Slice, leaves, place_of, walk
+from workings.trace.step import NO_SYNTAX, Syntax, Where
 
 
 class Read(NamedTuple):
@@ -55,14 +55,17 @@ class Statement:
     effect: str = ""
     """Whether it may change something outside the function, so that a plain run after it would not start from the same
     state: EFFECT if it does, CALLED if that depends on the function it calls."""
-    entries: tuple[tuple[str, str], ...] = ()
-    """The entries it reads, by what they are entries of and the text in the brackets: x[t]."""
+    entries: tuple[tuple[str, Index], ...] = ()
+    """The entries it reads, by what they are entries of and what stands in the brackets: x[t]."""
     named_axis: bool = False
     """Whether it names an axis, as in softmax(x, dim)."""
     undecided: ast.expr | None = None
     """The expression, where it has an `a if test else b` in it."""
     leaves: bool = False
     """Of a loop: whether it may end before it comes to the end, by break or return."""
+    syntax: Syntax = NO_SYNTAX
+    beside: tuple[str, ...] = ()
+    """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
     _known: dict[Any, Taken] = field(default_factory=dict)
 
     def taken(self, choices: dict[int, bool]) -> Taken:
@@ -75,26 +78,36 @@ class Statement:
             formula = formula_of(value)
             texts = [*leaves(formula), *names_inside(value), *paths_inside(value)]
             texts += [f"{whole}[{index}]" for whole, index in entries_of(formula)]
-            texts += _index_paths(self.name) if self.kind == "assign" else []
+            texts += self.beside
             self._known[key] = Taken(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
         return self._known[key]
 
 
 def statement(
-    kind: str, name: str, source: str, value: ast.expr | None, where: Where, effect: str, given: frozenset[str]
+    kind: str,
+    name: str,
+    source: str,
+    value: ast.expr | None,
+    node: ast.AST,
+    where: Where,
+    effect: str,
+    given: frozenset[str],
 ) -> Statement:
-    """Read an expression as a formula. `given` are the names it reads that are handed in while it runs."""
+    """Read an expression as a formula, and the statement it stands in. `given` are the names it reads that are handed in
+    while it runs."""
+    syntax = syntax_of(node)
     if value is None:
-        return Statement(kind, name, source, None, where, effect=effect)
+        return Statement(kind, name, source, None, where, effect=effect, syntax=syntax)
     shown = _with_names(value)
     formula = formula_of(shown)
     later = {n.target.id for n in ast.walk(value) if isinstance(n, ast.NamedExpr)} | given
     choice = any(isinstance(n, ast.IfExp) for n in _own(shown))
     texts = [*leaves(formula), *names_inside(shown), *(_either(shown) if choice else ())]
-    texts += _index_paths(name) if kind == "assign" else []
+    beside = tuple(_index_paths(node))
+    texts += beside
     reads = {text: read(text) for text in texts if text not in later}
-    beside = paths_inside(shown)
-    reads |= {text: read(text, beside=True) for text in beside if text not in later and text not in reads}
+    unformulated = paths_inside(shown)
+    reads |= {text: read(text, beside=True) for text in unformulated if text not in later and text not in reads}
     return Statement(
         kind,
         name,
@@ -106,22 +119,43 @@ def statement(
         tuple(entries_of(formula)),
         has_named_axis(formula),
         undecided=copy.deepcopy(shown) if choice else None,
+        syntax=syntax,
+        beside=beside,
     )
 
 
-@functools.cache
-def names_of(target: str) -> tuple[str, ...]:
-    """The names that a loop gives values to.
+def syntax_of(node: ast.AST) -> Syntax:
+    """What a statement says beside its formula."""
+    match node:
+        case ast.Assign(targets=targets, value=value):
+            return Syntax(tuple(map(target_of, targets)), changes=changed_by(value))
+        case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
+            return Syntax((target_of(target),), changes=changed_by(value))
+        case ast.AugAssign(target=target):
+            return Syntax((target_of(target),), is_augmented=True)
+        case ast.For(target=target, iter=items) | ast.comprehension(target=target, iter=items):
+            return Syntax((target_of(target),), items=formula_of(items))
+        case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
+            return Syntax(changes=changed_by(value))
+    return NO_SYNTAX
 
-    >>> names_of("i, (a, *rest)"), names_of("while")
-    (('i', 'a', 'rest'), ())
-    """
-    try:
-        parts = ast.walk(ast.parse(f"({target})", mode="eval"))
-    except SyntaxError:
-        return ()
-    names = sorted((n for n in parts if isinstance(n, ast.Name)), key=lambda n: n.col_offset)
-    return tuple(n.id for n in names if n.id != "_")
+
+def changed_by(value: ast.expr) -> Target | None:
+    """What an expression changes in place: h of `h.mul_(2).add_(1)`, y[0] of `y[0].zero_()`, w of `init.zeros_(w)`."""
+    match value:
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if _is_in_place(name):
+            owner = value.func.value if isinstance(value.func, ast.Attribute) else None
+        case _:
+            return None
+    while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and _is_in_place(owner.func.attr):
+        owner = owner.func.value
+    if owner is None or (is_path(owner) and ast.unparse(owner).split(".")[0] in LIBRARIES):
+        return target_of(args[0]) if args and isinstance(formula_of(args[0]), Leaf) else None
+    return target_of(owner) if is_path(owner) or isinstance(owner, ast.Subscript) else None
+
+
+def _is_in_place(method: str) -> bool:
+    return method.endswith("_") and not method.endswith("__")
 
 
 def names_inside(value: ast.expr) -> list[str]:
@@ -139,21 +173,21 @@ def paths_inside(value: ast.expr) -> list[str]:
     return [ast.unparse(n) for n in found]
 
 
-def _index_paths(target: str) -> list[str]:
-    """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
-    if not target.endswith("]") or " = " in target or "," in target.partition("[")[0]:
-        return []
-    place = ast.parse(target, mode="eval").body
-    return [*paths_inside(place.slice), *paths_inside(place.value)] if isinstance(place, ast.Subscript) else []
+def _index_paths(node: ast.AST) -> list[str]:
+    """What the place that a statement assigns to is found by, and in."""
+    match node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]:
+        case [ast.Subscript(value=whole, slice=place)]:
+            return [*paths_inside(place), *paths_inside(whole)]
+    return []
 
 
-def entries_of(formula: Formula) -> list[tuple[str, str]]:
-    """The entries at named places, x[t] and x[t - 1], as x with the text in the brackets."""
+def entries_of(formula: Formula) -> list[tuple[str, Index]]:
+    """The entries at named places, x[t] and x[t - 1], as x with what stands in the brackets."""
     found = []
     for part in walk(formula):
-        match part:
-            case Apply("index", (Leaf(whole),), (("text", str(index)),)) if not index.replace("-", "").isdigit():
-                found += [(whole, index)] if ":" not in index else []
+        match place_of(part):
+            case Leaf(whole), at if len(at.parts) > 1 or at.numbers is None:
+                found += [] if any(isinstance(part, Slice) for part in at.parts) else [(whole, at)]
     return list(dict.fromkeys(found))
 
 

@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from workings.trace.address import address
-from workings.trace.assumed import assumed
+from workings.trace.assumed import assumption_notes
 from workings.trace.capture.capture import _ONE_AT_A_TIME, CHANGED, capture
 from workings.trace.capture.generators import Paused
-from workings.trace.capture.modules import reporting_modules
+from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
 from workings.trace.code.source import Unavailable
 from workings.trace.first_bad import first_bad, first_nan
@@ -32,17 +32,17 @@ from workings.trace.follow.calls import (
     is_generator,
     is_module_call,
     is_opened,
-    opened,
-    tell_module,
+    open_call,
+    record_module_call,
     write_out,
 )
 from workings.trace.follow.comprehensions import Turns, turns_of
-from workings.trace.follow.failure import tell_failure
+from workings.trace.follow.failure import explain_failure
 from workings.trace.follow.frame import Follower
-from workings.trace.follow.listener import Ear, Listener, Told
+from workings.trace.follow.listener import Listener, OnEvent, TraceFunction
 from workings.trace.follow.names import Names, inputs
 from workings.trace.follow.plan import plan_of_block, plan_of_function
-from workings.trace.follow.source import calling, yielding
+from workings.trace.follow.source import is_calling, is_yielding
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -58,7 +58,7 @@ class Block:
         self.recorder = Recorder(depth)
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
-        self.listener = Listener(self._called)
+        self.listener = Listener(self._on_call)
         self.listener.block = self  # type: ignore[attr-defined]
         self.followers: dict[types.FrameType, Follower] = {}
         self.paused: dict[types.FrameType, tuple[Paused, Follower]] = {}
@@ -80,16 +80,16 @@ class Block:
         follower = self.followers[frame] = Follower(self.recorder, plan)
         follower.start(Frame(plan.statements, frame.f_globals, 1))
         if self.recorder.depth >= 4:
-            from workings.trace.follow.fused import Expanding
+            from workings.trace.follow.fused import Expander
 
-            self.closing.enter_context(Expanding(self.recorder, self.followers))
-        self.listener.start(frame, self._guarded(self._told), plan.crowded)
+            self.closing.enter_context(Expander(self.recorder, self.followers))
+        self.listener.start(frame, self._guard(self._on_event), plan.crowded)
         if self.outer is not None:
             self.outer.recorder.muted += 1
 
     def _open_hooks(self) -> None:
         self.closing.enter_context(_ONE_AT_A_TIME)
-        self.closing.enter_context(reporting_modules(self.recorder, None))
+        self.closing.enter_context(record_modules(self.recorder, None))
 
     def _begin_without_source(self, reason: str) -> None:
         """PyTorch's operations in the place of statements."""
@@ -126,14 +126,14 @@ class Block:
             self._leave(self.frame)
         self.closing.close()
         if error is not None:
-            tell_failure(self.trace, self.recorder, error)
+            explain_failure(self.trace, self.recorder, error)
         address(self.trace.root)
         self.trace.modules = self.recorder.modules()
         self.trace.first_bad = first_bad(self.trace)
         self.trace.first_nan = first_nan(self.trace)
         if self.recorder.snapshots.changed():
             self.trace.notes.append(CHANGED)
-        self.trace.notes += assumed(self.trace)
+        self.trace.notes += assumption_notes(self.trace)
         self.trace.agreement = ONCE
         if self.outer is not None:
             self._report_to(self.outer, error)
@@ -146,7 +146,7 @@ class Block:
         outer.recorder.muted -= 1
         if outer.recorder.muted:
             return
-        steps = [_copied(step) for step in self.trace.root.children if step.kind != "input"]
+        steps = [_copy(step) for step in self.trace.root.children if step.kind != "input"]
         outer.recorder.stack[-1].children += steps
         if error is not None:
             for failed in (s for step in steps for s in step.walk() if s.kind == "error"):
@@ -158,11 +158,11 @@ class Block:
                 outer.followers[self.frame].thrown = error
 
     # ---- what Python reports
-    def _told(self, frame: types.FrameType, event: str, arg: Any) -> None:
+    def _on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Of the block's own frame."""
         follower = self.followers[frame]
         if event != "return":
-            follower.told(frame, event, arg)
+            follower.on_event(frame, event, arg)
         elif not self.waiting:
             follower.give(arg)  # a yield
         else:
@@ -170,13 +170,13 @@ class Block:
             self.trace.result = arg
             before = self.listener.before[0]
             self._stop(None)
-            if isinstance(before, Ear) and before.ours is not None:  # a block around this one waits for it too
+            if isinstance(before, TraceFunction) and before.ours is not None:  # a block around this one waits for it too
                 before.ours(frame, event, arg)
 
-    def _called(self, frame: types.FrameType) -> Told | None:
+    def _on_call(self, frame: types.FrameType) -> OnEvent | None:
         """A function is called: the author's own are followed."""
         if frame is self.frame:  # a generator that goes on
-            return self._guarded(self._told)
+            return self._guard(self._on_event)
         if self.recorder.muted or self.waiting:
             return None
         if frame.f_code is capture.__code__:
@@ -187,31 +187,31 @@ class Block:
         if back not in self.followers or id(frame.f_code) in self.recorder.codes or not is_called(frame):
             return None
         if is_module_call(frame.f_code):
-            tell_module(self.recorder, frame)
+            record_module_call(self.recorder, frame)
         if self.recorder.depth < 2 or not is_opened(frame.f_code):
             return None
         if is_fused(frame.f_code):
-            return None if is_exact(frame) else self._guarded(self._written_out)
+            return None if is_exact(frame) else self._guard(self._written_out)
         if is_generator(frame.f_code):
-            return self._guarded(self._piece(frame, self.followers[back]))
-        return self._guarded(self._follow(frame, self.followers[back]))
+            return self._guard(self._piece(frame, self.followers[back]))
+        return self._guard(self._follow(frame, self.followers[back]))
 
-    def _silence(self) -> Told:
+    def _silence(self) -> OnEvent:
         """`show` inside the block records for itself."""
         self.recorder.muted += 1
 
-        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+        def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
             self.recorder.muted -= event == "return"
 
-        return told
+        return on_event
 
     def _written_out(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "return" and arg is not None:
             write_out(self.recorder, frame, arg)
 
-    def _follow(self, frame: types.FrameType, back: Follower) -> Told:
+    def _follow(self, frame: types.FrameType, back: Follower) -> OnEvent:
         """A step for the call, the statements inside it as they run, its result at the end."""
-        found = opened(self.recorder, frame)
+        found = open_call(self.recorder, frame)
         step = Step("call", found.name, operands={child.name: child.result for child in found.inputs}, children=found.inputs)
         plan = plan_of_function(frame.f_code) if len(self.recorder.stack) <= MOST_DEPTH else TOO_DEEP
         self.recorder.file(step)
@@ -223,16 +223,16 @@ class Block:
             follower.start(Frame(plan.statements, frame.f_globals, len(self.recorder.stack) + 1, found.path), step)
             frame.f_trace_opcodes = plan.crowded
 
-        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+        def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
             if event == "return":
-                self._returned(frame, step, arg)
+                self._on_return(frame, step, arg)
                 back.called = found.call, arg
             elif follower is not None:
-                follower.told(frame, event, arg)
+                follower.on_event(frame, event, arg)
 
-        return told
+        return on_event
 
-    def _in_turns(self, frame: types.FrameType) -> Told | None:
+    def _in_turns(self, frame: types.FrameType) -> OnEvent | None:
         """A comprehension runs, or a generator expression goes on."""
         turns, back = self.followers.get(frame), None if frame.f_back is None else self.followers.get(frame.f_back)
         if turns is None and back is not None:
@@ -241,10 +241,10 @@ class Block:
             return None
         self.followers[frame] = turns
 
-        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+        def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
             if event != "return":
-                turns.told(frame, event, arg)
-            elif turns.thrown is None and yielding(frame):
+                turns.on_event(frame, event, arg)
+            elif turns.thrown is None and is_yielding(frame):
                 turns.give(arg)
             else:
                 self._leave(frame)
@@ -252,17 +252,17 @@ class Block:
                 if back is not None:
                     back.called = turns.whole.node, arg
 
-        return self._guarded(told)
+        return self._guard(on_event)
 
-    def _piece(self, frame: types.FrameType, back: Follower) -> Told:
+    def _piece(self, frame: types.FrameType, back: Follower) -> OnEvent:
         """A generator runs up to its next yield."""
-        if frame.f_back is not None and not calling(frame.f_back):
-            back.asks_first()
+        if frame.f_back is not None and not is_calling(frame.f_back):
+            back.begin_first_turn()
         plan = plan_of_function(frame.f_code)
         if isinstance(plan, str):
             return _nothing
         if frame not in self.paused:
-            found = opened(self.recorder, frame)
+            found = open_call(self.recorder, frame)
             running = Frame(plan.statements, frame.f_globals, len(self.recorder.stack), found.path)
             paused = Paused(self.recorder, found.name, running, found.inputs)
             self.paused[frame] = paused, Follower(self.recorder, plan)
@@ -271,20 +271,20 @@ class Block:
         paused.resume()
         self.followers[frame] = follower
 
-        def told(frame: types.FrameType, event: str, arg: Any) -> None:
+        def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
             if event == "return":
-                if not yielding(frame):
+                if not is_yielding(frame):
                     follower.finish(frame, None)
                     _name_last(paused)
                 follower.give(arg)
                 self.followers.pop(frame, None)
                 paused.pause()
             else:
-                follower.told(frame, event, arg)
+                follower.on_event(frame, event, arg)
 
-        return told
+        return on_event
 
-    def _returned(self, frame: types.FrameType, step: Step, value: Any) -> None:
+    def _on_return(self, frame: types.FrameType, step: Step, value: Any) -> None:
         follower = self.followers.get(frame)
         failed = follower is not None and follower.thrown is not None
         if follower is not None:
@@ -299,12 +299,12 @@ class Block:
         follower = self.followers.pop(frame)
         follower.close()
 
-    def _guarded(self, told: Told) -> Told:
+    def _guard(self, on_event: OnEvent) -> OnEvent:
         """What goes wrong here must not go wrong in the author's code."""
 
         def safe(frame: types.FrameType, event: str, arg: Any) -> None:
             try:
-                told(frame, event, arg)
+                on_event(frame, event, arg)
             except Exception as reason:
                 self.recorder.muted += 1
                 self.trace.notes.append(f"the rest of the block is not shown: tracing it failed ({reason!r})")
@@ -321,5 +321,5 @@ def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:
     """Runs unobserved."""
 
 
-def _copied(step: Step) -> Step:
-    return replace(step, children=[_copied(child) for child in step.children])
+def _copy(step: Step) -> Step:
+    return replace(step, children=[_copy(child) for child in step.children])

@@ -19,7 +19,7 @@ from workings.trace.code.instrument import _path
 from workings.trace.code.look_up import MISSING
 from workings.trace.definitions.expand import compare
 from workings.trace.follow.names import Names
-from workings.trace.follow.source import by_identity, call_at, calling
+from workings.trace.follow.source import by_identity, call_at, is_calling
 from workings.trace.formula.from_python import is_path
 from workings.trace.step import Step
 
@@ -67,12 +67,12 @@ def _may_decorate(code: types.CodeType) -> bool:
 def _decorates(frame: types.FrameType, code: types.CodeType) -> bool:
     """Whether this frame belongs to a function that was made around one with this code."""
     closed_over = (frame.f_locals.get(name) for name in frame.f_code.co_freevars)
-    return calling(frame) and any(getattr(value, "__code__", None) is code for value in closed_over)
+    return is_calling(frame) and any(getattr(value, "__code__", None) is code for value in closed_over)
 
 
 def is_called(frame: types.FrameType) -> bool:
     """Whether a call made this frame, not an operator or an attribute; a generator goes on wherever it is asked to."""
-    return is_generator(frame.f_code) or (frame.f_back is not None and calling(frame.f_back))
+    return is_generator(frame.f_code) or (frame.f_back is not None and is_calling(frame.f_back))
 
 
 def is_generator(code: types.CodeType) -> bool:
@@ -155,10 +155,10 @@ class Opened:
     path: str | None
 
 
-def opened(recorder: Recorder, frame: types.FrameType) -> Opened:
+def open_call(recorder: Recorder, frame: types.FrameType) -> Opened:
     """What is known of the call that this frame is."""
     outer = outermost(frame)
-    call = call_at(outer.f_back) if outer.f_back is not None and calling(outer.f_back) else None
+    call = call_at(outer.f_back) if outer.f_back is not None and is_calling(outer.f_back) else None
     function = called_function(outer, call)
     given = arguments(frame, function, call)
     inputs = [Step("input", name, result=recorder.snapshot(value), live=value) for name, value in given]
@@ -170,9 +170,9 @@ def is_module_call(code: types.CodeType) -> bool:
     return code is torch.nn.Module._wrapped_call_impl.__code__
 
 
-def tell_module(recorder: Recorder, frame: types.FrameType) -> None:
+def record_module_call(recorder: Recorder, frame: types.FrameType) -> None:
     """The text by which a module is called gives it its name."""
-    call = call_at(frame.f_back) if frame.f_back is not None and calling(frame.f_back) else None
+    call = call_at(frame.f_back) if frame.f_back is not None and is_calling(frame.f_back) else None
     if call is not None:
         recorder.called = frame.f_locals["self"], _path(call.func)
 

@@ -26,7 +26,7 @@ from workings.trace.follow.frame import Follower
 from workings.trace.follow.names import Names
 from workings.trace.follow.plan import Comprehension, Plan, parts
 from workings.trace.follow.recompute import COMPUTING
-from workings.trace.follow.result import computed, made, seen
+from workings.trace.follow.result import seen_value, statement_value, try_recompute
 from workings.trace.follow.source import call_at, end, positions, span, start
 from workings.trace.step import Step
 from workings.trace.tensors.state import version_of
@@ -139,7 +139,7 @@ class Turns(Follower):
         element = whole.node.value if isinstance(whole.node, ast.DictComp) else whole.node.elt
         self.statement = ast.copy_location(ast.Expr(element), element)
 
-    def come_to(self, frame: types.FrameType, event: str) -> None:
+    def on_instruction(self, frame: types.FrameType, event: str) -> None:
         offset = frame.f_lasti
         if self.counting:
             self._count(frame, event, offset)
@@ -156,7 +156,7 @@ class Turns(Follower):
         elif not self.recorder.muted:
             if self.open is None and offset in self.whole.element:
                 self.node, self.open = self.statement, self.recorder.enter(self.whole.number, frame.f_locals)
-            self._come_to_part(frame, offset)
+            self._on_part(frame, offset)
 
     # ---- turns
     def _asks(self, frame: types.FrameType, offset: int) -> None:
@@ -217,18 +217,18 @@ class Turns(Follower):
             self.open = None
             self._pop(step)
             names = Names(frame)
-            value = self._seen(step, names)
+            value = self._seen_value(step, names)
             if value is MISSING:
-                self.elements.append((self.count, step, names.kept()))
+                self.elements.append((self.count, step, names.freeze()))
             else:
                 self._keep(step, value)
         self.count += 1
         self.called = None, None
 
-    def _seen(self, step: Step, names: Names) -> Any:
+    def _seen_value(self, step: Step, names: Names) -> Any:
         if isinstance(self.whole.node, ast.SetComp):  # in a set it is not found again
-            return made(self.statement, step, names, self.called)
-        return seen(self.statement.value, step, names, self.called)
+            return statement_value(self.statement, step, names, self.called)
+        return seen_value(self.statement.value, step, names, self.called)
 
     def give(self, value: Any) -> None:
         """A generator expression gives its next element."""
@@ -246,7 +246,7 @@ class Turns(Follower):
         inside = self.open is not None
         super().throw(frame, error)
         if not inside and self.recorder.at is None:  # in a condition, or in what a loop goes through
-            self.recorder.at = ast.Expr(self.whole.node), Names(frame).kept()
+            self.recorder.at = ast.Expr(self.whole.node), Names(frame).freeze()
 
     def close(self) -> None:
         self._close(0)
@@ -263,7 +263,7 @@ class Turns(Follower):
         for place, step, names in self.elements:
             late = self.early is not None and place >= self.early  # as many from the end as were seen after it
             place += len(values) - self.count if late else 0
-            value = values[place] if 0 <= place < len(values) else computed(self.statement.value, names)
+            value = values[place] if 0 <= place < len(values) else try_recompute(self.statement.value, names)
             self._keep(step, MISSING if self._may_have_changed(value) else value)
 
     def _may_have_changed(self, value: Any) -> bool:

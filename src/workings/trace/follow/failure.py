@@ -16,7 +16,7 @@ from torch import nn
 from workings.trace.capture.capture import _mark_failure
 from workings.trace.capture.recorder import Recorder
 from workings.trace.follow.names import Names
-from workings.trace.follow.recompute import again
+from workings.trace.follow.recompute import recompute
 from workings.trace.formula.tree import Apply
 from workings.trace.record import Trace
 from workings.trace.shapes.counters import Calls
@@ -24,7 +24,7 @@ from workings.trace.shapes.explain import Explanation, explain
 from workings.trace.step import Step
 
 
-def tell_failure(trace: Trace, recorder: Recorder, error: BaseException) -> None:
+def explain_failure(trace: Trace, recorder: Recorder, error: BaseException) -> None:
     """The failing statement becomes an error step, with what the operation needed, what came and the fix to try."""
     trace.error = error
     _mark_failure(recorder, error)
@@ -87,7 +87,7 @@ def _in_pieces(error: BaseException, statement: ast.stmt, names: Names) -> Expla
         calls = Calls()
         try:
             with calls:
-                again(piece, names)
+                recompute(piece, names)
         except Exception:  # that it fails is the point
             if calls.failed is not None:
                 return explain(error, *calls.failed)

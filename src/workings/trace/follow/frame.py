@@ -1,4 +1,4 @@
-"""Following one frame: its statements, loops and turns, told to a recorder while the frame runs.
+"""Following one frame: its statements, loops and turns, reported to a recorder while the frame runs.
 
 Python reports where the frame is. A statement begins where the frame comes to it, and is over when the frame is
 somewhere else; a turn of a loop begins where the frame comes from the loop's header, or jumps back, into its body.
@@ -16,8 +16,8 @@ from workings.trace.capture.recorder import Frame, Recorder
 from workings.trace.code.look_up import MISSING
 from workings.trace.follow.names import Names
 from workings.trace.follow.plan import LOOPS, Plan
-from workings.trace.follow.result import made
-from workings.trace.step import Step, caught_note
+from workings.trace.follow.result import statement_value
+from workings.trace.step import Step
 
 UNREAD = "not shown: to read it again would run the code behind it"
 _UNWINDING = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
@@ -55,27 +55,27 @@ class Follower:
         self.recorder.push(frame)
 
     # ---- what Python reports
-    def told(self, frame: types.FrameType, event: str, arg: Any) -> None:
+    def on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "exception":
             self.throw(frame, arg[1])
         else:
-            self.come_to(frame, event)
+            self.on_instruction(frame, event)
 
-    def come_to(self, frame: types.FrameType, event: str) -> None:
+    def on_instruction(self, frame: types.FrameType, event: str) -> None:
         """The frame is about to run an instruction, the first of its line or any."""
         offset = frame.f_lasti
-        told, self.line = event == "opcode" and offset == self.line, offset if event == "line" else -1
-        if told or not self.plan.placed[offset // 2]:
+        reported, self.line = event == "opcode" and offset == self.line, offset if event == "line" else -1
+        if reported or not self.plan.placed[offset // 2]:
             return
         node = self.plan.at[offset // 2]
         if node is self.node and offset > self.began:
             if not self.recorder.muted:
-                self._come_to_part(frame, offset)
+                self._on_part(frame, offset)
             return
         if self.open is not None or self.named:
             self.finish(frame, node)
         if self.thrown is not None:
-            self._see_caught(node)
+            self._on_caught(node)
         self.node, self.began = node, offset
         if node is None:
             self._leave_loops([])
@@ -85,9 +85,9 @@ class Follower:
             return
         if node in self.plan.numbers and not isinstance(node, LOOPS):
             self.open = self.recorder.enter(self.plan.numbers[node], frame.f_locals)
-        self._come_to_part(frame, offset)
+        self._on_part(frame, offset)
 
-    def _come_to_part(self, frame: types.FrameType, offset: int) -> None:
+    def _on_part(self, frame: types.FrameType, offset: int) -> None:
         """Inside a statement: `(n := e)` is a step before it, `a if test else b` is the branch that runs."""
         if not self.plan.crowded:
             return
@@ -116,7 +116,7 @@ class Follower:
             and self.recorder.failing is self.open
             and self.recorder.at is None
         ):
-            self.recorder.at = self.node, Names(frame).kept()
+            self.recorder.at = self.node, Names(frame).freeze()
         self.thrown = error
         self.named.clear()
         self._pop(self.open)
@@ -134,7 +134,7 @@ class Follower:
             elif isinstance(node, ast.If):
                 self._keep(step, self.plan.within(following, node, "body"))
             else:
-                self._keep(step, made(node, step, Names(frame), self.called))
+                self._keep(step, statement_value(node, step, Names(frame), self.called))
         self.called = None, None
 
     def give(self, value: Any) -> None:
@@ -165,16 +165,16 @@ class Follower:
             step.note = UNREAD
         else:
             step.live, step.result = value, self.recorder.snapshot(value)
-        self.recorder._decided(step)
+        self.recorder._decide(step)
 
-    def _see_caught(self, node: ast.stmt | None) -> None:
+    def _on_caught(self, node: ast.stmt | None) -> None:
         """Where the frame goes on after an exception, it was caught; a `finally` may run before that is known."""
         last = any(part == "finalbody" for _, part in self.plan.around(node)) if node is not None else True
         if last or isinstance(node, _UNWINDING):
             return
         failing = self.recorder.failing
         if failing is not None and failing.kind in STATEMENTS:
-            failing.note = caught_note(self.thrown)
+            failing.stop(self.thrown)
         self.thrown = None
         self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
 
@@ -207,7 +207,7 @@ class Follower:
         if not first or not isinstance(loop.node, ast.For):
             self._begin(loop)
 
-    def asks_first(self) -> None:
+    def begin_first_turn(self) -> None:
         """A generator runs for the first turn of a loop: so the loop has begun."""
         if self.loops and self.loops[-1].at_header and self.loops[-1].step is None:
             self._begin(self.loops[-1])

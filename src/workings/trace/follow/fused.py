@@ -13,7 +13,7 @@ from workings.trace.capture.recorder import Recorder
 from workings.trace.follow.frame import Follower
 
 
-class Expanding(TorchFunctionMode):
+class Expander(TorchFunctionMode):
     """Sees PyTorch's functions as they are called; those of a statement that is followed are written out."""
 
     def __init__(self, recorder: Recorder, followers: Mapping[types.FrameType, Follower]) -> None:

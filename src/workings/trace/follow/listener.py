@@ -1,4 +1,4 @@
-"""Being told what Python runs in this thread, beside a debugger or a coverage tool, not in its place.
+"""A trace function of ours beside that of a debugger or a coverage tool, not in its place.
 
 `sys.settrace` has room for one listener. Ours takes the place while a block is open and passes everything on to the one
 before, which has its place back afterwards.
@@ -11,13 +11,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-Told = Callable[[types.FrameType, str, Any], Any]
+OnEvent = Callable[[types.FrameType, str, Any], Any]
 
 
-class Ear:
+class TraceFunction:
     """The trace function of one frame: ours, then theirs."""
 
-    def __init__(self, listener: Listener, ours: Told | None, theirs: Told | None) -> None:
+    def __init__(self, listener: Listener, ours: OnEvent | None, theirs: OnEvent | None) -> None:
         self.listener, self.ours, self.theirs = listener, ours, theirs
 
     def __call__(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -30,16 +30,16 @@ class Ear:
 
 
 class Listener:
-    """Listens to one frame, and to the calls for which `opened` gives a trace function."""
+    """Listens to one frame, and to the calls for which `on_call` gives a trace function."""
 
-    def __init__(self, opened: Callable[[types.FrameType], Told | None]) -> None:
-        self.opened = opened
-        self.told: Told = self.call
-        self.theirs: Told | None = None
+    def __init__(self, on_call: Callable[[types.FrameType], OnEvent | None]) -> None:
+        self.on_call = on_call
+        self.installed: OnEvent = self.call  # one object, so that it is known again by its identity
+        self.theirs: OnEvent | None = None
         self.outer: Listener | None = None
         self.listening = False
 
-    def start(self, frame: types.FrameType, ours: Told, instructions: bool) -> None:
+    def start(self, frame: types.FrameType, ours: OnEvent, instructions: bool) -> None:
         """From now on, and for lines of this frame (or its instructions)."""
         before: Any = sys.gettrace()
         outer = getattr(before, "__self__", None)
@@ -47,22 +47,22 @@ class Listener:
         self.theirs = before if self.outer is None else self.outer.theirs
         self.frame, self.before = frame, (frame.f_trace, frame.f_trace_opcodes)
         local: Any = frame.f_trace
-        self.ear = Ear(self, ours, local.theirs if isinstance(local, Ear) else local)
-        frame.f_trace, frame.f_trace_opcodes = self.ear, instructions
+        self.trace_function = TraceFunction(self, ours, local.theirs if isinstance(local, TraceFunction) else local)
+        frame.f_trace, frame.f_trace_opcodes = self.trace_function, instructions
         self.listening = True
-        sys.settrace(self.told)
+        sys.settrace(self.installed)
 
     def stop(self) -> bool:
         """Everything as it was; False where somebody else has taken the place in the meantime, who keeps it."""
         self.listening = False
-        kept = sys.gettrace() is self.told
+        kept = sys.gettrace() is self.installed
         self.frame.f_trace_opcodes = self.before[1]
-        if self.frame.f_trace is self.ear:
-            self.frame.f_trace = self.before[0] if isinstance(self.before[0], Ear) else self.ear.theirs
+        if self.frame.f_trace is self.trace_function:
+            self.frame.f_trace = self.before[0] if isinstance(self.before[0], TraceFunction) else self.trace_function.theirs
         if kept and self.outer is not None:
             self.outer.theirs = self.theirs
         if kept:
-            sys.settrace(self.theirs if self.outer is None else self.outer.told)
+            sys.settrace(self.theirs if self.outer is None else self.outer.installed)
         return kept
 
     def call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -71,12 +71,12 @@ class Listener:
         if self.theirs is not None:
             theirs = self.theirs(frame, event, arg)
             self.stay()
-        ours = self.opened(frame)
-        return Ear(self, ours, theirs) if ours is not None or theirs is not None else None
+        ours = self.on_call(frame)
+        return TraceFunction(self, ours, theirs) if ours is not None or theirs is not None else None
 
     def stay(self) -> None:
         """A debugger that withdraws, or takes the place for itself when it is told something, does not end ours."""
-        now: Any = sys.gettrace()
-        if self.listening and now is not self.told:
+        now: Any = sys.gettrace()  # pdb calls settrace in its own handler, for example after «continue»
+        if self.listening and now is not self.installed:
             self.theirs = now
-            sys.settrace(self.told)
+            sys.settrace(self.installed)

@@ -4,16 +4,16 @@ author's runs."""
 from __future__ import annotations
 
 import ast
-import inspect
 import types
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 
-from workings.trace.code.look_up import MISSING
+from workings.trace.code.look_up import MISSING, OF_TENSORS, class_attribute, plain_attribute
+from workings.trace.formula.expression import Reader, Rules, Unreadable
 
-_OF_TENSORS = frozenset(("shape", "grad", "data", "dtype", "device"))
+_OF_TENSORS = OF_TENSORS | {"dtype", "device"}
 
 
 class Names:
@@ -22,7 +22,7 @@ class Names:
     def __init__(self, frame: types.FrameType) -> None:
         self.here, self.outside = frame.f_locals, frame.f_globals
 
-    def kept(self) -> Names:
+    def freeze(self) -> Names:
         """As they are now, also later."""
         self.here = dict(self.here)
         return self
@@ -32,67 +32,49 @@ class Names:
 
     def read(self, node: ast.expr) -> Any:
         """The value of an expression that is a place: x, self.W, y[0], (a, b); MISSING for others."""
-        rule = _READ.get(type(node))
-        return MISSING if rule is None else rule(self, node)
-
-
-def _tuple(names: Names, node: ast.Tuple | ast.List) -> Any:
-    values: list[Any] = []
-    for part in node.elts:
-        value = names.read(part.value if isinstance(part, ast.Starred) else part)
-        if value is MISSING:
+        try:
+            return Reader({ast.Name: self.name, **PLACES}, {}).read(node)
+        except Unreadable:
             return MISSING
-        values += value if isinstance(part, ast.Starred) else [value]
-    return tuple(values)
+
+    def name(self, node: ast.Name, reader: Reader) -> Any:
+        return found(node, self.get(node.id))
 
 
-def _subscript(names: Names, node: ast.Subscript) -> Any:
-    whole, index = names.read(node.value), names.read(node.slice)
-    if index is MISSING or not (isinstance(whole, torch.Tensor) or type(whole) in (list, tuple, dict, torch.Size)):
-        return MISSING
+def found(node: ast.expr, value: Any) -> Any:
+    """The value of a part, if it has one that can be read."""
+    if value is MISSING:
+        raise Unreadable(node)
+    return value
+
+
+def _attribute(node: ast.Attribute, reader: Reader) -> Any:
+    owner = reader.read(node.value)
+    if isinstance(owner, torch.Tensor) and node.attr == "grad":
+        return owner.grad if owner.is_leaf or owner.retains_grad else None
+    held = plain_attribute(owner, node.attr, _OF_TENSORS)
+    return found(node, class_attribute(owner, node.attr) if held is MISSING else held)
+
+
+def _item(node: ast.Subscript, reader: Reader) -> Any:
+    whole, index = reader.read(node.value), reader.read(node.slice)
+    if not (isinstance(whole, torch.Tensor) or type(whole) in (list, tuple, dict, torch.Size)):
+        raise Unreadable(node)
     try:
         return whole[index]
     except (IndexError, KeyError, TypeError):
-        return MISSING
+        raise Unreadable(node) from None
 
 
-def _slice(names: Names, node: ast.Slice) -> Any:
-    ends = [None if end is None else names.read(end) for end in (node.lower, node.upper, node.step)]
-    return MISSING if any(end is MISSING for end in ends) else slice(*ends)
+def _negative(node: ast.UnaryOp, reader: Reader) -> Any:
+    value = reader.read(node.operand)
+    if not isinstance(node.op, ast.USub) or type(value) not in (int, float):
+        raise Unreadable(node)
+    return -value
 
 
-def _negative(names: Names, node: ast.UnaryOp) -> Any:
-    value = names.read(node.operand)
-    return -value if isinstance(node.op, ast.USub) and type(value) in (int, float) else MISSING
-
-
-_READ: dict[type[ast.expr], Any] = {
-    ast.Name: lambda names, node: names.get(node.id),
-    ast.Constant: lambda names, node: node.value,
-    ast.Attribute: lambda names, node: plain_attribute(names.read(node.value), node.attr),
-    ast.Subscript: _subscript,
-    ast.Slice: _slice,
-    ast.Tuple: _tuple,
-    ast.List: _tuple,
-    ast.UnaryOp: _negative,
-}
-
-
-def plain_attribute(value: Any, name: str) -> Any:
-    """An attribute that is stored, not computed."""
-    if value is MISSING:
-        return MISSING
-    if isinstance(value, torch.Tensor) and name in _OF_TENSORS:
-        return getattr(value, name)
-    if isinstance(value, torch.nn.Module):
-        for table in (value._parameters, value._buffers, value._modules):
-            if name in table:
-                return table[name]
-    found = inspect.getattr_static(value, name, MISSING)
-    if isinstance(found, types.MemberDescriptorType) and not isinstance(value, type):
-        return getattr(value, name, MISSING)  # one of __slots__
-    own = name in getattr(value, "__dict__", ())
-    return found if own or not hasattr(type(found), "__get__") else MISSING
+PLACES: Rules = {ast.Attribute: _attribute, ast.Subscript: _item, ast.UnaryOp: _negative}
+"""How places are read: plain attributes, entries of what is not the author's own class, and −1."""
 
 
 # ---- what a block starts from

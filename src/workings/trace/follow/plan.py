@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from workings.trace.code.instrument import Reporting
+from workings.trace.code.instrument import Instrumenter
 from workings.trace.code.source import Unavailable
 from workings.trace.code.statement import Statement, number
 from workings.trace.follow.source import (
@@ -76,7 +76,7 @@ class Plan:
         return node is not None and (outer, part) in self.around(node)
 
 
-class _Numbering(Reporting):
+class _Numbering(Instrumenter):
     """Reads statements as rewritten code is read, and remembers their numbers by their places."""
 
     def __init__(self, file: str) -> None:
@@ -91,8 +91,10 @@ class _Numbering(Reporting):
             self.comprehensions[type(node), start(node)] = before
         return new
 
-    def number(self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "") -> int:
-        n = super().number(kind, node, name, value, source)
+    def number(
+        self, kind: str, node: Any, name: str, value: ast.expr | None, source: str = "", written: ast.AST | None = None
+    ) -> int:
+        n = super().number(kind, node, name, value, source, written)
         self.numbers[type(node), start(node)] = n
         return n
 

@@ -9,12 +9,12 @@ import torch
 
 from workings.trace.code.look_up import MISSING
 from workings.trace.follow.names import Names
-from workings.trace.follow.recompute import again
+from workings.trace.follow.recompute import recompute
 from workings.trace.formula.tree import Leaf
 from workings.trace.step import Step
 
 
-def made(node: ast.stmt, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
+def statement_value(node: ast.stmt, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """The value a finished statement is shown with; MISSING where it cannot be read."""
     if isinstance(node, ast.Assign):
         return _assigned(node.targets[0], names)
@@ -31,12 +31,12 @@ def _assigned(target: ast.expr, names: Names) -> Any:
 def _expression(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """The value of an expression that is kept nowhere: what was seen of it, or the name it is; what changes nothing is
     computed again."""
-    if (found := seen(value, step, names, called)) is not MISSING:
+    if (found := seen_value(value, step, names, called)) is not MISSING:
         return found
-    return names.read(value) if isinstance(step.formula, Leaf) else computed(value, names)
+    return names.read(value) if isinstance(step.formula, Leaf) else try_recompute(value, names)
 
 
-def seen(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
+def seen_value(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """What the call that the expression is returned, or the tensor it changed; MISSING for others."""
     if called[0] is value:
         return called[1]
@@ -59,8 +59,8 @@ def _in_place(call: ast.Call, names: Names) -> Any:
     return MISSING
 
 
-def computed(value: ast.expr, names: Names) -> Any:
+def try_recompute(value: ast.expr, names: Names) -> Any:
     try:
-        return again(value, names)
+        return recompute(value, names)
     except Exception:  # what is not computed again has no value to show
         return None

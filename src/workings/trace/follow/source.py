@@ -70,7 +70,7 @@ def source_of(file: str, names: dict[str, Any] | None = None) -> Source:
         raise Unavailable("its source is not available")
     known = _SOURCES.get(file)
     if known is None or known[0] is not lines:
-        known = _SOURCES[file] = lines, _parsed("".join(lines))
+        known = _SOURCES[file] = lines, _parse("".join(lines))
     return known[1]
 
 
@@ -78,7 +78,7 @@ _SOURCES: dict[str, tuple[list[str], Source]] = {}
 """By file, with the lines they were read from: Python keeps these as long as the file stays as it is."""
 
 
-def _parsed(text: str) -> Source:
+def _parse(text: str) -> Source:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError) as reason:
@@ -93,13 +93,13 @@ def positions(code: types.CodeType) -> list[Position]:
 
 
 # ---- where a frame is
-def calling(frame: types.FrameType) -> bool:
+def is_calling(frame: types.FrameType) -> bool:
     """Whether the frame is at a call, not at an operator or an attribute that runs a function of its own accord."""
     name = _operation(frame.f_code, frame.f_lasti)
     return name.startswith("CALL") and "INTRINSIC" not in name
 
 
-def yielding(frame: types.FrameType) -> bool:
+def is_yielding(frame: types.FrameType) -> bool:
     """Whether a generator that gives a value will go on after it."""
     return _operation(frame.f_code, frame.f_lasti) == "YIELD_VALUE"
 

@@ -12,12 +12,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workings.trace.formula.from_text import FormulaError, read_text
+from workings.trace.formula.arguments import FormulaError, argument_value
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence
-
-AS_WRITTEN = frozenset({"text", "relation"})
-"""Options whose text is read by their operation."""
 
 
 def evaluate(formula: Formula, operands: Mapping[str, Any]) -> Any:
@@ -45,7 +42,7 @@ def evaluate(formula: Formula, operands: Mapping[str, Any]) -> Any:
 
 def _apply(op: str, args: list[Any], options: dict[str, Any], operands: Mapping[str, Any]) -> Any:
     try:
-        options = {key: option(key, value, operands) for key, value in options.items()}
+        options = {key: option(value, operands) for key, value in options.items()}
         row = OPERATIONS.get(op)
         if row is not None and row.compute is not None:
             return row.compute(*_of_one_kind(args), **options)
@@ -69,8 +66,8 @@ def _of_one_kind(args: list[Any]) -> list[Any]:
     return [value.to(widest) if isinstance(value, Tensor) and value.dtype in kinds else value for value in args]
 
 
-def option(key: str, value: Any, operands: Mapping[str, Any]) -> Any:
-    """The value of an option: a number as it is, a text or a formula computed."""
-    if isinstance(value, Formula):
+def option(value: Any, operands: Mapping[str, Any]) -> Any:
+    """The value of an option: as it is, or computed where it is a formula; which change of shape it is, its row reads."""
+    if isinstance(value, Apply):
         return evaluate(value, operands)
-    return read_text(value, operands) if isinstance(value, str) and key not in AS_WRITTEN else value
+    return argument_value(value, operands) if isinstance(value, Formula) and not isinstance(value, Call) else value

@@ -8,13 +8,27 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
 
 from workings.trace.formula.operation import OPERATIONS, TENSORS, Operation
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Options, Sequence, walk
+from workings.trace.formula.tree import (
+    Apply,
+    Call,
+    Code,
+    Formula,
+    Index,
+    Leaf,
+    Number,
+    Options,
+    Sequence,
+    Slice,
+    entry,
+    walk,
+)
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
 
@@ -44,7 +58,45 @@ def formula_of(node: ast.expr) -> Formula:
     """The formula of an expression; what has no mathematics is `Code`."""
     rule = _RULES.get(type(node))
     found = rule(node) if rule is not None else None
-    return Code(ast.unparse(node)) if found is None else found
+    return as_written(node) if found is None else found
+
+
+def as_written(node: ast.expr) -> Code:
+    """Python without a formula. It keeps a copy of the expression, since instrumenting a function changes its own."""
+    return Code(ast.unparse(node), copy.deepcopy(node))
+
+
+def argument(node: ast.expr) -> Formula:
+    """An index, a size or an option: a literal, a name, several of these; anything else as it is written.
+
+    >>> argument(ast.parse("(-1, n)", mode="eval").body)
+    Sequence(items=(Number(value=-1), Leaf(text='n')), is_list=False)
+    """
+    match node:
+        case ast.Constant(value=value):
+            return Number(value)
+        case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)):
+            return Number(-value)
+        case ast.Name(id=name):
+            return Leaf(name)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return Sequence(tuple(map(argument, items)), isinstance(node, ast.List))
+    return as_written(node)
+
+
+def index_of(node: ast.expr) -> Index:
+    """What stands in brackets.
+
+    >>> str(index_of(ast.parse("x[0, 1:n]", mode="eval").body.slice))
+    '0, 1:n'
+    """
+    return Index(tuple(map(_place, node.elts if isinstance(node, ast.Tuple) else [node])))
+
+
+def _place(node: ast.expr) -> Formula | Slice:
+    if not isinstance(node, ast.Slice):
+        return argument(node)
+    return Slice(*(None if end is None else argument(end) for end in (node.lower, node.upper, node.step)))
 
 
 def _name(node: ast.Name) -> Formula:
@@ -102,7 +154,7 @@ def _attribute(node: ast.Attribute) -> Formula:
     own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
     if node.attr in ("T", "mT", "H", "mH") and not own:
         return Apply("transpose", (formula_of(node.value),))
-    return Leaf(ast.unparse(node)) if is_path(node) else Code(ast.unparse(node))
+    return Leaf(ast.unparse(node)) if is_path(node) else as_written(node)
 
 
 def is_path(node: ast.expr) -> bool:
@@ -114,9 +166,8 @@ def is_path(node: ast.expr) -> bool:
 
 def _subscript(node: ast.Subscript) -> Formula:
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and is_path(node.value):
-        return Leaf(ast.unparse(node))
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return Apply("index", (formula_of(node.value),), (("text", ", ".join(map(ast.unparse, parts))),))
+        return Leaf(ast.unparse(node), entry(Leaf(ast.unparse(node.value)), index_of(node.slice)))
+    return entry(formula_of(node.value), index_of(node.slice))
 
 
 def _items(node: ast.Tuple | ast.List) -> Formula:
@@ -131,7 +182,7 @@ def _call(node: ast.Call) -> Formula | None:
     if isinstance(node.func, ast.Name):
         return _named_call(node, node.func.id, [formula_of(a) for a in node.args])
     if isinstance(node.func, ast.Subscript):  # self.layers[i](x)
-        return Call(ast.unparse(node.func), tuple(formula_of(a) for a in node.args), _keywords(node))
+        return Call(ast.unparse(node.func), tuple(formula_of(a) for a in node.args), keywords(node.keywords))
     return None
 
 
@@ -144,14 +195,14 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
         node = _in_order(node, func.attr)
         return _named_call(node, func.attr, [formula_of(a) for a in node.args])
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
-        return Call(ast.unparse(func), tuple(args), _keywords(node))  # a module or method of the author's
+        return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a module or method of the author's
     if func.attr in OPERATIONS.spellings or func.attr in ("transpose", "swapaxes", "size", "item"):
         return _named_call(node, func.attr, [formula_of(root), *args], method=True)
     if is_path(func):
-        return Call(ast.unparse(func), tuple(args), _keywords(node))
+        return Call(ast.unparse(func), tuple(args), keywords(node.keywords))
     inner = formula_of(root)  # (W @ x).chunk(2) reads chunk(W x, 2)
     of_tensor = isinstance(inner, Apply) and inner.op != "index" and hasattr(torch.Tensor, func.attr)
-    return Call(func.attr, (inner, *args), _keywords(node)) if of_tensor and not func.attr.endswith("_") else None
+    return Call(func.attr, (inner, *args), keywords(node.keywords)) if of_tensor and not func.attr.endswith("_") else None
 
 
 def _in_order(node: ast.Call, name: str) -> ast.Call:
@@ -173,23 +224,23 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
 
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
-        return _swapped(node, name, args, method)
+        return _swap(node, name, args, method)
     op = OPERATIONS.spellings.get(name.rstrip("_") if name.endswith("_") else name)
     bare = isinstance(node.func, ast.Name)
     if op is None or (bare and op == "reshape") or _other_meaning(OPERATIONS[op], args, node):
-        return Call(name, tuple(args), _keywords(node))
+        return Call(name, tuple(args), keywords(node.keywords))
     if not args:
         return None
     if op == "reshape":
-        return Apply(op, (args[0],), (("text", _last_call(node, name, method)),))
+        return Apply(op, (args[0],), (("by", _last_call(node, name, method)),))
     if op == "where" and method and len(args) == 3:
         args = [args[1], args[0], args[2]]  # P.where(c, Q) is P where c
     count = OPERATIONS[op].operands
     rest = args[count:]
     if rest and _is_pairwise(name, rest[0], bare):
-        return Call(name, tuple(args), _keywords(node))
+        return Call(name, tuple(args), keywords(node.keywords))
     options = _positional(op, count, node.args[len(node.args) - len(rest) :]) if rest else ()
-    return None if options is None else Apply(op, tuple(args[:count]), (*options, *_keywords(node)))
+    return None if options is None else Apply(op, tuple(args[:count]), (*options, *keywords(node.keywords)))
 
 
 def _is_pairwise(name: str, second: Formula, bare: bool) -> bool:
@@ -221,20 +272,16 @@ def _other_meaning(row: Operation, args: list[Formula], node: ast.Call) -> bool:
     return bool(options) or len(args) > row.operands
 
 
-def _swapped(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
+def _swap(node: ast.Call, name: str, args: list[Formula], method: bool) -> Formula:
     """aᵀ where the last two axes change places, else a change of shape."""
     if {_plain(axis) for axis in args[1:]} == {-1, -2}:
         return Apply("transpose", (args[0],))
-    return Apply("reshape", (args[0],), (("text", _last_call(node, name, method)),))
+    return Apply("reshape", (args[0],), (("by", _last_call(node, name, method)),))
 
 
-def _last_call(node: ast.Call, name: str, method: bool) -> str:
+def _last_call(node: ast.Call, name: str, method: bool) -> Call:
     """`flatten(1)` of `x.flatten(1)` and of `torch.flatten(x, 1)`, where x is the first argument."""
-    inside = [
-        *map(ast.unparse, node.args[0 if method else 1 :]),
-        *[f"{k.arg}={ast.unparse(k.value)}" for k in node.keywords],
-    ]
-    return f"{name}({', '.join(inside)})"
+    return Call(name, tuple(map(argument, node.args[0 if method else 1 :])), keywords(node.keywords))
 
 
 def _plain(formula: Formula) -> Any:
@@ -246,35 +293,36 @@ def _plain(formula: Formula) -> Any:
     return None
 
 
-def _keywords(node: ast.Call) -> Options:
-    return tuple((str(keyword.arg), _option(keyword.value)) for keyword in node.keywords)
+def keywords(given: list[ast.keyword]) -> Options:
+    """The options of a call, by their names."""
+    return tuple((str(keyword.arg), _option(keyword.value)) for keyword in given)
 
 
 def _option(node: ast.expr) -> Any:
-    """The value of an option: a number, or the text of what is written there."""
-    value = formula_of(node)
-    number = _plain(value)
-    return ast.unparse(node) if number is None and value != Number(None) else number
+    """The value of an option: a number, a truth value or None as it is, else an argument that is read when it is needed."""
+    found = argument(node)
+    plain = isinstance(found, Number) and (found.value is None or isinstance(found.value, (int, float, complex)))
+    return found.value if plain and isinstance(found, Number) else found
 
 
 def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
     """The formula with the axes that were given by name: softmax(x, dim=d) is softmax(x, dim=-1) where d is −1.
 
-    >>> with_axes(Apply("sum", (Leaf("x"),), (("dim", "d"),)), {"d": 1})
+    >>> with_axes(Apply("sum", (Leaf("x"),), (("dim", Leaf("d")),)), {"d": 1})
     Apply(op='sum', args=(Leaf(text='x'),), options=(('dim', 1),))
     """
     match formula:
         case Apply(op, args, options):
-            return Apply(op, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+            return Apply(op, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
         case Call(name, args, options):
-            return Call(name, tuple(with_axes(arg, values) for arg in args), _settled(options, values))
+            return Call(name, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
         case Sequence(items, is_list):
             return Sequence(tuple(with_axes(item, values) for item in items), is_list)
     return formula
 
 
-def _settled(options: Options, values: Mapping[str, Any]) -> Options:
-    known = {key: values[text] for key, text in options if key == "dim" and isinstance(text, str) and text in values}
+def _with_axes(options: Options, values: Mapping[str, Any]) -> Options:
+    known = {key: values[str(value)] for key, value in options if _is_named_axis(key, value) and str(value) in values}
     axes = {key: value for key, value in known.items() if isinstance(value, (int, tuple, list)) or value is None}
     return tuple((key, axes.get(key, value)) for key, value in options)
 
@@ -282,7 +330,11 @@ def _settled(options: Options, values: Mapping[str, Any]) -> Options:
 def has_named_axis(formula: Formula) -> bool:
     """Whether an axis is given by a name, whose value is known when the statement runs."""
     options = (option for part in walk(formula) if isinstance(part, (Apply, Call)) for option in part.options)
-    return any(key == "dim" and isinstance(value, str) for key, value in options)
+    return any(_is_named_axis(key, value) for key, value in options)
+
+
+def _is_named_axis(key: str, value: Any) -> bool:
+    return key == "dim" and isinstance(value, (Leaf, Code))
 
 
 _RULES: dict[type[ast.expr], Callable[[Any], Formula | None]] = {

@@ -19,7 +19,7 @@ from workings.errors import WorkingsError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.operation import OPERATIONS
-from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Sequence, rebuilt, spelled_out
+from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Sequence, map_parts, substitute
 
 
 def largest_term(formula: Formula, known: Mapping[str, Any], letters: Mapping[str, Formula] | None = None) -> Tensor | None:
@@ -48,12 +48,12 @@ def _absolute(formula: Formula, operands: dict[str, Any], letters: Mapping[str, 
         case Apply(op="sub", args=args):
             return Apply("add", tuple(_absolute(arg, operands, letters) for arg in args))
         case Apply(op=op) if op in OPERATIONS and (OPERATIONS[op].linear or OPERATIONS[op].moves):
-            return rebuilt(formula, lambda part: _absolute(part, operands, letters))
+            return map_parts(formula, lambda part: _absolute(part, operands, letters))
         case Sequence():
-            return rebuilt(formula, lambda part: _absolute(part, operands, letters))
+            return map_parts(formula, lambda part: _absolute(part, operands, letters))
         case Number(value=value) if isinstance(value, (int, float, complex)) and not isinstance(value, bool):
             return Number(abs(value))
-    value = evaluate(spelled_out(formula, letters), operands)
+    value = evaluate(substitute(formula, letters), operands)
     whole = not isinstance(value, (float, Tensor)) or (isinstance(value, Tensor) and not _counts(value))
     text = f"|{len(operands)}|"
     operands[text] = value if whole else abs(value)

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from workings.precedence import ATOM, RELATION, SUM
+from workings.trace.formula import tree
 from workings.trace.formula.tree import Apply, Options
 
 
@@ -148,17 +149,15 @@ MADE = ("shape", "rank")
 
 
 def axes_of(dim: object) -> list[object]:
-    """The axes an option names: numbers, or the text of what was written for them.
+    """The axes an option names: numbers, or what was written for them.
 
-    >>> axes_of(-1), axes_of((1, 2)), axes_of("(1, -2)"), axes_of("d")
-    ([-1], [1, 2], [1, -2], ['d'])
+    >>> axes_of(-1), axes_of((1, 2)), axes_of(tree.Sequence((tree.Number(1), tree.Leaf("d"))))
+    ([-1], [1, 2], [1, Leaf(text='d')])
     """
     if isinstance(dim, tuple | list):
         return [*dim]
-    if not isinstance(dim, str):
-        return [dim]
-    parts = [part.strip() for part in dim.strip("()[]").split(",") if part.strip()]
-    return [int(part) if re.fullmatch(r"-?\d+", part) else part for part in parts] if dim[:1] in "([" else [dim]
+    parts = dim.items if isinstance(dim, tree.Sequence) else [dim]
+    return [part.value if isinstance(part, tree.Number) else part for part in parts]
 
 
 # ---- kinds of notation
@@ -302,7 +301,7 @@ def worded(pattern: str) -> Notation:
     count = len(set(re.findall(r"#\d", pattern)))
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "text")))
+        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "at")))
         if len(parts) != count:
             return Piece(script.call(script.function(formula.op), [piece.string for piece in parts], details))
         pieces = [script.bracketed(piece, SUM) for piece in parts]
@@ -318,7 +317,7 @@ def _split(pattern: str) -> list[str]:
 
 def put(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """a with b at [0, :]"""
-    index = str(dict(formula.options).get("text", "..."))
+    index = str(dict(formula.options).get("at", "..."))
     found = worded("#1 with #2 everywhere" if index == "..." else "#1 with #2 at ")(script, formula, parts)
     return found if index == "..." else Piece(script.entry(found.string, _as_written(script, index)), RELATION)
 
@@ -341,7 +340,7 @@ def scattered(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     if "rows" in options and len(parts) > 1:
         size, index = f"{script.size(options['rows'])}{script.plain.words(' rows')}", parts[1].string
     else:
-        size, index = script.size(options.get("shape", ())), _as_written(script, str(options.get("text", "")))
+        size, index = script.size(options.get("shape", ())), _as_written(script, str(options.get("at", "")))
     zeros = script.filled("0", size) + script.fence(index, "[", "]")
     return Piece(script.infix(zeros, "←", script.bracketed(parts[0], SUM)), RELATION)
 
@@ -371,7 +370,5 @@ def new_axes(dim: object) -> str:
 
 def reshaped(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """x.view(2, −1): a change of shape has no letters, it stays as it is written."""
-    source = str(dict(formula.options).get("text", formula.op))
-    if "." in source.partition("(")[0]:
-        return Piece(script.code(source))
-    return Piece(script.row(script.bracketed(parts[0], ATOM), script.code("." + source)))
+    source = dict(formula.options).get("by", formula.op)
+    return Piece(script.row(script.bracketed(parts[0], ATOM), script.code(f".{source}")))

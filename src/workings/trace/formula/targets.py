@@ -8,89 +8,112 @@ m = x.max(dim=1)       m.values, m.indices
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sized
+from collections.abc import Iterator, Mapping, Sized
+from dataclasses import dataclass, replace
 from typing import Any
 
 from torch import Tensor
+
+from workings.trace.formula.from_python import index_of, is_path
+from workings.trace.formula.tree import Index
 
 Named = tuple[str, Any, Any]
 """A name, the value, and the value at that moment."""
 
 
-def unpacked(name: str, value: Any, then: Any) -> list[Named]:
+@dataclass(frozen=True)
+class Target:
+    """A place that gets a value, as it is written: `h`, `self.h`, the entry `y[0]` of a whole, the parts of `a, (b, *c)`."""
+
+    text: str
+    parts: tuple[Target, ...] = ()
+    is_starred: bool = False
+    whole: Target | None = None
+    at: Index | None = None
+
+    def places(self) -> Iterator[Target]:
+        """The places in it that each get one value, in reading order."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.places()
+
+    @property
+    def names(self) -> list[str]:
+        """The texts of these places."""
+        return [place.text for place in self.places()]
+
+
+def target_of(node: ast.expr) -> Target:
+    """
+    >>> target = target_of(ast.parse("(a, (b, *rest))", mode="eval").body)
+    >>> target.text, target.names
+    ('a, (b, *rest)', ['a', 'b', 'rest'])
+    """
+    found = _part(node)
+    return replace(found, text=found.text[1:-1]) if isinstance(node, ast.Tuple) and found.text.startswith("(") else found
+
+
+def _part(node: ast.expr) -> Target:
+    match node:
+        case ast.Starred(value=value):
+            return replace(_part(value), is_starred=True)
+        case ast.Tuple(elts=items) | ast.List(elts=items):
+            return Target(ast.unparse(node), tuple(map(_part, items)))
+        case ast.Subscript(value=whole, slice=place) if is_path(whole) or isinstance(whole, ast.Subscript):
+            return Target(ast.unparse(node), whole=_part(whole), at=index_of(place))
+    return Target(ast.unparse(node))
+
+
+def unpack(target: Target | None, name: str, value: Any, then: Any) -> list[Named]:
     """The tensors of a result by their names, with their values at that moment: `a, (b, c) = …`, `parts[0]`, `m.values`.
 
-    >>> unpacked("a, (b, c)", (1, (2, 3)), (1, (2, 3)))
+    >>> unpack(target_of(ast.parse("(a, (b, c))", mode="eval").body), "", (1, (2, 3)), (1, (2, 3)))
     [('a', 1, 1), ('b', 2, 2), ('c', 3, 3)]
-    >>> unpacked("parts", [1, 2], [1, 2])
+    >>> unpack(None, "parts", [1, 2], [1, 2])
     [('parts[0]', 1, 1), ('parts[1]', 2, 2)]
     """
-    target = parsed(f"({name.split(' = ')[-1]})") if name else None
-    return list(_pairs(target, name.split(" = ")[-1], value, then))
-
-
-def _pairs(target: ast.expr | None, text: str, value: Any, then: Any) -> list[Named]:
     if type(value) is type(then) and type(value) in (list, dict):  # it may have other entries by now
-        value = _as_it_was(value, then)
+        value = _entries_then(value, then)
     if isinstance(value, Mapping):
-        return [pair for key in value for pair in _pairs(None, text and f"{text}[{key!r}]", value[key], _item(then, key))]
+        return [pair for key in value for pair in unpack(None, name and f"{name}[{key!r}]", value[key], _item(then, key))]
     if not isinstance(value, (tuple, list)):
-        return [(text, value, then)]
-    names = _targets(target, len(value))
+        return [(name, value, then)]
+    parts = part_targets(target, len(value))
     found: list[Named] = []
     for i, item in enumerate(value):
-        inner = names[i] if names else None
-        label = ast.unparse(inner) if inner is not None else _item_name(text, value, i)
-        found += _pairs(inner, label, item, _item(then, i))
+        part = parts[i] if parts else None
+        found += unpack(part, part.text if part is not None else _item_name(name, value, i), item, _item(then, i))
     return found
 
 
-def _as_it_was(value: Any, then: Any) -> Any:
+def _entries_then(value: Any, then: Any) -> Any:
     """The entries that were there, themselves; the copy of one that has become another kind of thing."""
     if isinstance(then, list):
-        return [_kept(value[i] if i < len(value) else None, copy) for i, copy in enumerate(then)]
-    return {key: _kept(value.get(key), copy) for key, copy in then.items()}
+        return [_same_or_copy(value[i] if i < len(value) else None, copy) for i, copy in enumerate(then)]
+    return {key: _same_or_copy(value.get(key), copy) for key, copy in then.items()}
 
 
-def _kept(value: Any, copy: Any) -> Any:
-    kept = isinstance(value, Tensor) == isinstance(copy, Tensor) and isinstance(value, Sized) == isinstance(copy, Sized)
-    return value if kept else copy
+def _same_or_copy(value: Any, copy: Any) -> Any:
+    same = isinstance(value, Tensor) == isinstance(copy, Tensor) and isinstance(value, Sized) == isinstance(copy, Sized)
+    return value if same else copy
 
 
-def targets(name: str) -> list[str]:
-    """The names that a statement gives to the parts of its result; none where it names the whole.
+def part_targets(target: Target | None, count: int) -> list[Target]:
+    """A target for each of so many items; a starred one takes what the others leave, by number. None names the whole.
 
-    >>> targets("a, (b, *rest)"), targets("h")
-    (['a', 'b', 'rest'], [])
-    """
-    target = parsed(f"({name.split(' = ')[-1]})") if name else None
-    if not isinstance(target, (ast.Tuple, ast.List)):
-        return []
-    return [node.id for node in ast.walk(target) if isinstance(node, ast.Name)]
-
-
-def parts_of(name: str, count: int) -> list[str]:
-    """The names of so many parts.
-
-    >>> parts_of("a, *rest", 3)
+    >>> [part.text for part in part_targets(target_of(ast.parse("(a, *rest)", mode="eval").body), 3)]
     ['a', 'rest[0]', 'rest[1]']
     """
-    return [ast.unparse(node) for node in _targets(parsed(f"({name.split(' = ')[-1]})"), count) if node is not None]
-
-
-def _targets(target: ast.expr | None, count: int) -> list[ast.expr | None]:
-    """A target for each item; a starred one takes what the others leave, by number."""
-    if not isinstance(target, (ast.Tuple, ast.List)):
+    if target is None or not target.parts:
         return []
-    names = list(target.elts)
-    flat = [n for n in ast.walk(target) if isinstance(n, ast.Name)]
-    star = next((i for i, name in enumerate(names) if isinstance(name, ast.Starred)), None)
+    parts = list(target.parts)
+    star = next((i for i, part in enumerate(parts) if part.is_starred), None)
     if star is not None:
-        middle = count - len(names) + 1
-        rest = ast.unparse(names[star]).removeprefix("*")
-        parts = [parsed(f"{rest}[{i}]") for i in range(middle)]
-        return [*names[:star], *parts, *names[star + 1 :]]
-    return [*names] if len(names) == count else [*flat] if len(flat) == count else []
+        rest = [Target(f"{parts[star].text}[{i}]") for i in range(count - len(parts) + 1)]
+        return [*parts[:star], *rest, *parts[star + 1 :]]
+    places = list(target.places())
+    return parts if len(parts) == count else places if len(places) == count else []
 
 
 def _item_name(text: str, value: Any, i: int) -> str:
@@ -104,12 +127,4 @@ def _item(then: Any, key: Any) -> Any:
     try:
         return then[key]
     except (TypeError, KeyError, IndexError):
-        return None
-
-
-def parsed(text: str) -> ast.expr | None:
-    """The expression a text is, if it is one."""
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
         return None

@@ -7,12 +7,16 @@ A formula is data: printers write it as text, LaTeX or MathML, `evaluate` comput
     Apply("matmul", (Q, K), options)   an operation, by the name of its row in `OPERATIONS`; dim=-1 is an option
     Call("self.attn", (x,), options)   a call with no mathematics of its own here (a module, the author's function)
     Code("x if x > 0 else y")          Python with no formula: shown as it is written
+
+What stands in brackets is an `Index`: x[0, :, i] is Apply("index", (x,), (("at", Index((Number(0), Slice(), Leaf("i")))),)).
+`str` of a part that is an argument (an index, a size, an option) is the Python it was read from.
 """
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 Options = tuple[tuple[str, Any], ...]
@@ -20,16 +24,24 @@ Options = tuple[tuple[str, Any], ...]
 
 @dataclass(frozen=True)
 class Leaf:
-    """A value that was read: its text is its key in `Step.operands`."""
+    """A value that was read: its text is its key in `Step.operands`. `size` says how a size is read off a tensor: of
+    `x.shape[-1]` the entry, of `x.size(0)` the call."""
 
     text: str
+    size: Formula | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 @dataclass(frozen=True)
 class Number:
-    """A literal number or constant such as `True` or `None`."""
+    """A literal: a number, or a constant such as `True`, `None`, `...` or `'mean'`."""
 
     value: Any
+
+    def __str__(self) -> str:
+        return "..." if self.value is Ellipsis else repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -49,6 +61,10 @@ class Call:
     args: tuple[Formula, ...]
     options: Options = ()
 
+    def __str__(self) -> str:
+        given = [*map(str, self.args), *(f"{name}={value}" for name, value in self.options)]
+        return f"{self.name}({', '.join(given)})"
+
 
 @dataclass(frozen=True)
 class Sequence:
@@ -57,15 +73,70 @@ class Sequence:
     items: tuple[Formula, ...]
     is_list: bool = False
 
+    def __str__(self) -> str:
+        inside = ", ".join(map(str, self.items))
+        return f"[{inside}]" if self.is_list else f"({inside},)" if len(self.items) == 1 else f"({inside})"
+
 
 @dataclass(frozen=True)
 class Code:
-    """Source text without a formula."""
+    """Python without a formula: as it is written, and as Python's parser read it (None where the text is no Python)."""
 
     text: str
+    node: ast.expr | None = field(default=None, compare=False, repr=False)
+
+    def __str__(self) -> str:
+        return self.text
 
 
 Formula = Leaf | Number | Apply | Call | Sequence | Code
+
+
+@dataclass(frozen=True)
+class Slice:
+    """start:stop:step in the brackets of an index; None where nothing is written."""
+
+    start: Formula | None = None
+    stop: Formula | None = None
+    step: Formula | None = None
+
+    def __str__(self) -> str:
+        start, stop = ("" if end is None else str(end) for end in (self.start, self.stop))
+        return f"{start}:{stop}" if self.step is None else f"{start}:{stop}:{self.step}"
+
+
+@dataclass(frozen=True)
+class Index:
+    """What stands in the brackets of x[0, :, i], part by part."""
+
+    parts: tuple[Formula | Slice, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.parts))
+
+    @property
+    def numbers(self) -> tuple[int, ...] | None:
+        """The parts if all of them are whole numbers."""
+        found = tuple(part.value for part in self.parts if isinstance(part, Number) and type(part.value) is int)
+        return found if len(found) == len(self.parts) else None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it has only names and whole numbers."""
+        return all(isinstance(p, Leaf) or (isinstance(p, Number) and type(p.value) is int) for p in self.parts)
+
+
+def entry(whole: Formula, at: Index) -> Apply:
+    """whole[at]"""
+    return Apply("index", (whole,), (("at", at),))
+
+
+def place_of(formula: Formula | None) -> tuple[Formula, Index] | None:
+    """The whole and the index of whole[at]; None for any other formula."""
+    match formula:
+        case Apply("index", (whole,), (("at", Index() as at),)):
+            return whole, at
+    return None
 
 
 def walk(formula: Formula) -> Iterator[Formula]:
@@ -76,10 +147,10 @@ def walk(formula: Formula) -> Iterator[Formula]:
         yield from walk(part)
 
 
-def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
+def map_parts(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     """The same formula of changed parts.
 
-    >>> rebuilt(Apply("add", (Leaf("a"), Number(1))), lambda part: Number(2))
+    >>> map_parts(Apply("add", (Leaf("a"), Number(1))), lambda part: Number(2))
     Apply(op='add', args=(Number(value=2), Number(value=2)), options=())
     """
     match formula:
@@ -92,11 +163,11 @@ def rebuilt(formula: Formula, change: Callable[[Formula], Formula]) -> Formula:
     return formula
 
 
-def spelled_out(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
+def substitute(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
     """The formula with letters replaced by what they stand for, which may have letters too."""
     if isinstance(formula, Leaf) and formula.text in letters:
-        return spelled_out(letters[formula.text], letters)
-    return rebuilt(formula, lambda part: spelled_out(part, letters))
+        return substitute(letters[formula.text], letters)
+    return map_parts(formula, lambda part: substitute(part, letters))
 
 
 def leaves(formula: Formula) -> list[str]:

@@ -48,7 +48,7 @@ def adjoints(
     own = Leaf(name) if name and name not in leaves(formula) else None
     _pull(formula, upstream, own or formula, context, found)
     if letters is None:
-        return {text: context.spelled_out(gradient) for text, gradient in found.items()}
+        return {text: context.substitute(gradient) for text, gradient in found.items()}
     letters |= context.letters
     return found
 

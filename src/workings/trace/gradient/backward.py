@@ -154,7 +154,7 @@ def _finish(scope: Scope, filed: set[Hashable], loss: Loss) -> None:
         flows = any(loss.total(value) is not None for value in statement.read.values())
         for _, value in statement.made if flows else ():
             total = loss.total(value)
-            known = value.key in filed | returned or not scope.new(statement, value)
+            known = value.key in filed | returned or not scope.is_new(statement, value)
             if total is not None and not known and value.key in scope.names:
                 filed.add(value.key)
                 _add(statement.step, loss.symbol(scope.names[value.key]), None, {}, total, UNRECORDED)

@@ -13,12 +13,12 @@ from workings.errors import WorkingsError
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.magnitude import largest_term
 from workings.trace.formula.simplify import plus
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, rebuilt, walk
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, map_parts, walk
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.flow import STATEMENTS
 from workings.trace.gradient.gates import Gates
 from workings.trace.gradient.loss import Loss
-from workings.trace.gradient.reading import gives, hidden
+from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
 from workings.trace.operations.node import RuleError
 from workings.trace.step import Step
@@ -45,7 +45,7 @@ class Contribution:
 
 def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss, gates: Gates) -> Contribution | None:
     """What a statement adds to the gradient of a value that it read; None where nothing flows."""
-    new = {v.key: v for _, v in statement.made if loss.total(v) is not None and scope.new(statement, v)}
+    new = {v.key: v for _, v in statement.made if loss.total(v) is not None and scope.is_new(statement, v)}
     made = list(new.values())
     if not made or statement.formula is None:
         return None
@@ -77,7 +77,7 @@ def _explain(
     given = {loss.symbol(name): known[loss.symbol(name)] for name, v in made if loss.total(v) is not None}
     letters: dict[str, Formula] = {}
     assert statement.formula is not None
-    formula = _renamed(statement.formula, renamed)
+    formula = _rename(statement.formula, renamed)
     try:
         _recheck(statement, formula, known, made)
         upstream, name, result = _upstream(statement, formula, made, scope, loss)
@@ -95,7 +95,7 @@ def _explain(
     found.formula = Apply("zeros", (), (("shape", tuple(found.value.shape)),)) if total == Number(0) else total
     found.letters = _letters(letters, found.formula, known)
     found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
-    found.note = _compared(found.formula, known, letters, found.value)
+    found.note = _compare(found.formula, known, letters, found.value)
     read = {text for text, v in statement.read.items() if v.key == value.key}
     hidden_in = (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)})
     unknown = (part for part in walk(found.formula) if isinstance(part, (Code, Call)))  # it may depend on the value unseen
@@ -107,7 +107,7 @@ def _explain(
 
 def _reads(part: Code | Call) -> list[str]:
     """What it reads without having it as a leaf: the S of S.method()."""
-    return hidden(Call(part.name, (), part.options) if isinstance(part, Call) else part)
+    return hidden_names(Call(part.name, (), part.options) if isinstance(part, Call) else part)
 
 
 def _no_rule(part: Formula) -> str:
@@ -148,27 +148,27 @@ def _upstream(
         shape = tuple(value.tensor.shape)
         return Apply("ones", (), (("shape", shape),)) if shape else Number(1), name, value.then
     zeros = [Apply("zeros", (), (("shape", tuple(v.tensor.shape)),)) for _, v in made]
-    flowing = [loss.total(v) is not None and scope.new(statement, v) for _, v in made]
+    flowing = [loss.total(v) is not None and scope.is_new(statement, v) for _, v in made]
     parts = [Leaf(loss.symbol(n)) if yes else zero for (n, _), yes, zero in zip(made, flowing, zeros, strict=True)]
     if isinstance(formula, Sequence):
-        return _arranged(formula, statement.step.live, iter(parts)), "", None
+        return _arrange(formula, statement.step.live, iter(parts)), "", None
     return Sequence(tuple(parts)), "", None
 
 
-def _arranged(formula: Formula, value: Any, parts: Iterator[Formula]) -> Formula:
+def _arrange(formula: Formula, value: Any, parts: Iterator[Formula]) -> Formula:
     """The gradients of the results as the formula has these, tuples in tuples; what is no tensor has none."""
     match formula:
         case Sequence(items=items) if isinstance(value, (tuple, list)) and len(items) <= len(value):  # it may have grown
-            return Sequence(tuple(_arranged(item, one, parts) for item, one in zip(items, value, strict=False)))
+            return Sequence(tuple(_arrange(item, one, parts) for item, one in zip(items, value, strict=False)))
     return next(parts) if isinstance(value, Tensor) else Apply("zeros", (), (("shape", ()),))
 
 
-def _renamed(formula: Formula, names: Mapping[str, str]) -> Formula:
+def _rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with its values by their numbered names."""
     match formula:
         case Leaf(text=text):
             return Leaf(names.get(text, text))
-    return rebuilt(formula, lambda part: _renamed(part, names))
+    return map_parts(formula, lambda part: _rename(part, names))
 
 
 def _letters(
@@ -198,7 +198,7 @@ def _inside(step: Step) -> str:
     return "; the steps inside show it" if any(one.kind in STATEMENTS for one in inner) else ""
 
 
-def _compared(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> str:
+def _compare(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> str:
     try:
         with torch.no_grad():
             ours = torch.as_tensor(evaluate(formula, known))

@@ -7,20 +7,29 @@ recorded of it; what was not recorded (the row that a turn of `for r in x` takes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from torch import Tensor, nn
 
-from workings.trace.capture.statements import CONTAINERS
-from workings.trace.formula.from_text import FormulaError, read_text
-from workings.trace.formula.targets import parts_of, targets, unpacked
-from workings.trace.formula.tree import Leaf, leaves
-from workings.trace.gradient.entries import Entries, assigned
+from workings.trace.formula.arguments import size_value
+from workings.trace.formula.targets import Target, part_targets, unpack
+from workings.trace.formula.tree import Leaf, leaves, walk
+from workings.trace.gradient.entries import UNREADABLE, Entries, assigned_entry
 from workings.trace.gradient.layers import with_layers
-from workings.trace.gradient.reading import appended, changed, entry, hidden, iterated, mentioned, reading, with_items
+from workings.trace.gradient.reading import (
+    appended_list,
+    changed_name,
+    entry,
+    hidden_names,
+    loop_rows,
+    names_in_options,
+    reading,
+    with_items,
+)
 from workings.trace.gradient.rows import complete, row_of, taken_from
 from workings.trace.gradient.scope import Scope, Statement, Value, value_of
-from workings.trace.step import Step
+from workings.trace.step import CONTAINERS, Step
 from workings.trace.tensors.difference import largest_difference
 from workings.trace.tensors.snapshot import made_by
 
@@ -105,7 +114,7 @@ class _Connection:
         formula = reading(step, self.latest)
         entries = Entries(step.operands, step.lives)
         if formula is not None:
-            formula = entries.named(formula)
+            formula = entries.with_entries(formula)
         lists = {text: value for text, value in step.operands.items() if _is_list(value)}
         if formula is not None and lists:
             formula = with_items(formula, {text: len(items) for text, items in lists.items()})
@@ -120,7 +129,7 @@ class _Connection:
 
     def _loop(self, step: Step) -> None:
         """`for r in x:` makes r of x, turn by turn."""
-        found = iterated(step)
+        found = loop_rows(step)
         if found is None:
             return
         name, formula = found
@@ -139,14 +148,14 @@ class _Connection:
         whole = None if name is None else taken_from(self.taken[name])
         if name is not None and whole is not None:
             self.latest.pop(name, None)
-            self.rows[name] = whole, int(step.name) - 1
+            self.rows[name] = whole, step.count - 1
 
     def _folded(self, step: Step) -> None:
         """Turns that ran and are not recorded made as many values as the one before them."""
         for name, called in self.scope.called.items():
             more = len(called) - self.before.get(name, len(called))
             if more:
-                self.unseen[name] = more * int(step.name)
+                self.unseen[name] = more * step.count
 
     def _skip(self, name: str, read: bool) -> None:
         """Count the values of a name that nobody saw; if the last of them is read now, it counts itself."""
@@ -164,18 +173,18 @@ class _Connection:
     def _read(self, statement: Statement) -> None:
         if statement.formula is None:
             return
-        for text in leaves(statement.formula):
-            value = self._operand(statement, text)
+        for leaf in {part.text: part for part in walk(statement.formula) if isinstance(part, Leaf)}.values():
+            value = self._operand(statement, leaf.text)
             if value is None:
-                self._work_out(statement, text)
+                self._work_out(statement, leaf)
             else:
-                self._use(statement, text, value)
-        for text in hidden(statement.formula):
+                self._use(statement, leaf.text, value)
+        for text in hidden_names(statement.formula):
             known = text not in statement.read and (text in self.latest or text in self.rows)
             found = self._operand(statement, text) if known else None
             if found is not None:
                 self._use(statement, text, found)
-        for text in mentioned(statement.formula):
+        for text in names_in_options(statement.formula):
             if text in self.latest:
                 statement.operands.setdefault(text, self.latest[text].then)
 
@@ -199,14 +208,12 @@ class _Connection:
         if loop is not None and value.edge is not None and value.key not in self.scope.names:
             self._settle(text, loop, value)
 
-    def _work_out(self, statement: Statement, text: str) -> None:
+    def _work_out(self, statement: Statement, leaf: Leaf) -> None:
         """What is no tensor but can be read off one: x.shape[-1:]"""
-        if text not in statement.operands:
+        if leaf.text not in statement.operands:
             known = {name: value.then for name, value in self.latest.items()} | statement.operands
-            try:
-                statement.operands[text] = read_text(text, known)
-            except (FormulaError, TypeError, ValueError, IndexError, AttributeError, KeyError):
-                return
+            with suppress(*UNREADABLE):
+                statement.operands[leaf.text] = size_value(leaf, known)
 
     def _operand(self, statement: Statement, text: str) -> Value | None:
         """The value a statement read: as recorded, or the latest of that name if it has the recorded numbers."""
@@ -229,12 +236,12 @@ class _Connection:
 
     def _make(self, statement: Statement) -> None:
         step = statement.step
-        place, target, items = entry(step), changed(step), appended(step)
-        if (into := assigned(step)) is not None:
+        place, target, items = entry(step), changed_name(step), appended_list(step)
+        if (into := assigned_entry(step)) is not None:
             self._keep(statement, *into)
             return
         if place is not None:
-            told = step.kind == "assign" and isinstance(step.live, Tensor) and not _augmented(step)
+            told = step.kind == "assign" and isinstance(step.live, Tensor) and not step.syntax.is_augmented
             self._change(place[0], statement, told)
             return
         if items and step.live is None:
@@ -242,8 +249,9 @@ class _Connection:
             return
         if step.kind == "assign":
             self._count_others(step)
-            if (names := targets(step.name)) and not isinstance(step.live, (tuple, list, Mapping)):
-                self._take_apart(names, statement)
+            named = step.syntax.target
+            if named is not None and named.parts and not isinstance(step.live, (tuple, list, Mapping)):
+                self._take_apart(named, statement)
                 return
         if isinstance(step.result, list):
             self.lengths[step.name] = len(step.result)
@@ -261,18 +269,17 @@ class _Connection:
 
     def _keep(self, statement: Statement, name: str, then: Any) -> None:
         """`h[t] = e` makes the entry of a list or dict."""
-        for part, tensor, copy in unpacked(name, then, then):
+        for part, tensor, copy in unpack(None, name, then, then):
             if isinstance(tensor, Tensor):
                 self._settle(part, statement, self.copies.get(id(copy)) or value_of(tensor, copy))
 
-    def _take_apart(self, names: list[str], statement: Statement) -> None:
+    def _take_apart(self, target: Target, statement: Statement) -> None:
         """`a, b = x` and `q, k = (x @ W for W in Ws)` do not tell the parts: each is known when it is read."""
         self.apart.append(statement)
-        plain = not any(sign in statement.step.name for sign in "([")
-        whole = taken_from(statement) if plain else None
-        if whole is not None and "*" in statement.step.name:
-            names = parts_of(statement.step.name, len(whole.then))
-        for i, name in enumerate(names):
+        is_flat = all(not part.parts and part.whole is None for part in target.parts)
+        whole = taken_from(statement) if is_flat else None
+        parts = target.places() if whole is None else part_targets(target, len(whole.then))
+        for i, name in enumerate(part.text for part in parts):
             self.latest.pop(name, None)
             self.pending[name] = statement
             if whole is not None:
@@ -281,7 +288,7 @@ class _Connection:
     def _count_others(self, step: Step) -> None:
         """A name that held something else than a tensor, as in h = 0, is another value's when a tensor gets it."""
         whole = step.name.isidentifier()
-        named = [(step.name, step.live)] if whole else [pair[:2] for pair in unpacked(step.name, step.live, step.result)]
+        named = [(step.name, step.live)] if whole else [pair[:2] for pair in step.named_results()]
         for name, value in named:
             if name.isidentifier() and not isinstance(value, Tensor):
                 self.scope.called.setdefault(name, []).append(id(step))
@@ -313,12 +320,6 @@ def _is_list(value: Any) -> bool:
     return type(value) in (list, tuple) and len(value) <= MOST_ITEMS and all(isinstance(v, Tensor) for v in value)
 
 
-def _augmented(step: Step) -> bool:
-    """`y[0] += v`, whose recorded result is y[0], not y."""
-    return step.source.startswith(step.name) and not step.source[len(step.name) :].lstrip().startswith("=")
-
-
 def tensors(step: Step) -> list[tuple[str, Tensor, Any]]:
     """The tensors among the results of a step, by their names, as they are and as they were."""
-    found = unpacked(step.name, step.live, step.result)
-    return [(name, value, then) for name, value, then in found if isinstance(value, Tensor)]
+    return [(name, value, then) for name, value, then in step.named_results() if isinstance(value, Tensor)]

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from workings.trace.gradient.loss import Loss, pulled
+from workings.trace.gradient.loss import Loss, autograd_gradients
 from workings.trace.gradient.scope import Scope, Statement, Value
 
 Gradients = tuple[Tensor | None, ...]
@@ -32,6 +32,8 @@ class Gates:
         self.hooks: list[Any] = []
 
     def __enter__(self) -> Gates:
+        # A hook of the node, not of the tensor: a tensor that was changed in place since has another node by now, and a
+        # value that nobody kept has no tensor to hook.
         for key, value in self.scope.values.items():
             if value.edge is not None:
                 self.hooks.append(value.edge.node.register_prehook(self._gate(key, value.edge.output_nr)))
@@ -47,7 +49,7 @@ class Gates:
         self.read = {v.key for v in statement.read.values()}
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
         try:
-            (found,) = pulled(made, [value], list(self.given.values()), loss.name)
+            (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
         finally:
             self.statement = None
         return found
@@ -57,7 +59,7 @@ class Gates:
             here = gradients[number]
             if here is None or self._open(key):
                 return None
-            put = self.given.get(key, None)
+            put = self.given.get(key)  # zeros, not None: the node has other outputs, and PyTorch wants all their gradients
             return (*gradients[:number], torch.zeros_like(here) if put is None else put, *gradients[number + 1 :])
 
         return hook
@@ -66,5 +68,7 @@ class Gates:
         """Whether a gradient passes here: at the value that is asked for, and where no other statement made the value."""
         if self.statement is None or key == self.wanted:
             return True
+        # Closed are the statement's own results, where their whole gradient is put instead of what arrives; the other values
+        # it read, since what passes them came through another statement; and what other statements made.
         closed = key in self.given or key in self.read or self.scope.makers.get(key) not in (None, self.statement)
         return not closed

@@ -76,4 +76,4 @@ def _parameter(path: str, name: str, value: Any, given: dict[str, Any]) -> Formu
 
 
 def _option(value: Any) -> Any:
-    return repr(value) if isinstance(value, str) else value
+    return Number(value) if isinstance(value, str) else value

@@ -40,13 +40,13 @@ class Loss:
         return self.totals.get(value.key)
 
 
-def varying(given: Any, copies: bool = False) -> Any:
+def require_gradients(given: Any, copies: bool = False) -> Any:
     """What is given, with tensors of real numbers that autograd follows: the caller's own stay as they are.
 
     If some of them require a gradient already, the caller has chosen, and the others are constants. `copies` lets code
     change them in place, which autograd forbids for the tensors it starts from.
 
-    >>> x, c = varying((torch.ones(2), torch.tensor(1)))
+    >>> x, c = require_gradients((torch.ones(2), torch.tensor(1)))
     >>> x.requires_grad, c.requires_grad
     (True, False)
     """
@@ -136,11 +136,13 @@ def _last_number(scope: Scope, results: Named) -> Loss:
 def gradients(loss: Loss, values: Iterable[Value]) -> dict[Hashable, Tensor | None]:
     """∂L/∂v for each value, by its key; None where L does not depend on it."""
     wanted = [value for value in values if value.varies]
-    found = pulled([loss.value], wanted, [torch.ones_like(loss.value.tensor)], loss.name) if wanted else ()
+    found = autograd_gradients([loss.value], wanted, [torch.ones_like(loss.value.tensor)], loss.name) if wanted else ()
     return {value.key: gradient for value, gradient in zip(wanted, found, strict=True)}
 
 
-def pulled(results: list[Value], wanted: list[Value], upstream: list[Tensor], name: str) -> tuple[Tensor | None, ...]:
+def autograd_gradients(
+    results: list[Value], wanted: list[Value], upstream: list[Tensor], name: str
+) -> tuple[Tensor | None, ...]:
     """Autograd's gradients, the graph kept."""
     try:
         found = torch.autograd.grad(  # tensors and edges may stand side by side, though the signature does not say so

@@ -84,7 +84,7 @@ class Scope:
     makers: dict[Hashable, Statement | None] = field(default_factory=dict)
     """For each value the statement that made it: the first that had it as a result; None if it came from outside."""
 
-    def new(self, statement: Statement, value: Value) -> bool:
+    def is_new(self, statement: Statement, value: Value) -> bool:
         """Whether a statement made a value, rather than hand on one that was there."""
         return self.makers.get(value.key) is statement
 

@@ -1,8 +1,8 @@
 """The table of operations: one row for each, all that is known of it together.
 
 Each file has a family of operations; `ROWS` at its end. To add an operation, add a row (its gradient rule, if it has one,
-stands above it in the same file) and a case in `tests/trace/test_adjoint.py`; `docs/operations.md` shows the result. Imports
-formula, definitions and shapes; everything above reads `OPERATIONS`.
+stands above it in the same file) and a case in `tests/trace/gradient/test_adjoint.py`; `docs/operations.md` shows the
+result. Imports formula, definitions and shapes; everything above reads `OPERATIONS`.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ def given(op: str, name: str, args: Args, options: Options) -> Formula:
 
 
 def _formula(value: Any) -> Formula:
-    return value if isinstance(value, Formula) else Number(value) if not isinstance(value, str) else Code(value)
+    return value if isinstance(value, Formula) else Number(value)
 
 
 def _sum_of(op: str) -> Rewrite:

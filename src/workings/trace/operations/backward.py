@@ -11,8 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from workings.trace.formula import notation
-from workings.trace.formula.from_text import read_index
+from workings.trace.formula.arguments import index_value
 from workings.trace.formula.operation import Operation
+from workings.trace.formula.tree import Index
 from workings.trace.operations.constants import like
 from workings.trace.operations.logic import RELATIONS
 
@@ -30,8 +31,8 @@ def _scatter_rows(g: Tensor, x: Tensor, *, rows: int) -> Tensor:
     return zeros.index_add(0, x.reshape(-1), g.reshape(-1, g.shape[-1]))
 
 
-def _scatter(operands: Mapping[str, Any], g: Any, *, text: str, shape: tuple[int, ...]) -> Tensor:
-    place = torch.arange(math.prod(shape)).reshape(shape)[read_index(text, operands)]
+def _scatter(operands: Mapping[str, Any], g: Any, *, at: Index, shape: tuple[int, ...]) -> Tensor:
+    place = torch.arange(math.prod(shape)).reshape(shape)[index_value(at, operands)]
     g = g if isinstance(g, Tensor) else like(operands).new_tensor(g).expand(place.shape)
     return g.new_zeros(math.prod(shape)).index_add(0, place.reshape(-1), g.reshape(-1)).reshape(shape)
 

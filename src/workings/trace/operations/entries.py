@@ -16,10 +16,11 @@ from torch import Tensor, nn
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.from_text import read_index
+from workings.trace.formula.arguments import index_value
 from workings.trace.formula.operation import CALL, EVERY, FORMULA, Args, Cells, Index, Layer, Operation
 from workings.trace.formula.simplify import ZERO, linear
-from workings.trace.formula.tree import Apply, Call, Formula, Number, Options, Sequence
+from workings.trace.formula.tree import Apply, Call, Formula, Number, Options, Sequence, Slice, entry
+from workings.trace.formula.tree import Index as At
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axes, f, unbroadcast
 from workings.trace.shapes import explain_entries, explain_layers, explain_tensors
 from workings.trace.shapes.arithmetic import Size
@@ -32,14 +33,14 @@ def _cat(node: Node) -> Gradients:
     start, parts = 0, []
     for item in items:
         stop = start + node.shape(item)[dim]
-        parts.append(_at(node.G, dim, f"{start}:{stop}"))
+        parts.append(_at(node.G, dim, Slice(Number(start), Number(stop))))
         start = stop
     return node.to_first(Sequence(tuple(parts)))
 
 
 def _stack(node: Node) -> Gradients:
     dim = axes(node.options.get("dim", 0), len(node.shape()))[0]
-    return node.to_first(Sequence(tuple(_at(node.G, dim, str(i)) for i in range(len(_items(node))))))
+    return node.to_first(Sequence(tuple(_at(node.G, dim, Number(i)) for i in range(len(_items(node))))))
 
 
 def _items(node: Node) -> tuple[Formula, ...]:
@@ -48,8 +49,8 @@ def _items(node: Node) -> tuple[Formula, ...]:
     return node.args[0].items
 
 
-def _at(G: Formula, dim: int, place: str) -> Formula:
-    return linear("index", G, text=", ".join([":"] * dim + [place]))
+def _at(G: Formula, dim: int, place: Number | Slice) -> Formula:
+    return linear("index", G, at=At((*[Slice()] * dim, place)))
 
 
 def _joined(op: str) -> Rule:
@@ -68,11 +69,11 @@ def _joined(op: str) -> Rule:
 
 
 def _index(node: Node) -> Gradients:
-    a, text = node.args[0], node.options["text"]
+    a, at = node.args[0], node.options["at"]
     whole = node.value(a)
     if isinstance(whole, (tuple, list)):
-        return (_some_of(node, whole, read_index(text, node.context.operands)),)
-    return (linear("scatter", node.G, text=text, shape=node.shape(a)),)
+        return (_some_of(node, whole, index_value(at, node.context.operands)),)
+    return (linear("scatter", node.G, at=at, shape=node.shape(a)),)
 
 
 def _some_of(node: Node, parts: tuple[Tensor, ...] | list[Tensor], place: int | slice) -> Sequence:
@@ -89,13 +90,13 @@ def _some_of(node: Node, parts: tuple[Tensor, ...] | list[Tensor], place: int | 
 def _put(node: Node) -> Gradients:
     """y#2 = y with v at [i]: what stood there has no influence any more."""
     y, v = node.args
-    text = node.options["text"]
-    place = Apply("index", (y,), (("text", text),))
-    everything = node.shape(place) == node.shape(y) and text in ("...", ":")
+    at = node.options["at"]
+    place = entry(y, at)
+    everything = node.shape(place) == node.shape(y) and at.parts in ((Number(...),), (Slice(),))
     rest = (
         Apply("zeros", (), (("shape", node.shape(y)),)) if everything else Apply("put", (node.G, ZERO), node.formula.options)
     )
-    part = node.G if everything else linear("index", node.G, text=text)
+    part = node.G if everything else linear("index", node.G, at=at)
     return (
         rest if node.varies(y) else None,
         unbroadcast(part, node.shape(place), node.shape(v)) if node.varies(v) else None,
@@ -152,14 +153,14 @@ def _unsorted(node: Node, order: Formula, dim: int) -> Formula:
 # ---- values
 
 
-def _put_value(operands: Mapping[str, Any], a: Tensor, b: Any, *, text: str) -> Tensor:
+def _put_value(operands: Mapping[str, Any], a: Tensor, b: Any, *, at: At) -> Tensor:
     found = a.clone()
-    found[read_index(text, operands)] = b
+    found[index_value(at, operands)] = b
     return found
 
 
-def _index_value(operands: Mapping[str, Any], a: Any, *, text: str) -> Any:
-    return a[read_index(text, operands)]
+def _index_value(operands: Mapping[str, Any], a: Any, *, at: At) -> Any:
+    return a[index_value(at, operands)]
 
 
 def _first_of(name: str) -> Callable[..., Tensor]:
@@ -180,7 +181,7 @@ def _gathered(args: Args, options: Options) -> Formula:
 
 
 def _everywhere(args: Args, options: Options) -> Formula:
-    return f("put", args[0], args[1] if len(args) > 1 else Number(0), text="...")
+    return f("put", args[0], args[1] if len(args) > 1 else Number(0), at=At((Number(...),)))
 
 
 # ---- an embedding
@@ -204,10 +205,10 @@ def _embedding_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) 
 def _index_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | None:
     """x[0, :]: numbers and whole axes, as they are written."""
     rest, found = list(index), list[Any]()
-    for part in str(dict(formula.options).get("text", "")).split(", "):
-        if part.removeprefix("-").isdigit():
-            found.append(int(part))
-        elif part == ":" and rest:
+    for part in dict(formula.options)["at"].parts:
+        if isinstance(part, Number) and type(part.value) is int:
+            found.append(part.value)
+        elif part == Slice() and rest:
             found.append(rest.pop(0))
         else:
             return None
@@ -258,7 +259,7 @@ ROWS = (
         gradient=_index,
         moves=True,
         reach=_index_reach,
-        misfit=explain_entries.indexed,
+        misfit=explain_entries.index_entries,
         compute_in_scope=_index_value,
     ),
     Operation("entry", "a[b]: how rows of a table are written", notation=notation.entry),
@@ -280,7 +281,7 @@ ROWS = (
         CALL,
         gradient=_gather,
         moves=True,
-        misfit=explain_entries.gathered,
+        misfit=explain_entries.gather,
     ),
     Operation("take_along_dim", "the entries of a at the indices b", CALL, means=_gathered),
     Operation(
@@ -289,7 +290,7 @@ ROWS = (
         CALL,
         gradient=_index_select,
         moves=True,
-        misfit=explain_entries.gathered,
+        misfit=explain_entries.gather,
     ),
     Operation(
         "embedding(input weight | padding_idx max_norm norm_type scale_grad_by_freq sparse)",

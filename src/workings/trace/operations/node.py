@@ -14,11 +14,11 @@ from typing import Any
 from torch import Tensor
 
 from workings.errors import WorkingsError
+from workings.trace.formula.arguments import argument_value
 from workings.trace.formula.evaluate import evaluate, option
-from workings.trace.formula.from_text import read_text
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.simplify import ONE, join, linear, over, product, split, times
-from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, spelled_out, walk
+from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, substitute, walk
 
 Shape = tuple[int, ...]
 Gradients = tuple[Formula | None, ...]
@@ -49,13 +49,13 @@ class Context:
         self.letters[letter] = formula
         return Leaf(letter)
 
-    def spelled_out(self, formula: Formula) -> Formula:
+    def substitute(self, formula: Formula) -> Formula:
         """The formula with its letters replaced by what they stand for."""
-        return spelled_out(formula, self.letters)
+        return substitute(formula, self.letters)
 
     def value(self, part: Formula) -> Any:
         if id(part) not in self.known:
-            self.known[id(part)] = part, evaluate(self.spelled_out(part), self.operands)
+            self.known[id(part)] = part, evaluate(self.substitute(part), self.operands)
         return self.known[id(part)][1]
 
     def shape(self, part: Formula) -> Shape:
@@ -82,7 +82,7 @@ class Node:
     @property
     def options(self) -> dict[str, Any]:
         """The options, their texts read."""
-        return {key: option(key, value, self.context.operands) for key, value in self.formula.options}
+        return {key: option(value, self.context.operands) for key, value in self.formula.options}
 
     def let(self, letter: str, formula: Formula) -> Leaf:
         return self.context.let(letter, formula)
@@ -97,13 +97,13 @@ class Node:
         if place < len(self.args):
             return None if self.args[place] == Number(None) else self.args[place]
         value = options.get(name)
-        return value if value is None or isinstance(value, Formula) else Number(self.options[name])
+        return value if value is None or isinstance(value, Apply) else Number(self.options[name])
 
     def plain(self, name: str, default: Any = None) -> Any:
         """The value of an argument that is no tensor: a number, an axis, a word."""
         given = self.given(name)
         if isinstance(given, Code):
-            return read_text(given.text, self.context.operands)
+            return argument_value(given, self.context.operands)
         return default if given is None else self.value(given)
 
     def value(self, part: Formula) -> Any:

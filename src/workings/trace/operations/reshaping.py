@@ -9,10 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from workings.trace.formula import notation
-from workings.trace.formula.from_text import FormulaError, method_name, read_call
+from workings.trace.formula.arguments import FormulaError, call_values
 from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
 from workings.trace.formula.simplify import linear, times
-from workings.trace.formula.tree import Apply, Formula, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Sequence, Slice
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
 from workings.trace.shapes import arithmetic, explain_tensors
 
@@ -47,8 +47,8 @@ def _pad(node: Node) -> Gradients:
     shape = node.shape(x)
     ends = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
     lead = len(shape) - len(ends)
-    places = [":"] * lead + [f"{a}:{a + n}" for (a, _), n in zip(ends, shape[lead:], strict=True)]
-    return node.to_first(linear("index", node.G, text=", ".join(places)))
+    places = [Slice(Number(a), Number(a + n)) for (a, _), n in zip(ends, shape[lead:], strict=True)]
+    return node.to_first(linear("index", node.G, at=Index((*[Slice()] * lead, *places))))
 
 
 def _trace(node: Node) -> Gradients:
@@ -64,20 +64,24 @@ def _diagonal(node: Node) -> Gradients:
 
 
 def _reshape(node: Node) -> Gradients:
-    shape, text = node.shape(node.args[0]), node.options["text"]
-    method = method_name(text)
+    shape, by = node.shape(node.args[0]), node.options["by"]
+    method = by.name
     if method == "detach":
         return (None,)
     if method in UNCHANGED:
         return (node.G,)
     if method in SAME_ORDER:
-        return (linear("reshape", node.G, text=f"reshape({', '.join(map(str, shape)) or '()'})"),)
+        return (linear("reshape", node.G, by=_call("reshape", *shape)),)
     if method in PERMUTED:
-        back = _inverse(*read_call(text, node.context.operands), shape)
-        return (linear("reshape", node.G, text=f"permute({', '.join(map(str, back))})"),)
+        back = _inverse(method, *call_values(by, node.context.operands), shape)
+        return (linear("reshape", node.G, by=_call("permute", *back)),)
     if method in REPEATED:
         return (node.fit(lambda: node.G, node.args[0]),)
     raise RuleError(f"there is no rule for {method}")
+
+
+def _call(method: str, *sizes: int) -> Call:
+    return Call(method, tuple(map(Number, sizes)) or (Sequence(()),))
 
 
 def _inverse(method: str, args: list[object], options: dict[str, object], shape: Shape) -> list[int]:
@@ -87,17 +91,17 @@ def _inverse(method: str, args: list[object], options: dict[str, object], shape:
     return [moved.index(stride) for stride in strides]
 
 
-def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, text: str) -> Any:
-    method, args, options = read_call(text, operands)
-    if method not in RESHAPES:
-        raise FormulaError(f"'{text}' cannot be computed again: {method} is not in the table of reshapes.")
-    return getattr(a, method)(*args, **options)
+def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
+    args, options = call_values(by, operands)
+    if by.name not in RESHAPES:
+        raise FormulaError(f"'{by}' cannot be computed again: {by.name} is not in the table of reshapes.")
+    return getattr(a, by.name)(*args, **options)
 
 
 ROWS = (
     Operation(
         "reshape(input |)",
-        "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …), option text",
+        "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
         FORMULA,
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshaped,

@@ -114,7 +114,7 @@ def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapsh
     except WorkingsError as reason:
         step.note = f"the equations could not be computed: {reason}"
         return
-    step.note = _compared(known[θ.text], before, after)
+    step.note = _compare(known[θ.text], before, after)
     step.children[-1].result = after.value
 
 
@@ -123,7 +123,7 @@ def _letters(equations: Equations) -> set[str]:
     return {text for name, formula in equations for text in (name, *leaves(formula))}
 
 
-def _compared(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
+def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
     difference, ends = largest_difference(ours, after.value), (before.value, after.value)
     exact = isinstance(ours, ExactTensor)
     if difference == 0 or (difference < inf and is_rounding(difference, *(doubles(v) if exact else v for v in ends))):

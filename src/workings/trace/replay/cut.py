@@ -52,12 +52,12 @@ class _Cut:
             found = rule.members(content)
             members += found
             if any(self.leads_to_ours(t) for member in found for t in _tensors(member)):
-                rule.write(value, self._renewed(content))
+                rule.write(value, self._renew(content))
         return members
 
-    def _renewed(self, value: Any) -> Any:
+    def _renew(self, value: Any) -> Any:
         if type(value) is tuple:
-            return tuple(map(self._renewed, value))
+            return tuple(map(self._renew, value))
         if not isinstance(value, Tensor) or not self.leads_to_ours(value):
             return value
         return self.instead.setdefault(id(value), (value, value.detach()))[1]

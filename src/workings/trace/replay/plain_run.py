@@ -18,14 +18,16 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten
 
-from workings.trace.capture.generators import finished
-from workings.trace.capture.recorder import Recorder
+from workings.trace.code.functions import run_to_end
 from workings.trace.record import Trace
 from workings.trace.replay.world import World
 from workings.trace.shapes.counters import Calls
 from workings.trace.tensors.dense import is_ordinary
 from workings.trace.tensors.difference import is_rounding
 from workings.trace.tensors.state import parts_of
+
+Failed = tuple[Any, Any, Any]
+"""A module's call that failed: the module, the arguments, the options."""
 
 
 class State:
@@ -36,21 +38,22 @@ class State:
         self.random = _draws()
         self.world = World(function, args, kwargs)
 
-    def compare(self, trace: Trace, recorder: Recorder) -> tuple[str, float | None]:
-        if effect := self._effect(recorder):
+    def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> tuple[str, float | None]:
+        """How an unmodified run compares with the captured one, whose effects, and whose call that failed, these are."""
+        if effect := effects[0] if effects else self._used_up_reason():
             return f"not compared with an unmodified run, which would repeat a side effect: {effect}", None
         self.world.settle()
         args = tuple(self.world.given(a) for a in self.args)
         kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
-        if reason := self.world.lost():
+        if reason := self.world.lost_reason():
             return f"not compared with an unmodified run: {reason}", None
         ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
         try:
             with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
-                plain = finished(self.function(*args, **kwargs))
+                plain = run_to_end(self.function(*args, **kwargs))
                 theirs = [self.world.copy(part) for part in _comparable([plain, *self.world.news()])]
         except Exception as error:
-            _explain_failure(trace, recorder, calls)
+            _explain_failure(trace, failed, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
             return ("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}"), None
         if trace.error is not None:
@@ -68,19 +71,16 @@ class State:
 
         cut(self.world, (self.args, self.kwargs), own)
 
-    def _effect(self, recorder: Recorder) -> str:
-        """What a second run would do again, outside what is put back here."""
-        if recorder.effects:
-            return recorder.effects[0]
-        used_up = any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0])
-        if used_up:
+    def _used_up_reason(self) -> str:
+        """What a second run would find used up."""
+        if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
             return "an argument is an iterator, which is used up"
-        return "an iterator within its reach may be used up" if self.world.used_up() else ""
+        return "an iterator within its reach may be used up" if self.world.has_used_up_iterator() else ""
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
         """Everything as it was before the captured run; afterwards as that left it."""
-        drawn = _draws()
+        drawn = _draws()  # a program goes on drawing where the captured run ended, as if there had been no second one
         _set_draws(self.random)
         try:
             with self.world.as_before():
@@ -102,15 +102,15 @@ def _set_draws(state: Any) -> None:
         torch.cuda.set_rng_state_all(state[3])
 
 
-def _explain_failure(trace: Trace, recorder: Recorder, calls: Calls) -> None:
+def _explain_failure(trace: Trace, failed: Failed | None, calls: Calls) -> None:
     """What the failing operation needed, what came and the fix to try, where shapes are at fault."""
     if trace.error is None:
         return
     from workings.trace.shapes.explain import explain
 
     found = None
-    if recorder.failed is not None:
-        module, args, kwargs = recorder.failed
+    if failed is not None:
+        module, args, kwargs = failed
         before = (
             calls.before_flattening(args[0].shape[-1])
             if args and isinstance(args[0], torch.Tensor) and args[0].dim()

@@ -22,7 +22,7 @@ from workings.trace.code.effects import is_uncounted, names_in
 from workings.trace.code.functions import is_library
 from workings.trace.replay.holding import ATOMS, Rule, alike, rules, same
 from workings.trace.replay.iterators import cannot_be_put_back, place
-from workings.trace.tensors.state import Kept, is_lazy, kept, put
+from workings.trace.tensors.state import Kept, is_lazy, keep, put
 
 COPIED = 1 << 26
 """Elements of tensors that are copied in all."""
@@ -76,7 +76,7 @@ class World:
 
     def _tensor(self, value: torch.Tensor) -> None:
         copied = not isinstance(value, torch.nn.Parameter) and not is_lazy(value) and self._fits(value.numel())
-        self.tensors[id(value)] = kept(value, copied, summed=self.sums)
+        self.tensors[id(value)] = keep(value, copied, summed=self.sums)
 
     def _fits(self, size: int) -> bool:
         """Whether a tensor of this size is copied: all small ones are, and large ones as long as there is room."""
@@ -96,14 +96,14 @@ class World:
         except (TypeError, ValueError):  # of texts, or read backwards
             return
         self.arrays.append(value)
-        self.tensors[id(value)] = kept(shared, self._fits(value.size), summed=True)
+        self.tensors[id(value)] = keep(shared, self._fits(value.size), summed=True)
 
     def _sum_all(self) -> None:
         """From now on, and of those that were reached."""
         self.sums = True
         for key, one in self.tensors.items():
             if one.copy is None and not one.changed:
-                self.tensors[key] = kept(one.tensor, copied=False, summed=True)
+                self.tensors[key] = keep(one.tensor, copied=False, summed=True)
 
     # ---- after the captured run
     def settle(self) -> None:
@@ -120,11 +120,11 @@ class World:
         copy = one.copy.requires_grad_(one.made_by is not None or argument.requires_grad)
         return copy.clone() if one.made_by is not None else copy
 
-    def used_up(self) -> bool:
+    def has_used_up_iterator(self) -> bool:
         """Whether an iterator gave something that it does not give again."""
         return any(place(iterator) != before for iterator, before in self.iterators)
 
-    def lost(self) -> str:
+    def lost_reason(self) -> str:
         """Why the state before cannot be had again, if it cannot."""
         if any(type(one.tensor) is not one.kind for one in self.moved):
             return "the code makes the parameters of a lazy module"
@@ -157,6 +157,8 @@ class World:
         """Everything holds what it held before the captured run; afterwards, what that left in it."""
         left = [(held, rule, rule.read(held)) for held, read in self.held.values() for rule, _ in read]
         numbers = {id(one.tensor): one.tensor.detach().clone() for one in self.moved}
+        # Autograd compares version counters to find tensors that were changed after they were saved for the backward pass.
+        # Putting numbers back and forth is no change to it: the captured run's graph stays good.
         with _unsafe_preserve_version_counter(tuple(one.tensor for one in self.tensors.values() if one.version >= 0)):
             for held, rule, before in self._changed():
                 rule.write(held, before)
@@ -165,7 +167,7 @@ class World:
             try:
                 yield
             finally:
-                for one in self.tensors.values():
+                for one in self.tensors.values():  # all, not those that moved: the second run may have changed others
                     put(one.tensor, numbers.get(id(one.tensor), one.copy))
                 for held, rule, now in left:
                     if not same(now, rule.read(held)):
@@ -186,7 +188,7 @@ class World:
         return [(held, rule, before) for held, rule, before in every if not same(before, rule.read(held))]
 
     # ---- while it runs
-    def made(self, value: Any) -> None:
+    def note_new(self, value: Any) -> None:
         """Something that came about in the run: it and what it leads to is no one else's."""
         if not isinstance(value, (*ATOMS, torch.Tensor)):
             self.fresh.append(value)

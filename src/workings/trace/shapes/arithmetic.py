@@ -65,7 +65,7 @@ def window(m: Any, x: Shape, y: Shape) -> Size:
     every = list(zip(x[-axes:], each(m.kernel_size, axes), each(m.stride, axes), padding, dilation, strict=True))
     up = getattr(m, "ceil_mode", False)
     texts = list(dict.fromkeys(places(*axis, up) for axis in every))
-    return Size(", ".join(texts), () if up else discarded(every))
+    return Size(", ".join(texts), () if up else unreached_entries(every))
 
 
 def axes_of(m: Any) -> int:
@@ -73,7 +73,7 @@ def axes_of(m: Any) -> int:
     return int(type(m).__name__[-2])
 
 
-def discarded(axes: Sequence[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
+def unreached_entries(axes: Sequence[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
     """What the floor throws away: entries at the end that no window reaches."""
     names = {1: ("entry",), 2: ("row", "column"), 3: ("layer", "row", "column")}[len(axes)]
     plural = {"entry": "entries"}

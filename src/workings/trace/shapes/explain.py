@@ -18,7 +18,7 @@ from workings.errors import WorkingsError
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Formula, Leaf, walk
 from workings.trace.shapes.explain_tensors import Explanation, elementwise, in_place, shape, word
-from workings.trace.shapes.layer_text import spelled
+from workings.trace.shapes.layer_text import layer_call
 
 __all__ = ["Explanation", "explain", "in_names"]
 
@@ -41,7 +41,7 @@ def in_names(formula: Formula | None, operands: Mapping[str, Any], source: str =
         if all(isinstance(x, Tensor) for x in given):
             found = row.misfit(*given) or (one_dtype(given) if row.one_dtype else None)
             if found is not None:
-                return replace(found, names=written(part, source) or found.names)
+                return replace(found, names=operand_texts(part, source) or found.names)
     return None
 
 
@@ -57,7 +57,7 @@ def value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
         return None
 
 
-def written(part: Apply, source: str) -> tuple[str, ...]:
+def operand_texts(part: Apply, source: str) -> tuple[str, ...]:
     """How the operands of an operation are written: their names, else the text in the source."""
     from workings.trace.formula.from_python import formula_of
 
@@ -125,7 +125,7 @@ def _dtypes(call: Any, args: Sequence[Any]) -> Explanation | None:
         weight = getattr(call, "weight", None)
         if not args or not isinstance(weight, Tensor) or isinstance(call, nn.Embedding) or args[0].dtype == weight.dtype:
             return None
-        problem = f"nn.{spelled(call)} has weights of {word(weight)} and received {word(args[0])}"
+        problem = f"nn.{layer_call(call)} has weights of {word(weight)} and received {word(args[0])}"
         return Explanation(problem, f"use {{x}}.to({weight.dtype})")
     row = OPERATIONS.names.get(getattr(call, "__name__", ""))
     return one_dtype(args) if row is not None and row.one_dtype else None

@@ -15,14 +15,14 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
 
 
 # ---- indices
-def indexed(input: Tensor, index: Any, before: Shape = ()) -> Explanation | None:
+def index_entries(input: Tensor, index: Any, before: Shape = ()) -> Explanation | None:
     """x[i, :, j]: an index for each axis, each within the size of its axis."""
     parts = index if isinstance(index, tuple) else (index,)
     used = sum(axes_used(part) for part in parts)
     if used > input.dim():
         axes = f"{input.dim()} {'axis' if input.dim() == 1 else 'axes'}"
         return Explanation(f"{shape(input)} has {axes} and received {used} indices", f"give at most {input.dim()}")
-    for axis, part in placed(parts, input.dim()):
+    for axis, part in parts_with_axes(parts, input.dim()):
         if (found := at_axis(input, axis, part)) is not None:
             return found
     return None
@@ -35,7 +35,7 @@ def axes_used(part: Any) -> int:
     return part.dim() if isinstance(part, Tensor) and part.dtype == torch.bool else 1
 
 
-def placed(parts: Sequence[Any], axes: int) -> Iterator[tuple[int, Any]]:
+def parts_with_axes(parts: Sequence[Any], axes: int) -> Iterator[tuple[int, Any]]:
     """The parts of an index with the axes they stand for; … stands for as many as are left."""
     axis = 0
     for part in parts:
@@ -48,7 +48,7 @@ def at_axis(x: Tensor, axis: int, part: Any) -> Explanation | None:
         return None
     places = torch.as_tensor(part)
     if places.dtype == torch.bool:
-        return masked(x, axis, places)
+        return mask_entries(x, axis, places)
     if places.is_floating_point() or places.is_complex():
         return Explanation(f"an index is whole numbers or a mask, and received {word(places)}", "convert it with .long()")
     return within(places, x.shape[axis], f"axis {axis} of {shape(x)}")
@@ -63,11 +63,11 @@ def within(places: Tensor, size: int, what: str) -> Explanation | None:
         return Explanation(f"{what} has size 0, so there is nothing at the index {worst}")
     return Explanation(
         f"{what} has size {size} and received the index {worst}",
-        f"use {counted(size)}, or {counted(size, back=True)} from the end" if size > 1 else "use 0",
+        f"use {index_range(size)}, or {index_range(size, back=True)} from the end" if size > 1 else "use 0",
     )
 
 
-def masked(x: Tensor, axis: int, mask: Tensor) -> Explanation | None:
+def mask_entries(x: Tensor, axis: int, mask: Tensor) -> Explanation | None:
     meant = x.shape[axis : axis + mask.dim()]
     if tuple(meant) == tuple(mask.shape):
         return None
@@ -75,7 +75,7 @@ def masked(x: Tensor, axis: int, mask: Tensor) -> Explanation | None:
     return Explanation(f"a mask of {shape(mask)} does not fit {where} of {shape(x)}", f"use a mask of {[*meant]}")
 
 
-def gathered(input: Tensor, dim: int, index: Tensor, before: Shape = (), **options: Any) -> Explanation | None:
+def gather(input: Tensor, dim: int, index: Tensor, before: Shape = (), **options: Any) -> Explanation | None:
     """gather and index_select: indices along one axis, counted from 0."""
     if index.is_floating_point():
         return Explanation(f"an index is whole numbers, and received {word(index)}", "convert it with .long()")
@@ -84,13 +84,13 @@ def gathered(input: Tensor, dim: int, index: Tensor, before: Shape = (), **optio
         return None
     worst = signed(int(index.max()) if int(index.max()) >= size else int(index.min()))
     what = f"axis {signed(dim)} of {shape(input)} has size {size} and received the index {worst}"
-    return Explanation(what, f"use {counted(size)}")
+    return Explanation(what, f"use {index_range(size)}")
 
 
-def counted(size: int, back: bool = False) -> str:
+def index_range(size: int, back: bool = False) -> str:
     """The indices of an axis, from the front or from the end.
 
-    >>> counted(10), counted(10, back=True), counted(2), counted(1)
+    >>> index_range(10), index_range(10, back=True), index_range(2), index_range(1)
     ('0 … 9', '−10 … −1', '0 or 1', '0')
     """
     first, last = (signed(-size), "−1") if back else ("0", str(size - 1))
@@ -123,14 +123,14 @@ def cross_entropy(
     likely = target.is_floating_point() and tuple(target.shape) == tuple(input.shape)
     if tuple(target.shape) != rows and not likely:
         problem = f"cross_entropy of scores {shape(input)} needs targets of {[*rows]}, a class for each example, "
-        return Explanation(f"{problem}and received {shape(target)}", refitted(input, target, rows), named)
+        return Explanation(f"{problem}and received {shape(target)}", fix_of_targets(input, target, rows), named)
     if target.dtype not in (torch.int64, torch.uint8) and not likely:
         problem = f"cross_entropy needs targets that are class numbers, int64, and received {word(target)}"
         return Explanation(problem, "use {right}.long()", named)
     return None if likely else classes(input, target, ignore_index)
 
 
-def refitted(input: Tensor, target: Tensor, rows: Shape) -> str:
+def fix_of_targets(input: Tensor, target: Tensor, rows: Shape) -> str:
     """What brings targets or scores into the shapes that fit, the first that does."""
     if tuple(n for n in target.shape if n != 1) == tuple(n for n in rows if n != 1) and target.dim() > len(rows):
         return f"use {{right}}.squeeze({target.dim() - 1 if target.shape[-1] == 1 else 0})"
@@ -147,7 +147,7 @@ def classes(input: Tensor, target: Tensor, ignore_index: int) -> Explanation | N
     if real.is_meta or not real.numel() or 0 <= int(real.min()) <= int(real.max()) < count:
         return None
     low, high = int(real.min()), int(real.max())
-    problem = f"cross_entropy of scores {shape(input)} has {count} classes, {counted(count)}, and received the class "
+    problem = f"cross_entropy of scores {shape(input)} has {count} classes, {index_range(count)}, and received the class "
     fix = "use {right} - 1" if (low, high) == (1, count) else f"give the scores {high + 1} classes" if high >= count else ""
     return Explanation(f"{problem}{high if high >= count else signed(low)}", fix, ("scores", "targets"))
 
@@ -184,13 +184,13 @@ def two_sizes(equation: str, terms: list[str], given: Sequence[Tensor]) -> Expla
             known, where = seen.get(letter, (1, ""))
             if size != known and 1 not in (size, known):
                 problem = f"einsum {equation!r} needs one size for {letter}: it is {known} in {where}, {size} in {shape(x)}"
-                return Explanation(problem, relettered(equation, terms, given))
+                return Explanation(problem, fix_of_letters(equation, terms, given))
             if known == 1:
                 seen[letter] = size, shape(x)
     return None
 
 
-def relettered(equation: str, terms: list[str], given: Sequence[Tensor]) -> str:
+def fix_of_letters(equation: str, terms: list[str], given: Sequence[Tensor]) -> str:
     """The same letters with those of a matrix the other way round, where that fits."""
     _, arrow, output = equation.replace(" ", "").partition("->")
     for turned in every(*([term, term[::-1]] if len(term) == 2 else [term] for term in terms)):

@@ -10,13 +10,13 @@ from torch import Tensor, nn
 
 from workings.trace.shapes.arithmetic import axes_of, each, places, product
 from workings.trace.shapes.explain_tensors import Explanation, Shape, shape
-from workings.trace.shapes.layer_text import plain, spelled
+from workings.trace.shapes.layer_text import layer_call, plain
 
 AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def linear_layer(m: nn.Linear, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return features(f"nn.{spelled(m)}", f"nn.{spelled(m, in_features=input.shape[-1])}", m.in_features, input, before)
+    return features(f"nn.{layer_call(m)}", f"nn.{layer_call(m, in_features=input.shape[-1])}", m.in_features, input, before)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Any = None, before: Shape = ()) -> Explanation | None:
@@ -40,10 +40,10 @@ def features(name: str, fixed: str, needed: int, x: Tensor, before: Shape) -> Ex
 
 def convolution_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation | None:
     axes = axes_of(m)
-    fixed = f"nn.{spelled(m, in_channels=input.shape[-axes - 1])}" if m.groups == 1 and input.dim() > axes else ""
+    fixed = f"nn.{layer_call(m, in_channels=input.shape[-axes - 1])}" if m.groups == 1 and input.dim() > axes else ""
     padding = 0 if m.padding == "valid" else m.padding
-    return channels(f"nn.{spelled(m)}", fixed, m.in_channels, input, axes) or (
-        None if padding == "same" else kernel(f"nn.{spelled(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
+    return channels(f"nn.{layer_call(m)}", fixed, m.in_channels, input, axes) or (
+        None if padding == "same" else kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
     )
 
 
@@ -81,7 +81,7 @@ def channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explan
 
 
 def pool_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return kernel(f"nn.{spelled(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
+    return kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
 
 
 def pool(name: str, axes: int) -> Callable[..., Explanation | None]:
@@ -109,8 +109,8 @@ def batch_norm_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation |
     if got == m.num_features:
         return None
     return Explanation(
-        f"nn.{spelled(m)} needs {m.num_features} channels and received {got}, in {shape(input)}",
-        f"use nn.{spelled(m, num_features=got)}",
+        f"nn.{layer_call(m)} needs {m.num_features} channels and received {got}, in {shape(input)}",
+        f"use nn.{layer_call(m, num_features=got)}",
     )
 
 
@@ -119,15 +119,15 @@ def layer_norm_layer(m: nn.LayerNorm, input: Tensor, before: Shape = ()) -> Expl
     got = tuple(input.shape[-len(needed) :])
     if got == needed:
         return None
-    problem = f"nn.{spelled(m)} needs {[*needed]} in the last axes and received {[*got]}, in {shape(input)}"
-    return Explanation(problem, f"use nn.{spelled(m, normalized_shape=plain(got))}")
+    problem = f"nn.{layer_call(m)} needs {[*needed]} in the last axes and received {[*got]}, in {shape(input)}"
+    return Explanation(problem, f"use nn.{layer_call(m, normalized_shape=plain(got))}")
 
 
 def embedding_layer(m: nn.Embedding, input: Tensor, before: Shape = ()) -> Explanation | None:
     if input.is_floating_point():
-        return Explanation(f"nn.{spelled(m)} needs whole numbers and received {input.dtype}", "use {x}.long()")
+        return Explanation(f"nn.{layer_call(m)} needs whole numbers and received {input.dtype}", "use {x}.long()")
     if input.is_meta or not input.numel() or 0 <= int(input.min()) <= int(input.max()) < m.num_embeddings:
         return None
     worst = int(input.max()) if int(input.max()) >= m.num_embeddings else int(input.min())
-    problem = f"nn.{spelled(m)} has rows 0 … {m.num_embeddings - 1} and received the index {worst}"
-    return Explanation(problem, f"use nn.{spelled(m, num_embeddings=worst + 1)}" if worst > 0 else "")
+    problem = f"nn.{layer_call(m)} has rows 0 … {m.num_embeddings - 1} and received the index {worst}"
+    return Explanation(problem, f"use nn.{layer_call(m, num_embeddings=worst + 1)}" if worst > 0 else "")

@@ -14,14 +14,14 @@ def layer_of(module: nn.Module) -> Layer | None:
     return OPERATIONS.layers[type(module)][1] if type(module) in OPERATIONS.layers else None
 
 
-def spelled(module: nn.Module, **changed: Any) -> str:
+def layer_call(module: nn.Module, **changed: Any) -> str:
     """The call that makes such a layer, with some arguments `changed`.
 
-    >>> spelled(nn.Linear(120, 10)), spelled(nn.Linear(120, 10), in_features=144)
+    >>> layer_call(nn.Linear(120, 10)), layer_call(nn.Linear(120, 10), in_features=144)
     ('Linear(120, 10)', 'Linear(144, 10)')
-    >>> spelled(nn.Conv2d(8, 16, 4, padding=1)), spelled(nn.AvgPool2d(4, 4)), spelled(nn.ReLU())
+    >>> layer_call(nn.Conv2d(8, 16, 4, padding=1)), layer_call(nn.AvgPool2d(4, 4)), layer_call(nn.ReLU())
     ('Conv2d(8, 16, 4, padding=1)', 'AvgPool2d(4)', 'ReLU()')
-    >>> spelled(nn.Conv2d(1, 8, 4, stride=4))
+    >>> layer_call(nn.Conv2d(1, 8, 4, stride=4))
     'Conv2d(1, 8, 4, stride=4)'
     """
     name = type(module).__name__

@@ -20,7 +20,7 @@ from workings.errors import WorkingsError
 from workings.trace.shapes.arithmetic import Shape, parameters_of, product, size_of
 from workings.trace.shapes.counters import Calls, MultiplyAdds, written_out
 from workings.trace.shapes.explain import Explanation, explain
-from workings.trace.shapes.layer_text import spelled
+from workings.trace.shapes.layer_text import layer_call
 
 WHOLE = (nn.MultiheadAttention,)
 """Layers with parts that they use by themselves: shown as one."""
@@ -80,12 +80,12 @@ def shapes(module: nn.Module, *inputs: Tensor) -> ShapeReport:
     [('16·3·3 = 144', '0'), ('144 → 10', '144·10 + 10 = 1450')]
     """
     if not light(module, inputs):
-        run = Run(copied(module, skeleton))
+        run = Run(evaluation_copy(module, skeleton))
         run(*(torch.empty(x.shape, dtype=x.dtype, device="meta") for x in inputs))
         explained = run.failure is not None and run.failure.explanation is not None
         if run.failure is None or explained or any(x.numel() > LARGE for x in inputs):
             return run.report(inputs)
-    run = Run(copied(module, lambda module: {}))
+    run = Run(evaluation_copy(module, lambda module: {}))
     run(*(x.detach().clone(memory_format=torch.contiguous_format) for x in inputs))
     return run.report(inputs)
 
@@ -99,7 +99,7 @@ def light(module: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
     return ordinary and sum(x.numel() for x in tensors) <= SMALL
 
 
-def copied(module: nn.Module, replacements: Callable[[nn.Module], dict[int, Any]]) -> nn.Module:
+def evaluation_copy(module: nn.Module, replacements: Callable[[nn.Module], dict[int, Any]]) -> nn.Module:
     """A copy in evaluation mode, in which some tensors are replaced."""
     try:
         return deepcopy(module, replacements(module)).eval()
@@ -151,11 +151,11 @@ class Run:
         path, *_, before = self.open.pop()
         x, y = first_shape((args, kwargs)), first_shape(output)
         size = size_of(layer, x, y) if x is not None and y is not None else size_of(layer, (), ())
-        own, shared = self.counted(path, layer)
+        own, shared = self.own_parameters(path, layer)
         self.layers.append(
             Layer(
                 path=path,
-                kind=spelled(layer),
+                kind=layer_call(layer),
                 input=x,
                 output=y,
                 arithmetic=size.arithmetic,
@@ -167,7 +167,7 @@ class Run:
             )
         )
 
-    def counted(self, path: str, layer: nn.Module) -> tuple[list[nn.Parameter], list[str]]:
+    def own_parameters(self, path: str, layer: nn.Module) -> tuple[list[nn.Parameter], list[str]]:
         """The layer's parameters that no layer had before, and a remark about the others."""
         parameters = list(layer.parameters())
         own = [p for p in parameters if p not in self.owners]
@@ -180,15 +180,15 @@ class Run:
         path, kind, calls = "", "", []
         if self.open:
             path, layer, args, kwargs, _ = self.open[-1]
-            kind = spelled(layer)
+            kind = layer_call(layer)
             calls.append((layer, args, kwargs))
         if self.calls.failed is not None and self.calls.error is error:
             calls.append(self.calls.failed)
             kind = kind or getattr(self.calls.failed[0], "__name__", "")
-        found = (explain(error, *call, before=self.flattened(call[1])) for call in calls)
+        found = (explain(error, *call, before=self.shape_before_flattening(call[1])) for call in calls)
         return Failure(path, kind, error, next((e for e in found if e is not None), None))
 
-    def flattened(self, args: tuple[Any, ...]) -> Shape | None:
+    def shape_before_flattening(self, args: tuple[Any, ...]) -> Shape | None:
         """What the failing call's input was before it was flattened."""
         x = first_shape(args)
         return self.calls.before_flattening(x[-1]) if x else None
@@ -196,7 +196,7 @@ class Run:
     def report(self, inputs: tuple[Tensor, ...]) -> ShapeReport:
         """The finished report; parameters of no layer that ran get rows of their own."""
         rest = [] if self.failure else [(n, p) for n, p in self.module.named_parameters() if p not in self.owners]
-        layers = [*self.layers, *(Layer(n, "Parameter", None, None, "", p.numel(), counted(p)) for n, p in rest)]
+        layers = [*self.layers, *(Layer(n, "Parameter", None, None, "", p.numel(), own_parameters(p)) for n, p in rest)]
         outside = self.counter.count - sum(layer.multiply_adds for layer in layers)
         notes = [f"{outside} of the multiply-adds are outside the layers."] if outside and not self.failure else []
         if any("counted once" in text for layer in layers for text in layer.warnings):
@@ -213,7 +213,7 @@ class Run:
         )
 
 
-def counted(p: Tensor) -> str:
+def own_parameters(p: Tensor) -> str:
     return f"{product(p.shape)} = {p.numel()}" if p.dim() > 1 else f"{p.numel()}"
 
 

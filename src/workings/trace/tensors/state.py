@@ -50,7 +50,7 @@ class Kept(NamedTuple):
         return grad[0] is not self.grad[0] or grad[1] != self.grad[1]
 
 
-def kept(tensor: Tensor, copied: bool, summed: bool = False) -> Kept:
+def keep(tensor: Tensor, copied: bool, summed: bool = False) -> Kept:
     """What there is to know about a tensor now."""
     if is_lazy(tensor):
         return Kept(tensor, type(tensor), -1, None, None, None, (None, 0))

@@ -7,7 +7,7 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.trace.capture.capture import capture
-from workings.trace.capture.generators import finished
+from workings.trace.code.functions import run_to_end
 
 
 def generate(x):
@@ -254,7 +254,7 @@ def test_coroutines_that_take_turns_keep_their_steps_apart():
 
 def test_a_coroutine_inside_a_running_loop_is_refused():
     async def inside():
-        finished(slow(torch.ones(1)))
+        run_to_end(slow(torch.ones(1)))
 
     with pytest.raises(WorkingsError) as error:
         asyncio.run(inside())

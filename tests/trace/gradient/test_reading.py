@@ -1,22 +1,26 @@
 """Calls as the rules read them: by PyTorch's names, with arguments wherever they stand."""
 
+import ast
+
 import pytest
 import torch
 import torch.nn.functional as F
 
+from tests.formulas import at, expression, naming
 from workings.trace.capture.capture import capture
+from workings.trace.code.statement import syntax_of
 from workings.trace.formula.from_python import formula_of
-from workings.trace.formula.targets import parsed, unpacked
+from workings.trace.formula.targets import target_of, unpack
 from workings.trace.formula.tree import Apply, Leaf, Number
 from workings.trace.gradient.backward import backward
-from workings.trace.gradient.reading import changed, entry, reading
+from workings.trace.gradient.reading import changed_name, entry, reading
 from workings.trace.step import Step
 
 x, W, b = Leaf("x"), Leaf("W"), Leaf("b")
 
 
 def read(source, name="y"):
-    return reading(Step("assign", name, f"{name} = {source}", formula_of(parsed(source))))
+    return reading(Step("assign", name, f"{name} = {source}", formula_of(expression(source)), syntax=naming(name)))
 
 
 @pytest.mark.parametrize(
@@ -40,23 +44,24 @@ def test_calls(source, formula):
 
 
 def test_an_entry_is_put():
-    assert read("b", "x[0, :]") == Apply("put", (x, b), (("text", "0, :"),))
-    assert entry(Step("assign", "self.h[t]")) == ("self.h", "t")
-    assert entry(Step("assign", "x")) is None
+    assert read("b", "x[0, :]") == Apply("put", (x, b), (("at", at("0, :")),))
+    assert entry(Step("assign", "self.h[t]", syntax=naming("self.h[t]"))) == ("self.h", at("t"))
+    assert entry(Step("assign", "x", syntax=naming("x"))) is None
 
 
 @pytest.mark.parametrize(
     ("source", "name"), [("h.mul_(2)", "h"), ("h.mul_(2).add_(1)", "h"), ("self.h.zero_()", "self.h"), ("h.mul(2)", "")]
 )
 def test_what_a_method_changes(source, name):
-    assert changed(Step("expression", "", source, formula_of(parsed(source)))) == name
+    assert changed_name(Step("expression", "", source, syntax=syntax_of(ast.Expr(expression(source))))) == name
 
 
 def test_targets():
-    assert [name for name, *_ in unpacked("a, *rest, z", (1, 2, 3, 4), (1, 2, 3, 4))] == ["a", "rest[0]", "rest[1]", "z"]
-    assert [name for name, *_ in unpacked("m", torch.ones(2, 2).max(0), None)] == ["m.values", "m.indices"]
-    assert [name for name, *_ in unpacked("out", {"loss": 1}, None)] == ["out['loss']"]
-    assert unpacked("hs", [1, 2], [1]) == [("hs[0]", 1, 1)]  # what was appended later was not there
+    target = target_of(expression("(a, *rest, z)"))
+    assert [name for name, *_ in unpack(target, "", (1, 2, 3, 4), (1, 2, 3, 4))] == ["a", "rest[0]", "rest[1]", "z"]
+    assert [name for name, *_ in unpack(None, "m", torch.ones(2, 2).max(0), None)] == ["m.values", "m.indices"]
+    assert [name for name, *_ in unpack(None, "out", {"loss": 1}, None)] == ["out['loss']"]
+    assert unpack(None, "hs", [1, 2], [1]) == [("hs[0]", 1, 1)]  # what was appended later was not there
 
 
 # ---- through the tracer

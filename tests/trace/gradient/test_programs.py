@@ -6,6 +6,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.formulas import at
 from workings import exact
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence, leaves
@@ -33,11 +34,11 @@ RATIONAL = {
     "flip": lambda a, b: op("flip", a, 0),
     "roll": lambda a, b: op("roll", a, 1, 1),
     "tril": lambda a, b: op("tril", a),
-    "outer": lambda a, b: op("outer", op("index", a, text="0"), op("index", b, text=":, 1")),
-    "stack": lambda a, b: op("stack", Sequence((op("sum", a, dim=0), op("index", b, text="1"))), dim=0),
+    "outer": lambda a, b: op("outer", op("index", a, at=at("0")), op("index", b, at=at(":, 1"))),
+    "stack": lambda a, b: op("stack", Sequence((op("sum", a, dim=0), op("index", b, at=at("1")))), dim=0),
     "einsum": lambda a, b: op("einsum", a, b, text="ij,kj->ik"),
     "row": lambda a, b: op("add", a, op("sum", b, dim=1, keepdim=True)),
-    "put": lambda a, b: op("put", a, op("index", b, text="1"), text="0"),
+    "put": lambda a, b: op("put", a, op("index", b, at=at("1")), at=at("0")),
     "mean": lambda a, b: op("mul", op("mean", a), b),
 }
 REAL = RATIONAL | {
@@ -47,7 +48,7 @@ REAL = RATIONAL | {
     "gelu": lambda a, b: op("gelu", a),
     "softplus": lambda a, b: op("softplus", op("tanh", a)),
     "logsumexp": lambda a, b: op("add", a, op("logsumexp", op("tanh", b), dim=0, keepdim=True)),
-    "layer_norm": lambda a, b: op("layer_norm", op("tanh", a), Sequence((Number(2),)), op("index", b, text="0"), eps=0.1),
+    "layer_norm": lambda a, b: op("layer_norm", op("tanh", a), Sequence((Number(2),)), op("index", b, at=at("0")), eps=0.1),
     "rms_norm": lambda a, b: op("rms_norm", op("tanh", a), Sequence((Number(2),)), eps=0.1),
     "sort": lambda a, b: op("sort", a),
     "clamp": lambda a, b: op("clamp", a, -1, 1),

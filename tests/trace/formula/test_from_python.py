@@ -8,11 +8,11 @@ from torch import nn
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.capture.operations import formula_of_text, given
+from workings.trace.capture.operations import operation_step, unusual_options
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import read
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number
+from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 
 
 def assigned(trace):
@@ -30,19 +30,19 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
         ("sum(x, 0)", Call("sum", (x, Number(0)))),
         ("torch.max(a, b)", Call("max", (a, b))),
         ("torch.max(x, 0)", Apply("max", (x,), (("dim", 0),))),
-        ("x.amax((-2, -1))", Apply("amax", (x,), (("dim", "(-2, -1)"),))),
+        ("x.amax((-2, -1))", Apply("amax", (x,), (("dim", Sequence((Number(-2), Number(-1)))),))),
         ("a // b", Apply("floor", (Apply("div", (a, b)),))),
         ("math.floor(x)", Apply("floor", (x,))),
         ("a % b", Apply("mod", (a, b))),
         ("'%d' % a", Code("'%d' % a")),
         ("P.where(c, a)", Apply("where", (c, P, a))),
         ("torch.where(c, P, a)", Apply("where", (c, P, a))),
-        ("F.cross_entropy(x, y, w)", Apply("cross_entropy", (x, y), (("weight", "w"),))),
+        ("F.cross_entropy(x, y, w)", Apply("cross_entropy", (x, y), (("weight", Leaf("w")),))),
         ("x.softmax(-1, 2, 3)", Code("x.softmax(-1, 2, 3)")),
     ],
 )
 def test_formulas(source, formula):
-    assert formula_of_text(source) == formula
+    assert operation_step(source).formula == formula
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_formulas(source, formula):
         ("torch.mean(x, 1, keepdim=True)", {"dim": 1, "keepdim": True}),
         ("torch.cat((a, b), 1)", {"dim": 1}),
         ("F.embedding(x, W, 0)", {"padding_idx": 0}),
-        ("F.gelu(x, 'tanh')", {"approximate": "'tanh'"}),
+        ("F.gelu(x, 'tanh')", {"approximate": Number("tanh")}),
     ],
 )
 def test_options_by_their_place(source, options):
-    assert dict(formula_of_text(source).options) == options
+    assert dict(operation_step(source).formula.options) == options
 
 
 @pytest.mark.parametrize(
@@ -75,8 +75,8 @@ def test_what_is_read_is_what_is_computed(source):
         "x // 3": [[0, 1], [2, -3]],
         "x % 3": [[1, 2], [1, 0]],
     }
-    assert evaluate(formula_of_text(source), {"x": x}).tolist() == expected[source]
-    assert evaluate(formula_of_text("n // 2"), {"n": 7}) == math.floor(7 / 2) == 3
+    assert evaluate(operation_step(source).formula, {"x": x}).tolist() == expected[source]
+    assert evaluate(operation_step("n // 2").formula, {"n": 7}) == math.floor(7 / 2) == 3
 
 
 def test_an_axis_that_is_given_by_name():
@@ -88,7 +88,7 @@ def test_an_axis_that_is_given_by_name():
 
     steps = assigned(capture(f, torch.ones(2, 2), -1))
     assert steps["A"].formula == Apply("softmax", (x,), (("dim", -1),))
-    assert dict(steps["B"].formula.options) == {"dim": "dim - 1"}  # a name only
+    assert dict(steps["B"].formula.options) == {"dim": Code("dim - 1")}  # a name only
     assert dict(steps["C"].formula.options) == {"dim": -1}
 
 
@@ -149,8 +149,8 @@ def test_keywords_and_receivers_by_their_paths():
 
 
 def test_operations_whose_signature_python_does_not_know():
-    assert given(torch.Tensor.__pow__, {"a": 1}) == {"a": 1}
-    assert given(torch.nn.functional.softmax, {"dim": None}) == {}
+    assert unusual_options(torch.Tensor.__pow__, {"a": 1}) == {"a": 1}
+    assert unusual_options(torch.nn.functional.softmax, {"dim": None}) == {}
 
 
 def test_powers_in_a_block_without_source():

@@ -11,7 +11,7 @@ from workings.show.formula.notation import text_formula
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Apply, Leaf, Number, Sequence
 from workings.trace.gradient.backward import backward
-from workings.trace.gradient.loss import varying
+from workings.trace.gradient.loss import require_gradients
 from workings.trace.operations import OPERATIONS
 
 
@@ -313,7 +313,7 @@ def test_an_input_changed_in_place_is_worked_on_a_copy():
         return L
 
     mine = torch.tensor([1.0, 2.0])
-    x, y = varying((mine, torch.tensor([3.0, 4.0])), copies=True)
+    x, y = require_gradients((mine, torch.tensor([3.0, 4.0])), copies=True)
     trace = capture(f, x, y)
     backward(trace)
     found = {step.name: step for step in trace.steps() if step.kind == "gradient"}
@@ -327,8 +327,8 @@ def test_an_input_changed_in_place_is_worked_on_a_copy():
 
 def test_what_the_caller_chose_to_vary_stays_chosen():
     x, w = torch.ones(2, requires_grad=True), torch.ones(2)
-    assert [t.requires_grad for t in varying((x, w))] == [True, False]
-    assert [t.requires_grad for t in varying((w, torch.tensor(1)))] == [True, False]
+    assert [t.requires_grad for t in require_gradients((x, w))] == [True, False]
+    assert [t.requires_grad for t in require_gradients((w, torch.tensor(1)))] == [True, False]
 
 
 # ---- loops and lists

@@ -5,9 +5,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.formulas import at, by
 from workings import exact
+from workings.trace.formula.arguments import FormulaError
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.from_text import FormulaError
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.operations import OPERATIONS
@@ -100,7 +101,7 @@ CASES = {
             (op(name, a), {"a": normal(3)}),
             (op(name, a, dim=0), PAIR),
             (op(name, a, dim=-1, keepdim=True), PAIR),
-            (op(name, a, dim="(0, 2)"), {"a": normal(2, 3, 4)}),
+            (op(name, a, dim=(0, 2)), {"a": normal(2, 3, 4)}),
         ]
         for name in ("sum", "mean", "var")
     },
@@ -120,7 +121,7 @@ CASES = {
         name: [
             (op(name, a), {"a": TIED}),
             (op(name, a, dim=-1), {"a": TIED}),
-            (op(name, a, dim="(0, 1)", keepdim=True), {"a": TIED}),
+            (op(name, a, dim=(0, 1), keepdim=True), {"a": TIED}),
             (op(name, a, dim=0), PAIR),
         ]
         for name in ("amax", "amin")
@@ -128,17 +129,17 @@ CASES = {
     "cat": [(op("cat", Sequence((a, b, a)), dim=dim), PAIR) for dim in (-1, 0)],
     "stack": [(op("stack", Sequence((a, b, a)), dim=dim), PAIR) for dim in (0, 1, -1)],
     "reshape": [
-        (op("reshape", a, text=text), {"a": normal(2, 3, 4), "n": 6})
-        for text in "view(n,-1) flatten(1) permute(2,0,1) transpose(1,2) unsqueeze(0) movedim(0,2) view(n,4).ravel()".split()
+        (op("reshape", a, by=by(text)), {"a": normal(2, 3, 4), "n": 6})
+        for text in "view(n,-1) flatten(1) permute(2,0,1) transpose(1,2) unsqueeze(0) movedim(0,2) ravel()".split()
     ]
     + [
-        (op("reshape", a, text="torch.flatten(a, 1)"), {"a": normal(2, 3, 4)}),
-        (op("reshape", a, text="expand(2, -1)"), {"a": normal(3)}),
-        (op("add", a, op("reshape", a, text="detach()")), {"a": normal(3)}),
-        (op("reshape", op("sum", a), text="view(1, 1)"), {"a": normal(3)}),
+        (op("reshape", a, by=by("flatten(1)")), {"a": normal(2, 3, 4)}),
+        (op("reshape", a, by=by("expand(2, -1)")), {"a": normal(3)}),
+        (op("add", a, op("reshape", a, by=by("detach()"))), {"a": normal(3)}),
+        (op("reshape", op("sum", a), by=by("view(1, 1)")), {"a": normal(3)}),
     ],
     "index": [
-        (op("index", a, text=text), {"a": normal(3, 4), "i": torch.tensor([2, 2, 0]), "n": 2})
+        (op("index", a, at=at(text)), {"a": normal(3, 4), "i": torch.tensor([2, 2, 0]), "n": 2})
         for text in ("0", ":, -1", "1:n, ::2", "i", "[0, 1], [2, 3]", "..., None", "a.size(0) - 1", "torch.arange(n), i[:2]")
     ],
     "masked_fill": [
@@ -149,11 +150,14 @@ CASES = {
         (op("where", Leaf("m"), a, b), {"a": normal(3), "b": normal(2, 1), "m": MASK})],
     "cross_entropy": [
         (op("cross_entropy", a, b), {"a": normal(2, 3), "b": CLASSES}),
-        (op("cross_entropy", a, b, reduction="'sum'"), {"a": normal(2, 3), "b": CLASSES}),
-        (op("cross_entropy", a, b, reduction="'none'"), {"a": normal(2, 3), "b": CLASSES}),
+        (op("cross_entropy", a, b, reduction=Number("sum")), {"a": normal(2, 3), "b": CLASSES}),
+        (op("cross_entropy", a, b, reduction=Number("none")), {"a": normal(2, 3), "b": CLASSES}),
         (op("cross_entropy", a, b), {"a": normal(3), "b": torch.tensor(1)}),
     ],
-    "mse_loss": [(op("mse_loss", a, b), PAIR), *((op("mse_loss", a, b, reduction=r), PAIR) for r in ("'sum'", "'none'"))],
+    "mse_loss": [
+        (op("mse_loss", a, b), PAIR),
+        *((op("mse_loss", a, b, reduction=Number(r)), PAIR) for r in ("sum", "none")),
+    ],
     "layer_norm": [
         (op("layer_norm", a, Sequence((Number(3),)), W, b), {"a": normal(2, 3), "W": normal(3), "b": normal(3, seed=2)}),
         (op("layer_norm", a, Sequence((Number(3),))), {"a": normal(2, 3)}),
@@ -167,16 +171,16 @@ Q_, K_, V_ = Leaf("Q"), Leaf("K"), Leaf("V")
 CASES |= {
     # entries that move
     "put": [
-        (op("put", a, b, text="0"), {"a": normal(2, 3), "b": normal(3)}),
-        (op("put", a, b, text=":, 1:"), {"a": normal(2, 3), "b": normal(2)[:, None]}),
-        (op("put", a, b, text="..."), {"a": normal(2, 3), "b": normal(3)}),
-        (op("put", a, 0, text="a > 0"), {"a": normal(2, 3)}),
+        (op("put", a, b, at=at("0")), {"a": normal(2, 3), "b": normal(3)}),
+        (op("put", a, b, at=at(":, 1:")), {"a": normal(2, 3), "b": normal(2)[:, None]}),
+        (op("put", a, b, at=at("...")), {"a": normal(2, 3), "b": normal(3)}),
+        (op("put", a, 0, at=at("a > 0")), {"a": normal(2, 3)}),
     ],
     "gather": [(op("gather", a, 1, Leaf("i")), {"a": normal(2, 3), "i": torch.tensor([[0, 2], [1, 1]])})],
     "index_select": [(op("index_select", a, 0, Leaf("i")), {"a": normal(4, 3), "i": torch.tensor([3, 0, 3])})],
-    "chunk": [(op("index", op("chunk", a, 2, dim=-1), text="1"), {"a": normal(2, 4)})],
-    "split": [(op("index", op("split", a, 3), text="0"), {"a": normal(4, 2)})],
-    "unbind": [(op("index", op("unbind", a, 1), text="-1"), {"a": normal(2, 3)})],
+    "chunk": [(op("index", op("chunk", a, 2, dim=-1), at=at("1")), {"a": normal(2, 4)})],
+    "split": [(op("index", op("split", a, 3), at=at("0")), {"a": normal(4, 2)})],
+    "unbind": [(op("index", op("unbind", a, 1), at=at("-1")), {"a": normal(2, 3)})],
     "sort": [(op("sort", a), PAIR), (op("sort", a, dim=0, descending=True), PAIR)],
     "topk": [(op("topk", a, 2), PAIR), (op("topk", a, 1, dim=0, largest=False), PAIR)],
     "cumsum": [(op("cumsum", a, 0), PAIR), (op("cumsum", a, dim=-1), PAIR)],
@@ -252,7 +256,7 @@ CASES |= {
         (op("nll_loss", a, b, Leaf("w"), ignore_index=1), {"a": ROWS, "b": CODES, "w": positive(4)}),
     ],
     **{
-        name: [(op(name, a, b), PAIR), (op(name, a, b, reduction="'sum'"), PAIR)]
+        name: [(op(name, a, b), PAIR), (op(name, a, b, reduction=Number("sum")), PAIR)]
         for name in ("l1_loss", "huber_loss", "smooth_l1_loss")
     },
     "binary_cross_entropy": [
@@ -279,10 +283,11 @@ CASES |= {
         ),
     ],
     "kl_div": [
-        (op("kl_div", a, b, reduction=r), {"a": normal(2, 3), "b": positive(2, 3)}) for r in ("'sum'", "'batchmean'")
+        (op("kl_div", a, b, reduction=r), {"a": normal(2, 3), "b": positive(2, 3)})
+        for r in (Number("sum"), Number("batchmean"))
     ],
 }
-CASES["gelu"] = [(op("gelu", a), PAIR), (op("gelu", a, approximate="'tanh'"), PAIR)]
+CASES["gelu"] = [(op("gelu", a), PAIR), (op("gelu", a, approximate=Number("tanh")), PAIR)]
 CASES["softplus"] += [(op("softplus", a, beta=2), PAIR)]
 CASES["leaky_relu"] += [(op("leaky_relu", a, 0.2), PAIR)]
 CASES["elu"] += [(op("elu", a, alpha=0.5), PAIR)]
@@ -290,7 +295,7 @@ CASES["sum"] += [(op("sum", Sequence((a, b, op("sum", a)))), PAIR)]
 CASES["cross_entropy"] += [
     (op("cross_entropy", a, b, Leaf("w")), {"a": ROWS, "b": CODES, "w": positive(4)}),
     (op("cross_entropy", a, b, Leaf("w"), ignore_index=1), {"a": ROWS, "b": CODES, "w": positive(4)}),
-    (op("cross_entropy", a, b, ignore_index=1, reduction="'none'"), {"a": ROWS, "b": CODES}),
+    (op("cross_entropy", a, b, ignore_index=1, reduction=Number("none")), {"a": ROWS, "b": CODES}),
     (op("cross_entropy", a, b), {"a": ROWS, "b": torch.tensor([1, -100, 2])}),
     (op("cross_entropy", a, b, label_smoothing=0.1), {"a": ROWS, "b": CODES}),
     (op("cross_entropy", a, b), {"a": ROWS, "b": ROWS.softmax(-1)}),
@@ -418,8 +423,8 @@ def test_exact_values_agree_exactly():
 
 
 def test_a_reshape_is_undone_without_knowing_its_arguments():
-    rules = adjoints(op("reshape", a, text="view(*size)"), G, PAIR, result=PAIR["a"].view(6), wanted="a")
-    assert rules == {"a": op("reshape", G, text="reshape(2, 3)")}
+    rules = adjoints(op("reshape", a, by=by("view(*size)")), G, PAIR, result=PAIR["a"].view(6), wanted="a")
+    assert rules == {"a": op("reshape", G, by=by("reshape(2, 3)"))}
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (4,), (1, 4), (3, 1), (3, 4), (1, 1, 4), (1, 3, 1), (2, 1, 1), (2, 1, 4)])
@@ -440,7 +445,7 @@ def test_what_is_repeated_is_summed(shape):
         (op("fold", a, b), "there is no rule for fold"),
         (op("diagonal", a), "there is no rule for diagonal of anything but a square matrix"),
         (
-            op("conv2d", a, op("reshape", b, text="view(1, 1, 2, 3)")),
+            op("conv2d", a, op("reshape", b, by=by("view(1, 1, 2, 3)"))),
             "there is no rule for conv2d of an input without a batch",
         ),
         (op("norm", a, 1), "there is no rule for the norm with p = 1"),
@@ -484,9 +489,9 @@ def test_a_loss_without_a_rule_says_so(formula, operands, message):
         (Call("self.attn", (a,)), "self.attn(…) cannot be computed again: it has no formula here."),
         (Code("[x for x in a]"), "'[x for x in a]' cannot be computed again: it is Python without a formula."),
         (Leaf("q"), "'q' cannot be computed again: its value was not recorded."),
-        (op("index", a, text="q"), "'q' cannot be computed again: its value was not recorded."),
-        (op("index", a, text="f(a)"), "'f(…)' cannot be computed again: its value was not recorded."),
-        (op("reshape", a, text="cuda()"), "'cuda()' cannot be computed again: cuda is not in the table of reshapes."),
+        (op("index", a, at=at("q")), "'q' cannot be computed again: its value was not recorded."),
+        (op("index", a, at=at("f(a)")), "'f(…)' cannot be computed again: its value was not recorded."),
+        (op("reshape", a, by=by("cuda()")), "'cuda()' cannot be computed again: cuda is not in the table of reshapes."),
         (op("fold", a), "fold cannot be computed again: it is not in the table of operations."),
     ],
 )

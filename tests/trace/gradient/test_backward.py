@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from tests.formulas import at, naming
 from workings import exact
 from workings.trace.capture.capture import capture
 from workings.trace.formula.evaluate import evaluate
@@ -37,6 +38,7 @@ class Work:
         step = Step(
             kind, name, formula=formula, operands={k: _copy(v) for k, v in read.items()}, result=_copy(live), live=live
         )
+        step.syntax = naming(name) if name else step.syntax
         self.trace.root.children.append(step)
         self.lives[name] = live
         return step
@@ -269,7 +271,7 @@ def test_a_formula_that_is_not_what_ran_is_found_out():
 def test_a_rule_that_cannot_be_computed_says_why():
     x = normal(3)
     work = Work(x=x)
-    work.let("y", op("index", "x", text="pick(x)"), live=x[0])
+    work.let("y", op("index", "x", at=at("pick(x)")), live=x[0])
     work.let("L", op("square", "y"))
     step = gradients_of(work.backward().trace.root)["∂L/∂x"]
     assert step.note == "rule not checked: 'pick(…)' cannot be computed again: its value was not recorded."
