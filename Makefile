@@ -27,6 +27,7 @@ conformance: .venv/installed-test  ## run PyTorch's own operator tests on exact 
 
 docs: .venv/installed-test  ## write the generated pages: public names, operations, the drawing of the packages
 	@$(BIN)/python tools/api_table.py docs/api.md
+	@$(BIN)/python tools/operations_table.py docs/operations.md
 	@$(BIN)/python tools/draw_plan.py docs/architecture.svg
 
 bench-against: .venv/installed-test  ## is it slower than it was? make bench-against OLD=../old/src

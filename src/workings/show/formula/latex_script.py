@@ -3,10 +3,9 @@ r"""LaTeX's math mode: \frac{Q \, K^{\top}}{\sqrt{d}}, \sum_{\text{axis }0} x.""
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from workings.precedence import ATOM, LOOSE, POWER, RELATION
-from workings.show.formula.script import FormulaScript, valued
+from workings.show.formula.script import TextScript, valued
 from workings.show.write.decimals import decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.names import latex_name
@@ -32,7 +31,8 @@ _SUBSCRIPT = re.compile(r"(?<!\\)_")
 _TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
 
 
-class LatexScript(FormulaScript):
+class LatexScript(TextScript):
+    raises = True
     times = r" \times "
 
     def name(self, text: str) -> str:
@@ -46,8 +46,6 @@ class LatexScript(FormulaScript):
 
     def code(self, text: str) -> str:
         return latex_code(text)
-
-    source = code
 
     def words(self, text: str) -> str:
         return rf"\text{{{latex_text(text)}}}"
@@ -97,13 +95,10 @@ class LatexScript(FormulaScript):
     def filled(self, digit: str, size: str) -> str:
         return rf"\mathbf{{{digit}}}_{{{size}}}"
 
-    def call(self, function: str, parts: Sequence[str], details: list[str]) -> str:
+    def call(self, function: str, parts: list[str], details: list[str]) -> str:
         below = f"_{{{', '.join(details)}}}" if details else ""
         function = f"{{{function}}}" if below and _SUBSCRIPT.search(function) else function  # f_1 has a subscript already
         return f"{function}{below}{self.fence(', '.join(parts), '(', ')')}"
-
-    def aside(self, details: list[str]) -> str:
-        return f"{self.words(' ')}({', '.join(details)})"
 
 
 LATEX = LatexScript()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from workings.precedence import ATOM, LOOSE, POWER, SUM
 from workings.show.formula import mathml
 from workings.show.formula.mathml import THIN, between, commas, fenced, operator, row, words
-from workings.show.formula.script import FormulaScript
-from workings.show.formula.text_script import TEXT
+from workings.show.formula.script import TEXT, TextScript
 from workings.show.write.markup import element, escaped
 from workings.trace.formula.notation import Piece, Script
 from workings.trace.formula.tree import Options
@@ -19,9 +17,7 @@ BIG = {"Σ": "<mo>∑</mo>"}
 BOUNDS = {"j ≥ i": "<mi>j</mi><mo>≥</mo><mi>i</mi>"}
 
 
-class MathmlScript(FormulaScript):
-    raises = False
-
+class MathmlScript(TextScript):
     @property
     def plain(self) -> Script:
         """Under a sign and beside words there is text only."""
@@ -36,9 +32,6 @@ class MathmlScript(FormulaScript):
     def literal(self, value: complex) -> Piece:
         """A number as Python has it, 10⁻⁵ for 1e-05."""
         return mathml.number(repr(value)) if isinstance(value, int | float) else Piece(words(str(value)))
-
-    def decimal(self, value: float) -> str:
-        return TEXT.decimal(value)
 
     def code(self, text: str) -> str:
         return words(text)
@@ -96,7 +89,7 @@ class MathmlScript(FormulaScript):
     def filled(self, digit: str, size: str) -> str:
         return f"<msub><mn>{digit}</mn>{words(size)}</msub>"
 
-    def call(self, function: str, parts: Sequence[str], details: list[str]) -> str:
+    def call(self, function: str, parts: list[str], details: list[str]) -> str:
         name = f"<munder>{function}{words(', '.join(details))}</munder>" if details else function
         return row(name, fenced(commas(parts)))
 
@@ -107,7 +100,7 @@ class MathmlScript(FormulaScript):
         given = [row(words(str(key)), operator("="), _option(value)) for key, value in options if key != "device"]
         return row(mathml.name(name), fenced(commas([*parts, *given])))
 
-    def sequence(self, parts: Sequence[str], is_list: bool) -> str:
+    def sequence(self, parts: list[str], is_list: bool) -> str:
         return fenced(commas(parts), "[", "]") if is_list else fenced(commas(parts))
 
     def index(self, base: str, inside: list[str]) -> str:

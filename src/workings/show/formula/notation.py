@@ -1,7 +1,7 @@
 r"""Formulas in three scripts: Q Kᵀ / √d, \frac{Q \, K^{\top}}{\sqrt{d}}, and the same in MathML.
 
 How an operation is written stands in its row (`workings.trace.operations`), in no script in particular; what a fraction
-or a bracket is in each script stands in `text_script.py`, `latex_script.py` and `mathml_script.py`.
+or a bracket is in each script stands in `script.py` (text), `latex_script.py` and `mathml_script.py`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,9 @@ from typing import Any
 from workings.precedence import ATOM, POWER, RELATION
 from workings.show.formula.latex_script import LATEX
 from workings.show.formula.mathml_script import MATHML
-from workings.show.formula.script import FormulaScript, valued
-from workings.show.formula.text_script import TEXT
+from workings.show.formula.script import TEXT, valued
 from workings.show.write.names import AGAIN, without_self
-from workings.trace.formula.notation import Piece, written_call
+from workings.trace.formula.notation import Piece, Script, written_call
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
@@ -68,7 +67,7 @@ def entry_key(name: str, index: Index) -> str:
 class Writer:
     """Writes one formula: the script, the values put in, and which leaves are single numbers."""
 
-    def __init__(self, script: FormulaScript, values: Mapping[str, Piece], scalars: frozenset[str]) -> None:
+    def __init__(self, script: Script, values: Mapping[str, Piece], scalars: frozenset[str]) -> None:
         self.script, self.values, self.scalars = script, values, scalars
 
     def write(self, formula: Formula) -> Piece:

@@ -1,43 +1,13 @@
-"""What a script needs beyond the notation of operations: calls of the author's, sequences, indices, source text."""
+"""Plain text: Q Kᵀ / √d, Σ(x, axis 0). It is what a script writes where it does not say otherwise."""
 
 from __future__ import annotations
 
 import re
-from abc import abstractmethod
-from collections.abc import Sequence
 
 from workings.precedence import ATOM, LOOSE, SUM
 from workings.show.write.decimals import decimal
+from workings.show.write.names import text_name
 from workings.trace.formula.notation import Piece, Script
-from workings.trace.formula.tree import Options
-
-
-class FormulaScript(Script):
-    """A script in which whole formulas are written."""
-
-    raises = True
-    """Whether the number of a value that was changed in place, h#2, stands above: h⁽²⁾."""
-
-    @abstractmethod
-    def source(self, text: str) -> str:
-        """Python without a formula."""
-
-    def literal(self, value: complex) -> Piece:
-        """A number that stands in the source."""
-        return self.number(decimal(value, 12))
-
-    def named_call(self, name: str, parts: list[str], options: Options) -> str:
-        """A call of something with a name and no notation."""
-        return self.call(self.name(name), parts, self.details(options, with_none=True))
-
-    def sequence(self, parts: Sequence[str], is_list: bool) -> str:
-        inside = ", ".join(parts) + "," * (len(parts) == 1 and not is_list)
-        return f"[{inside}]" if is_list else f"({inside})"
-
-    def index(self, base: str, inside: list[str]) -> str:
-        """x[i, j]"""
-        return f"{base}[{', '.join(inside)}]"
-
 
 _WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
 _FRACTION = re.compile(r"\d+/\d+|\\frac{\d+}{\d+}")
@@ -50,3 +20,22 @@ def valued(string: str) -> Piece:
     (True, True, True)
     """
     return Piece(string, ATOM if _WHOLE.fullmatch(string) else LOOSE if _FRACTION.fullmatch(string) else SUM)
+
+
+class TextScript(Script):
+    raises = False
+
+    def name(self, text: str) -> str:
+        return text_name(text)
+
+    def number(self, digits: str) -> Piece:
+        return valued(digits)
+
+    def literal(self, value: complex) -> Piece:
+        return self.number(decimal(value, 12))
+
+    def decimal(self, value: float) -> str:
+        return decimal(value)
+
+
+TEXT = TextScript()

@@ -20,7 +20,7 @@ from workings.trace.operations import OPERATIONS
 _OPERATORS = {**ARITHMETIC, **COMPARISONS, ast.MatMult: operator.matmul, ast.Pow: operator.pow}
 _KNOWN = {name for row in OPERATIONS.values() for name in names_of(row)} | set(
     """
-    item tolist size dim transpose swapaxes movedim all any as_tensor rand randn rand_like randn_like
+    item tolist size dim swapaxes movedim as_tensor
     """.split()
 )
 COMPUTING = frozenset(name for name in _KNOWN if not name.endswith("_")) - {"dropout"}  # __setitem__ changes a tensor

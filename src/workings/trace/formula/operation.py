@@ -126,7 +126,8 @@ class Operation:
 
     def __post_init__(self) -> None:
         if self.compute is None and self.compute_in_scope is None:
-            object.__setattr__(self, "compute", getattr(F, self.name, None) or getattr(torch, self.name, None))
+            own = getattr(F, self.name, None) or getattr(torch, self.name, None)
+            object.__setattr__(self, "compute", own if callable(own) else None)
 
     @cached_property
     def name(self) -> str:

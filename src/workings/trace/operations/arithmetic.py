@@ -158,6 +158,7 @@ ROWS = (
         "a / b",
         FORMULA,
         also="divide true_divide",
+        others="floor_divide __floordiv__ __rdiv__",
         operator="truediv",
         compute=operator.truediv,
         notation=notation.fraction,

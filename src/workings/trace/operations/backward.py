@@ -129,6 +129,7 @@ ROWS = (
     Operation(
         "order",
         "where the entries of sorted a stood; options dim, descending, k (how many of them)",
+        others="argsort",
         compute=_order,
         notation=notation.argsort,
         constant=True,

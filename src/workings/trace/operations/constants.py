@@ -50,6 +50,10 @@ ROWS = (
         )
     ),
     Operation(
+        "empty_like", "room in the shape of a, with no values yet", others="empty empty_like new_empty", constant=True
+    ),
+    Operation("random", "random numbers", others="rand randn rand_like randn_like randint randperm bernoulli multinomial"),
+    Operation(
         "ones",
         "a tensor of ones; option shape",
         others="ones new_ones",

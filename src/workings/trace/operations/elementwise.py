@@ -125,6 +125,11 @@ def layer(cls: type[nn.Module], options: str = "", **columns: Any) -> Layer:
     return Layer(classes=(cls,), parameters="", options=options, **columns)
 
 
+def _ramp(a: Formula) -> Formula:
+    """0 below −3, 1 above 3, a line between them."""
+    return over(f("clamp", plus(a, Number(3)), Number(0), Number(6)), Number(6))
+
+
 ROWS = (
     # roots, powers and logarithms
     entrywise("sqrt", "√a", FORMULA, compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
@@ -186,6 +191,8 @@ ROWS = (
     Operation("clamp_min", "max(a, b)", CALL, means=lambda a, o: f("clamp", *a[:2])),
     Operation("clamp_max", "min(a, b)", CALL, means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
     Operation("relu6", "min(max(0, a), 6)", CALL, means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),
+    Operation("hardsigmoid", "min(max(0, a + 3), 6)/6", CALL, means=lambda a, o: _ramp(a[0])),
+    Operation("hardswish", "a min(max(0, a + 3), 6)/6", CALL, means=lambda a, o: times(a[0], _ramp(a[0]))),
     # activations
     entrywise(
         "tanh", "tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=either("tanh"), layers=layer(nn.Tanh)

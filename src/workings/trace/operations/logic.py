@@ -48,6 +48,7 @@ def _where(node: Node) -> Gradients:
 
 
 ROWS = (
+    Operation("all", "whether all entries are true, or any", others="all any", constant=True),
     Operation(
         "compare",
         "a relation; option relation is one of < ≤ > ≥ = ≠",

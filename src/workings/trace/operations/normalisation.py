@@ -296,6 +296,7 @@ ROWS = (
             Layer(classes=(nn.BatchNorm2d, nn.BatchNorm3d), **_BATCH_NORM),
         ),
     ),
+    Operation("weight_norm", "g v/‖v‖: a weight by its length and its direction", others="_weight_norm"),
     Operation("normalize(input p dim eps)", "a/‖a‖", CALL, gradient=_normalize),
     Operation("cosine_similarity(x1 x2 dim eps)", "a·b/(‖a‖ ‖b‖)", CALL, gradient=_cosine_similarity),
 )

@@ -103,6 +103,7 @@ ROWS = (
         "reshape(input |)",
         "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
         FORMULA,
+        others=" ".join(sorted(RESHAPES)) + " long int bool",
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshaped,
         gradient=_reshape,
@@ -138,5 +139,6 @@ ROWS = (
         moves=True,
     ),
     Operation("trace", "the sum of the diagonal", CALL, gradient=_trace, linear=True),
+    Operation("repeat_interleave", "each entry of a several times", others="repeat_interleave", moves=True),
     Operation("dropout", "a, or in training a with random entries set to 0", others="dropout"),
 )

@@ -316,6 +316,11 @@ ROWS = (
         )
         for kind, cls in (("max", nn.MaxPool3d), ("avg", nn.AvgPool3d))
     ),
+    Operation(
+        "adaptive_avg_pool",
+        "the mean of each of so many windows",
+        others="adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
+    ),
     # what only their gradients are made of
     Operation(
         "transposed_convolution",
