@@ -7,10 +7,11 @@ differentiation, shapes, the printers. Nobody else keeps a list of operations.
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import torch
@@ -62,17 +63,18 @@ class Operation:
     """One row; a column that is empty says that nothing is known there, and every reader copes with that."""
 
     declaration: str
-    """The name, and PyTorch's parameters in order where they matter: «cross_entropy(input target | weight reduction)».
+    """The name, PyTorch's parameters in order where they matter, and the meaning:
 
-    Those before the bar are operands when a statement is captured, those after it options that the notation allows; without
-    a bar all are operands and options change what it means. An operand with a ? may be None.
+        cross_entropy(input target | weight reduction): cross-entropy of logits and targets
+
+    Parameters before the bar are operands when a statement is captured, those after it options that the notation allows;
+    without a bar all are operands, and options change what it means. An operand with a ? may be None.
     """
-    meaning: str
+    _: KW_ONLY
+
     read: Literal["formula", "call", ""] = ""
     """How PyTorch's function or method of this name is read: as a formula when a statement is captured; as a call, which
     only the rules of differentiation understand; or not at all."""
-    _: KW_ONLY
-
     also: str = ""
     """Other functions, methods and properties that are read in the same way."""
     calls: str = ""
@@ -85,7 +87,8 @@ class Operation:
     """Whether PyTorch returns one value, values and where they stood (the formula means the values), or several parts."""
 
     compute: Callable[..., Any] | None = None
-    """The value, from the values of the operands and the options; where it is not given, PyTorch's function of this name."""
+    """The value, from the values of the operands and the options; where it is not given, Python's operator
+    or PyTorch's function of this name."""
     compute_in_scope: Callable[..., Any] | None = None
     """The same, where it needs the values of all names at hand first: for the kind of numbers, for the names in an index."""
     means: Rewrite | None = None
@@ -126,39 +129,55 @@ class Operation:
 
     def __post_init__(self) -> None:
         if self.compute is None and self.compute_in_scope is None:
-            own = getattr(F, self.name, None) or getattr(torch, self.name, None)
-            object.__setattr__(self, "compute", own if callable(own) else None)
+            own = (
+                getattr(operator, self.operator or "-", None),
+                getattr(F, self.name, None),
+                getattr(torch, self.name, None),
+            )
+            object.__setattr__(self, "compute", next(filter(callable, own), None))
+
+    @cached_property
+    def _declared(self) -> tuple[str, ...]:
+        found = re.fullmatch(r"(\w+)(?:\((.*?)\))?: (.+)", self.declaration)
+        assert found is not None, f"«{self.declaration}» is not a name, parameters and a meaning"
+        return found.groups("input")
 
     @cached_property
     def name(self) -> str:
-        return self.declaration.partition("(")[0]
+        return self._declared[0]
+
+    @cached_property
+    def meaning(self) -> str:
+        return self._declared[2]
 
     @cached_property
     def parameters(self) -> list[str]:
         """PyTorch's parameters, in order."""
-        words = self.declaration.partition("(")[2].removesuffix(")") or "input"
-        return [word.removesuffix("?") for word in words.split() if word != "|"]
+        return re.findall(r"\w+", self._declared[1])
 
     @cached_property
     def operands(self) -> int:
         """How many of the first arguments are operands when a statement is captured."""
-        before = self.declaration.partition("(")[2].partition("|")[0].removesuffix(")")
-        return len(before.split()) or 1
+        return len(self._declared[1].partition("|")[0].split())
 
     @cached_property
     def optional(self) -> list[str]:
         """Operands, the last ones, that may be None."""
-        return re.findall(r"(\w+)\?", self.declaration)
+        return re.findall(r"(\w+)\?", self._declared[1])
 
     @cached_property
     def keeps_options(self) -> bool:
         """Whether the notation still holds when there are options: softmax(x, dim=0), but not add(x, y, alpha=2)."""
-        return "|" in self.declaration or self.operands > 2
+        return "|" in self._declared[1] or self.operands > 2
 
     @cached_property
     def joins(self) -> bool:
         """Whether the first operand is a list of tensors."""
         return self.parameters[0] == "tensors"
+
+
+captured = partial(Operation, read="formula")
+called = partial(Operation, read="call")
 
 
 class Table(dict[str, Operation]):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
 from workings.precedence import LOOSE, MATMUL, PRODUCT, SUM
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, FORMULA, OPERATIONS, Args, Operation, Rewrite
+from workings.trace.formula.operation import OPERATIONS, Args, Operation, Rewrite, called, captured
 from workings.trace.formula.simplify import ONE, minus, negate, over, plus, times
 from workings.trace.formula.tree import Apply, Code, Formula, Number, Options
 from workings.trace.operations.node import Gradients, Node, f
@@ -98,12 +97,9 @@ def minus_first(op: str) -> Rewrite:
 
 
 ROWS = (
-    Operation(
-        "add(input other)",
-        "a + b",
-        FORMULA,
+    captured(
+        "add(input other): a + b",
         operator="add",
-        compute=operator.add,
         means=_sum_of("add"),
         notation=notation.infix("+", SUM, SUM, LOOSE),
         gradient=_add,
@@ -111,38 +107,29 @@ ROWS = (
         linear=True,
         misfit=elementwise,
     ),
-    Operation(
-        "sub(input other)",
-        "a − b",
-        FORMULA,
+    captured(
+        "sub(input other): a − b",
         also="subtract",
         operator="sub",
-        compute=operator.sub,
         means=_sum_of("sub"),
         notation=notation.infix("−", SUM, SUM, LOOSE),
         gradient=_sub,
         elementwise=True,
         misfit=elementwise,
     ),
-    Operation("rsub", "b − a", CALL, means=lambda a, o: f("sub", a[1], a[0])),
-    Operation(
-        "neg",
-        "−a",
-        FORMULA,
+    called("rsub: b − a", means=lambda a, o: f("sub", a[1], a[0])),
+    captured(
+        "neg: −a",
         also="negative",
         operator="neg",
-        compute=operator.neg,
         notation=notation.prefix("−", SUM, LOOSE),
         gradient=lambda node: (negate(node.G),),
         elementwise=True,
     ),
-    Operation(
-        "mul(input other)",
-        "a ⊙ b, elementwise (a·b when one side is a number)",
-        FORMULA,
+    captured(
+        "mul(input other): a ⊙ b, elementwise (a·b when one side is a number)",
         also="multiply",
         operator="mul",
-        compute=operator.mul,
         notation=notation.infix("⊙", PRODUCT, PRODUCT, MATMUL),
         spelled=minus_first("mul"),
         gradient=_mul,
@@ -150,17 +137,12 @@ ROWS = (
         linear=True,
         misfit=elementwise,
     ),
-    Operation(
-        "scale", "a·b: how a product with a number is written", notation=notation.infix("·", PRODUCT, PRODUCT, MATMUL)
-    ),
-    Operation(
-        "div(input other)",
-        "a / b",
-        FORMULA,
+    Operation("scale: a·b: how a product with a number is written", notation=notation.infix("·", PRODUCT, PRODUCT, MATMUL)),
+    captured(
+        "div(input other): a / b",
         also="divide true_divide",
         others="floor_divide __floordiv__ __rdiv__",
         operator="truediv",
-        compute=operator.truediv,
         notation=notation.fraction,
         spelled=minus_first("div"),
         gradient=_div,
@@ -169,26 +151,19 @@ ROWS = (
         misfit=elementwise,
     ),
     Operation(
-        "mod",
-        "the remainder of a / b",
+        "mod: the remainder of a / b",
         operator="mod",
-        compute=operator.mod,
         notation=notation.infix("mod", PRODUCT, PRODUCT, MATMUL),
     ),
-    Operation(
-        "pow(input other)",
-        "a^b",
-        FORMULA,
+    captured(
+        "pow(input other): a^b",
         operator="pow",
-        compute=operator.pow,
         notation=notation.power,
         gradient=_pow,
         elementwise=True,
         misfit=elementwise,
     ),
-    Operation("addcmul(input tensor1 tensor2 value)", "a + c b₁ ⊙ b₂", CALL, means=_added_entries("addcmul", times)),
-    Operation("addcdiv(input tensor1 tensor2 value)", "a + c b₁/b₂", CALL, means=_added_entries("addcdiv", over)),
-    Operation(
-        "lerp(input end weight)", "a + t (b − a)", CALL, means=lambda a, o: plus(a[0], times(a[2], minus(a[1], a[0])))
-    ),
+    called("addcmul(input tensor1 tensor2 value): a + c b₁ ⊙ b₂", means=_added_entries("addcmul", times)),
+    called("addcdiv(input tensor1 tensor2 value): a + c b₁/b₂", means=_added_entries("addcdiv", over)),
+    called("lerp(input end weight): a + t (b − a)", means=lambda a, o: plus(a[0], times(a[2], minus(a[1], a[0])))),
 )

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
-from workings.trace.formula.operation import FORMULA, Args, Layer, Operation
+from workings.trace.formula.operation import Args, Layer, Operation, captured
 from workings.trace.formula.simplify import linear, minus, over, plus, times, transposed
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options
 from workings.trace.operations.node import Gradients, Node, RuleError, f
@@ -153,17 +153,14 @@ def _define_transformer_encoder_layer(
 
 
 ROWS = (
-    Operation(
-        "scaled_dot_product_attention(query key value attn_mask dropout_p is_causal scale)",
-        "softmax(Q Kᵀ/√d) V",
-        FORMULA,
+    captured(
+        "scaled_dot_product_attention(query key value attn_mask dropout_p is_causal scale): softmax(Q Kᵀ/√d) V",
         spelled=_spelled_attention,
         gradient=_attention,
         definitions={F.scaled_dot_product_attention: _define_attention},
     ),
     Operation(
-        "multi_head_attention",
-        "attention of several heads, between projections",
+        "multi_head_attention: attention of several heads, between projections",
         others="multi_head_attention_forward",
         layers=Layer(
             classes=(nn.MultiheadAttention,),
@@ -174,8 +171,7 @@ ROWS = (
         ),
     ),
     Operation(
-        "transformer_encoder_layer",
-        "self-attention and a feed-forward network, each with a residual sum and a layer norm",
+        "transformer_encoder_layer: self-attention and a feed-forward network, each with a residual sum and a layer norm",
         others="_transformer_encoder_layer_fwd",
         layers=Layer(classes=(nn.TransformerEncoderLayer,), definition=_define_transformer_encoder_layer),
     ),

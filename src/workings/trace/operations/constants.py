@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, Operation
+from workings.trace.formula.operation import Operation, called
 
 
 def like(operands: Mapping[str, Any]) -> Tensor:
@@ -37,42 +37,37 @@ def _causal_mask(operands: Mapping[str, Any], *, shape: tuple[int, ...]) -> Tens
 
 ROWS = (
     *(
-        Operation(name, meaning, CALL, constant=True)
-        for name, meaning in (
-            ("arange", "whole numbers in order"),
-            ("linspace", "numbers at equal distances"),
-            ("eye", "the identity matrix"),
-            ("full", "a tensor of one number"),
-            ("zeros_like", "zeros in the shape of a"),
-            ("ones_like", "ones in the shape of a"),
-            ("full_like", "one number in the shape of a"),
-            ("tensor", "the numbers that were written"),
+        called(declaration, constant=True)
+        for declaration in (
+            "arange: whole numbers in order",
+            "linspace: numbers at equal distances",
+            "eye: the identity matrix",
+            "full: a tensor of one number",
+            "zeros_like: zeros in the shape of a",
+            "ones_like: ones in the shape of a",
+            "full_like: one number in the shape of a",
+            "tensor: the numbers that were written",
         )
     ),
+    Operation("empty_like: room in the shape of a, with no values yet", others="empty empty_like new_empty", constant=True),
+    Operation("random: random numbers", others="rand randn rand_like randn_like randint randperm bernoulli multinomial"),
     Operation(
-        "empty_like", "room in the shape of a, with no values yet", others="empty empty_like new_empty", constant=True
-    ),
-    Operation("random", "random numbers", others="rand randn rand_like randn_like randint randperm bernoulli multinomial"),
-    Operation(
-        "ones",
-        "a tensor of ones; option shape",
+        "ones: a tensor of ones; option shape",
         others="ones new_ones",
         notation=notation.constant("1"),
         constant=True,
         compute_in_scope=_ones,
     ),
     Operation(
-        "zeros",
-        "a tensor of zeros; option shape",
+        "zeros: a tensor of zeros; option shape",
         others="zeros new_zeros",
         notation=notation.constant("0"),
         constant=True,
         compute_in_scope=_zeros,
     ),
-    Operation("identity", "the identity matrix; option size", notation=notation.letter("I"), compute_in_scope=_identity),
+    Operation("identity: the identity matrix; option size", notation=notation.letter("I"), compute_in_scope=_identity),
     Operation(
-        "causal_mask",
-        "0 on and below the diagonal, −∞ above it; option shape",
+        "causal_mask: 0 on and below the diagonal, −∞ above it; option shape",
         notation=notation.letter("M"),
         constant=True,
         compute_in_scope=_causal_mask,

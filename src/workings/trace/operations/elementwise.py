@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
+from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation, called
 from workings.trace.formula.simplify import ONE, ZERO, minus, negate, over, plus, times
 from workings.trace.formula.tree import Formula, Number
 from workings.trace.operations.node import TWO, Gradients, Node, Rule, RuleError, f, indicator
@@ -57,11 +57,11 @@ def _erf(a: Formula, y: Formula) -> Formula:
     return over(times(TWO, f("exp", negate(f("square", a)))), f("sqrt", Number(math.pi)))
 
 
-def entrywise(name: str, meaning: str, read: Any = "", derivative: Derivative | None = None, **columns: Any) -> Operation:
+def entrywise(declaration: str, read: Any = "", derivative: Derivative | None = None, **columns: Any) -> Operation:
     """The row of a function of one variable; with `derivative`, its gradient is ∂L/∂y ⊙ y'(a)."""
     if derivative is not None:
         columns["gradient"] = _pointwise(derivative)
-    return Operation(name, meaning, read, elementwise=True, **columns)
+    return Operation(declaration, read=read, elementwise=True, **columns)
 
 
 def _normal_slope(a: Formula, y: Formula) -> Formula:
@@ -132,98 +132,90 @@ def _ramp(a: Formula) -> Formula:
 
 ROWS = (
     # roots, powers and logarithms
-    entrywise("sqrt", "√a", FORMULA, compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
+    entrywise("sqrt: √a", FORMULA, compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
     entrywise(
-        "rsqrt",
-        "1/√a",
+        "rsqrt: 1/√a",
         FORMULA,
         lambda a, y: negate(over(f("pow", y, Number(3)), TWO)),
         compute=lambda a: torch.rsqrt(a) if isinstance(a, Tensor) else 1 / math.sqrt(a),
         spelled=lambda a, o: f("div", ONE, f("sqrt", a[0])),
     ),
     entrywise(
-        "square",
-        "a²",
+        "square: a²",
         FORMULA,
         lambda a, y: times(TWO, a),
         compute=lambda a: torch.square(a) if isinstance(a, Tensor) else a * a,
         spelled=lambda a, o: f("pow", a[0], TWO),
     ),
-    entrywise("exp", "e^a", FORMULA, lambda a, y: y, compute=either("exp"), notation=notation.exponential),
-    entrywise("exp2", "2^a", CALL, lambda a, y: times(y, f("log", TWO))),
-    entrywise("expm1", "e^a − 1", CALL, lambda a, y: f("exp", a)),
-    entrywise("log", "log a", FORMULA, compute=either("log"), notation=notation.function("log"), gradient=_log),
-    entrywise("log1p", "log(1 + a)", CALL, gradient=_divided(lambda a: plus(ONE, a))),
-    entrywise("log2", "log₂ a", CALL, gradient=_divided(lambda a: times(f("log", TWO), a))),
-    entrywise("log10", "log₁₀ a", CALL, gradient=_divided(lambda a: times(f("log", Number(10)), a))),
+    entrywise("exp: e^a", FORMULA, lambda a, y: y, compute=either("exp"), notation=notation.exponential),
+    entrywise("exp2: 2^a", CALL, lambda a, y: times(y, f("log", TWO))),
+    entrywise("expm1: e^a − 1", CALL, lambda a, y: f("exp", a)),
+    entrywise("log: log a", FORMULA, compute=either("log"), notation=notation.function("log"), gradient=_log),
+    entrywise("log1p: log(1 + a)", CALL, gradient=_divided(lambda a: plus(ONE, a))),
+    entrywise("log2: log₂ a", CALL, gradient=_divided(lambda a: times(f("log", TWO), a))),
+    entrywise("log10: log₁₀ a", CALL, gradient=_divided(lambda a: times(f("log", Number(10)), a))),
     entrywise(
-        "xlogy",
-        "a log b, and 0 where a is 0",
+        "xlogy: a log b, and 0 where a is 0",
         others="xlogy",
         spelled=lambda a, o: None if len(a) != 2 else f("mul", a[0], f("log", a[1])),
         written_call=2,
     ),
-    Operation("reciprocal", "1/a", CALL, means=lambda a, o: over(ONE, a[0])),
+    called("reciprocal: 1/a", means=lambda a, o: over(ONE, a[0])),
     # angles
-    entrywise("sin", "sin a", FORMULA, lambda a, y: f("cos", a), compute=either("sin")),
-    entrywise("cos", "cos a", FORMULA, lambda a, y: negate(f("sin", a)), compute=either("cos")),
-    entrywise("tan", "tan a", CALL, lambda a, y: plus(ONE, f("square", y))),
-    entrywise("sinh", "sinh a", CALL, lambda a, y: f("cosh", a)),
-    entrywise("cosh", "cosh a", CALL, lambda a, y: f("sinh", a)),
-    entrywise("atan", "arctan a", CALL, gradient=_divided(lambda a: plus(ONE, f("square", a)))),
+    entrywise("sin: sin a", FORMULA, lambda a, y: f("cos", a), compute=either("sin")),
+    entrywise("cos: cos a", FORMULA, lambda a, y: negate(f("sin", a)), compute=either("cos")),
+    entrywise("tan: tan a", CALL, lambda a, y: plus(ONE, f("square", y))),
+    entrywise("sinh: sinh a", CALL, lambda a, y: f("cosh", a)),
+    entrywise("cosh: cosh a", CALL, lambda a, y: f("sinh", a)),
+    entrywise("atan: arctan a", CALL, gradient=_divided(lambda a: plus(ONE, f("square", a)))),
     # sizes and steps
     entrywise(
-        "abs", "|a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fenced("|", "|")
+        "abs: |a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fenced("|", "|")
     ),
-    entrywise("sign", "sign(a): −1, 0 or 1", constant=True),
-    entrywise("round", "a rounded to a whole number", CALL, constant=True),
+    entrywise("sign: sign(a): −1, 0 or 1", constant=True),
+    entrywise("round: a rounded to a whole number", CALL, constant=True),
     entrywise(
-        "floor",
-        "⌊a⌋",
+        "floor: ⌊a⌋",
         FORMULA,
         compute=lambda a: torch.floor(a) if isinstance(a, Tensor) else math.floor(a),
         notation=notation.fenced("⌊", "⌋"),
         written_call=1,
         constant=True,
     ),
-    entrywise("ceil", "⌈a⌉", CALL, notation=notation.fenced("⌈", "⌉"), written_call=1, constant=True),
-    entrywise("clamp(input min max)", "a, but no less than b and no more than c", CALL, also="clip", gradient=_clamp),
-    Operation("clamp_min", "max(a, b)", CALL, means=lambda a, o: f("clamp", *a[:2])),
-    Operation("clamp_max", "min(a, b)", CALL, means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
-    Operation("relu6", "min(max(0, a), 6)", CALL, means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),
-    Operation("hardsigmoid", "min(max(0, a + 3), 6)/6", CALL, means=lambda a, o: _ramp(a[0])),
-    Operation("hardswish", "a min(max(0, a + 3), 6)/6", CALL, means=lambda a, o: times(a[0], _ramp(a[0]))),
+    entrywise("ceil: ⌈a⌉", CALL, notation=notation.fenced("⌈", "⌉"), written_call=1, constant=True),
+    entrywise("clamp(input min max): a, but no less than b and no more than c", CALL, also="clip", gradient=_clamp),
+    called("clamp_min: max(a, b)", means=lambda a, o: f("clamp", *a[:2])),
+    called("clamp_max: min(a, b)", means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
+    called("relu6: min(max(0, a), 6)", means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),
+    called("hardsigmoid: min(max(0, a + 3), 6)/6", means=lambda a, o: _ramp(a[0])),
+    called("hardswish: a min(max(0, a + 3), 6)/6", means=lambda a, o: times(a[0], _ramp(a[0]))),
     # activations
     entrywise(
-        "tanh", "tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=either("tanh"), layers=layer(nn.Tanh)
+        "tanh: tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=either("tanh"), layers=layer(nn.Tanh)
     ),
     entrywise(
-        "sigmoid",
-        "σ(a)",
+        "sigmoid: σ(a)",
         FORMULA,
         lambda a, y: times(y, minus(ONE, y)),
         notation=notation.function("σ"),
         layers=layer(nn.Sigmoid),
     ),
     entrywise(
-        "relu",
-        "max(0, a)",
+        "relu: max(0, a)",
         FORMULA,
         lambda a, y: indicator(a, ">", ZERO),
         spelled=lambda a, o: f("max", Number(0), a[0]),
         layers=layer(nn.ReLU),
     ),
     entrywise(
-        "gelu(input | approximate)",
-        "a Φ(a)",
+        "gelu(input | approximate): a Φ(a)",
         FORMULA,
         notation=notation.function("GELU"),
         gradient=_gelu,
         layers=layer(nn.GELU, "approximate"),
     ),
     entrywise(
-        "silu",
-        "a σ(a)",
+        "silu: a σ(a)",
         FORMULA,
         _silu,
         calls="swish",
@@ -231,15 +223,10 @@ ROWS = (
         layers=layer(nn.SiLU),
     ),
     entrywise(
-        "softplus(input beta threshold)",
-        "log(1 + e^a)",
-        CALL,
-        gradient=_softplus,
-        layers=layer(nn.Softplus, "beta threshold"),
+        "softplus(input beta threshold): log(1 + e^a)", CALL, gradient=_softplus, layers=layer(nn.Softplus, "beta threshold")
     ),
     entrywise(
-        "logsigmoid",
-        "log σ(a)",
+        "logsigmoid: log σ(a)",
         CALL,
         lambda a, y: f("sigmoid", negate(a)),
         also="log_sigmoid",
@@ -248,31 +235,27 @@ ROWS = (
         layers=layer(nn.LogSigmoid),
     ),
     entrywise(
-        "leaky_relu(input negative_slope)",
-        "a where it is positive, else a small part of it",
+        "leaky_relu(input negative_slope): a where it is positive, else a small part of it",
         CALL,
         compute=on_copies(F.leaky_relu),
         gradient=_leaky_relu,
         layers=layer(nn.LeakyReLU, "negative_slope"),
     ),
     entrywise(
-        "elu(input alpha)",
-        "a where it is positive, else α(e^a − 1)",
+        "elu(input alpha): a where it is positive, else α(e^a − 1)",
         CALL,
         compute=on_copies(F.elu),
         gradient=_elu,
         layers=layer(nn.ELU, "alpha"),
     ),
-    entrywise("erf", "the error function", CALL, _erf),
+    entrywise("erf: the error function", CALL, _erf),
     entrywise(
-        "normal_cdf",
-        "Φ(a), the standard normal distribution",
+        "normal_cdf: Φ(a), the standard normal distribution",
         compute=lambda a: (1 + torch.erf(a / math.sqrt(2))) / 2,
         notation=notation.function("Φ"),
     ),
     entrywise(
-        "normal_pdf",
-        "φ(a), its density",
+        "normal_pdf: φ(a), its density",
         compute=lambda a: torch.exp(-(a * a) / 2) / math.sqrt(2 * math.pi),
         notation=notation.function("φ"),
     ),

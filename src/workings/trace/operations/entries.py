@@ -17,7 +17,7 @@ from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.arguments import index_value
-from workings.trace.formula.operation import CALL, EVERY, FORMULA, Args, Cells, Index, Layer, Operation
+from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, called, captured
 from workings.trace.formula.simplify import ZERO, linear
 from workings.trace.formula.tree import Apply, Call, Formula, Number, Options, Sequence, Slice, entry
 from workings.trace.formula.tree import Index as At
@@ -216,45 +216,31 @@ def _index_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> C
 
 
 ROWS = (
-    Operation(
-        "cat(tensors | dim)",
-        "concatenation of the items of a Sequence along option dim",
-        FORMULA,
+    captured(
+        "cat(tensors | dim): concatenation of the items of a Sequence along option dim",
         also="concat concatenate",
         gradient=_cat,
         moves=True,
         misfit=explain_tensors.cat,
     ),
-    Operation(
-        "stack(tensors | dim)",
-        "stack of the items of a Sequence along option dim",
-        FORMULA,
+    captured(
+        "stack(tensors | dim): stack of the items of a Sequence along option dim",
         gradient=_stack,
         moves=True,
         misfit=explain_tensors.stack,
     ),
-    Operation(
-        "chunk(input chunks dim)",
-        "a in so many parts along option dim",
-        CALL,
+    called(
+        "chunk(input chunks dim): a in so many parts along option dim", gradient=_joined("cat"), moves=True, gives="parts"
+    ),
+    called(
+        "split(input split_size_or_sections dim): a in parts of such sizes along option dim",
         gradient=_joined("cat"),
         moves=True,
         gives="parts",
     ),
+    called("unbind(input dim): the slices of a along option dim", gradient=_joined("stack"), moves=True, gives="parts"),
     Operation(
-        "split(input split_size_or_sections dim)",
-        "a in parts of such sizes along option dim",
-        CALL,
-        gradient=_joined("cat"),
-        moves=True,
-        gives="parts",
-    ),
-    Operation(
-        "unbind(input dim)", "the slices of a along option dim", CALL, gradient=_joined("stack"), moves=True, gives="parts"
-    ),
-    Operation(
-        "index",
-        "a[option text]",
+        "index: a[option text]",
         operator="getitem",
         gradient=_index,
         moves=True,
@@ -262,40 +248,33 @@ ROWS = (
         misfit=explain_entries.index_entries,
         compute_in_scope=_index_value,
     ),
-    Operation("entry", "a[b]: how rows of a table are written", notation=notation.entry),
+    Operation("entry: a[b]: how rows of a table are written", notation=notation.entry),
     Operation(
-        "put",
-        "a with b in place of its entries at [option text]",
+        "put: a with b in place of its entries at [option text]",
         operator="setitem",
         notation=notation.put,
         gradient=_put,
         linear=True,
         compute_in_scope=_put_value,
     ),
-    Operation("copy", "b in place of all entries of a", CALL, means=_everywhere),
-    Operation("fill", "a number in place of all entries of a", CALL, means=_everywhere),
-    Operation("zero", "0 in place of all entries of a", CALL, means=lambda a, o: _everywhere(a[:1], o)),
-    Operation(
-        "gather(input dim index)",
-        "the entries of a at the indices b along option dim",
-        CALL,
+    called("copy: b in place of all entries of a", means=_everywhere),
+    called("fill: a number in place of all entries of a", means=_everywhere),
+    called("zero: 0 in place of all entries of a", means=lambda a, o: _everywhere(a[:1], o)),
+    called(
+        "gather(input dim index): the entries of a at the indices b along option dim",
         gradient=_gather,
         moves=True,
         misfit=explain_entries.gather,
     ),
-    Operation("take_along_dim", "the entries of a at the indices b", CALL, means=_gathered),
-    Operation(
-        "index_select(input dim index)",
-        "the slices of a at the indices b along option dim",
-        CALL,
+    called("take_along_dim: the entries of a at the indices b", means=_gathered),
+    called(
+        "index_select(input dim index): the slices of a at the indices b along option dim",
         gradient=_index_select,
         moves=True,
         misfit=explain_entries.gather,
     ),
-    Operation(
-        "embedding(input weight | padding_idx max_norm norm_type scale_grad_by_freq sparse)",
-        "rows of W at the indices x; args x, W",
-        FORMULA,
+    captured(
+        "embedding(input weight | padding_idx max_norm norm_type scale_grad_by_freq sparse): rows of W at the indices x",
         spelled=lambda a, o: None if len(a) != 2 else f("entry", a[1], a[0]),
         gradient=_embedding,
         reach=_embedding_reach,
@@ -309,18 +288,14 @@ ROWS = (
             arguments="num_embeddings embedding_dim",
         ),
     ),
-    Operation(
-        "sort(input dim descending stable)",
-        "the entries of a in order along option dim",
-        CALL,
+    called(
+        "sort(input dim descending stable): the entries of a in order along option dim",
         gives="pair",
         compute=_first_of("sort"),
         gradient=_sort,
     ),
-    Operation(
-        "topk(input k dim largest sorted)",
-        "the k largest entries of a along option dim",
-        CALL,
+    called(
+        "topk(input k dim largest sorted): the k largest entries of a along option dim",
         gives="pair",
         compute=_first_of("topk"),
         gradient=_topk,

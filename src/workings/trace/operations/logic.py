@@ -11,7 +11,7 @@ from torch import Tensor
 
 from workings.precedence import ATOM, POWER, PRODUCT, RELATION
 from workings.trace.formula import notation
-from workings.trace.formula.operation import FORMULA, Operation
+from workings.trace.formula.operation import Operation, captured
 from workings.trace.formula.simplify import ZERO
 from workings.trace.operations.node import Gradients, Node, RuleError, f
 from workings.trace.shapes.explain_tensors import elementwise
@@ -48,10 +48,9 @@ def _where(node: Node) -> Gradients:
 
 
 ROWS = (
-    Operation("all", "whether all entries are true, or any", others="all any", constant=True),
+    Operation("all: whether all entries are true, or any", others="all any", constant=True),
     Operation(
-        "compare",
-        "a relation; option relation is one of < ≤ > ≥ = ≠",
+        "compare: a relation; option relation is one of < ≤ > ≥ = ≠",
         others="eq ne lt le gt ge",
         operator="eq ne lt le gt ge",
         compute=lambda a, b, *, relation: RELATIONS[relation](a, b),
@@ -61,8 +60,7 @@ ROWS = (
         misfit=elementwise,
     ),
     Operation(
-        "not",
-        "¬a",
+        "not: ¬a",
         others="logical_not bitwise_not",
         operator="invert",
         compute=_logical("not", operator.not_),
@@ -71,8 +69,7 @@ ROWS = (
         elementwise=True,
     ),
     Operation(
-        "and",
-        "a ∧ b",
+        "and: a ∧ b",
         others="logical_and bitwise_and",
         operator="and",
         compute=_logical("and", lambda a, b: a and b),
@@ -81,8 +78,7 @@ ROWS = (
         elementwise=True,
     ),
     Operation(
-        "or",
-        "a ∨ b",
+        "or: a ∨ b",
         others="logical_or bitwise_or",
         operator="or",
         compute=_logical("or", lambda a, b: a or b),
@@ -90,19 +86,15 @@ ROWS = (
         constant=True,
         elementwise=True,
     ),
-    Operation(
-        "where(condition input other)",
-        "b where a is true, else c",
-        FORMULA,
+    captured(
+        "where(condition input other): b where a is true, else c",
         notation=notation.where,
         gradient=_where,
         elementwise=True,
         linear=True,
     ),
-    Operation(
-        "masked_fill(input mask value)",
-        "a where the mask is false, else the value",
-        FORMULA,
+    captured(
+        "masked_fill(input mask value): a where the mask is false, else the value",
         notation=notation.masked,
         gradient=_masked_fill,
         elementwise=True,

@@ -207,16 +207,14 @@ def _define_binary_cross_entropy(
     return Definition(equations.binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
 
 
-def _loss(
-    declaration: str, meaning: str, read: Any, cls: type[nn.Module] | None, gradient: Rule, **columns: Any
-) -> Operation:
+def _loss(declaration: str, read: Any, cls: type[nn.Module] | None, gradient: Rule, **columns: Any) -> Operation:
     layers = layer(cls, "reduction") if cls is not None else ()
-    return Operation(declaration, meaning, read, gradient=gradient, reduces=True, **({"layers": layers} | columns))
+    return Operation(declaration, read=read, gradient=gradient, reduces=True, **({"layers": layers} | columns))
 
 
 ROWS = (
     _loss(
-        "cross_entropy(input target | weight size_average ignore_index reduce reduction label_smoothing)",
+        "cross_entropy(input target | weight size_average ignore_index reduce reduction label_smoothing): "
         "cross-entropy of logits and targets",
         FORMULA,
         None,
@@ -234,16 +232,14 @@ ROWS = (
         ),
     ),
     _loss(
-        "nll_loss(input target weight size_average ignore_index reduce reduction)",
-        "minus the entry of each row at its class",
+        "nll_loss(input target weight size_average ignore_index reduce reduction): minus the entry of each row at its class",
         CALL,
         None,
         _nll_loss,
         layers=layer(nn.NLLLoss, "ignore_index reduction"),
     ),
     _loss(
-        "mse_loss(input target | size_average reduce reduction)",
-        "mean (a − b)²",
+        "mse_loss(input target | size_average reduce reduction): mean (a − b)²",
         FORMULA,
         nn.MSELoss,
         _of_difference(lambda node, d: times(TWO, d)),
@@ -251,35 +247,31 @@ ROWS = (
         misfit=elementwise,
     ),
     _loss(
-        "l1_loss(input target size_average reduce reduction)",
-        "mean |a − b|",
+        "l1_loss(input target size_average reduce reduction): mean |a − b|",
         CALL,
         nn.L1Loss,
         _of_difference(lambda node, d: f("sign", d)),
     ),
     _loss(
-        "huber_loss(input target reduction delta)",
-        "squares of small differences, the size of large ones",
+        "huber_loss(input target reduction delta): squares of small differences, the size of large ones",
         CALL,
         None,
         _of_difference(_huber),
     ),
     _loss(
-        "smooth_l1_loss(input target size_average reduce reduction beta)",
-        "squares of small differences, the size of large ones, divided by β",
+        "smooth_l1_loss(input target size_average reduce reduction beta): huber_loss, divided by β",
         CALL,
         None,
         _of_difference(_smooth_l1),
     ),
     _loss(
-        "binary_cross_entropy(input target weight size_average reduce reduction)",
-        "cross-entropy of probabilities and truths",
+        "binary_cross_entropy(input target weight size_average reduce reduction): cross-entropy of probabilities and truths",
         CALL,
         nn.BCELoss,
         _binary(_probability),
     ),
     _loss(
-        "binary_cross_entropy_with_logits(input target weight size_average reduce reduction pos_weight)",
+        "binary_cross_entropy_with_logits(input target weight size_average reduce reduction pos_weight): "
         "cross-entropy of σ(z) and truths",
         CALL,
         None,
@@ -293,5 +285,5 @@ ROWS = (
             ),
         ),
     ),
-    _loss("kl_div(input target size_average reduce reduction log_target)", "Σ y (log y − a)", CALL, None, _kl_div),
+    _loss("kl_div(input target size_average reduce reduction log_target): Σ y (log y − a)", CALL, None, _kl_div),
 )

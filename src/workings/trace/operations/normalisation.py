@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition
-from workings.trace.formula.operation import CALL, EVERY, FORMULA, OPERATIONS, Args, Cells, Index, Layer, Operation
+from workings.trace.formula.operation import EVERY, OPERATIONS, Args, Cells, Index, Layer, Operation, called, captured
 from workings.trace.formula.simplify import linear, minus, over, plus, times
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.elementwise import on_copies
@@ -234,10 +234,8 @@ _BATCH_NORM: dict[str, Any] = {
 }
 
 ROWS = (
-    Operation(
-        "layer_norm(input normalized_shape weight? bias? eps)",
-        "(a − μ)/√(σ² + ε) ⊙ γ + β",
-        FORMULA,
+    captured(
+        "layer_norm(input normalized_shape weight? bias? eps): (a − μ)/√(σ² + ε) ⊙ γ + β",
         compute=_layer_norm_value,
         spelled=_spelled_layer_norm,
         gradient=_layer_norm,
@@ -251,10 +249,8 @@ ROWS = (
             arguments="normalized_shape",
         ),
     ),
-    Operation(
-        "rms_norm(input normalized_shape weight eps)",
-        "a/√(mean a² + ε) ⊙ γ",
-        CALL,
+    called(
+        "rms_norm(input normalized_shape weight eps): a/√(mean a² + ε) ⊙ γ",
         gradient=_rms_norm,
         reach=_normalized_reach,
         definitions=dict.fromkeys((F.rms_norm, torch.rms_norm), _define_rms_norm),
@@ -263,8 +259,7 @@ ROWS = (
         ),
     ),
     Operation(
-        "group_norm",
-        "(a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of each group of channels",
+        "group_norm: (a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of each group of channels",
         others="group_norm",
         definitions={F.group_norm: _define_group_norm},
         layers=Layer(
@@ -274,15 +269,13 @@ ROWS = (
         ),
     ),
     Operation(
-        "instance_norm",
-        "(a − μ)/√(σ² + ε), with μ and σ of each channel of each example",
+        "instance_norm: (a − μ)/√(σ² + ε), with μ and σ of each channel of each example",
         others="instance_norm",
         layers=Layer(classes=(nn.InstanceNorm1d, nn.InstanceNorm2d, nn.InstanceNorm3d), arguments="num_features"),
     ),
-    Operation(
-        "batch_norm(input running_mean running_var weight bias training momentum eps)",
+    called(
+        "batch_norm(input running_mean running_var weight bias training momentum eps): "
         "(a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of the batch or those that were kept",
-        CALL,
         compute=on_copies(F.batch_norm),
         gradient=_batch_norm,
         definitions={F.batch_norm: _define_batch_norm},
@@ -296,7 +289,7 @@ ROWS = (
             Layer(classes=(nn.BatchNorm2d, nn.BatchNorm3d), **_BATCH_NORM),
         ),
     ),
-    Operation("weight_norm", "g v/‖v‖: a weight by its length and its direction", others="_weight_norm"),
-    Operation("normalize(input p dim eps)", "a/‖a‖", CALL, gradient=_normalize),
-    Operation("cosine_similarity(x1 x2 dim eps)", "a·b/(‖a‖ ‖b‖)", CALL, gradient=_cosine_similarity),
+    Operation("weight_norm: g v/‖v‖: a weight by its length and its direction", others="_weight_norm"),
+    called("normalize(input p dim eps): a/‖a‖", gradient=_normalize),
+    called("cosine_similarity(x1 x2 dim eps): a·b/(‖a‖ ‖b‖)", gradient=_cosine_similarity),
 )

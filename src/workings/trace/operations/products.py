@@ -7,7 +7,6 @@ y = A b        ∂L/∂A = ∂L/∂y bᵀ     ∂L/∂b = Aᵀ ∂L/∂y       b
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -19,7 +18,17 @@ from workings import equations
 from workings.precedence import MATMUL, POWER
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, EVERY, FORMULA, Args, Cells, Index, Layer, Operation, Rewrite
+from workings.trace.formula.operation import (
+    EVERY,
+    Args,
+    Cells,
+    Index,
+    Layer,
+    Operation,
+    Rewrite,
+    called,
+    captured,
+)
 from workings.trace.formula.simplify import ONE, linear, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.arithmetic import given, minus_first
@@ -191,14 +200,11 @@ def _einsum_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> 
 
 
 ROWS = (
-    Operation(
-        "matmul(input other)",
-        "a b, matrix product",
-        FORMULA,
+    captured(
+        "matmul(input other): a b, matrix product",
         also="mm bmm",
         calls="mv dot vdot",
         operator="matmul",
-        compute=operator.matmul,
         notation=notation.infix("", MATMUL, MATMUL, POWER),
         spelled=minus_first("matmul"),
         gradient=_matmul,
@@ -212,10 +218,8 @@ ROWS = (
         },
         one_dtype=True,
     ),
-    Operation(
-        "transpose",
-        "aᵀ: the last two axes exchanged",
-        FORMULA,
+    captured(
+        "transpose: aᵀ: the last two axes exchanged",
         also="t adjoint mT T H",
         compute=lambda a: a.mT if a.dim() > 1 else a,
         notation=notation.transposed,
@@ -223,10 +227,8 @@ ROWS = (
         moves=True,
         reach=_transpose_reach,
     ),
-    Operation(
-        "linear(input weight bias?)",
-        "x Wᵀ + b; args x, W and possibly b",
-        FORMULA,
+    captured(
+        "linear(input weight bias?): x Wᵀ + b; args x, W and possibly b",
         spelled=_spelled_linear,
         gradient=_linear,
         linear=True,
@@ -244,25 +246,20 @@ ROWS = (
         ),
     ),
     Operation(
-        "bilinear",
-        "xᵀ W y + b",
+        "bilinear: xᵀ W y + b",
         others="bilinear",
         layers=Layer(classes=(nn.Bilinear,), arguments="in1_features in2_features out_features"),
     ),
-    Operation(
-        "outer",
-        "a bᵀ for vectors: every entry of a times every entry of b",
-        CALL,
+    called(
+        "outer: a bᵀ for vectors: every entry of a times every entry of b",
         also="ger",
         compute=lambda a, b: a.unsqueeze(-1) * b.unsqueeze(-2),
         spelled=lambda a, o: None if len(a) != 2 else f("matmul", a[0], f("transpose", a[1])),
         gradient=_outer_product,
         linear=True,
     ),
-    Operation(
-        "einsum",
-        "the sum over the letters of option text that are not in the result",
-        CALL,
+    called(
+        "einsum: the sum over the letters of option text that are not in the result",
         compute=lambda *args, text: torch.einsum(text, *args),
         means=_einsum_of_operands,
         notation=notation.einsum,
@@ -272,7 +269,7 @@ ROWS = (
         misfit=explain_entries.einsum,
     ),
     *(
-        Operation(f"{name}({parameters})", meaning, CALL, means=_added_product(name))
+        called(f"{name}({parameters}): {meaning}", means=_added_product(name))
         for name, meaning, parameters in (
             ("addmm", "β b + α A B", "input mat1 mat2 beta alpha"),
             ("addmv", "β b + α A x", "input mat vec beta alpha"),

@@ -66,8 +66,8 @@ def _layer_weights(m: Any) -> tuple[Any, ...]:
     return m.weight_ih_l0, m.weight_hh_l0, *((m.bias_ih_l0, m.bias_hh_l0) if m.bias else (None, None))
 
 
-def _row(name: str, meaning: str, cls: type[nn.Module], definition: Any, *, others: str = "") -> Operation:
-    whole = "cell" not in name
+def _row(declaration: str, cls: type[nn.Module], definition: Any, others: str) -> Operation:
+    whole = not issubclass(cls, nn.RNNCellBase)
     layer = Layer(
         classes=(cls,),
         definition=definition,
@@ -76,14 +76,19 @@ def _row(name: str, meaning: str, cls: type[nn.Module], definition: Any, *, othe
         arguments="input_size hidden_size",
         defaults={"num_layers": 1, "bidirectional": False} if whole else {},
     )
-    return Operation(name, meaning, others=others or name, layers=layer)
+    return Operation(declaration, others=others, layers=layer)
 
 
 ROWS = (
-    _row("rnn_cell", "h' = tanh(W x + U h + b)", nn.RNNCell, _define_rnn_cell, others="rnn_tanh_cell rnn_relu_cell"),
-    _row("gru_cell", "a gated recurrent unit", nn.GRUCell, _define_gru_cell),
-    _row("lstm_cell", "a cell with a state, and gates for what enters, stays and leaves", nn.LSTMCell, _define_lstm_cell),
-    _row("rnn", "an RNN cell over the steps of a sequence", nn.RNN, _define_rnn, others="rnn_tanh rnn_relu"),
-    _row("gru", "a GRU cell over the steps of a sequence", nn.GRU, _define_gru),
-    _row("lstm", "an LSTM cell over the steps of a sequence", nn.LSTM, _define_lstm),
+    _row("rnn_cell: h' = tanh(W x + U h + b)", nn.RNNCell, _define_rnn_cell, "rnn_tanh_cell rnn_relu_cell"),
+    _row("gru_cell: a gated recurrent unit", nn.GRUCell, _define_gru_cell, "gru_cell"),
+    _row(
+        "lstm_cell: a cell with a state, and gates for what enters, stays and leaves",
+        nn.LSTMCell,
+        _define_lstm_cell,
+        "lstm_cell",
+    ),
+    _row("rnn: an RNN cell over the steps of a sequence", nn.RNN, _define_rnn, "rnn_tanh rnn_relu"),
+    _row("gru: a GRU cell over the steps of a sequence", nn.GRU, _define_gru, "gru"),
+    _row("lstm: an LSTM cell over the steps of a sequence", nn.LSTM, _define_lstm, "lstm"),
 )

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, EVERY, FORMULA, Cells, Index, Layer, Operation
+from workings.trace.formula.operation import CALL, EVERY, FORMULA, Cells, Index, Layer, Operation, called, captured
 from workings.trace.formula.simplify import linear, minus, over, times
 from workings.trace.formula.tree import Apply, Formula, Number, Sequence
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axes, f, indicator
@@ -269,15 +269,14 @@ def _functional(equation: Callable[..., Any]) -> Callable[..., Definition]:
     return entry
 
 
-def _reduction_row(declaration: str, meaning: str, read: Any, **columns: Any) -> Operation:
+def _reduction_row(declaration: str, read: Any, **columns: Any) -> Operation:
     """The row of what makes one number of many, of all or along an axis."""
-    return Operation(declaration, meaning, read, reduces=True, reach=_reduced, **columns)
+    return Operation(declaration, read=read, reduces=True, reach=_reduced, **columns)
 
 
 ROWS = (
     _reduction_row(
-        "sum(input | dim keepdim)",
-        "Σ a, along option dim if given",
+        "sum(input | dim keepdim): Σ a, along option dim if given",
         FORMULA,
         compute=lambda a, *args, **options: sum(a) if isinstance(a, list) else _reduction("sum")(a, *args, **options),
         notation=notation.big("Σ"),
@@ -285,33 +284,29 @@ ROWS = (
         linear=True,
     ),
     _reduction_row(
-        "mean(input | dim keepdim)",
-        "mean of a, along option dim if given",
+        "mean(input | dim keepdim): mean of a, along option dim if given",
         FORMULA,
         compute=_reduction("mean"),
         gradient=_mean,
         linear=True,
     ),
     _reduction_row(
-        "var(input | dim unbiased keepdim)",
-        "variance of a; options dim, correction",
+        "var(input | dim unbiased keepdim): variance of a; options dim, correction",
         FORMULA,
         compute=_variance,
         gradient=_var,
     ),
     _reduction_row(
-        "std(input dim unbiased keepdim)",
-        "standard deviation of a; options dim, correction",
+        "std(input dim unbiased keepdim): standard deviation of a; options dim, correction",
         CALL,
         compute=_optional_axis("std"),
         gradient=_std,
     ),
     _reduction_row(
-        "prod(input dim keepdim)", "∏ a, along option dim if given", CALL, compute=_optional_axis("prod"), gradient=_prod
+        "prod(input dim keepdim): ∏ a, along option dim if given", CALL, compute=_optional_axis("prod"), gradient=_prod
     ),
     _reduction_row(
-        "norm(input p dim keepdim)",
-        "‖a‖; options p, dim",
+        "norm(input p dim keepdim): ‖a‖; options p, dim",
         CALL,
         also="vector_norm",
         compute=_norm_value,
@@ -320,8 +315,7 @@ ROWS = (
     ),
     *(
         _reduction_row(
-            f"{name}(input | dim keepdim)",
-            f"{name} a along option dim if given",
+            f"{name}(input | dim keepdim): {name} a along option dim if given",
             FORMULA,
             compute=_extreme_value(name, plain),
             gradient=_extreme(relation),
@@ -331,8 +325,7 @@ ROWS = (
     ),
     *(
         _reduction_row(
-            f"a{name}(input | dim keepdim)",
-            f"as {name}; of several {word} entries, each has its share of the gradient",
+            f"a{name}(input | dim keepdim): as {name}; of several {word} entries, each has its share of the gradient",
             FORMULA,
             compute=_all_of(f"a{name}"),
             notation=notation.function(name),
@@ -340,19 +333,16 @@ ROWS = (
         )
         for name, word, relation in (("max", "largest", ">"), ("min", "smallest", "<"))
     ),
-    Operation("maximum", "max(a, b)", CALL, means=lambda a, o: Apply("max", a), misfit=elementwise),
-    Operation("minimum", "min(a, b)", CALL, means=lambda a, o: Apply("min", a), misfit=elementwise),
+    called("maximum: max(a, b)", means=lambda a, o: Apply("max", a), misfit=elementwise),
+    called("minimum: min(a, b)", means=lambda a, o: Apply("min", a), misfit=elementwise),
     _reduction_row(
-        "logsumexp(input | dim keepdim)",
-        "log Σ e^a along option dim",
+        "logsumexp(input | dim keepdim): log Σ e^a along option dim",
         FORMULA,
         spelled=lambda a, o: f("log", Apply("sum", (f("exp", a[0]),), o)),
         gradient=_logsumexp,
     ),
-    Operation(
-        "softmax(input | dim)",
-        "softmax along option dim",
-        FORMULA,
+    captured(
+        "softmax(input | dim): softmax along option dim",
         notation=notation.function("softmax", hidden=(("dim", -1),)),
         gradient=_softmax,
         reach=_along,
@@ -360,10 +350,8 @@ ROWS = (
         | {F.softmax: _functional(equations.softmax)},
         layers=Layer(classes=(nn.Softmax,), parameters="", options="dim"),
     ),
-    Operation(
-        "log_softmax(input | dim)",
-        "log softmax along option dim",
-        FORMULA,
+    captured(
+        "log_softmax(input | dim): log softmax along option dim",
         spelled=lambda a, o: f("log", Apply("softmax", (a[0],), o)),
         gradient=_log_softmax,
         reach=_along,
@@ -371,33 +359,25 @@ ROWS = (
         | {F.log_softmax: _functional(equations.log_softmax)},
         layers=Layer(classes=(nn.LogSoftmax,), parameters="", options="dim"),
     ),
-    Operation(
-        "cumsum(input dim)",
-        "sums from the first entry to each along option dim",
-        CALL,
-        gradient=_cumsum,
-        linear=True,
-        reach=_along,
+    called(
+        "cumsum(input dim): sums from the first entry to each along option dim", gradient=_cumsum, linear=True, reach=_along
     ),
-    Operation("cumprod(input dim)", "products from the first entry to each along option dim", CALL, gradient=_cumprod),
-    Operation("numel", "the number of entries of a", CALL, constant=True),
+    called("cumprod(input dim): products from the first entry to each along option dim", gradient=_cumprod),
+    called("numel: the number of entries of a", constant=True),
     Operation(
-        "argmax",
-        "where the largest entry of a stands along option dim; of several, the one that max chose",
+        "argmax: where the largest entry of a stands along option dim; of several, the one that max chose",
         others="argmax",
         compute=lambda a, *, dim: a.max(dim, keepdim=True).indices,
         notation=notation.function("arg max"),
     ),
     Operation(
-        "argmin",
-        "where the smallest entry of a stands along option dim; of several, the one that min chose",
+        "argmin: where the smallest entry of a stands along option dim; of several, the one that min chose",
         others="argmin",
         compute=lambda a, *, dim: a.min(dim, keepdim=True).indices,
         notation=notation.function("arg min"),
     ),
     Operation(
-        "rowsum",
-        "the sum of each row: along the last axis, which is kept",
+        "rowsum: the sum of each row: along the last axis, which is kept",
         compute=lambda g: g.sum(-1, keepdim=True),
         linear=True,
         reach=_row,

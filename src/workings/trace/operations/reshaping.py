@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from workings.trace.formula import notation
 from workings.trace.formula.arguments import FormulaError, call_values
-from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation
+from workings.trace.formula.operation import Layer, Operation, called, captured
 from workings.trace.formula.simplify import linear, times
 from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Sequence, Slice
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
@@ -99,10 +99,8 @@ def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
 
 
 ROWS = (
-    Operation(
-        "reshape(input |)",
-        "a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
-        FORMULA,
+    captured(
+        "reshape(input |): a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
         others=" ".join(sorted(RESHAPES)) + " long int bool",
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshaped,
@@ -114,31 +112,21 @@ ROWS = (
         ),
         compute_in_scope=_reshape_value,
     ),
-    Operation("tril(input diagonal)", "a with zeros above the diagonal", CALL, gradient=_again, linear=True),
-    Operation("triu(input diagonal)", "a with zeros below the diagonal", CALL, gradient=_again, linear=True),
-    Operation(
-        "flip",
-        "a with its entries in reverse along some axes",
-        CALL,
+    called("tril(input diagonal): a with zeros above the diagonal", gradient=_again, linear=True),
+    called("triu(input diagonal): a with zeros below the diagonal", gradient=_again, linear=True),
+    called(
+        "flip: a with its entries in reverse along some axes",
         compute=lambda a, *dims: torch.flip(a, dims if isinstance(dims[0], int) else dims[0]),
         gradient=_again,
         moves=True,
     ),
-    Operation("roll(input shifts dims)", "a with its entries shifted round", CALL, gradient=_roll, moves=True),
-    Operation(
-        "repeat", "copies of a side by side", CALL, compute=lambda a, *sizes: a.repeat(*sizes), gradient=_repeat, moves=True
+    called("roll(input shifts dims): a with its entries shifted round", gradient=_roll, moves=True),
+    called("repeat: copies of a side by side", compute=lambda a, *sizes: a.repeat(*sizes), gradient=_repeat, moves=True),
+    called("pad(input pad mode value): a with zeros around it", gradient=_pad),
+    called(
+        "diagonal: the diagonal of a", notation=notation.function("diag"), written_call=1, gradient=_diagonal, moves=True
     ),
-    Operation("pad(input pad mode value)", "a with zeros around it", CALL, gradient=_pad),
-    Operation(
-        "diagonal",
-        "the diagonal of a",
-        CALL,
-        notation=notation.function("diag"),
-        written_call=1,
-        gradient=_diagonal,
-        moves=True,
-    ),
-    Operation("trace", "the sum of the diagonal", CALL, gradient=_trace, linear=True),
-    Operation("repeat_interleave", "each entry of a several times", others="repeat_interleave", moves=True),
-    Operation("dropout", "a, or in training a with random entries set to 0", others="dropout"),
+    called("trace: the sum of the diagonal", gradient=_trace, linear=True),
+    Operation("repeat_interleave: each entry of a several times", others="repeat_interleave", moves=True),
+    Operation("dropout: a, or in training a with random entries set to 0", others="dropout"),
 )

@@ -19,7 +19,7 @@ from workings import equations
 from workings.precedence import MATMUL, PRODUCT
 from workings.trace.definitions.definition import Definition, NotCovered, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, FORMULA, Args, Layer, Operation
+from workings.trace.formula.operation import CALL, FORMULA, Args, Layer, Operation, called
 from workings.trace.formula.simplify import linear
 from workings.trace.formula.tree import Apply, Formula, Number, Options
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, f
@@ -230,9 +230,8 @@ def _convolution_row(
     name: str, read: Any, cls: type[nn.Module], define: Callable[..., Definition], **columns: Any
 ) -> Operation:
     return Operation(
-        f"{name}(input weight bias? stride padding dilation groups)",
-        "convolution",
-        read,
+        f"{name}(input weight bias? stride padding dilation groups): convolution",
+        read=read,
         gradient=_convolution,
         definitions={getattr(F, name): define},
         misfit=explain_layers.convolution,
@@ -252,10 +251,8 @@ def _pool_row(name: str, cls: type[nn.Module], extra: str, **columns: Any) -> Op
     """A row of pooling over one or two axes."""
     kind, rank = ("largest" if name.startswith("max") else "mean"), int(name[-2])
     definition = columns.pop("definition", None)
-    return Operation(
-        f"{name}(input {_POOL_OPTIONS} {extra})",
-        f"the {kind} entry of each window",
-        CALL,
+    return called(
+        f"{name}(input {_POOL_OPTIONS} {extra}): the {kind} entry of each window",
         gradient=(_max_pool if kind == "largest" else _mean_pool)(rank),
         misfit=explain_layers.pool(name, rank),
         layers=Layer(classes=(cls,), parameters="", options=_POOL_OPTIONS, definition=definition, **_POOL),
@@ -267,17 +264,15 @@ ROWS = (
     _convolution_row("conv1d", CALL, nn.Conv1d, _define_conv1d),
     _convolution_row("conv2d", FORMULA, nn.Conv2d, _define_conv2d, spelled=_spelled_convolution),
     Operation(
-        "conv3d",
-        "convolution over three axes",
+        "conv3d: convolution over three axes",
         others="conv3d",
         misfit=explain_layers.convolution,
         one_dtype=True,
         layers=Layer(classes=(nn.Conv3d,), **_CONVOLUTION),
     ),
-    Operation("convolve", "a ∗ b: how a convolution is written", notation=notation.infix("∗", PRODUCT, PRODUCT, MATMUL)),
+    Operation("convolve: a ∗ b: how a convolution is written", notation=notation.infix("∗", PRODUCT, PRODUCT, MATMUL)),
     Operation(
-        "conv_transpose",
-        "the transposed convolution: each entry spreads the kernel",
+        "conv_transpose: the transposed convolution: each entry spreads the kernel",
         others="conv_transpose1d conv_transpose2d conv_transpose3d",
         layers=Layer(
             classes=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
@@ -308,8 +303,7 @@ ROWS = (
     ),
     *(
         Operation(
-            f"{kind}_pool3d",
-            "pooling over three axes",
+            f"{kind}_pool3d: pooling over three axes",
             others=f"{kind}_pool3d",
             misfit=explain_layers.pool(f"{kind}_pool3d", 3),
             layers=Layer(classes=(cls,), **_POOL),
@@ -317,34 +311,29 @@ ROWS = (
         for kind, cls in (("max", nn.MaxPool3d), ("avg", nn.AvgPool3d))
     ),
     Operation(
-        "adaptive_avg_pool",
-        "the mean of each of so many windows",
+        "adaptive_avg_pool: the mean of each of so many windows",
         others="adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
     ),
     # what only their gradients are made of
     Operation(
-        "transposed_convolution",
-        "the transposed convolution of a with the kernel b; option shape and those of the convolution",
+        "transposed_convolution: that of a with the kernel b; option shape and those of the convolution",
         compute=_convolution_back(0),
         notation=notation.unsized(notation.infix("∗ᵀ", PRODUCT, PRODUCT, MATMUL)),
         linear=True,
     ),
     Operation(
-        "correlation",
-        "the correlation of a with b: for each place of a kernel of option shape, the sum of their products",
+        "correlation: the correlation of a with b: for each place of a kernel of option shape, the sum of their products",
         compute=_convolution_back(1),
         notation=notation.unsized(notation.infix("⋆", PRODUCT, PRODUCT, MATMUL)),
         linear=True,
     ),
     Operation(
-        "unpool",
-        "a added where the maximum of each window of b stood; options of the pooling",
+        "unpool: a added where the maximum of each window of b stood; options of the pooling",
         compute=_unpool,
         notation=notation.worded("#1 at the maximum of each window of #2"),
     ),
     Operation(
-        "spread_windows",
-        "a shared out equally over each window of a value of option shape; options of the pooling",
+        "spread_windows: a shared out equally over each window of a value of option shape; options of the pooling",
         compute=_spread_windows,
         notation=notation.worded("#1 spread equally over each window"),
         linear=True,
