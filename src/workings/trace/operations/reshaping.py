@@ -100,7 +100,7 @@ def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
 
 ROWS = (
     captured(
-        "reshape(input |): a in another shape (view, reshape, flatten, unsqueeze, squeeze, permute …); option by is that call",
+        "reshape(input |): a in another shape (view, reshape, flatten, squeeze, permute …); option by is that call",
         others=" ".join(sorted(RESHAPES)) + " long int bool",
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshaped,
