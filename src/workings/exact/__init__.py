@@ -3,7 +3,9 @@
 `exact("1 0; 0 1")` makes a tensor of rationals, roots, e^x, logarithms and letters; `exact.symbols(w=0.3)` a letter with a
 sample value; `exact.exactify(module)` an exact module; inside `with exact.mode():` every new tensor is exact.
 
-The folders: `numbers/` the values themselves, `typeset/` their textbook form, `ops/` operations with a rule of their own.
+The rooms, each importing only from those before it: `numbers/` the values themselves, `typeset/` their textbook form,
+`reading/` text and floats as values, `tensor/` the tensor class, `dispatch/` how PyTorch's operations reach it, `ops/`
+operations with a rule of their own. Below stand `workings.equations` and the ground floor.
 """
 
 from __future__ import annotations

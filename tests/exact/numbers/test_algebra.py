@@ -14,7 +14,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
 from workings.exact.numbers.proof import structural_sign
-from workings.exact.numbers.rebuild import replaced
+from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.sympy_form import from_sympy, to_sympy
@@ -151,17 +151,17 @@ def test_a_root_of_a_square_is_positive_beside_a_positive_factor():
 def test_values_in_the_place_of_letters():
     w, b = letter("w_r"), letter("b_r")
     v = w * w * b / rational(3) + algebra.exp(w) * b
-    assert replaced(v, {"w_r": rational(2), "b_r": rational(6)}) is rational(8) + rational(6) * algebra.exp(rational(2))
+    assert with_numbers(v, {"w_r": rational(2), "b_r": rational(6)}) is rational(8) + rational(6) * algebra.exp(rational(2))
 
 
 @pytest.mark.parametrize("text", ["e - 3", "e^w_a - 1/2*e^b_a", "sqrt(2) - 3/2", "-1/3*e^w_a", "w_a"])
 def test_what_may_be_negative_is_not_known_to_be_positive(text):
-    assert not algebra.known_positive(parse(text))
+    assert not algebra.is_known_positive(parse(text))
 
 
 @pytest.mark.parametrize("text", ["3 - e", "e^w_a + 1/2*e^b_a", "3/2 - sqrt(2)", "1/3*e^w_a", "e^w_a*pi"])
 def test_what_is_plainly_positive_is_known_to_be(text):
-    assert algebra.known_positive(parse(text))
+    assert algebra.is_known_positive(parse(text))
     assert structural_sign(parse(text)) == 1 and structural_sign(algebra.scale(parse(text), fmpq(-1, 2))) == -1
 
 

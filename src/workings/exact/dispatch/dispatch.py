@@ -6,6 +6,11 @@ Order         sorting, maxima, pooling: the real kernel on exact ranks
 Linear        fixed linear maps: the real kernel, probed with one-hot inputs
 Elementwise   a rule per element (`scalar.py`)
 otherwise     PyTorch's own decomposition, or a clear error
+
+The order is from the particular to the general. A rule comes first, so that it can take an operation out of any table
+below (zeros_like moves nothing but has to know the label). Among the tables those that compute least come first: moving
+handles cannot be wrong about numbers, ranks only compare, and a linear map is probed once for each input. Decompositions
+come last, because PyTorch's are written for floats: they subtract maxima and split at thresholds.
 """
 
 from __future__ import annotations
@@ -65,12 +70,12 @@ def _answer(func: Any, args: Any, kwargs: Any) -> Any:
         result = own(*args, **kwargs)
         if result is not NotImplemented:
             return result
-    if schema.outs:
+    if schema.outs:  # before in_place: an out= form writes into an argument too, but not into its first
         return _into_outs(func, args, kwargs)
-    if torch.Tag.inplace_view in func.tags:
+    if torch.Tag.inplace_view in func.tags:  # x.t_(): the tensor itself changes shape, so a result to copy would not do
         func(args[0].payload, *args[1:], **kwargs)
         return torch.utils._python_dispatch.return_and_correct_aliasing(func, args, kwargs, args[0])
-    if schema.name in RANDOM:
+    if schema.name in RANDOM:  # before in_place: x.uniform_() has no functional form that draws the same numbers
         return draw(func, args, kwargs)
     if schema.in_place:
         return _in_place(func, args, kwargs)
@@ -82,7 +87,7 @@ def _answer(func: Any, args: Any, kwargs: Any) -> Any:
 def _functional(func: Any, args: Any, kwargs: Any) -> Any:
     name = schema_of(func).name
     given = arguments(func, args, kwargs)
-    if name in move.MOVE and not given.get("accumulate") and not given.get("reduce"):
+    if name in move.MOVE and not given.get("accumulate") and not given.get("reduce"):  # those two add handles up
         return move.move(func, given)
     if name in ORDER:
         return order(func, given)

@@ -20,9 +20,10 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.build import build
 from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
+from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.rounding import floor_of, to_float
 from workings.exact.numbers.sign import compare, sign
-from workings.exact.numbers.value import NAN, ONE, ZERO, Rational, Value, constant, letters, rational
+from workings.exact.numbers.value import NAN, ONE, ZERO, Value, constant, height, letter, letters, rational
 from workings.exact.tensor.lift import as_mask, lift_float
 
 HALF = fmpq(1, 2)
@@ -152,7 +153,7 @@ def power(a: Value, b: Value) -> Value:
     """a^b: an exact power for rational b, e^{b log a} for a number a > 0, a formula otherwise."""
     if b.kind == "q":
         exponent = b.args[0]
-        if a.kind == "q" and abs(exponent) * _bits(a.args[0]) > 1_000_000:
+        if a.kind == "q" and abs(exponent) * height(a.args[0]) > 1_000_000:
             return build("pow", a, b)
         return algebra.power(a, exponent)
     if a.kind == "exp":
@@ -162,10 +163,6 @@ def power(a: Value, b: Value) -> Value:
     return build("pow", a, b)
 
 
-def _bits(q: Rational) -> int:
-    return q.bit_length() if isinstance(q, int) else max(int(q.p).bit_length(), int(q.q).bit_length())
-
-
 def square_root(x: Value) -> Value:
     return algebra.power(x, HALF)
 
@@ -173,8 +170,6 @@ def square_root(x: Value) -> Value:
 def absolute(x: Value) -> Value:
     """|x|: decided where the sign is known (or a sample value decides it), else a formula."""
     if x.free and not has_samples(x):
-        from workings.exact.numbers.proof import structural_sign
-
         s = structural_sign(x)
         return build("abs", x) if s is None else algebra.scale(x, s)
     return x if sign(x) >= 0 else algebra.scale(x, -1)
@@ -182,8 +177,6 @@ def absolute(x: Value) -> Value:
 
 def has_samples(x: Value) -> bool:
     """Whether every letter in x has a sample value."""
-    from workings.exact.numbers.value import letter, letters
-
     return all(letter(name).sample is not None for name in letters(x))
 
 
@@ -255,9 +248,7 @@ def tanh(x: Value) -> Value:
 def _tan(x: Value) -> Value:
     half_turns = (x / constant("pi")).rational
     if isinstance(half_turns, fmpq) and half_turns.q == 2:
-        from workings.exact.typeset.text import text
-
-        raise DomainError(f"tan has a pole at {text(x)}: it has no value there, and grows without bound on both sides.")
+        raise DomainError(f"tan has a pole at {x.text()}: it has no value there, and grows without bound on both sides.")
     return build("tan", x)
 
 

@@ -414,18 +414,6 @@ def unexpanded_dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
     return node(key, "dot", (row, column), itertools.chain(row, column))
 
 
-def divide(a: Value, b: Value) -> Value:
-    """a/b"""
-    return multiply(a, power(b, -1))
-
-
-def negative(v: Value) -> Value:
-    """−v"""
-    return scale(v, -1)
-
-
-Value.__add__ = add
-Value.__sub__ = subtract
-Value.__mul__ = multiply
-Value.__truediv__ = divide
-Value.__neg__ = negative
+Value.__add__, Value.__sub__, Value.__mul__ = add, subtract, multiply
+Value.__truediv__ = lambda a, b: multiply(a, power(b, -1))
+Value.__neg__ = lambda v: scale(v, -1)

@@ -2,8 +2,7 @@
 
 While a tensor operation runs, `assume` notes what it had to take for granted; the operation's results carry the notes on
 (`x.assumptions`), and so does everything computed from them. `recording` collects all notes of a block, including those
-behind
-a Python `if`, which no tensor can carry.
+behind a Python `if`, which no tensor can carry.
 """
 
 from __future__ import annotations

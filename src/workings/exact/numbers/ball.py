@@ -36,11 +36,11 @@ def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
     """A ball that contains `v`, computed with this working precision. Letters stand at their sample values."""
     if v.bits >= bits:
         return v.ball
-    with LOCK, precision(bits):
-        todo: list[tuple[Value, bool]] = [(v, False)]
+    with LOCK, precision(bits):  # FLINT's precision is one for the whole process
+        todo: list[tuple[Value, bool]] = [(v, False)]  # no recursion: formulas are deeper than Python's stack
         while todo:
             x, ready = todo.pop()
-            if x.bits >= bits:
+            if x.bits >= bits:  # shared: another path through the graph came here first
                 continue
             if not ready:
                 missing = [(y, False) for y in operands(x) if y.bits < bits]
@@ -108,13 +108,15 @@ def _sum(terms: list[tuple[Rational, arb]]) -> arb:
 
 def _power(b: arb, r: Rational) -> arb:
     if isinstance(r, int):
-        if r > 0 and b.mid() == 0:  # FLINT answers NaN for a ball around 0 itself
+        if r > 0 and b.mid() == 0:  # FLINT answers NaN for a ball around 0 itself, though 0 ± r^k encloses it
             return arb(0, b.abs_upper() ** r)
         return b**r if r >= 0 else 1 / b ** (-r)
-    if r > 0 and not b.is_nan() and b.contains(0):  # what stands under a root was found to be at least 0
+    # What stands under a root was found to be at least 0, but its ball may reach below: without this, √(x − x + 10⁻⁹⁹)
+    # would be NaN at every precision whose ball still holds 0.
+    if r > 0 and not b.is_nan() and b.contains(0):
         top = b.upper()
         return arb(0).union(_power(top, r)) if top > 0 else arb(0)
-    if r.q == 2:
+    if r.q == 2:  # tighter than e^(r log b), and much faster
         root = b.sqrt()
         n = int(r.p)
         return root**n if n >= 0 else 1 / root ** (-n)

@@ -26,7 +26,7 @@ def refinements(v: Value) -> Iterator[arb]:
         yield enclosure(v, bits)
     if v.size > SHORT:
         return
-    if not v.free:
+    if not v.free:  # after the ladder: simplifying takes longer than most enclosures, and most signs need none
         short = simplest(v)
         for bits in LADDER if short is not v else ():
             yield enclosure(short, bits)

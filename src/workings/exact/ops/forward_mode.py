@@ -1,9 +1,8 @@
 """Forward-mode derivatives of softmax, log_softmax and logsumexp, without a maximum.
 
-PyTorch computes all three from Σ e^{x−m} ẋ / Σ e^{x−m} with m = max x, right after the operation itself. Any m gives
-the same
-quotient, and m = 0 compares no letters. The question for m is told from a program's own `amax` by what only it has: forward
-mode is on, and it comes from the very instruction of the program that ran the operation, on the same values and axes.
+PyTorch computes all three from Σ e^{x−m} ẋ / Σ e^{x−m} with m = max x, right after the operation itself. Any m gives the
+same quotient, and m = 0 compares no letters. The question for m is told from a program's own `amax` by what only it has:
+forward mode is on, and it comes from the instruction of the program that ran the operation, on the same values and axes.
 """
 
 from __future__ import annotations

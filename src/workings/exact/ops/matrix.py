@@ -13,11 +13,13 @@ from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
 from workings.exact.numbers import algebra
 from workings.exact.numbers.proof import is_proved_zero
+from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
+from workings.exact.typeset.text import text
 
 Vector = list[Value]
 Matrix = list[Vector]
@@ -96,8 +98,6 @@ def rationals(A: Matrix, what: str) -> fmpq_mat:
     for row in A:
         for v in row:
             if v.kind != "q":
-                from workings.exact.typeset.text import text
-
                 raise DomainError(
                     f"{what} is found exactly for matrices of rational numbers; this one holds {text(v)}. "
                     "Leave exact values before this step with x.float64()."
@@ -139,6 +139,4 @@ def kernel(A: Matrix, n: int) -> list[Vector]:
 
 def floats(A: Matrix) -> torch.Tensor:
     """The nearest doubles."""
-    from workings.exact.numbers.rounding import to_float
-
     return torch.tensor([[to_float(v) for v in row] for row in A], dtype=torch.float64)

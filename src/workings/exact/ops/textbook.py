@@ -13,6 +13,7 @@ from workings.exact.dispatch.operation import label_of, rule, same_values, state
 from workings.exact.dispatch.scalar import absolute
 from workings.exact.dispatch.shapes import axes
 from workings.exact.numbers import algebra
+from workings.exact.numbers.assume import assume
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.value import ONE, ZERO, Value, letters, rational
@@ -21,6 +22,7 @@ from workings.exact.ops.contract import total
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import OVERRIDES, ExactTensor
 from workings.exact.tensor.lift import payload
+from workings.exact.tensor.make import exact
 
 
 @rule("_softmax", "softmax.int")
@@ -167,8 +169,6 @@ def item(x: Any) -> float:
     """`x.item()`: the nearest double. Letters stand at their sample values, and that is noted."""
     (v,) = values_of(payload(x))
     if v.free:
-        from workings.exact.numbers.assume import assume
-
         result = to_float(v)
         assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
         return result
@@ -209,8 +209,6 @@ def complex_numbers(*parts: Any) -> Any:
 
 def new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """`x.new_tensor(data)`: exact, as x is; numbers are read as they are written."""
-    from workings.exact.tensor.make import exact
-
     made = exact(data)
     made = same_values(made, dtype or x.dtype)
     return made.requires_grad_(requires_grad)

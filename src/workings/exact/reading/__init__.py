@@ -1,1 +1,4 @@
-"""Text and floats → values: the parser, and the numbers people meant by their floats. Imports numbers."""
+"""Text and floats → values: `parse` for what is written, `recover` for the numbers people meant by their floats.
+
+Imports numbers.
+"""

@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 from workings.errors import BudgetError, DomainError, ParseError
 from workings.exact.numbers import algebra
+from workings.exact.numbers.infinite import opposite
 from workings.exact.numbers.value import INF, NAN, ONE, Value, constant, letter, rational
 from workings.exact.reading import real
 from workings.exact.reading.rows import entries
@@ -113,7 +114,7 @@ class _Parser:
         while self.now.kind in ("+", "-"):
             minus = self.next().kind == "-"
             term = self.product()
-            terms.append(real.negative(term) if minus else term)
+            terms.append(opposite(term) if minus else term)
         return self.work(first, real.total, terms)
 
     def product(self) -> Value:
@@ -147,7 +148,7 @@ class _Parser:
         while self.now.kind in ("+", "-"):
             minus ^= self.next().kind == "-"
         v = self.power()
-        return real.negative(v) if minus else v
+        return opposite(v) if minus else v
 
     def power(self) -> Value:
         first, base = self.now, self.atom()

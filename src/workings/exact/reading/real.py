@@ -18,17 +18,12 @@ from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.sign import sign
-from workings.exact.numbers.value import INF, LARGE, NAN, NEG_INF, ONE, ZERO, Rational, Value, rational
+from workings.exact.numbers.value import LARGE, ONE, ZERO, Rational, Value, rational
 from workings.exact.reading.tokens import MOST_BITS
 
 HALF = fmpq(1, 2)
 HIGHEST = 2**31
 """The numerator and the denominator of an exponent are at most this."""
-
-
-def negative(v: Value) -> Value:
-    """−v, for ∞ and NaN too."""
-    return {INF: NEG_INF, NEG_INF: INF, NAN: NAN}[v] if v.special else algebra.scale(v, -1)
 
 
 def total(terms: Sequence[Value]) -> Value:

@@ -1,2 +1,5 @@
-"""`ExactTensor` itself: the arena of values, what results rest on, how tensors are made, saved and compared. Imports typeset
-and numbers."""
+"""`ExactTensor` itself: the arena of its values, how tensors are made, lifted, saved, shown and compared.
+
+What PyTorch asks of a tensor is answered in dispatch, which sets the hooks in `exact_tensor`. Imports numbers, typeset and
+reading.
+"""

@@ -1,9 +1,14 @@
 """The arena: which values the payloads of living tensors name, and nothing else.
 
-A payload is a float64 tensor of handles; a handle is the serial number of a value. The arena keeps the value of every handle
-of every living payload, and drops the rest: at once when the last tensor dies, otherwise whenever the graph has doubled
-since
-the last sweep. Sweeping happens only between operations.
+A payload is a float64 tensor of handles; a handle is the serial number of a value. Handles, not objects, so that a payload
+is an ordinary tensor: views, strides, indexing, in-place writes and what autograd saves are PyTorch's own. They are doubles
+because kernels that move data take those everywhere (whole numbers are exact up to 2⁵³), and 0 and 1 are the handles of the
+numbers 0 and 1, so that `zeros`, `ones` and `eye` make payloads as they are.
+
+A tensor of handles keeps no Python object alive. The arena does: it holds the value of every handle of every living
+payload, and drops the rest, at once when the last tensor dies, otherwise whenever the graph has doubled since the last
+sweep. It knows payloads by weak references only; autograd decides how long they live. Sweeping happens only between
+operations, because inside one, values are held by handles that no payload has yet.
 """
 
 from __future__ import annotations
@@ -45,8 +50,7 @@ class Arena:
         """Make values and payloads inside this block.
 
         No other thread does meanwhile, nothing is swept, and no dispatch mode sees the payloads (a payload is not a tensor
-        of
-        numbers). Python's cycle collector rests: values have no cycles, and its walks over them would double the time.
+        of numbers). Python's cycle collector rests: values have no cycles, and its walks over them would double the time.
         """
         with LOCK:
             if self.busy:
@@ -68,7 +72,7 @@ class Arena:
 
     def register(self, payload: torch.Tensor) -> None:
         """Keep the values of this payload as long as it lives."""
-        number = self.registered
+        number = self.registered  # not id(payload), which the next tensor may have; not a WeakSet, which compares tensors
         self.registered += 1
         self.payloads[number] = weakref.ref(payload, functools.partial(self._gone, number))
 
@@ -77,7 +81,7 @@ class Arena:
         if ending():
             return
         self.payloads.pop(number, None)
-        if not self.payloads and LOCK.acquire(blocking=False):
+        if not self.payloads and LOCK.acquire(blocking=False):  # a finaliser must not wait for the thread it interrupted
             try:
                 if not self.busy:
                     self.sweep()
@@ -93,7 +97,7 @@ class Arena:
                 handles.update(payload.reshape(-1).tolist())
         kept = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
         self.values = {v.serial: v for v in (*_PERMANENT, *kept)}
-        del kept
+        del kept  # a reference of our own would count below
         nodes = GRAPH.nodes
         for key in reversed(list(nodes)):  # formulas before their parts
             if sys.getrefcount(nodes[key]) <= _UNHELD:

@@ -24,17 +24,7 @@ from workings.exact.numbers.assume import Assumption, Notes
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
-from workings.exact.numbers.value import (
-    ONE,
-    SPECIAL,
-    Rational,
-    Value,
-    bottom_up,
-    constant,
-    letter,
-    rational,
-    special,
-)
+from workings.exact.numbers.value import ONE, SPECIAL, Rational, Value, bottom_up, constant, letter, rational, special
 
 _DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
@@ -87,16 +77,7 @@ def contents(text: str) -> Contents:
     """Read what `to_json` wrote; anything else is refused with the reason."""
     try:
         return _contents(json.loads(text))
-    except (
-        ValueError,
-        KeyError,
-        IndexError,
-        TypeError,
-        AttributeError,
-        ArithmeticError,
-        RuntimeError,
-        DomainError,
-    ) as reason:
+    except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RuntimeError, DomainError) as reason:
         shown = text if len(text) <= 60 else text[:60] + "…"
         raise ParseError(f"This is not the JSON of an exact tensor ({reason}).", shown, 0) from None
 

@@ -1,8 +1,8 @@
 """Masks and indices that rest on assumptions.
 
 A comparison gives an ordinary tensor of booleans, `argmax` one of integers. When the answer was assumed (a sample
-value decided, a random
-draw), it is a `NotedTensor`: an ordinary tensor that carries the assumptions to whatever is computed with it.
+value decided, a random draw), it is a `NotedTensor`: an ordinary tensor that carries the assumptions to whatever is
+computed with it.
 """
 
 from __future__ import annotations

@@ -89,16 +89,7 @@ INDEXED = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
 _GREEK = {
     **{"α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "ε": "epsilon", "ζ": "zeta", "η": "eta"},
     **{"θ": "theta", "ι": "iota", "κ": "kappa", "λ": "lambda", "μ": "mu", "ν": "nu", "ξ": "xi", "π": "pi"},
-    **{
-        "ρ": "rho",
-        "σ": "sigma",
-        "τ": "tau",
-        "υ": "upsilon",
-        "φ": "phi",
-        "χ": "chi",
-        "ψ": "psi",
-        "ω": "omega",
-    },
+    **{"ρ": "rho", "σ": "sigma", "τ": "tau", "υ": "upsilon", "φ": "phi", "χ": "chi", "ψ": "psi", "ω": "omega"},
     **{"Γ": "Gamma", "Δ": "Delta", "Θ": "Theta", "Λ": "Lambda", "Ξ": "Xi", "Π": "Pi", "Σ": "Sigma"},
     **{"Φ": "Phi", "Ψ": "Psi", "Ω": "Omega"},
 }
