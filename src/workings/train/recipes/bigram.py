@@ -20,19 +20,16 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BigramSettings(Training):
+class BigramSettings(Training, steps=600, rate=2e-2, decay=0.4):
     text: str = setting("shakespeare", "a text file, a sentence a line, or: shakespeare, moby-dick, speeches")
-    dev: str = setting("", "a text file to be judged by; without one, the last tenth of the text")
+    dev: str = setting("", "a text file to evaluate on; by default the last tenth of the text")
     vectors: str = setting("learned", "learned, glove, or a file of lines `word number number …` to begin with")
-    fixed: bool = setting(False, "leave the vectors as they are, as the classic assignment does")
+    fixed: bool = setting(False, "freeze the vectors, as the classic assignment does")
     vocabulary: int = setting(2000, "words, the most frequent ones", least=4)
     width: int = setting(100, "width of a learned vector", least=1)
     hidden: int = setting(200, "hidden units", least=1)
     smooth: bool = setting(True, "learn from counts smoothed as Kneser and Ney do, not from those of the text")
-    steps: int = setting(600, "updates of the parameters", least=1)
-    batch: int = setting(500, "contexts of one update, over all processes", least=1)
-    rate: float = setting(2e-2, "learning rate at its highest", least=0)
-    decay: float = setting(0.4, "weight decay", least=0)
+    batch: int = setting(500, "contexts per update, over all processes", least=1)
 
 
 class Bigram(Recipe, Writes):
