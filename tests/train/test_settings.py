@@ -1,11 +1,14 @@
 """Settings: checked when they are made, compared by name, found by their nearest spelling."""
 
+from dataclasses import dataclass
+
 import pytest
 
 from tests.train.tiny import Settings
 from workings.errors import WorkingsError
 from workings.train import Training
 from workings.train.recipes import recipe
+from workings.train.settings import setting
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,22 @@ def test_a_wrong_value_is_refused(given, message):
 
 def test_a_whole_number_may_stand_for_a_number():
     assert Training(rate=1, clip=2).clip == 2
+
+
+def test_a_subclass_may_have_other_defaults():
+    @dataclass(frozen=True)
+    class Short(Training, steps=5, decay=0.5):
+        width: int = setting(3, "hidden units")
+
+    @dataclass(frozen=True)
+    class Shorter(Short, steps=2):
+        pass
+
+    assert (Short().steps, Short().decay, Short().width) == (5, 0.5, 3)
+    assert (Shorter().steps, Shorter().decay, Shorter().width) == (2, 0.5, 3)
+    assert Training().steps == 1000 and [*Shorter().json()] == [*Training().json(), "width"]
+    with pytest.raises(WorkingsError, match="steps is at least 1; got 0"):  # the range stays
+        Short(steps=0)
 
 
 def test_settings_survive_being_written():

@@ -80,24 +80,18 @@ def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
 
 def of_pictures(found: Mistakes) -> str:
     """Each picture in shades, with its likeliest classes."""
+    from torch import tensor
+
+    from workings.train.forward_pass import likeliest
     from workings.train.tasks.drawing import shades
 
     assert found.pictures is not None
     out = ""
     for i, (mistake, picture) in enumerate(zip(found.listed, found.pictures, strict=True), 1):
-        lines = [shades(picture.unsqueeze(0)), likeliest(mistake.p, found.classes)]
+        lines = [shades(picture.unsqueeze(0)), likeliest(tensor(mistake.p), found.classes, most=3)]
         heading = f"{i}. test picture {mistake.number}: {mistake.describe(found.classes)}"
         out += f"\n{heading}\n{indent(chr(10).join(lines), '   ')}\n"
     return out
-
-
-def likeliest(p: Any, classes: Any, most: int = 3) -> str:
-    """
-    >>> likeliest((0.1, 0.6, 0.3), "abc", most=2)
-    'b 60.0%, c 30.0%'
-    """
-    order = sorted(range(len(p)), key=lambda k: -p[k])[:most]
-    return ", ".join(f"{classes[k]} {p[k]:.1%}" for k in order)
 
 
 def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:

@@ -6,6 +6,8 @@ import dataclasses
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from inspect import get_annotations
 from typing import Any, Self
 
 from workings.errors import WorkingsError, did_you_mean
@@ -53,6 +55,14 @@ class Training:
     threads: int = setting(0, "threads of PyTorch; 0 leaves its choice", least=0)
     shard: bool = setting(False, "shard parameters over the processes (FSDP2) instead of copying them (DDP)")
     tensorboard: bool = setting(False, "log to TensorBoard too, if it is installed")
+
+    def __init_subclass__(cls, **defaults: Any) -> None:
+        """`class Mine(Training, steps=500)` has other defaults; what a setting means and may be stays as it is."""
+        super().__init_subclass__()
+        for name, default in defaults.items():
+            known = cls.__dataclass_fields__[name]
+            setattr(cls, name, field(default=default, metadata=known.metadata))
+            cls.__annotations__ = {**get_annotations(cls), name: known.type}
 
     def __post_init__(self) -> None:
         types = types_of(type(self))
@@ -112,11 +122,7 @@ WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true o
 ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
 
 
+@cache
 def types_of(settings: type[Training]) -> dict[str, Any]:
     """The types of the fields, by name."""
-    if settings not in _TYPES:
-        _TYPES[settings] = typing.get_type_hints(settings)
-    return _TYPES[settings]
-
-
-_TYPES: dict[type[Training], dict[str, Any]] = {}
+    return typing.get_type_hints(settings)

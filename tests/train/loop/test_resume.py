@@ -168,7 +168,7 @@ class Drawn:
 @pytest.mark.parametrize("place", ["loss", "function", "iterable", "compiled"])
 def test_whatever_draws_random_numbers_resumes(tmp_path, place, monkeypatch):
     """NumPy's and Python's numbers follow from the step too: in the loss, in the data, where a batch is looked at twice."""
-    monkeypatch.setattr("workings.train.loop.loop.compiled", lambda *given: False)
+    monkeypatch.setattr("workings.train.loop.loop.compile_objective", lambda *given: False)
 
     def noise():
         return random.gauss(0, 0.1) + 0.1 * np.random.randn() + 0.1 * torch.randn(1).item()

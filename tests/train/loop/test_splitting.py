@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import torch
-from tests.train.test_fit import batches, net, weights
 from torch import nn
 from torch.testing import assert_close
 
+from tests.train.loop.test_engine import batches, net, weights
 from tests.train.tiny import loss
 from workings.errors import ShapeError, WorkingsError
 from workings.train import Training, fit
@@ -133,7 +133,7 @@ def test_trying_a_loss_changes_nothing_of_the_run(monkeypatch):
         for p in model.parameters():
             nn.init.normal_(p, generator=torch.Generator().manual_seed(3))
         if not tried:
-            monkeypatch.setattr("workings.train.loop.gradient.doubt", lambda *given: "")
+            monkeypatch.setattr("workings.train.loop.gradient.reduction_warning", lambda *given: "")
         with pytest.warns(UserWarning, match="batch normalisation"):
             fit(model, batches, noisy, settings=given)
         found.append(model.state_dict())

@@ -19,7 +19,7 @@ from tests.train import tiny as tiny_command
 from tests.train.loop.test_resume import broken_off, environment, go, rows, same
 from workings.atomic import write_text
 from workings.errors import WorkingsError
-from workings.train import Run, Training, fit
+from workings.train import Run, Training, fit, open_run
 from workings.train.loop.run_writer import State
 from workings.train.run import checkpoint
 from workings.train.run.run import new_folder
@@ -218,7 +218,7 @@ def test_a_run_gives_its_best_model(tmp_path):
     from tests.train import tiny
 
     tiny.RECIPES["tiny"] = tiny.Tiny()
-    model = run.model()
+    model = open_run(tmp_path).model
     assert not model.training
     state = load_file(run.best() / "weights.safetensors")
     assert all(torch.equal(t, state[name]) for name, t in model.state_dict().items())
@@ -252,7 +252,7 @@ def test_what_is_not_a_run_says_so(tmp_path):
 def test_a_run_of_fit_has_no_recipe(tmp_path):
     fit(nn.Linear(1, 1), [torch.ones(1, 1)], lambda m, x: m(x).mean(), settings=Training(steps=1), folder=tmp_path)
     with pytest.raises(WorkingsError) as error:
-        Run(tmp_path).recipe()
+        open_run(tmp_path)
     assert str(error.value) == (
         f"{tmp_path} was trained by fit(), not by a recipe: make its model yourself and load "
         f"{tmp_path}/checkpoints/step-00000001/weights.safetensors."

@@ -1,1 +1,4 @@
-"""Data: packages that the user's own client brings, and files that the user has."""
+"""Data sets by name, fetched once with the user's own package client and checked, and files of one's own.
+
+Imports no other room: it gives texts, pairs, pictures and labels, not batches.
+"""

@@ -66,12 +66,10 @@ def bar(mistake: Mistake, k: int, name: str) -> str:
 
 def png(picture: Tensor) -> str:
     """A picture as the base64 of a PNG."""
-    import torch
-    from PIL import Image
+    from workings.train.tasks.drawing import image
 
-    pixels = (picture.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0).numpy()
     out = io.BytesIO()
-    Image.fromarray(pixels[:, :, 0] if pixels.shape[2] == 1 else pixels).save(out, "PNG")
+    image(picture).save(out, "PNG")
     return b64encode(out.getvalue()).decode()
 
 

@@ -1,1 +1,4 @@
-"""The training loop and what it is made of. Imports run, process and the settings."""
+"""The training loop: `fit` and `train` start it, `Loop` turns, and around it gradients, optimizers, evaluation, writing.
+
+Imports settings, task, process and run; it knows no recipe.
+"""

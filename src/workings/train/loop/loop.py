@@ -141,6 +141,7 @@ class Loop:
         loss = self.gradient.add(batch, t)
         late = self.world.first and watch.since_saved() > SECONDS
         timeout = self.world.first and 0 < settings.seconds < watch.seconds()
+        # One sum for everything that all must decide alike: a process that stopped alone would leave the others waiting.
         signals = self.world.total([loss, request.stop, late, timeout])
         if not isfinite(signals[0]):
             raise self.failure(f"The loss is {signals[0]} at step {t}.", batch)
@@ -161,7 +162,7 @@ class Loop:
         """The batch of a step; what is random afterwards differs between processes."""
         seed_all(self.settings.seed, t)
         batch = self.task.batches(t)
-        if self.world.rank:
+        if self.world.rank:  # otherwise all processes would drop the same units
             seed_all(self.settings.seed + self.world.rank, t)
         if self.device != "cpu":
             from torch.utils._pytree import tree_map
@@ -223,7 +224,7 @@ class Loop:
         mine = self.gradient.cut(batch)[0][1] if size > 1 else batch
         why = ""
         if not self.shard:
-            self.batch(t)  # for its random numbers
+            self.batch(t)  # for its random numbers: the same units are dropped as when it went wrong
             with self.precision():
                 why = diagnose.cause(self.task.loss, self.model, mine, self.nonfinite)
         if size > 1:

@@ -18,6 +18,7 @@ Rules = list[torch.optim.Optimizer]
 def optimizer_state(rules: Rules) -> dict[str, Tensor]:
     """What optimizers remember; the parts that other processes hold are gathered."""
     found = {}
+    # Tensors by name, not PyTorch's own dictionary: safetensors holds nothing else, and reading it runs no code.
     for i, rule in enumerate(rules):
         for j, slots in rule.state_dict()["state"].items():
             slots = {name: value for name, value in slots.items() if value is not None}

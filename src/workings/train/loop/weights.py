@@ -17,7 +17,7 @@ class Weights:
 
     def __init__(self, model: nn.Module, settings: Training, shard: bool) -> None:
         self.model, self.memory = model, settings.average
-        self.copy = deepcopy(model) if settings.average or shard else None
+        self.copy = deepcopy(model) if settings.average or shard else None  # while they are whole
         self.average: Average | None = None
 
     def begin(self) -> None:

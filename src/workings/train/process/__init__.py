@@ -1,1 +1,4 @@
-"""The process that trains: distribution, signals, random numbers, progress on the terminal. Imports the settings only."""
+"""The process that trains: several of them, signals, random numbers, compiling, progress on the terminal.
+
+Imports the settings only, and knows nothing of models beyond `torch.nn.Module`.
+"""

@@ -46,6 +46,7 @@ class World:
         """What the first process has: plain data, sent as JSON."""
         if self.size == 1:
             return value
+        # PyTorch's own way to send objects pickles them; here whatever one process can send, another may run.
         text = json.dumps(value).encode() if self.first else b""
         length = torch.tensor([len(text)])
         torch.distributed.broadcast(length, 0)
@@ -108,6 +109,7 @@ class Objective(nn.Module):
 
 def distribute(objective: Objective, shard: bool) -> nn.Module:
     """The objective over all processes: its parameters copied (DDP) or sharded (FSDP2)."""
+    # Each process made the model by itself; on different machines the same seed need not give the same bits.
     for t in (*objective.parameters(), *objective.buffers()):
         torch.distributed.broadcast(t.detach(), 0)
     if not shard:

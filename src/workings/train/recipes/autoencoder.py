@@ -19,14 +19,11 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class AutoEncoderSettings(Training):
+class AutoEncoderSettings(Training, steps=3000, rate=2e-3, warmup=100):
     data: str = setting("digits", DATA)
     code: int = setting(8, "width of the code", least=1)
     hidden: str = setting("256 128", "widths of the encoder's hidden layers; the decoder mirrors them; none is linear")
-    steps: int = setting(3000, "parameter updates", least=1)
     batch: int = setting(128, "pictures per update, over all processes", least=1)
-    rate: float = setting(2e-3, "peak learning rate", least=0)
-    warmup: int = setting(100, "updates until the peak learning rate", least=0)
 
 
 class AutoEncoder(Recipe, Shows):

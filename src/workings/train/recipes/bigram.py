@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class BigramSettings(Training):
+class BigramSettings(Training, steps=600, rate=2e-2, decay=0.4):
     text: str = setting("shakespeare", "a text file, a sentence a line, or: shakespeare, moby-dick, speeches")
     dev: str = setting("", "a text file to evaluate on; by default the last tenth of the text")
     vectors: str = setting("learned", "learned, glove, or a file of lines `word number number …` to begin with")
@@ -29,10 +29,7 @@ class BigramSettings(Training):
     width: int = setting(100, "width of a learned vector", least=1)
     hidden: int = setting(200, "hidden units", least=1)
     smooth: bool = setting(True, "learn from counts smoothed as Kneser and Ney do, not from those of the text")
-    steps: int = setting(600, "parameter updates", least=1)
     batch: int = setting(500, "contexts per update, over all processes", least=1)
-    rate: float = setting(2e-2, "peak learning rate", least=0)
-    decay: float = setting(0.4, "weight decay", least=0)
 
 
 class Bigram(Recipe, Writes):
@@ -43,39 +40,28 @@ class Bigram(Recipe, Writes):
 
     def task(self, settings: Any) -> Task:
         from workings.models.smoothing import KneserNey
-        from workings.train.tasks.bigram import (
-            Contexts,
-            Pairs,
-            encode,
-            figures,
-            initial_vectors,
-            initialise,
-            loss,
-            sample_text,
-            sentences,
-            vocabulary,
-        )
+        from workings.train.tasks import bigram
 
-        train, dev, content = sentences(settings.text, settings.dev)
-        words = vocabulary(train, settings.vocabulary)
-        vectors = initial_vectors(settings.vectors, words)
+        train, dev, content = bigram.sentences(settings.text, settings.dev)
+        words = bigram.vocabulary(train, settings.vocabulary)
+        vectors = bigram.initial_vectors(settings.vectors, words)
         files = {"words.json": words.json(), "width.txt": str(settings.width if vectors is None else vectors.shape[1])}
-        tokens, judges = encode(train, words), encode(dev, words)
+        tokens, judges = bigram.encode(train, words), bigram.encode(dev, words)
         model = self.model(settings, files)
-        initialise(model, tokens, vectors)
+        bigram.initialise(model, tokens, vectors)
         counts = KneserNey(tokens, len(words))
         smooth = (counts.D, counts.continuation.float()) if settings.smooth else ()
-        pairs, judging = Pairs(tokens, len(words), *smooth), Pairs(judges, len(words))
+        pairs, judging = bigram.Pairs(tokens, len(words), *smooth), bigram.Pairs(judges, len(words))
         beside = {
             "kneser_ney_perplexity": counts.perplexity(judges),
             "unknown_share": (judges == 0).double().mean().item(),
         }
         return Task(
             model,
-            batches=Contexts(pairs, settings.batch, settings.seed),
-            loss=loss,
-            evaluate=lambda model: {**figures(model, judging), **beside},
-            sample=lambda model: sample_text(self.language(settings, files, model)),
+            batches=bigram.Contexts(pairs, settings.batch, settings.seed),
+            loss=bigram.loss,
+            evaluate=lambda model: {**bigram.figures(model, judging), **beside},
+            sample=lambda model: bigram.sample_text(self.language(settings, files, model)),
             files=files,
             hashes={name: sha256(whole) for name, whole in content.items()},
             unit="pairs",

@@ -22,18 +22,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class ClipSettings(Training):
+class ClipSettings(Training, steps=800, rate=2e-3, warmup=50, decay=0.05):
     style: str = setting("twemoji", "the drawing style that is kept for the test", among=STYLES)
     width: int = setting(128, "width of the common space", least=1)
     channels: int = setting(16, "channels of the picture tower's first stage; each next has twice as many", least=1)
     words: int = setting(128, "width of a word's vector", least=1)
     shift: int = setting(3, "pixels by which pictures are moved at random", least=0)
     colour: float = setting(0.3, "share by which each colour is made stronger or weaker at random", least=0, below=1)
-    steps: int = setting(800, "parameter updates", least=1)
     batch: int = setting(128, "pairs of one update", least=2)
-    rate: float = setting(2e-3, "peak learning rate", least=0)
-    warmup: int = setting(50, "updates until the peak learning rate", least=0)
-    decay: float = setting(0.05, "weight decay", least=0)
 
 
 class Clip(Recipe, Finds, HasVectors, Shows):

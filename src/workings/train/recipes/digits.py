@@ -21,7 +21,7 @@ MODELS = ("cnn", "vit", "mlp", "logistic", "street")
 
 
 @dataclass(frozen=True)
-class DigitsSettings(Training):
+class DigitsSettings(Training, steps=2000, rate=3e-3, warmup=200, decay=0.01):
     model: str = setting("cnn", "what reads the pictures; street is the small network for house numbers", among=MODELS)
     data: str = setting("digits", DATA)
     shift: int = setting(
@@ -34,11 +34,7 @@ class DigitsSettings(Training):
     heads: int = setting(4, "vit: heads of the attention", least=1)
     patch: int = setting(0, "vit: side of a patch; 0 is a quarter of the picture's", least=0)
     hidden: int = setting(128, "mlp: hidden units", least=1)
-    steps: int = setting(2000, "parameter updates", least=1)
     batch: int = setting(128, "pictures per update, over all processes", least=1)
-    rate: float = setting(3e-3, "peak learning rate", least=0)
-    warmup: int = setting(200, "updates until the peak learning rate", least=0)
-    decay: float = setting(0.01, "weight decay", least=0)
 
 
 class Digits(Recipe, Classifies, Shows):

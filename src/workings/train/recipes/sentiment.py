@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SentimentSettings(Training):
+class SentimentSettings(Training, steps=470, rate=6e-3, decay=1.0):
     data: str = setting("imdb", "imdb, rotten, or a CSV file with the columns text and label")
     ngrams: int = setting(1, "1: words, 2: pairs of neighbouring words too", least=1, below=3)
     vectors: str = setting("learned", "learned, glove, or a file of lines `word number number …` to begin with")
@@ -35,10 +35,7 @@ class SentimentSettings(Training):
     hidden: int = setting(32, "hidden units", least=1)
     word_dropout: float = setting(0.5, "fraction of the words dropped in training", least=0, below=1)
     test: int = setting(5000, "texts to evaluate on; of a file at most a fifth of each class, at least one", least=1)
-    steps: int = setting(470, "parameter updates", least=1)
     batch: int = setting(256, "texts per update, over all processes", least=1)
-    rate: float = setting(6e-3, "peak learning rate", least=0)
-    decay: float = setting(1.0, "weight decay", least=0)
 
 
 class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):

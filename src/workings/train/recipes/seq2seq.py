@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Seq2SeqSettings(Training):
+class Seq2SeqSettings(Training, steps=3000, rate=2e-3, beta2=0.98, warmup=200, clip=1.0):
     data: str = setting("sounds", "verses (old to modern English), sounds (spelling to sound), or a TSV file of pairs")
     source: str = setting("auto", "tokens of the source", among=KINDS)
     target: str = setting("auto", "tokens of the target; words are what stands between spaces", among=KINDS)
@@ -33,12 +33,7 @@ class Seq2SeqSettings(Training):
     heads: int = setting(4, "attention heads", least=1)
     depth: int = setting(2, "blocks of the encoder, and of the decoder", least=1)
     dropout: float = setting(0.0, "dropout of what a layer adds", least=0, below=1)
-    steps: int = setting(3000, "parameter updates", least=1)
     batch: int = setting(128, "pairs per update, over all processes", least=1)
-    rate: float = setting(2e-3, "peak learning rate", least=0)
-    beta2: float = setting(0.98, "decay of the squared-gradient average", least=0, below=1)
-    warmup: int = setting(200, "updates until the peak learning rate", least=0)
-    clip: float = setting(1.0, "maximum gradient norm; 0 disables clipping", least=0)
 
 
 class Seq2Seq(Recipe, Answers, Shows):

@@ -22,7 +22,7 @@ MODELS = ("transformer", "rnn", "lstm", "gru")
 
 
 @dataclass(frozen=True)
-class ShakespeareSettings(Training):
+class ShakespeareSettings(Training, steps=2900, rate=1e-2, beta2=0.95, decay=0.3, warmup=50, clip=1.0):
     model: str = setting("transformer", "what reads the characters", among=MODELS)
     text: str = setting("shakespeare", "a text file in UTF-8, or: shakespeare, moby-dick, speeches")
     width: int = setting(64, "width of a character's vector", least=1)
@@ -32,13 +32,6 @@ class ShakespeareSettings(Training):
     window: int = setting(64, "characters of an example, and how far the attention reaches", least=2)
     rows: int = setting(16384, "transformer: vectors that the triples of characters share", least=1)
     judges: int = setting(102400, "characters of the last tenth to evaluate on, from its start", least=2)
-    steps: int = setting(2900, "parameter updates", least=1)
-    batch: int = setting(32, "examples per update, over all processes", least=1)
-    rate: float = setting(1e-2, "peak learning rate", least=0)
-    beta2: float = setting(0.95, "decay of the squared-gradient average", least=0, below=1)
-    decay: float = setting(0.3, "weight decay", least=0)
-    warmup: int = setting(50, "updates until the peak learning rate", least=0)
-    clip: float = setting(1.0, "maximum gradient norm; 0 disables clipping", least=0)
 
 
 class Shakespeare(Recipe, Writes):

@@ -19,18 +19,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SortSettings(Training):
+class SortSettings(Training, steps=400, rate=5e-3, warmup=50, clip=1.0):
     longest: int = setting(12, "letters of the longest string", least=2)
     test: int = setting(10_000, "strings drawn to evaluate on; each counts once", least=1)
     width: int = setting(32, "width of a token", least=1)
     heads: int = setting(2, "attention heads", least=1)
     depth: int = setting(1, "blocks", least=1)
     positions: str = setting("none", "how positions are encoded", among=("none", "rope", "alibi", "sinusoidal"))
-    steps: int = setting(400, "parameter updates", least=1)
     batch: int = setting(128, "strings per update, over all processes", least=1)
-    rate: float = setting(5e-3, "peak learning rate", least=0)
-    warmup: int = setting(50, "updates until the peak learning rate", least=0)
-    clip: float = setting(1.0, "maximum gradient norm; 0 disables clipping", least=0)
 
 
 class Sort(Recipe, Answers, Shows):

@@ -19,16 +19,13 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class VaeSettings(Training):
+class VaeSettings(Training, steps=4000, rate=2e-3, warmup=200):
     data: str = setting("digits", DATA)
     latent: int = setting(12, "width of the latent", least=1)
     hidden: str = setting("512 256", "widths of the encoder's hidden layers; the decoder mirrors them")
     likelihood: str = setting("bernoulli", "what a pixel is, given the latent", among=("bernoulli", "gaussian"))
     variance: float = setting(0.1, "gaussian: variance of a pixel", least=0)
-    steps: int = setting(4000, "parameter updates", least=1)
     batch: int = setting(128, "pictures per update, over all processes", least=1)
-    rate: float = setting(2e-3, "peak learning rate", least=0)
-    warmup: int = setting(200, "updates until the peak learning rate", least=0)
 
 
 class Vae(Recipe, Draws, Shows):

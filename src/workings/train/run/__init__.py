@@ -1,1 +1,4 @@
-"""A run on disk: settings, metrics, checkpoints, lock, report. Imports process and the settings."""
+"""A run on disk: `Run` is its folder; checkpoints, figures, the lock, the report. Reading one runs no code.
+
+Imports settings, task and process.
+"""

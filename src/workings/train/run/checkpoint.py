@@ -59,6 +59,7 @@ def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tens
     (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
     sums = "".join(f"{sha256_of_file(partial / file)}  {file}\n" for file in FILES)
     (partial / "SHA256SUMS").write_text(sums, encoding="utf-8")
+    # A rename can reach the disk before the bytes it renames: after a power cut a whole name would stand for empty files.
     for path in (*partial.iterdir(), partial):
         flush(path)
 
@@ -70,7 +71,7 @@ def with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
     for name, t in named.items():
         if not isinstance(t, Tensor):
             raise WorkingsError(f"A checkpoint holds tensors; {name} of the model's state is a {type(t).__name__}.")
-        storage = t.untyped_storage()
+        storage = t.untyped_storage()  # safetensors refuses tensors that share memory, and views of a part of it
         mine = t.is_contiguous() and storage.data_ptr() not in seen and storage.nbytes() == t.nbytes
         seen.add(storage.data_ptr())
         found[name] = t.detach() if mine else t.detach().clone().contiguous()
@@ -130,6 +131,7 @@ def is_marked_best(checkpoint: Path) -> bool:
 
 def discard(checkpoint: Path) -> None:
     """Delete a checkpoint; a half-deleted one is never taken for a checkpoint."""
+    # Deleting a directory takes several steps, renaming it one: killed in between, what is left has no checkpoint's name.
     hidden = checkpoint.with_name(f".{checkpoint.name}.old")
     shutil.rmtree(hidden, ignore_errors=True)
     os.replace(checkpoint, hidden)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from math import ceil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.functional as F
@@ -14,6 +15,9 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 SHADES = " ░▒▓█"
 Pictures = Float[Tensor, "b c n m"]
@@ -54,23 +58,21 @@ def square_grid(x: Pictures) -> Float[Tensor, "c n m"]:
     return grid(x, columns=ceil(len(x) ** 0.5))
 
 
-def save(sheet: Float[Tensor, "c n m"], path: Path, scale: int = 2) -> None:
-    """Write a picture as a PNG file, each pixel `scale` wide; what stands in the way is named."""
+def image(sheet: Float[Tensor, "c n m"], scale: int = 1) -> Image:
+    """A picture for Pillow, each pixel `scale` wide."""
     from PIL import Image
 
+    pixels = (sheet.clamp(0, 1) * 255).round().to(torch.uint8).permute(1, 2, 0)
+    pixels = pixels.repeat_interleave(scale, 0).repeat_interleave(scale, 1)
+    return Image.fromarray(pixels[:, :, 0].numpy() if pixels.shape[2] == 1 else pixels.numpy())
+
+
+def save(sheet: Float[Tensor, "c n m"], path: Path, scale: int = 2) -> None:
+    """Write a picture as a PNG file, each pixel `scale` wide; what stands in the way is named."""
     if path.suffix.lower() != ".png":
         raise WorkingsError(f"--out is a PNG file, such as samples.png; got {path}.")
-    pixels = (
-        (sheet.clamp(0, 1) * 255)
-        .round()
-        .to(torch.uint8)
-        .permute(1, 2, 0)
-        .repeat_interleave(scale, 0)
-        .repeat_interleave(scale, 1)
-    )
-    image = Image.fromarray(pixels[:, :, 0].numpy() if pixels.shape[2] == 1 else pixels.numpy())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        image.save(path)
+        image(sheet, scale).save(path)
     except OSError as error:
         raise WorkingsError(f"Could not write {path}: {error.strerror or error}.") from None
