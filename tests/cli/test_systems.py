@@ -157,7 +157,7 @@ def test_rows_in_full():
         "A21  A projection takes one summand out of a mixture\n"
         "  runs      workings.course.projection\n"
         '  shows     workings show projection A="3/5; 4/5"\n'
-        "  verifies  tests/nn/test_selection.py::test_projection_takes_one_summand_out\n"
+        "  verifies  tests/course/test_selection.py::test_projection_takes_one_summand_out\n"
         "\n"
         "F4  Size of a mini-batch\n"
         f"  runs      {NOT_YET}\n"

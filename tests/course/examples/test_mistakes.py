@@ -30,31 +30,35 @@ from workings.nn import (
 
 TOKENS = example("DAA")
 COLLECTED = {
-    "a row scored against its own token": "models/test_dedupe.py::test_the_slip_lets_a_row_see_its_target",
+    "a row scored against its own token": "course/test_dedupe.py::test_the_slip_lets_a_row_see_its_target",
     "the same slip in training": "models/test_language_model.py::test_the_loss_scores_each_row_against_the_next_token",
-    "the residual's Jacobian is at least 1": "nn/test_block.py::test_the_identity_is_no_lower_bound",
-    "zero-mean noise on a key changes nothing": "nn/test_perturbation.py::test_zero_mean_noise_moves_the_mean",
-    "a larger key attracts every query": "nn/test_perturbation.py::test_scaling_a_key",
-    "one head reaches every kernel": "nn/test_constructions.py::test_one_head_only_averages",
-    "a window of even width has that width": "nn/test_masks.py::test_an_even_window_covers_one_more",
-    "softmax sees a row's level": "nn/test_contrastive.py::test_a_shift_of_each_row_changes_siglip_and_not_clip",
-    "self-attention ignores the order of its tokens": "nn/test_multihead.py::test_permuted_tokens_give_permuted_outputs",
-    "a learned table of positions goes on": "nn/test_positions.py::test_a_learned_table_ends",
-    "more heads cost more weights": "nn/test_multihead.py::test_weights_do_not_depend_on_the_number_of_heads",
-    "a tied maximum has one gradient": "nn/test_penalty.py::test_ties",
-    "separable data have a best w": "models/test_logistic.py::test_separable_data_have_no_minimiser_without_a_penalty",
-    "the bound is above the evidence": "models/test_discrete.py::test_the_bound_is_a_bound",
-    "a wrong entry spoils all statistics": "nn/test_norms.py::test_an_entry_read_wrongly_shows_in_its_own_statistics_only",
-    "perplexity depends on the base": "nn/test_perplexity.py::test_any_base_gives_four",
+    "the residual's Jacobian is at least 1": "nn/transformer/test_block.py::test_the_identity_is_no_lower_bound",
+    "zero-mean noise on a key changes nothing": "course/test_perturbation.py::test_zero_mean_noise_moves_the_mean",
+    "a larger key attracts every query": "course/test_perturbation.py::test_scaling_a_key",
+    "one head reaches every kernel": "course/test_constructions.py::test_one_head_only_averages",
+    "a window of even width has that width": "nn/transformer/test_masks.py::test_an_even_window_covers_one_more",
+    "softmax sees a row's level": "nn/objectives/test_contrastive.py::test_a_shift_of_each_row_changes_siglip_and_not_clip",
+    "self-attention ignores the order of its tokens": (
+        "nn/transformer/test_multihead.py::test_permuted_tokens_give_permuted_outputs"
+    ),
+    "a learned table of positions goes on": "nn/transformer/test_positions.py::test_a_learned_table_ends",
+    "more heads cost more weights": "nn/transformer/test_multihead.py::test_weights_do_not_depend_on_the_number_of_heads",
+    "a tied maximum has one gradient": "course/test_penalty.py::test_ties",
+    "separable data have a best w": "course/test_logistic.py::test_separable_data_have_no_minimiser_without_a_penalty",
+    "the bound is above the evidence": "course/test_discrete.py::test_the_bound_is_a_bound",
+    "a wrong entry spoils all statistics": (
+        "nn/norms/test_norms.py::test_an_entry_read_wrongly_shows_in_its_own_statistics_only"
+    ),
+    "perplexity depends on the base": "nn/objectives/test_perplexities.py::test_any_base_gives_four",
     "early words count more in an average": "models/test_averaging.py::test_shuffled_words_give_the_same_scores",
-    "attention is always the cheaper layer": "models/test_counts.py::test_attention_is_cheaper_exactly_when_n_is_below_d",
+    "attention is always the cheaper layer": "course/test_counts.py::test_attention_is_cheaper_exactly_when_n_is_below_d",
 }
 
 
 def test_the_collected_ones_are_there():
     for test in COLLECTED.values():
         file, _, name = test.partition("::")
-        tree = ast.parse((Path(__file__).parents[1] / file).read_text(encoding="utf-8"))
+        tree = ast.parse((Path(__file__).parents[2] / file).read_text(encoding="utf-8"))
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
 
 

@@ -1,6 +1,6 @@
 """Every worked example has a test, or waits for a study by name."""
 
-from tests.examples.golden import VALUES, agrees, covered
+from tests.course.examples.golden import VALUES, agrees, covered
 from workings import exact
 
 WAITING = {"datasets": "reported sizes of data sets and rankings of trained models: a study"}

@@ -2,7 +2,7 @@
 
 import torch
 
-from tests.examples.golden import Given, example
+from tests.course.examples.golden import Given, example
 from workings import exact
 from workings.course import (
     bptt,

@@ -6,7 +6,7 @@ from math import sqrt
 import torch
 from torch import nn
 
-from tests.examples.golden import example, steps
+from tests.course.examples.golden import example, steps
 from workings import exact
 from workings.course import DedupeDecoder, attention_cost, recurrent_cost
 from workings.course.counts import counted

@@ -2,7 +2,7 @@
 
 import torch
 
-from tests.examples.golden import VALUES, agrees, example
+from tests.course.examples.golden import VALUES, agrees, example
 from workings import exact
 from workings.course import bayes, evidence
 from workings.course.discrete import mean_log

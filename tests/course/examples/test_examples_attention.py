@@ -2,7 +2,7 @@
 
 import torch
 
-from tests.examples.golden import example, steps
+from tests.course.examples.golden import example, steps
 from workings import exact
 from workings.course import (
     averaging_query,
