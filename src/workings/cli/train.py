@@ -200,9 +200,9 @@ def refuse(word: str, flags: list[str], name: str) -> NoReturn:
 def number(found: Recipe, name: str, value: Any) -> Any:
     """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
     from workings.cli.train_help import option
-    from workings.train.settings import WORDS, types_of
+    from workings.train.settings import WORDS
 
-    kind = types_of(found.Settings)[name]
+    kind = found.Settings.types()[name]
     kind = {"int | None": int, "float | None": float}.get(str(kind), kind)
     if kind not in (int, float):
         return value

@@ -7,12 +7,12 @@ from typing import Any
 
 from workings.train.recipe import Recipe
 from workings.train.recipes import RECIPES
-from workings.train.settings import Training, types_of
+from workings.train.settings import Training
 
 
 def fields(settings: type[Training]) -> list[tuple[dataclasses.Field[Any], Any]]:
     """The fields with their types, the recipe's own before those of every recipe."""
-    types = types_of(settings)
+    types = settings.types()
     common = {known.name for known in dataclasses.fields(Training)}
     known = sorted(dataclasses.fields(settings), key=lambda one: one.name in common)
     return [(one, types[one.name]) for one in known]

@@ -6,7 +6,6 @@ import dataclasses
 import typing
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 from inspect import get_annotations
 from typing import Any, Self
 
@@ -65,9 +64,14 @@ class Training:
             cls.__annotations__ = {**get_annotations(cls), name: known.type}
 
     def __post_init__(self) -> None:
-        types = types_of(type(self))
+        types = self.types()
         for known in dataclasses.fields(self):
             check_value(known, types[known.name], getattr(self, known.name))
+
+    @classmethod
+    def types(cls) -> dict[str, Any]:
+        """The type of each setting."""
+        return typing.get_type_hints(cls)
 
     def json(self) -> dict[str, Any]:
         """The settings as plain data."""
@@ -120,9 +124,3 @@ def check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
 
 WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
-
-
-@cache
-def types_of(settings: type[Training]) -> dict[str, Any]:
-    """The types of the fields, by name."""
-    return typing.get_type_hints(settings)
