@@ -14,7 +14,7 @@ from workings.show.options import Options
 from workings.show.printers.latex import displays, document, latex, starred
 from workings.show.write.escape import latex_text
 
-spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[1] / "golden" / "record.py")
+spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[2] / "golden" / "record.py")
 record = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(record)
 EXAMPLES = record.EXAMPLES

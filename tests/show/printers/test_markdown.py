@@ -10,7 +10,7 @@ from workings.show.options import Options
 from workings.show.printers.markdown import markdown
 from workings.show.write.escape import markdown_code, markdown_text
 
-spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[1] / "golden" / "record.py")
+spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[2] / "golden" / "record.py")
 record = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(record)
 EXAMPLES = record.EXAMPLES

@@ -14,7 +14,7 @@ from workings.trace.formula.tree import Apply, Call, Code, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-GOLDEN = Path(__file__).parents[1] / "golden"
+GOLDEN = Path(__file__).parents[2] / "golden"
 spec = importlib.util.spec_from_file_location("golden_record", GOLDEN / "record.py")
 record = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(record)
