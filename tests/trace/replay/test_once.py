@@ -381,7 +381,7 @@ def test_an_iterator_that_is_only_seen_or_can_be_put_back(tmp_path):
     with open(tmp_path / "numbers") as file:
         assert capture(lambda x: x * float(file.readline()), X).agreement == USED_UP
         assert file.readline() == "2\n"
-    assert not World(io.StringIO("a"), iter([1])).used_up()
+    assert not World(io.StringIO("a"), iter([1])).has_used_up_iterator()
 
 
 def test_a_snapshot_is_not_trusted_where_changes_are_not_counted():

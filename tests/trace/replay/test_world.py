@@ -284,5 +284,5 @@ def test_only_what_was_reached_is_known():
     assert world.is_outside(os.environ)
     made = {"a": []}
     assert world.is_outside(made["a"])
-    world.made(made)
+    world.note_new(made)
     assert not world.is_outside(made["a"])

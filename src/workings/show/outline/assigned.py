@@ -22,6 +22,8 @@ class Assigned(NamedTuple):
 def assigned(step: Step) -> Assigned | None:
     """What an assignment to an entry changed; None for any other step.
 
+    >>> from workings.trace.formula.targets import Target
+    >>> from workings.trace.step import Syntax
     >>> y0 = Target("y[0]", whole=Target("y"), at=Index((Number(0),)))
     >>> assigned(Step("assign", "y[0]", "y[0] = e", result=[3, 4], syntax=Syntax((y0,))))
     Assigned(whole='y', entry=3)

@@ -39,7 +39,7 @@ def check_unambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> 
     >>> check_unambiguous(grow, (2,), {}, depth=4)
     Traceback (most recent call last):
     workings.errors.WorkingsError: depth=4 is ambiguous: grow has a parameter of that name, and so does `show`. \
-itself. Give grow its own first: functools.partial(grow, depth=…).
+Give grow its own first: functools.partial(grow, depth=…).
     """
     function, args, kwargs = unwrap(function, args, kwargs)
     called = function.forward if isinstance(function, torch.nn.Module) else function
