@@ -1,11 +1,15 @@
 """The recipe `vae`: the bound split in its parts, draws and lines between pictures."""
 
+import dataclasses
+
 import pytest
 import torch
 
 from tests.train.smoke import assert_repeats_and_restores, trained
+from workings.models.vae import LIKELIHOODS
 from workings.train.data.images import digits
 from workings.train.evaluation.open import open_run
+from workings.train.recipes.vae import VaeSettings
 from workings.train.tasks.vae import between, draws, figures
 
 SHORT = dict(steps=6, batch=16, evaluate_every=6, warmup=0, hidden="32", latent=3)
@@ -46,3 +50,8 @@ def test_draws_and_lines_are_pictures():
         μ, _ = model.encode(x[:4].flatten(1))
         ends = model.decode(μ).view(4, 1, 8, 8)
     torch.testing.assert_close(line[[0, 4, 3, 7]], ends)
+
+
+def test_the_settings_name_every_likelihood_of_the_model():
+    (field,) = [field for field in dataclasses.fields(VaeSettings) if field.name == "likelihood"]
+    assert field.metadata["among"] == LIKELIHOODS
