@@ -14,9 +14,11 @@ import json
 import re
 import shlex
 import sys
-from importlib.abc import MetaPathFinder
+import tomllib
+from importlib.machinery import ModuleSpec
 from importlib.metadata import PackageNotFoundError, packages_distributions, requires
 from pathlib import Path
+from typing import Any
 
 
 def of_help(text: str) -> list[str]:
@@ -51,7 +53,7 @@ def of_documents() -> list[str]:
     """The `workings` commands in the blocks of README and docs that are no Python."""
     from tools.docs_blocks import DOCUMENTS, blocks
 
-    texts = [path.read_text(encoding="utf-8") for path in DOCUMENTS if path.name != "log.md"]
+    texts = [path.read_text(encoding="utf-8") for path in DOCUMENTS if path.is_file() and path.name != "log.md"]
     lines = [
         line for text in texts for block in blocks(text) if block.language != "python" for line in block.text.splitlines()
     ]
@@ -59,36 +61,43 @@ def of_documents() -> list[str]:
     return [command for command in commands if re.match(r"(cat \S+ \| )?workings [a-z]", command)]
 
 
-def brought_by(package: str) -> set[str]:
-    """A distribution with all that it requires, extras left out."""
-    found: set[str] = set()
-    waiting = [package]
+def normalised(distribution: str) -> str:
+    """The one spelling of a distribution's name (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", distribution).lower()
+
+
+def brought() -> set[str]:
+    """The distributions that `pip install .` brings: the dependencies in pyproject.toml with all that they require."""
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    found: set[str] = {"workings"}
+    waiting = list(project["dependencies"])
     while waiting:
-        name = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
-        if name in found:
-            continue
-        found.add(name)
-        with contextlib.suppress(PackageNotFoundError):
-            needed = [line for line in requires(name) or [] if "extra ==" not in line]
-            waiting += [match[0] for line in needed if (match := re.match(r"[\w.-]+", line))]
+        requirement = waiting.pop()
+        name = normalised(re.match(r"[\w.-]+", requirement)[0])
+        if name not in found and "extra ==" not in requirement:
+            found.add(name)
+            with contextlib.suppress(PackageNotFoundError):  # of another system or Python
+                waiting += requires(name) or []
     return found
 
 
-class OnlyBrought(MetaPathFinder):
-    """Refuses to import a package that `pip install .` does not bring."""
+def not_brought() -> set[str]:
+    """The modules of this environment that `pip install .` does not bring."""
+    here = brought()
+    return {module for module, owners in packages_distributions().items() if here.isdisjoint(map(normalised, owners))}
 
-    def __init__(self) -> None:
-        here = brought_by("workings")
-        homes = packages_distributions()
-        self.refused = {
-            module
-            for module, owners in homes.items()
-            if not {re.sub(r"[-_.]+", "-", owner).lower() for owner in owners} & here
-        }
 
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        if name.partition(".")[0] in self.refused:
-            raise ModuleNotFoundError(f"No module named {name!r} in an environment made by `make demo`", name=name)
+class Without:
+    """A finder that does not find some modules, as if they were not installed."""
+
+    def __init__(self, finder: Any, missing: set[str]) -> None:
+        self.finder, self.missing = finder, missing
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.finder, name)
+
+    def find_spec(self, name: str, *rest: Any) -> ModuleSpec | None:
+        return None if name.partition(".")[0] in self.missing else self.finder.find_spec(name, *rest)
 
 
 def run(command: str) -> tuple[int, str]:
@@ -110,5 +119,6 @@ def run(command: str) -> tuple[int, str]:
 
 
 if __name__ == "__main__":
-    sys.meta_path.insert(0, OnlyBrought())
+    missing = not_brought()
+    sys.meta_path[:] = [Without(finder, missing) for finder in sys.meta_path]
     print(json.dumps([run(command) for command in json.loads(sys.argv[1])]))
