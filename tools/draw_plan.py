@@ -68,7 +68,7 @@ def uses() -> dict[str, list[str]]:
             found[a.split(".")[1]].add(b.split(".")[1])
     height = {part: plan.floor_of(f"workings.{part}") or 0 for floor in plan.FLOORS[plan.GROUND :] for part in floor.split()}
     return {
-        name: sorted((other for other in others if other != name and other in height), key=lambda part: -height[part])
+        name: sorted((other for other in others if other != name and other in height), key=lambda part: (-height[part], part))
         for name, others in found.items()
     }
 
