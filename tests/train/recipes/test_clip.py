@@ -8,7 +8,7 @@ from workings.errors import WorkingsError
 from workings.models.clip import CLIP, SigLIP
 from workings.train.data import emoji
 from workings.train.evaluation.open import open_run
-from workings.train.recipes import clip
+from workings.train.tasks import clip
 from workings.train.tasks.clip import figures, nearest, numbered
 
 SHORT = dict(steps=4, batch=12, evaluate_every=4, warmup=0, channels=2, words=8, width=8)
@@ -31,7 +31,8 @@ def few():
 
 @pytest.fixture(autouse=True)
 def small(few, monkeypatch):
-    monkeypatch.setattr(clip, "emoji", lambda: few)
+    for module in (emoji, clip):  # the recipe asks the data, what the model finds is asked of the task
+        monkeypatch.setattr(module, "emoji", lambda: few)
 
 
 @pytest.mark.parametrize(("name", "kind"), [("clip", CLIP), ("siglip", SigLIP)])

@@ -42,8 +42,7 @@ def test_parts_of_the_judged_pictures_are_weighed_alike():
 def test_draws_and_lines_are_pictures():
     task, _ = trained("vae", **SHORT)
     model, x = task.model, digits().x
-    seed = torch.Generator().manual_seed(0)
-    assert draws(model, (1, 8, 8), 5, seed).shape == (5, 1, 8, 8)
+    assert draws(model, (1, 8, 8), 5, seed=0).shape == (5, 1, 8, 8)
     line = between(model, x[:2], x[2:4], steps=4)
     assert line.shape == (8, 1, 8, 8)
     with torch.no_grad():

@@ -38,7 +38,7 @@ class Run:
 
     def begin(self, name: str, settings: Training, task: Task) -> None:
         """Write down what is about to happen. `name` is empty where no recipe was followed."""
-        make_folder(self.folder / "files")
+        make_folder(self.folder / "files" if task.files else self.folder)
         for file, text in task.files.items():
             write_text(self.folder / "files" / file, text)
         data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}

@@ -25,7 +25,9 @@ from workings.train.tasks.pictures import Pictures, in_parts
 def check_narrow(code: int, pixels: int) -> None:
     """A code as wide as a picture could copy it."""
     if code >= pixels:
-        raise WorkingsError(f"A code of {code} numbers is as wide as a picture of {pixels}: it could copy. Use less.")
+        raise WorkingsError(
+            f"A code of {code} numbers is as wide as a picture of {pixels}: it could copy its input. Use a smaller code."
+        )
 
 
 def widths(text: str) -> list[int]:
