@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, UndecidedError
-from workings.shape_check import FITTED, shapes_fit
+from workings.shape_check import has_fitted, shapes_fit
 
 
 def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> None:
@@ -21,7 +21,7 @@ def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> 
     Shapes that fitted once are remembered, so that a right call costs one look-up. Only axes in `empty` may have no entries.
     """
     key = (function, *[getattr(x, "shape", None) for x in given])
-    if torch.compiler.is_compiling() or key in FITTED:
+    if torch.compiler.is_compiling() or has_fitted(key):
         return
     _ = shapes_fit(function, *given, empty=empty)
 
