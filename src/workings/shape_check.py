@@ -23,10 +23,18 @@ from workings.errors import ShapeError
 
 MOST = 65536
 """Combinations of shapes that are remembered; a text that grows token by token brings a new one each time."""
-FITTED: set[tuple[Any, ...]] = set()
-"""Functions with the shapes that fitted them."""
+_FITTED: set[tuple[Any, ...]] = set()
 Found = dict[str, tuple[Any, str, bool]]
 """Axis → its size, the parameter that it was found in, and whether it may still grow by broadcasting."""
+
+
+def has_fitted(key: tuple[Any, ...]) -> bool:
+    """Whether a function and these shapes fitted before.
+
+    A function, because a capture follows the globals of traced code and compares the sets among them with those that the
+    unmodified run leaves; it does not follow those of a library's function, which this is.
+    """
+    return key in _FITTED
 
 
 def shapes_fit(function: Callable[..., Any], *given: Any, empty: str = "") -> bool:
@@ -43,9 +51,9 @@ def shapes_fit(function: Callable[..., Any], *given: Any, empty: str = "") -> bo
     workings.errors.ShapeError: product needs A as [n, m] and B as [m, k]: m is 3 in A [2, 3], but 4 in B [4, 1].
     """
     _annotations(function).check(given, empty.split())
-    if len(FITTED) >= MOST:
-        FITTED.clear()
-    FITTED.add((function, *[getattr(x, "shape", None) for x in given]))
+    if len(_FITTED) >= MOST:
+        _FITTED.clear()
+    _FITTED.add((function, *[getattr(x, "shape", None) for x in given]))
     return True
 
 

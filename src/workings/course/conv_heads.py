@@ -15,7 +15,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.course.constructions import some_tokens
+from workings.course.constructions import check_count
 from workings.errors import DomainError, ShapeError
 from workings.nn.fits import check_shapes
 from workings.nn.transformer.hard import argmax_weights
@@ -37,35 +37,35 @@ def convolution_weights(n: int, kernel: Float[Tensor, " k"]) -> Square:
     ⎢1/4  1/2  1/4⎥
     ⎣  0  1/3  2/3⎦
     """
-    some_tokens(n)
-    averages(kernel)
+    check_count(n)
+    check_averages(kernel)
     w = kernel
     offset = -distances(n)  # j − i
     reach = len(w) // 2
     W = w[(offset + reach).clamp(0, len(w) - 1)]
     within = offset.abs() <= reach
-    reached(W * within)
+    check_reach(W * within)
     B = W.log().masked_fill(~within, -inf)
     A = B.softmax(dim=-1)
     return A
 
 
-def odd(kernel: Tensor) -> None:
+def check_odd(kernel: Tensor) -> None:
     """Refuse a kernel without a middle."""
     if kernel.shape[-1] % 2 == 0:
         raise ShapeError(f"A kernel centred on its token has an odd width, but this one has {kernel.shape[-1]} entries.")
 
 
-def averages(w: Tensor) -> None:
+def check_averages(w: Tensor) -> None:
     """Refuse a kernel that one head cannot have."""
     if w.dim() != 1:
         raise ShapeError(f"The kernel of one head is a vector of weights, but it is {[*w.shape]}.")
-    odd(w)
+    check_odd(w)
     if (w < 0).any() or not torch.isclose(w.sum(), w.new_ones(())):
         raise DomainError("One head averages, so its kernel is ≥ 0 and sums to 1; conv1d_by_heads takes any kernel.")
 
 
-def reached(W: Tensor) -> None:
+def check_reach(W: Tensor) -> None:
     """Refuse weights that leave a token nothing to look at."""
     blind = (W.sum(dim=-1) == 0).nonzero().flatten().tolist()
     if blind:
@@ -100,7 +100,7 @@ def conv1d_by_heads(
     tensor([[ 2.,  3., -2.]])
     """
     check_shapes(conv1d_by_heads, X, kernel, bias)
-    odd(kernel)
+    check_odd(kernel)
     n, k = X.shape[-2], kernel.shape[-1]
     X_0 = F.pad(X, (0, 0, k // 2, k // 2))
     heads: list[Tensor] = []
@@ -121,7 +121,7 @@ def conv2d_by_heads(
     $$Z = \sum_{r,s} A_{rs} X_0\, W_V^{rs}$$
     """
     check_shapes(conv2d_by_heads, X, kernel, bias)
-    odd(kernel)
+    check_odd(kernel)
     (height, width), k = X.shape[-2:], kernel.shape[-1]
     half = k // 2
     X_0 = F.pad(X, (half, half, half, half)).flatten(-2).mT  # pixels are tokens: b p c

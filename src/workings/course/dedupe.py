@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from workings.course.dedupe_task import START, VOCABULARY
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import alike
+from workings.nn.fits import check_alike
 from workings.nn.temperature import softmax
 from workings.nn.transformer.hard import argmax_weights
 from workings.nn.transformer.masks import causal_mask
@@ -60,7 +60,7 @@ class DedupeDecoder(nn.Module):
         self.E = matrix(EMBEDDING)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n v"]:
-        a_prompt(tokens)
+        check_prompt(tokens)
         X = self.E[tokens]
         Q = X @ self.W_Q
         K = X @ self.W_K
@@ -100,7 +100,7 @@ def answer_loss(logits: Float[Tensor, "m v"], tokens: Tokens, same_position: boo
     return L
 
 
-def a_prompt(tokens: Tokens) -> None:
+def check_prompt(tokens: Tokens) -> None:
     """Refuse what is not one row of tokens of the vocabulary."""
     if tokens.dim() != 1 or not len(tokens):
         raise ShapeError(f"The decoder reads one row of at least one token, but the tokens are {[*tokens.shape]}.")
@@ -110,7 +110,7 @@ def a_prompt(tokens: Tokens) -> None:
 
 def start_of(tokens: Tokens, logits: Tensor) -> int:
     """The place of ⟨START⟩, which must be there once, with an answer behind it and a row of logits for each token."""
-    a_prompt(tokens)
+    check_prompt(tokens)
     places = (tokens == START).nonzero().flatten().tolist()
     if len(places) != 1 or places[0] == len(tokens) - 1:
         raise DomainError("The loss needs one <START> with the answer behind it: prompt <START> answer <STOP>.")
@@ -141,7 +141,7 @@ def neutral_projection(W_O: Float[Tensor, "d e"], M: Float[Tensor, "d e"]) -> Fl
 
     $$[Z, Z] \begin{bmatrix} M \\ W_O - M \end{bmatrix} = Z W_O$$
     """
-    alike("[M; W_O − M] needs an M of the shape of W_O", M=M, W_O=W_O)
+    check_alike("[M; W_O − M] needs an M of the shape of W_O", M=M, W_O=W_O)
     return torch.cat([M, W_O - M])
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.exact.tensor.equality import equal
 from workings.exact.tensor.exact_tensor import ExactTensor
-from workings.nn.fits import inside
+from workings.nn.fits import check_inside
 
 Table = Float[Tensor, " k"]
 Scalar = Float[Tensor, ""]
@@ -63,12 +63,12 @@ def bayes(prior: Table, likelihood: Table) -> Bayes:
     >>> bayes(torch.tensor([0.5, 0.5]), torch.tensor([0.3, 0.1])).posterior
     tensor([0.7500, 0.2500])
     """
-    distribution("prior", prior)
-    likelihoods(likelihood, prior)
+    check_distribution("prior", prior)
+    check_likelihoods(likelihood, prior)
     p_z, p_x_z = prior, likelihood
     p_xz = p_x_z * p_z
     p_x = p_xz.sum()
-    possible(p_x)
+    check_possible(p_x)
     p_z_x = p_xz / p_x
     return Bayes(p_z, p_x_z, p_xz, p_x, p_z_x)
 
@@ -84,8 +84,8 @@ def evidence(prior: Table, likelihood: Table, q: Table) -> Evidence:
     (tensor(0.1438), tensor(0.1438))
     """
     p_z, p_x_z, p_xz, p_x, p_z_x = bayes(prior, likelihood)
-    distribution("q", q)
-    matching(q, prior)
+    check_distribution("q", q)
+    check_matching(q, prior)
     log_p = torch.log(p_x)
     ELBO = mean_log(q, p_xz / q)
     KL = mean_log(q, q / p_z_x)
@@ -147,7 +147,7 @@ def same(a: Tensor, b: Tensor) -> bool:
     return bool(equal(a, b)) if isinstance(a, ExactTensor) else torch.allclose(a, b)
 
 
-def distribution(name: str, p: Tensor) -> None:
+def check_distribution(name: str, p: Tensor) -> None:
     """Refuse what is not a vector of probabilities that sum to 1; letters are taken at their word."""
     if p.dim() != 1 or not p.numel():
         raise ShapeError(f"The {name} needs one probability for each value of z, so one axis; it is {[*p.shape]}.")
@@ -160,7 +160,7 @@ def distribution(name: str, p: Tensor) -> None:
         raise DomainError(f"The {name} needs probabilities ≥ 0 that sum to 1; {p.tolist()} sums to {total.item():g}.")
 
 
-def possible(p_x: Scalar) -> None:
+def check_possible(p_x: Scalar) -> None:
     """Refuse an evidence that is not above 0: then nothing can be said about z."""
     try:
         impossible = not bool(p_x > 0)
@@ -170,13 +170,13 @@ def possible(p_x: Scalar) -> None:
         raise DomainError(f"p(z|x) divides by the evidence p(x), which needs to be above 0; here it is {p_x.item():g}.")
 
 
-def likelihoods(likelihood: Tensor, prior: Tensor) -> None:
+def check_likelihoods(likelihood: Tensor, prior: Tensor) -> None:
     """Refuse what is not a likelihood ≥ 0 for each value of z; of a density it may be above 1."""
-    matching(likelihood, prior)
-    inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
+    check_matching(likelihood, prior)
+    check_inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
 
 
-def matching(table: Tensor, prior: Tensor) -> None:
+def check_matching(table: Tensor, prior: Tensor) -> None:
     """Refuse a table without an entry for each value of z."""
     if table.shape != prior.shape:
         raise ShapeError(

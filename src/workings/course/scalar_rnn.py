@@ -41,7 +41,7 @@ def linear_rnn(u: Series, h: Scalar, w_h: Number, w_x: Number, b: Number, v: Num
     >>> linear_rnn(torch.tensor([2.0, 0.5]), torch.tensor(0.0), w_h=0.3, w_x=1, b=0, v=2, c=0)
     tensor(2.2000)
     """
-    a_series("u", u)
+    check_series("u", u)
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -62,7 +62,7 @@ def linear_rnn_loss(
     >>> print(L.text(), "  gradient", w_h.grad.text())
     8(w_h − 1/2)²   gradient 16w_h − 8
     """
-    a_series("u", u)
+    check_series("u", u)
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -85,7 +85,7 @@ class ScalarRNN(nn.Module):
 
     def forward(self, x: Series, h: Scalar | None = None) -> Scalar:
         """ŷ = h_T, from h_0 = 0 unless `h` is given."""
-        some_inputs(x)
+        check_inputs(x)
         h = torch.zeros_like(self.w) if h is None else h
         for x_t in x.unbind():
             z = self.w * h + self.a * x_t
@@ -148,14 +148,14 @@ def bptt(w: Scalar, a: Scalar, x: Series, y: Number, name: str = "tanh", h: Scal
     return Gradients(L, torch.stack(Z), h, delta, w_terms, a_terms)
 
 
-def a_series(name: str, x: Tensor) -> None:
+def check_series(name: str, x: Tensor) -> None:
     """Refuse what is not one number for each time."""
     if x.dim() != 1:
         raise ShapeError(f"The unit takes one number at each time, so a vector, but {name} is {[*x.shape]}.")
 
 
-def some_inputs(x: Tensor) -> None:
+def check_inputs(x: Tensor) -> None:
     """Refuse a series without an end."""
-    a_series("x", x)
+    check_series("x", x)
     if len(x) == 0:
         raise ShapeError("ŷ = h_T needs T ≥ 1 inputs; x is [0].")

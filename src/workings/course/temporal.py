@@ -106,7 +106,7 @@ def state_gradient(w: Scalar, T: int) -> Scalar:
     >>> state_gradient(torch.tensor(-1.5), 2)
     tensor(2.2500)
     """
-    after(T)
+    check_steps(T)
     D = w.abs() ** T
     return D
 
@@ -123,7 +123,7 @@ def regime(w: Scalar) -> str:
     return "vanishes" if w.abs() < 1 else "neither"
 
 
-def after(T: int) -> None:
+def check_steps(T: int) -> None:
     """Refuse a negative number of steps."""
     if T < 0:
         raise DomainError(f"|w|^T is about T ≥ 0 steps, not {T}.")

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
-from workings.nn.fits import alike, axes
+from workings.nn.fits import check_alike, check_axes
 
 
 def layers(widths: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
@@ -49,8 +49,8 @@ def reconstruction_error(x: Float[Tensor, "b x"], x̂: Float[Tensor, "b x"]) -> 
     >>> reconstruction_error(torch.zeros(2, 2), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))  # (25 + 1) / 2
     tensor(13.)
     """
-    alike("x̂ − x needs a reconstruction of the shape of x", x=x, x̂=x̂)
-    axes("1/N Σ ‖x̂ − x‖² needs at least one example, a row each", 2, x=x)
+    check_alike("x̂ − x needs a reconstruction of the shape of x", x=x, x̂=x̂)
+    check_axes("1/N Σ ‖x̂ − x‖² needs at least one example, a row each", 2, x=x)
     E = x̂ - x
     L = (E**2).sum(dim=-1).mean()
     return L
@@ -72,7 +72,7 @@ class AutoEncoder(nn.Module):
         self.decoder = layers([code, *reversed(hidden), inputs], activation)
 
     def forward(self, x: Float[Tensor, "b x"]) -> Float[Tensor, "b x"]:
-        inputs_fit(x, self.encoder)
+        check_inputs(x, self.encoder)
         z = self.encoder(x)
         x̂ = self.decoder(z)
         return x̂
@@ -82,7 +82,7 @@ class AutoEncoder(nn.Module):
         return reconstruction_error(x, self(x))
 
 
-def inputs_fit(x: Tensor, layers: nn.Sequential) -> None:
+def check_inputs(x: Tensor, layers: nn.Sequential) -> None:
     """Refuse examples of another width than that of the first layer."""
     width = layers[0].in_features
     if not x.dim() or x.shape[-1] != width:

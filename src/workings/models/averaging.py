@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import layers
-from workings.models.smoothing import within
+from workings.models.smoothing import check_words
 from workings.nn.fused import fused
 from workings.nn.objectives.losses import cross_entropy
 
@@ -108,7 +108,7 @@ class DeepAveraging(nn.Module):
         """The scores of the classes."""
         if offsets is not None:
             tokens, mask = padded(tokens, offsets)
-        within(tokens, len(self.E))
+        check_words(tokens, len(self.E))
         mask = self.kept(tokens, mask)
         z = average(self.E, tokens, mask)
         θ = self.network(z)
@@ -142,11 +142,11 @@ class DeepAveraging(nn.Module):
     def loss(self, tokens: Tensor, y: Int[Tensor, " b"], **texts: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of the classes `y`."""
         θ = self(tokens, **texts)
-        classes_fit(θ, y)
+        check_classes(θ, y)
         return cross_entropy(θ, y)
 
 
-def classes_fit(θ: Tensor, y: Tensor) -> None:
+def check_classes(θ: Tensor, y: Tensor) -> None:
     """Refuse classes that are not one for each text, from 0 on."""
     if y.shape != θ.shape[:-1]:
         raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")

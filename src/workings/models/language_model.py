@@ -21,7 +21,7 @@ import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from workings.models.transformer import Cache, Embedding, answers, drop_of, norm_of, stack
+from workings.models.transformer import Cache, Embedding, check_answers, drop_of, norm_of, stack
 
 Tokens = Int[Tensor, "b n"]
 
@@ -93,7 +93,7 @@ class LanguageModel(nn.Module):
 
         $$L = -\frac{1}{n - 1} \sum_t \log P(\text{token}_{t+1} \mid \text{tokens}_{\le t})$$
         """
-        answers(tokens)
+        check_answers(tokens)
         logits = self(tokens[:, :-1])
         return F.cross_entropy(logits.flatten(0, 1), tokens[:, 1:].flatten(), ignore_index=ignore)
 

@@ -51,7 +51,7 @@ def forward(x: Float[Tensor, "b i"], weights: Weights) -> tuple[Float[Tensor, "b
 
     $$h = \sigma(x W_1 + b_1) \qquad \hat y = \operatorname{softmax}(h W_2 + b_2)$$
     """
-    fitting(x, weights)
+    check_weights(x, weights)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     ŷ = torch.softmax(h @ W_2 + b_2, dim=-1)
@@ -63,7 +63,7 @@ def loss(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights) -> 
 
     $$J = -\sum y \log \hat y$$
     """
-    fitting(x, weights, y)
+    check_weights(x, weights, y)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     log_ŷ = torch.log_softmax(h @ W_2 + b_2, dim=-1)
@@ -81,7 +81,7 @@ def gradients(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights
     >>> gradients(torch.zeros(1, 1), torch.tensor([[0.0, 1.0]]), weights).b_2
     tensor([ 0.6225, -0.6225])
     """
-    fitting(x, weights, y)
+    check_weights(x, weights, y)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     θ = h @ W_2 + b_2
@@ -206,7 +206,7 @@ def central_differences(f: Callable[[Tensor], Tensor], x: Tensor, step: float) -
     return D
 
 
-def fitting(x: Tensor, weights: Weights, y: Tensor | None = None) -> None:
+def check_weights(x: Tensor, weights: Weights, y: Tensor | None = None) -> None:
     """Refuse weights whose shapes do not fit together, or do not fit `x` and `y`."""
     W_1, b_1, W_2, b_2 = weights
     i, h, c = (*W_1.shape, 0, 0)[0], (0, *W_1.shape)[-1], (0, *W_2.shape)[-1]

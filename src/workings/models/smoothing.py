@@ -17,7 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import alike, inside
+from workings.nn.fits import check_alike, check_inside
 from workings.nn.objectives.perplexities import perplexity_from_log
 from workings.nn.temperature import known
 
@@ -34,8 +34,8 @@ def kneser_ney(C: Counts, D: Number, uniform: bool = True) -> Counts:
     tensor([[0.0833, 0.9167],
             [0.4167, 0.5833]])
     """
-    counted(C)
-    discount(D)
+    check_counts(C)
+    check_discount(D)
     N = torch.sign(C)
     P_1 = continuation(N, D, uniform)
     c = C.sum(dim=1, keepdim=True)
@@ -67,14 +67,14 @@ class KneserNey:
     """
 
     def __init__(self, tokens: Int[Tensor, " m"], words: int, D: float | None = None, uniform: bool = True) -> None:
-        within(tokens, words)
-        a_text(tokens)
+        check_words(tokens, words)
+        check_text(tokens)
         if len(tokens) < 2:
             raise DomainError(f"Bigrams need a text of at least 2 tokens; this one has {len(tokens)}.")
         self.words = words
         self.pairs, self.counts = torch.unique(tokens[:-1] * words + tokens[1:], return_counts=True)
         self.D = float(estimated_discount(self.counts) if D is None else D)
-        discount(self.D)
+        check_discount(self.D)
         v, w = self.pairs // words, self.pairs % words
         self.context = torch.zeros(words, dtype=torch.float64).index_add_(0, v, self.counts.double())
         self.followers = torch.bincount(v, minlength=words).double()
@@ -89,9 +89,9 @@ class KneserNey:
 
     def probabilities(self, v: Int[Tensor, " m"], w: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
         """P(w|v) for pairs of words."""
-        within(v, self.words)
-        within(w, self.words)
-        alike("P(w|v) needs a next word w for each word v", v=v, w=w)
+        check_words(v, self.words)
+        check_words(w, self.words)
+        check_alike("P(w|v) needs a next word w for each word v", v=v, w=w)
         key = v * self.words + w
         at = torch.searchsorted(self.pairs, key).clamp(max=len(self.pairs) - 1)
         C = torch.where(self.pairs[at] == key, self.counts[at], 0).double()
@@ -100,7 +100,7 @@ class KneserNey:
 
     def perplexity(self, tokens: Int[Tensor, " m"]) -> float:
         """Per token of a text, the first left out; infinite if the text holds a pair of probability 0."""
-        a_text(tokens)
+        check_text(tokens)
         if len(tokens) < 2:
             raise DomainError(f"The perplexity of bigrams needs at least 2 tokens; this text has {len(tokens)}.")
         return perplexity_from_log(self.probabilities(tokens[:-1], tokens[1:]).log()).item()
@@ -115,28 +115,28 @@ def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
     return n_1 / (n_1 + 2 * n_2) if n_1 and n_2 else 0.75
 
 
-def discount(D: Number) -> None:
+def check_discount(D: Number) -> None:
     """Refuse a discount that a count of 1 cannot give up."""
     if known(D) and not 0 < D <= 1:
         raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {float(D):g}.")
 
 
-def counted(C: Tensor) -> None:
+def check_counts(C: Tensor) -> None:
     """Refuse what is not a square table of counts."""
     if C.dim() != 2 or C.shape[0] != C.shape[1]:
         raise ShapeError(f"Counts of bigrams form a table of words × words; C is {[*C.shape]}.")
-    inside("Counts are 0, 1, 2, …", C, lambda C: ~((C >= 0) & (C.floor() == C)))
+    check_inside("Counts are 0, 1, 2, …", C, lambda C: ~((C >= 0) & (C.floor() == C)))
     if not C.any():
         raise DomainError("Counts are 0, 1, 2, …, and at least one pair occurs.")
 
 
-def a_text(tokens: Tensor) -> None:
+def check_text(tokens: Tensor) -> None:
     """Refuse what is not one row of tokens."""
     if tokens.dim() != 1:
         raise ShapeError(f"A text is one row of tokens, but the tokens are {[*tokens.shape]}.")
 
 
-def within(tokens: Tensor, words: int) -> None:
+def check_words(tokens: Tensor, words: int) -> None:
     """Refuse tokens that are not numbers of words."""
     if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
         raise DomainError(f"Tokens are numbers of words, so their dtype is an integer one, not {tokens.dtype}.")

@@ -88,7 +88,7 @@ class Embedding(nn.Module):
             X = sqrt(X.shape[-1]) * X + sinusoids(X, start)
         if self.S is not None:
             S = torch.zeros_like(tokens) if segments is None else segments
-            segments_fit(S, tokens, self.S)
+            check_segments(S, tokens, self.S)
             X = X + F.embedding(S, self.S)
         return X
 
@@ -117,7 +117,7 @@ def length_of(tokens: Tensor, E: Tensor, start: int, context: int | None) -> int
     return n
 
 
-def segments_fit(S: Tensor, tokens: Tensor, table: Tensor) -> None:
+def check_segments(S: Tensor, tokens: Tensor, table: Tensor) -> None:
     """Refuse segments that do not say of each token which of the texts it belongs to."""
     if S.shape != tokens.shape:
         raise ShapeError(f"Each token has a segment: the tokens are {[*tokens.shape]}, the segments {[*S.shape]}.")
@@ -255,7 +255,7 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, source: Source, target: Target, lengths: Lengths | None = None) -> Float[Tensor, "b n v"]:
         memory = self.encoder(source, lengths)
-        one_batch(source, target)
+        check_one_batch(source, target)
         return self.decode(target, memory, mask_of(source, lengths))
 
     def decode(
@@ -268,7 +268,7 @@ class EncoderDecoder(nn.Module):
 
     def loss(self, source: Source, target: Target, lengths: Lengths | None = None, ignore: int = -100) -> Float[Tensor, ""]:
         """Mean cross-entropy of every token of the target after the first, given those before it; one forward pass."""
-        answers(target)
+        check_answers(target)
         logits = self(source, target[:, :-1], lengths)
         return F.cross_entropy(logits.flatten(0, 1), target[:, 1:].flatten(), ignore_index=ignore)
 
@@ -278,7 +278,7 @@ class EncoderDecoder(nn.Module):
             return Given(self, self.encoder(source.reshape(1, -1)))
 
 
-def answers(tokens: Tensor) -> None:
+def check_answers(tokens: Tensor) -> None:
     """Refuse texts without a token to predict."""
     if tokens.dim() != 2 or tokens.shape[1] < 2:
         raise ShapeError(f"Predicting the next token needs rows of at least 2 tokens, but the tokens are {[*tokens.shape]}.")
@@ -298,7 +298,7 @@ class Given:
         return Cache(len(self.model.decoder.blocks))
 
 
-def one_batch(source: Tensor, target: Tensor) -> None:
+def check_one_batch(source: Tensor, target: Tensor) -> None:
     """Refuse a source and a target that are not of the same examples."""
     if source.shape[:-1] != target.shape[:-1]:
         raise ShapeError(f"Each source has its target: the source is {[*source.shape]}, the target {[*target.shape]}.")

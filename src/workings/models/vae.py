@@ -22,8 +22,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.models.autoencoder import inputs_fit, layers
-from workings.nn.fits import alike
+from workings.models.autoencoder import check_inputs, layers
+from workings.nn.fits import check_alike
 from workings.nn.objectives.losses import binary_cross_entropy_with_logits
 from workings.nn.objectives.variational import elbo, gaussian_kl, reparameterised
 
@@ -46,7 +46,7 @@ def bernoulli_log_likelihood(x: Inputs, x̂: Inputs) -> PerExample:
 
     $$\log p(x \mid z) = \sum x \log \sigma(\hat x) + (1 - x) \log(1 - \sigma(\hat x))$$
     """
-    alike("x log σ(x̂) needs a logit for each input", x=x, x̂=x̂)
+    check_alike("x log σ(x̂) needs a logit for each input", x=x, x̂=x̂)
     log_p = -binary_cross_entropy_with_logits(x̂, x, reduction="none").sum(dim=-1)
     return log_p
 
@@ -56,7 +56,7 @@ def gaussian_log_likelihood(x: Inputs, x̂: Inputs, variance: float = 1.0) -> Pe
 
     $$\log p(x \mid z) = -\tfrac12 \sum \Big(\log 2 \pi v + \frac{(x - \hat x)^2}{v}\Big)$$
     """
-    alike("(x − x̂)² / v needs a mean for each input", x=x, x̂=x̂)
+    check_alike("(x − x̂)² / v needs a mean for each input", x=x, x̂=x̂)
     if not variance > 0:
         raise DomainError(f"The variance of p(x|z) is positive; got {variance:g}.")
     log_p = -(log(2 * pi * variance) + (x - x̂) ** 2 / variance).sum(dim=-1) / 2
@@ -94,7 +94,7 @@ class VAE(nn.Module):
 
     def encode(self, x: Inputs) -> tuple[Latents, Latents]:
         """The mean μ and s = log σ² of q(z|x)."""
-        inputs_fit(x, self.encoder)
+        check_inputs(x, self.encoder)
         μ, s = self.encoder(x).chunk(2, dim=-1)
         return μ, s
 
@@ -103,7 +103,7 @@ class VAE(nn.Module):
         μ, s = self.encode(x)
         if ε is None:
             ε = torch.randn_like(μ)
-        alike("μ + σ ⊙ ε needs an ε for each μ", μ=μ, ε=ε)
+        check_alike("μ + σ ⊙ ε needs an ε for each μ", μ=μ, ε=ε)
         z = reparameterised(μ, s, ε)
         x̂ = self.decoder(z)
         return x̂, μ, s
@@ -133,7 +133,7 @@ class VAE(nn.Module):
 
     def decode(self, z: Latents) -> Inputs:
         """The mean of p(x|z)."""
-        codes_fit(z, self.latent)
+        check_codes(z, self.latent)
         x̂ = self.decoder(z)
         return torch.sigmoid(x̂) if self.likelihood == "bernoulli" else x̂
 
@@ -149,14 +149,14 @@ class VAE(nn.Module):
         """`steps` examples on the straight line between the codes (means) of `a` and `b`, both ends included."""
         if steps < 2:
             raise ShapeError(f"A line from a to b has at least its 2 ends; steps = {steps}.")
-        alike("A line from a to b needs two examples of one shape", a=a, b=b)
+        check_alike("A line from a to b needs two examples of one shape", a=a, b=b)
         μ, _ = self.encode(torch.stack([a, b]))
         t = torch.linspace(0, 1, steps, dtype=μ.dtype, device=μ.device).unsqueeze(1)
         z = (1 - t) * μ[0] + t * μ[1]
         return self.decode(z)
 
 
-def codes_fit(z: Tensor, latent: int) -> None:
+def check_codes(z: Tensor, latent: int) -> None:
     """Refuse codes of another width than the latent's."""
     if not z.dim() or z.shape[-1] != latent:
         raise ShapeError(f"The decoder takes codes z of width {latent}, but z is {[*z.shape]}.")

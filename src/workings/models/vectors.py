@@ -23,7 +23,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, WorkingsError
-from workings.nn.fits import inside, listed
+from workings.nn.fits import check_inside, listed
 
 
 class VectorsError(WorkingsError):
@@ -251,7 +251,7 @@ def glove_loss(
     >>> glove_loss(one, 2 * one, one[0], one[0], torch.exp(one), highest=1.0)  # (2 + 1 + 1 − 1)²
     tensor(9.)
     """
-    glove_fits(W, V, b, c, X)
+    check_glove(W, V, b, c, X)
     i, j = X.nonzero(as_tuple=True)
     x = X[i, j]
     f = (x / highest).clamp(max=1) ** α
@@ -260,7 +260,7 @@ def glove_loss(
     return J
 
 
-def glove_fits(W: Tensor, V: Tensor, b: Tensor, c: Tensor, X: Tensor) -> None:
+def check_glove(W: Tensor, V: Tensor, b: Tensor, c: Tensor, X: Tensor) -> None:
     """Refuse vectors and biases that are not one for each word, and counts that are not one for each pair."""
     n = len(W) if W.dim() == 2 else -1
     if V.shape != W.shape or b.shape != (n,) or c.shape != (n,) or X.shape != (n, n):
@@ -268,4 +268,4 @@ def glove_fits(W: Tensor, V: Tensor, b: Tensor, c: Tensor, X: Tensor) -> None:
         raise ShapeError(
             f"w_i·v_j + b_i + c_j − log X_ij needs a row or number for each word, a count for each pair: {given}."
         )
-    inside("Counts of pairs are never negative", X, lambda X: ~(X >= 0))
+    check_inside("Counts of pairs are never negative", X, lambda X: ~(X >= 0))

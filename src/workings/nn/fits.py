@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, UndecidedError
-from workings.shape_check import FITTED, shapes_fit
+from workings.shape_check import has_fitted, shapes_fit
 
 
 def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> None:
@@ -21,7 +21,7 @@ def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> 
     Shapes that fitted once are remembered, so that a right call costs one look-up. Only axes in `empty` may have no entries.
     """
     key = (function, *[getattr(x, "shape", None) for x in given])
-    if torch.compiler.is_compiling() or key in FITTED:
+    if torch.compiler.is_compiling() or has_fitted(key):
         return
     _ = shapes_fit(function, *given, empty=empty)
 
@@ -35,20 +35,20 @@ def listed(**given: Tensor | None) -> str:
     return ", ".join(f"{name} is {[*x.shape]}" for name, x in given.items() if x is not None)
 
 
-def alike(needs: str, **given: Tensor | None) -> None:
+def check_alike(needs: str, **given: Tensor | None) -> None:
     """Refuse tensors that are not of one shape."""
     if len({x.shape for x in given.values() if x is not None}) > 1:
         raise ShapeError(f"{needs}: {listed(**given)}.")
 
 
-def covering(needs: str, whole: str, **given: Tensor | None) -> None:
+def check_covering(needs: str, whole: str, **given: Tensor | None) -> None:
     """Refuse tensors that cannot be repeated to the shape of the one called `whole`."""
     shape = given[whole].shape  # type: ignore[union-attr]
     if not all(repeats(x.shape, shape) for x in given.values() if x is not None):
         raise ShapeError(f"{needs}: {listed(**given)}.")
 
 
-def together(needs: str, **given: Tensor | None) -> None:
+def check_together(needs: str, **given: Tensor | None) -> None:
     """Refuse tensors that cannot be repeated to a common shape."""
     try:
         torch.broadcast_shapes(*(x.shape for x in given.values() if x is not None))
@@ -56,7 +56,7 @@ def together(needs: str, **given: Tensor | None) -> None:
         raise ShapeError(f"{needs}: {listed(**given)}.") from None
 
 
-def axes(needs: str, least: int, **given: Tensor) -> None:
+def check_axes(needs: str, least: int, **given: Tensor) -> None:
     """Refuse tensors with fewer axes than this, or without entries along the last ones."""
     if any(x.dim() < least or 0 in x.shape[x.dim() - least :] for x in given.values()):
         raise ShapeError(f"{needs}: {listed(**given)}.")
@@ -72,7 +72,7 @@ def repeats(small: Sequence[int], large: Sequence[int]) -> bool:
     return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)
 
 
-def axis(name: str, x: Tensor, dim: int) -> None:
+def check_axis(name: str, x: Tensor, dim: int) -> None:
     """Refuse an axis that is not there, or that has nothing along it."""
     if not -x.dim() <= dim < x.dim():
         raise ShapeError(f"The softmax runs along axis {dim}, but {name} is {[*x.shape]}.")
@@ -80,14 +80,14 @@ def axis(name: str, x: Tensor, dim: int) -> None:
         raise ShapeError(f"The softmax needs at least one score along axis {dim}, but {name} is {[*x.shape]}.")
 
 
-def inside(needs: str, x: Tensor, outside: Callable[[Tensor], Tensor]) -> None:
+def check_inside(needs: str, x: Tensor, outside: Callable[[Tensor], Tensor]) -> None:
     """Refuse a tensor with a number for which `outside` is true; what depends on letters is taken at its word."""
     found = first(x, outside)
     if found is not None:
         raise DomainError(f"{needs}; here is {found:g}.")
 
 
-def directed(name: str, X: Tensor) -> None:
+def check_directed(name: str, X: Tensor) -> None:
     """Refuse a row of zeros, which has no direction; a letter is taken to be other than 0."""
     at = where(X, lambda X: (X == 0).all(dim=-1))
     if at is not None:

@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, WorkingsError
-from workings.nn.fits import axes, axis, first, inside, together
+from workings.nn.fits import check_axes, check_axis, check_inside, check_together, first
 
 
 def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int = -1) -> Float[Tensor, "*n"]:
@@ -34,11 +34,11 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
     >>> print(softmax(s).text(), softmax(s, beta=2).text(), softmax(s, T=2).text())
     [1/10  9/10] [1/82  81/82] [1/4  3/4]
     """
-    axis("s", s, dim)
+    check_axis("s", s, dim)
     β = inverse_scale(beta, T)
-    scaled("β s", β, s)
+    check_scale("β s", β, s)
     p = (β * s).softmax(dim)
-    something(p, s, dim)
+    check_softmax(p, s, dim)
     return p
 
 
@@ -70,13 +70,13 @@ def above_zero(T: Any) -> bool:
     return bool((T > 0).all()) if isinstance(T, Tensor) else T > 0
 
 
-def scaled(needs: str, β: Any, s: Tensor) -> None:
+def check_scale(needs: str, β: Any, s: Tensor) -> None:
     """Refuse several β (or T) that cannot be repeated over the scores."""
     if isinstance(β, Tensor):
-        together(f"{needs} needs one β, or one for each row of scores", s=s, β=β)
+        check_together(f"{needs} needs one β, or one for each row of scores", s=s, β=β)
 
 
-def something(p: Tensor, s: Tensor, dim: int = -1) -> None:
+def check_softmax(p: Tensor, s: Tensor, dim: int = -1) -> None:
     """Refuse scores whose softmax is NaN although none of them is: a row of nothing but −∞, or one with ∞ in it.
 
     Such a row is NaN throughout, so the first weight of each row says it, at next to no cost.
@@ -108,11 +108,11 @@ def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = Non
     ⎡ 3/16  −3/16⎤
     ⎣−3/16   3/16⎦
     """
-    axis("s", s, -1)
+    check_axis("s", s, -1)
     β = inverse_scale(beta, T)
-    scaled("β s", β, s)
+    check_scale("β s", β, s)
     p = (β * s).softmax(dim=-1)
-    something(p, s)
+    check_softmax(p, s)
     if isinstance(β, Tensor) and β.dim():
         β = β.unsqueeze(-1)  # one for each row of scores is one for each matrix
     P = p.unsqueeze(-1)  # a column
@@ -120,10 +120,10 @@ def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = Non
     return J
 
 
-def weights(p: Tensor) -> None:
+def check_probabilities(p: Tensor) -> None:
     """Refuse what is not a vector of probabilities: numbers from 0 to 1 that sum to 1."""
-    axes("Probabilities are a vector of at least one number, with any batch before it", 1, p=p)
-    inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
+    check_axes("Probabilities are a vector of at least one number, with any batch before it", 1, p=p)
+    check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     total = first(p.sum(-1), lambda total: (total - 1).abs() > 1e-3)
     if total is not None:
         raise DomainError(f"The probabilities of a vector sum to 1; here they sum to {total:g}.")
@@ -138,7 +138,7 @@ def entropy(p: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     >>> print(entropy(exact("1/2 1/2 0")).text())
     log 2
     """
-    weights(p)
+    check_probabilities(p)
     H = -torch.xlogy(p, p).sum(-1)
     return H
 
@@ -166,7 +166,7 @@ def variance(p: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     >>> print(variance(exact("1 0 0 0")).text())
     3/16
     """
-    weights(p)
+    check_probabilities(p)
     n = p.shape[-1]
     Var = ((p - 1 / n) ** 2).sum(-1) / n
     return Var

@@ -70,7 +70,7 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
     parameters = named(model, layout)
     with torch.no_grad():
         for pair in layout:
-            stacked_fit(pair, state)
+            check_stacked(pair, state)
             new, old = pair.read(state), parameters[pair.ours]
             if new.shape != old.shape:
                 raise ShapeError(
@@ -94,7 +94,7 @@ def named(model: nn.Module, layout: list[Pair]) -> dict[str, nn.Parameter]:
     return parameters
 
 
-def stacked_fit(pair: Pair, state: State) -> None:
+def check_stacked(pair: Pair, state: State) -> None:
     """Refuse parts that do not stand one below the other."""
     parts = [state[name] for name in pair.theirs]
     if pair.transposed and any(part.dim() != 2 for part in parts):

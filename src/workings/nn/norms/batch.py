@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import inside, repeats, where
+from workings.nn.fits import check_inside, repeats, where
 from workings.nn.fused import fused
 
 Batch = Float[Tensor, "b *s"]
@@ -30,7 +30,7 @@ VARIANCES = {"population": 0, "sample": 1}
 """Name of a variance → what its divisor is short of n."""
 
 
-def batch_fits(H: Tensor, variance: str, gamma: Tensor | None = None, beta: Tensor | None = None) -> None:
+def check_batch(H: Tensor, variance: str, gamma: Tensor | None = None, beta: Tensor | None = None) -> None:
     """Refuse a batch too small for its variance, and a scale or a shift that does not fit its samples."""
     n = H.shape[0] if H.dim() else 0
     if variance not in VARIANCES:
@@ -38,10 +38,10 @@ def batch_fits(H: Tensor, variance: str, gamma: Tensor | None = None, beta: Tens
     if n <= VARIANCES[variance]:
         by, least = ("n − 1", "2 samples") if VARIANCES[variance] else ("n", "1 sample")
         raise DomainError(f"The {variance} variance divides by {by}: give at least {least} on the first axis, not {n}.")
-    affine_fits(H.shape[1:], gamma, beta)
+    check_affine(H.shape[1:], gamma, beta)
 
 
-def varied(H: Tensor, eps: float) -> None:
+def check_varied(H: Tensor, eps: float) -> None:
     """Refuse an entry that is the same in all samples where ε does not keep its variance from 0."""
     if not eps >= 0:
         raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
@@ -56,7 +56,7 @@ def divisor(H: Tensor, variance: str) -> int:
     return H.shape[0] - VARIANCES[variance]
 
 
-def affine_fits(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
+def check_affine(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
     """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
     for name, given in (("γ", gamma), ("β", beta)):
         if given is not None and not repeats(given.shape, sample):
@@ -75,7 +75,7 @@ def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sa
     >>> batch_statistics(torch.tensor([[1.0], [3.0]]), variance="sample")
     (tensor([2.]), tensor([2.]))
     """
-    batch_fits(H, variance)
+    check_batch(H, variance)
     n = divisor(H, variance)
     mu = H.mean(dim=0)
     var = ((H - mu) ** 2).sum(dim=0) / n
@@ -85,8 +85,8 @@ def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sa
 def batch_norm_kernel(
     H: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 0.0, variance: str = "population"
 ) -> Tensor:
-    batch_fits(H, variance, gamma, beta)
-    varied(H, eps)
+    check_batch(H, variance, gamma, beta)
+    check_varied(H, eps)
     n = divisor(H, variance)
     rows = H.flatten(1) if H.dim() > 1 else H[:, None]
     if n != len(H) or n == 1 or eps == 0:  # PyTorch has no kernel for these
@@ -110,8 +110,8 @@ def batch_norm(
     >>> batch_norm(torch.tensor([[1.0], [3.0]])).T
     tensor([[-1.,  1.]])
     """
-    batch_fits(H, variance, gamma, beta)
-    varied(H, eps)
+    check_batch(H, variance, gamma, beta)
+    check_varied(H, eps)
     n = divisor(H, variance)
     mu = H.mean(dim=0)
     var = ((H - mu) ** 2).sum(dim=0) / n
@@ -138,8 +138,8 @@ def batch_norm_test(
     >>> batch_norm_test(torch.tensor([5.0]), mu=torch.tensor([3.0]), var=torch.tensor([4.0]))
     tensor([1.])
     """
-    statistics_fit(H, mu, var, eps)
-    affine_fits(mu.shape, gamma, beta)
+    check_statistics(H, mu, var, eps)
+    check_affine(mu.shape, gamma, beta)
     Y = (H - mu) / torch.sqrt(var + eps)
     if gamma is not None:
         Y = gamma * Y
@@ -148,7 +148,7 @@ def batch_norm_test(
     return Y
 
 
-def statistics_fit(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
+def check_statistics(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
     """Refuse statistics that are not those of one sample, and a variance that cannot be divided by."""
     s = [*mu.shape]
     if [*var.shape] != s or [*H.shape[H.dim() - len(s) :]] != s:
@@ -156,10 +156,10 @@ def statistics_fit(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
             f"(H − μ) / √(σ² + ε) needs a mean and a variance for each entry of a sample: H is {[*H.shape]}, "
             f"but μ is {s} and σ² is {[*var.shape]}."
         )
-    inside(f"√(σ² + ε) needs σ² + ε above 0, and ε = {eps:g}", var, lambda var: ~(var + eps > 0))
+    check_inside(f"√(σ² + ε) needs σ² + ε above 0, and ε = {eps:g}", var, lambda var: ~(var + eps > 0))
 
 
-def samples_fit(H: Tensor, mu: Tensor) -> None:
+def check_samples(H: Tensor, mu: Tensor) -> None:
     """Refuse samples of another shape than the one that statistics are kept for."""
     if H.shape[1:] != mu.shape:
         raise ShapeError(f"Each sample has the shape {[*mu.shape]} that μ and σ² are kept for, but H is {[*H.shape]}.")
@@ -191,7 +191,7 @@ class BatchNorm(nn.Module):
     def forward(self, H: Batch) -> Batch:
         if not self.training:
             return batch_norm_test(H, self.mu, self.var, self.gamma, self.beta, self.eps)
-        samples_fit(H, self.mu)
+        check_samples(H, self.mu)
         self.remember(H.detach())
         return batch_norm(H, self.gamma, self.beta, self.eps)
 

@@ -28,7 +28,7 @@ def check_epsilon(eps: float) -> None:
         raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
 
 
-def varied(x: Tensor, eps: float) -> None:
+def check_varied(x: Tensor, eps: float) -> None:
     """Refuse a token of equal entries where ε does not keep its variance from 0."""
     if eps == 0 and (at := where(x, lambda x: (x == x[..., :1]).all(dim=-1))) is not None:
         raise DomainError(
@@ -36,7 +36,7 @@ def varied(x: Tensor, eps: float) -> None:
         )
 
 
-def nonzero(x: Tensor, eps: float) -> None:
+def check_nonzero(x: Tensor, eps: float) -> None:
     """Refuse a token of zeros where ε does not keep its mean square from 0."""
     if eps == 0 and (at := where(x, lambda x: (x == 0).all(dim=-1))) is not None:
         raise DomainError(
@@ -48,7 +48,7 @@ def layer_norm_kernel(x: Tensor, gamma: Tensor | None = None, beta: Tensor | Non
     check_shapes(layer_norm, x, gamma, beta)
     check_epsilon(eps)
     if eps == 0:
-        varied(x, eps)
+        check_varied(x, eps)
     return torch.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
@@ -68,7 +68,7 @@ def layer_norm(
     """
     check_shapes(layer_norm, x, gamma, beta)
     check_epsilon(eps)
-    varied(x, eps)
+    check_varied(x, eps)
     d = x.shape[-1]
     mu = x.sum(dim=-1, keepdim=True) / d
     var = ((x - mu) ** 2).sum(dim=-1, keepdim=True) / d
@@ -83,7 +83,7 @@ def layer_norm(
 def rms_norm_kernel(x: Tensor, gamma: Tensor | None = None, eps: float = 1e-5) -> Tensor:
     check_shapes(rms_norm, x, gamma)
     check_epsilon(eps)
-    nonzero(x, eps)
+    check_nonzero(x, eps)
     return F.rms_norm(x, x.shape[-1:], gamma, eps)
 
 
@@ -98,7 +98,7 @@ def rms_norm(x: Float[Tensor, "*b d"], gamma: Float[Tensor, " d"] | None = None,
     """
     check_shapes(rms_norm, x, gamma)
     check_epsilon(eps)
-    nonzero(x, eps)
+    check_nonzero(x, eps)
     d = x.shape[-1]
     m = (x**2).sum(dim=-1, keepdim=True) / d
     y = x / torch.sqrt(m + eps)

@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import axes, check_shapes, where
+from workings.nn.fits import check_axes, check_shapes, where
 from workings.nn.fused import fused
 from workings.nn.temperature import known
 
@@ -39,9 +39,9 @@ def normalised(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
     >>> normalised(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    axes("X_i / ‖X_i‖ needs vectors of at least one number", 1, X=X)
+    check_axes("X_i / ‖X_i‖ needs vectors of at least one number", 1, X=X)
     r = torch.sqrt((X * X).sum(dim=-1, keepdim=True))
-    nonzero(r)
+    check_nonzero(r)
     F = X / r
     return F
 
@@ -56,7 +56,7 @@ def similarities(F: Float[Tensor, "*#b n d"], G: Float[Tensor, "*#b m d"], τ: N
             [1.6000]])
     """
     check_shapes(similarities, F, G)
-    positive(τ)
+    check_temperature(τ)
     S = F @ G.mT / τ
     return S
 
@@ -169,7 +169,7 @@ def margin(τ: Number, N: int, L: Number) -> Scalar:
     >>> margin(0.07, 256, 0.1)
     tensor(0.5455, dtype=torch.float64)
     """
-    positive(τ)
+    check_temperature(τ)
     L = reachable(L, N)
     m = τ * torch.log((N - 1) / (torch.exp(L) - 1))
     return m
@@ -182,7 +182,7 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     >>> recall_at(S, 1), recall_at(S, 2)
     (0.3333333333333333, 1.0)
     """
-    rows_have_columns(S, k)
+    check_recall(S, k)
     n = len(S)
     match = S.diagonal().unsqueeze(1)
     rivals = ~(match > S)  # a NaN is not below anything, so it counts against the row
@@ -190,13 +190,13 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     return int((rank < k).sum()) / n
 
 
-def rows_have_columns(S: Tensor, k: int) -> None:
+def check_recall(S: Tensor, k: int) -> None:
     """Refuse scores without a match for each row, and a k that counts no columns."""
     if S.dim() != 2 or not 1 <= S.shape[0] <= S.shape[1] or not 1 <= k <= S.shape[1]:
         raise ShapeError(f"Recall at k needs a column for each row, and 1 ≤ k ≤ columns; S is {[*S.shape]}, k = {k}.")
 
 
-def nonzero(r: Tensor) -> None:
+def check_nonzero(r: Tensor) -> None:
     """Refuse a length of 0; a letter is taken to be other than 0."""
     at = where(r.squeeze(-1), lambda r: r == 0)
     if at is not None:
@@ -204,7 +204,7 @@ def nonzero(r: Tensor) -> None:
         raise DomainError(f"A vector of zeros has no direction, so no cosine: row {row} of {len(r)} is zero.")
 
 
-def positive(τ: Number) -> None:
+def check_temperature(τ: Number) -> None:
     """Refuse a number that is not a temperature."""
     if isinstance(τ, Tensor) and τ.numel() != 1:
         raise ShapeError(f"One temperature τ divides all scores, but τ is {[*τ.shape]}.")

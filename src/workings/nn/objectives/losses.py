@@ -22,7 +22,7 @@ from torch import Tensor
 from workings import equations as textbook
 from workings.equations.layers import steep
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes, covering, repeats
+from workings.nn.fits import check_covering, check_shapes, repeats
 from workings.nn.fused import fused
 from workings.nn.temperature import softmax_jacobian
 
@@ -53,7 +53,7 @@ binary_cross_entropy_with_logits = fused(binary_cross_entropy_kernel)(textbook.b
 
 
 def softmax_cross_entropy_kernel(θ: Tensor, y: Tensor) -> Tensor:
-    probabilities(θ, y)
+    check_probabilities(θ, y)
     J = F.cross_entropy(θ.reshape(-1, θ.shape[-1]), y.to(θ).expand_as(θ).reshape(-1, θ.shape[-1]), reduction="none")
     return J.reshape(θ.shape[:-1])
 
@@ -67,7 +67,7 @@ def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor,
     >>> softmax_cross_entropy(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
-    probabilities(θ, y)
+    check_probabilities(θ, y)
     log_ŷ = θ.log_softmax(dim=-1)
     J = -(y * log_ŷ).sum(dim=-1)
     return J
@@ -83,7 +83,7 @@ def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Answer) -> Floa
     >>> softmax_cross_entropy_gradient(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor([ 0.5000, -0.5000])
     """
-    probabilities(θ, y)
+    check_probabilities(θ, y)
     ŷ = θ.softmax(dim=-1)
     G = ŷ - y
     return G
@@ -118,7 +118,7 @@ def squared_loss(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tens
     >>> squared_loss(torch.tensor(5.0), torch.tensor(2.0))
     tensor(4.5000)
     """
-    covering("½ (ŷ − y)² needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_covering("½ (ŷ − y)² needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
     J = (ŷ - y) ** 2 / 2
     return J
 
@@ -128,7 +128,7 @@ def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> F
 
     $$\frac{\partial J}{\partial \hat y} = \hat y - y$$
     """
-    covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
     G = ŷ - y
     return G
 
@@ -170,7 +170,7 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
     return G
 
 
-def probabilities(θ: Tensor, y: Tensor) -> None:
+def check_probabilities(θ: Tensor, y: Tensor) -> None:
     """Refuse a `y` that does not hold a probability for each score of `θ`."""
     if not θ.dim() or not θ.shape[-1] or θ.shape[-1:] != y.shape[-1:] or not repeats(y.shape, θ.shape):
         raise ShapeError(

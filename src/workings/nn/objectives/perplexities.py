@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import inside
+from workings.nn.fits import check_inside
 from workings.nn.temperature import known
 
 Number = int | float | Float[Tensor, ""]
@@ -33,8 +33,8 @@ def perplexity(p: Float[Tensor, "*m"], t: Number = e) -> Float[Tensor, ""]:
     >>> perplexity(torch.tensor([1/2, 1/4, 1/8]), 2)
     tensor(4.)
     """
-    units(p)
-    inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
+    check_units(p)
+    check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     t = base(t, p)
     H = -torch.mean(torch.log(p) / torch.log(t))
     PP = t**H
@@ -49,8 +49,8 @@ def perplexity_from_log(log_p: Float[Tensor, "*m"]) -> Float[Tensor, ""]:
     >>> perplexity_from_log(torch.tensor([-1000.0, -1002.0]) / 1000)
     tensor(2.7210)
     """
-    units(log_p)
-    inside("The logarithm of a probability is at most 0", log_p, lambda log_p: ~(log_p <= 1e-5))
+    check_units(log_p)
+    check_inside("The logarithm of a probability is at most 0", log_p, lambda log_p: ~(log_p <= 1e-5))
     H = -torch.mean(log_p)
     PP = torch.exp(H)
     return PP
@@ -73,8 +73,8 @@ def bits_per_character(log_p: Float[Tensor, "*m"], characters: int) -> Float[Ten
     >>> bits_per_character(torch.tensor([0.5, 0.125]).log(), 8)  # 1 + 3 bits
     tensor(0.5000)
     """
-    units(log_p)
-    some_characters(characters)
+    check_units(log_p)
+    check_characters(characters)
     B = -log_p.sum() / log(2)
     return B / characters
 
@@ -101,7 +101,7 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
     return PP ** (1 / unit_length(length))
 
 
-def a_base(t: Number) -> None:
+def check_base(t: Number) -> None:
     """Refuse what is no base of logarithms."""
     if known(t) and not (t > 0 and t != 1):
         raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
@@ -109,17 +109,17 @@ def a_base(t: Number) -> None:
 
 def base(t: Number, p: Tensor) -> Tensor:
     """`t` as a tensor beside `p`, if logarithms have such a base."""
-    a_base(t)
+    check_base(t)
     return t if isinstance(t, Tensor) else torch.ones_like(p.sum()) * t
 
 
-def some_characters(characters: int) -> None:
+def check_characters(characters: int) -> None:
     """Refuse an empty text."""
     if characters < 1:
         raise DomainError(f"Bits per character need a text of at least one character, not {characters}.")
 
 
-def units(p: Tensor) -> None:
+def check_units(p: Tensor) -> None:
     """Refuse a text without units."""
     if not p.numel():
         raise ShapeError("The perplexity of no units is not defined: pass at least one probability.")

@@ -46,7 +46,7 @@ def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, g: Function =
     >>> rnn_cell(torch.tensor([2.0]), torch.tensor([3.0]), (W, W, None, None), torch.relu)
     tensor([5.])
     """
-    cell_fits(x, h, weights)
+    check_cell(x, h, weights)
     W_x, W_h, b_x, b_h = weights
     a = F.linear(x, W_x, b_x) + F.linear(h, W_h, b_h)
     h = g(a)
@@ -55,7 +55,7 @@ def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, g: Function =
 
 def rnn_kernel(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
     """One fused call where PyTorch has the activation."""
-    fits(X, h, weights)
+    check_sequence(X, h, weights)
     kernel = KERNELS.get(g)
     if kernel is None:
         return rnn.__definition__(X, h, weights, g)  # type: ignore[attr-defined]
@@ -66,7 +66,7 @@ def rnn_kernel(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -
 @fused(rnn_kernel)
 def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
     """All states along the sequence, and the last."""
-    fits(X, h, weights)
+    check_sequence(X, h, weights)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = rnn_cell(x, h, weights, g)
@@ -75,8 +75,8 @@ def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple
 
 
 def lstm_kernel(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
-    fits(X, h, weights, 4)
-    fits(X, c, weights, 4)
+    check_sequence(X, h, weights, 4)
+    check_sequence(X, c, weights, 4)
     H, h, c = run(torch.lstm, X, (one_batch(h), one_batch(c)), weights)
     return H, (h.reshape(*X.shape[:-2], h.shape[-1]), c.reshape(*X.shape[:-2], c.shape[-1]))
 
@@ -84,8 +84,8 @@ def lstm_kernel(X: Input, h: State, c: State, weights: Weights) -> tuple[States,
 @fused(lstm_kernel)
 def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
     """All states h along the sequence, and the last h and c."""
-    fits(X, h, weights, 4)
-    fits(X, c, weights, 4)
+    check_sequence(X, h, weights, 4)
+    check_sequence(X, c, weights, 4)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h, c = lstm_cell(x, h, c, weights)
@@ -94,7 +94,7 @@ def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[
 
 
 def gru_kernel(X: Input, h: State, weights: Weights) -> tuple[States, State]:
-    fits(X, h, weights, 3)
+    check_sequence(X, h, weights, 3)
     H, h = run(torch.gru, X, one_batch(h), weights)
     return H, h.reshape(*X.shape[:-2], h.shape[-1])
 
@@ -102,7 +102,7 @@ def gru_kernel(X: Input, h: State, weights: Weights) -> tuple[States, State]:
 @fused(gru_kernel)
 def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     """All states along the sequence, and the last."""
-    fits(X, h, weights, 3)
+    check_sequence(X, h, weights, 3)
     H: list[Tensor] = []
     for x in X.unbind(-2):
         h = gru_cell(x, h, weights)
@@ -110,7 +110,7 @@ def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     return torch.stack(H, dim=-2), h
 
 
-def weights_fit(weights: Weights, gates: int = 1) -> None:
+def check_weights(weights: Weights, gates: int = 1) -> None:
     """Refuse weights that do not lead from an input and a state to the gates."""
     W_x, W_h, b_x, b_h = weights
     rows = W_h.shape[-1] * gates if W_h.dim() else 0
@@ -126,9 +126,9 @@ def weights_fit(weights: Weights, gates: int = 1) -> None:
             raise ShapeError(f"{name} needs a number for each of the {rows} rows of W_x and W_h, but it is {[*b.shape]}.")
 
 
-def cell_fits(x: Tensor, h: Tensor, weights: Weights) -> None:
+def check_cell(x: Tensor, h: Tensor, weights: Weights) -> None:
     """Refuse an input or a state that the weights do not take."""
-    weights_fit(weights)
+    check_weights(weights)
     i, w = weights[0].shape[-1], weights[1].shape[-1]
     if x.shape[-1:] != (i,) or h.shape[-1:] != (w,) or x.shape[:-1] != h.shape[:-1]:
         raise ShapeError(
@@ -137,9 +137,9 @@ def cell_fits(x: Tensor, h: Tensor, weights: Weights) -> None:
         )
 
 
-def fits(X: Tensor, h: Tensor, weights: Weights, gates: int = 1) -> None:
+def check_sequence(X: Tensor, h: Tensor, weights: Weights, gates: int = 1) -> None:
     """Refuse a sequence without inputs, and inputs and states that the weights do not take."""
-    weights_fit(weights, gates)
+    check_weights(weights, gates)
     i, w = weights[0].shape[-1], weights[1].shape[-1]
     if X.dim() < 2 or X.shape[-1] != i:
         raise ShapeError(

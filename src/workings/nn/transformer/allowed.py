@@ -17,17 +17,17 @@ from workings.nn.transformer.masks import causal_mask
 def allowed(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     """Where queries may look: the mask and the causal mask together."""
     n, m = Q.shape[-2], K.shape[-2]
-    last_of_the_keys(n, m, causal)
+    check_causal(n, m, causal)
     if mask is None:
         M = causal_mask(n, m, Q.device)
     elif causal:
-        M = sighted(causal_mask(n, m, Q.device) & fitting(mask, Q, K))
+        M = checked_mask(causal_mask(n, m, Q.device) & boolean_mask(mask, Q, K))
     else:
-        M = sighted(fitting(mask, Q, K))
+        M = checked_mask(boolean_mask(mask, Q, K))
     return M
 
 
-def last_of_the_keys(n: int, m: int, causal: bool) -> None:
+def check_causal(n: int, m: int, causal: bool) -> None:
     """Refuse more queries than keys where none may look ahead."""
     if causal and n > m:
         raise DomainError(
@@ -36,28 +36,28 @@ def last_of_the_keys(n: int, m: int, causal: bool) -> None:
         )
 
 
-def reaching(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
+def checked_bias(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
     """The bias, after refusing one that does not fit the scores, or whose −∞ leave a query no key that the mask allows."""
-    rows_and_columns("bias", bias, Q, K)
+    check_scores("bias", bias, Q, K)
     barred = bias == -inf
     if barred.any():
         M = allowed(Q, K, mask, causal) if causal or mask is not None else torch.ones_like(barred)
-        sighted(M & ~barred, "The bias")
+        checked_mask(M & ~barred, "The bias")
     return bias
 
 
-def fitting(mask: Tensor, Q: Tensor, K: Tensor) -> Tensor:
+def boolean_mask(mask: Tensor, Q: Tensor, K: Tensor) -> Tensor:
     """The mask, after refusing one that is not a truth value for each query and key."""
     if mask.dtype != torch.bool:
         raise ShapeError(
             f"A mask is true where a query may look, so its dtype is torch.bool, not {mask.dtype}. "
             f"Numbers to add to the scores are the argument bias."
         )
-    rows_and_columns("mask", mask, Q, K)
+    check_scores("mask", mask, Q, K)
     return mask
 
 
-def rows_and_columns(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
+def check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
     """Refuse what is not a matrix of queries and keys, one for all of a batch or one for each."""
     n, m = Q.shape[-2], K.shape[-2]
     if M.dim() < 2 or M.shape[-1] not in (1, m) or M.shape[-2] not in (1, n):
@@ -74,7 +74,7 @@ def rows_and_columns(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
         )
 
 
-def sighted(M: Tensor, who: str = "The mask") -> Tensor:
+def checked_mask(M: Tensor, who: str = "The mask") -> Tensor:
     """The mask, after refusing one with a row of nothing but False: a softmax over nothing has no value."""
     sees = M.view(torch.uint8).amax(dim=-1)  # on bytes, twenty times as fast as M.any(dim=-1)
     if not sees.all():

@@ -107,7 +107,7 @@ class Block(nn.Module):
         cache: KeyValueCache | None = None,
     ) -> Tokens:
         """The tokens, each with what it found in the others; `mask` and `memory_mask` are true where a query may look."""
-        memory = wanted(memory, self.cross)
+        memory = memory_for(memory, self.cross)
         if self.norm == "pre":
             X = X + self.drop(self.attention(self.norm_1(X), None, mask, causal, cache))
             if self.cross:
@@ -135,7 +135,7 @@ def check_settings(norm: str, kind: str, dropout: float) -> None:
         raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
-def wanted(memory: Tensor | None, cross: bool) -> Tensor | None:
+def memory_for(memory: Tensor | None, cross: bool) -> Tensor | None:
     """The memory, if it is there where cross-attention needs it, and only there."""
     if cross and memory is None:
         raise ShapeError("This block has cross-attention: give it the memory, what the encoder made of the source.")

@@ -52,7 +52,7 @@ class KeyValueCache:
         """Put new keys and values behind the old ones; all of them."""
         if K.requires_grad and torch.is_grad_enabled():
             raise DomainError("A cache overwrites its rows, so no gradient can pass: decode inside torch.no_grad().")
-        rows_fit(K, V)
+        check_rows(K, V)
         self._make_room(K, V)
         assert self.rows is not None
         end = self.length + K.shape[-2]
@@ -89,7 +89,7 @@ class KeyValueCache:
         self.length = min(self.length, length)
 
 
-def rows_fit(K: Tensor, V: Tensor) -> None:
+def check_rows(K: Tensor, V: Tensor) -> None:
     """Refuse keys and values that are not one of each for every token."""
     if K.dim() < 2 or V.dim() < 2 or K.shape[:-1] != V.shape[:-1]:
         raise ShapeError(f"Each token has a key and a value, a row each: K is {[*K.shape]}, V is {[*V.shape]}.")

@@ -19,9 +19,9 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workings.nn.fits import check_shapes, directed
+from workings.nn.fits import check_directed, check_shapes
 from workings.nn.fused import fused
-from workings.nn.transformer.allowed import allowed, fitting, reaching
+from workings.nn.transformer.allowed import allowed, boolean_mask, checked_bias
 from workings.nn.transformer.hard import argmax_weights
 
 Mask = Bool[Tensor, "*c #n #m"]
@@ -44,11 +44,11 @@ def attention_kernel(
     if not (K.shape == size == V.shape and len(size) > 1 and 0 not in size):  # the usual case is one comparison
         check_shapes(attention, Q, K, V, empty="n")
     if mask is not None:
-        fitting(mask, Q, K)
+        boolean_mask(mask, Q, K)
     if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
         Q, scale = scale * Q, 1.0
     if bias is not None:
-        bias = reaching(bias, Q, K, mask, causal)
+        bias = checked_bias(bias, Q, K, mask, causal)
     if Q.dim() == K.dim() == V.dim() < 4:  # PyTorch's fast kernel takes four axes; an axis of 1 in front changes nothing
         Q, K, V = Q.unsqueeze(0), K.unsqueeze(0), V.unsqueeze(0)
         return attention_kernel(Q, K, V, mask, causal, scale, bias=bias, dropout=dropout).squeeze(0)
@@ -93,7 +93,7 @@ def attention(
     else:
         S = scale * (Q @ K.mT)
     if bias is not None:
-        bias = reaching(bias, Q, K, mask, causal)
+        bias = checked_bias(bias, Q, K, mask, causal)
         S = S + bias
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -123,7 +123,7 @@ def attention_weights(
     else:
         S = scale * (Q @ K.mT)
     if bias is not None:
-        bias = reaching(bias, Q, K, mask, causal)
+        bias = checked_bias(bias, Q, K, mask, causal)
         S = S + bias
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -239,8 +239,8 @@ def cosine_scores(Q: Float[Tensor, "*#b n d"], K: Float[Tensor, "*#b m d"]) -> F
     [3/5  4/5  1]
     """
     check_shapes(cosine_scores, Q, K, empty="n")
-    directed("Q", Q)
-    directed("K", K)
+    check_directed("Q", Q)
+    check_directed("K", K)
     Q = Q / Q.norm(dim=-1, keepdim=True)
     K = K / K.norm(dim=-1, keepdim=True)
     S = Q @ K.mT

@@ -18,8 +18,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError
-from workings.nn.fits import alike, axes, axis, inside
-from workings.nn.temperature import inverse_scale, scaled, something
+from workings.nn.fits import check_alike, check_axes, check_axis, check_inside
+from workings.nn.temperature import check_scale, check_softmax, inverse_scale
 
 
 def argmax_weights(s: Float[Tensor, "*n"], dim: int = -1) -> Float[Tensor, "*n"]:
@@ -33,17 +33,17 @@ def argmax_weights(s: Float[Tensor, "*n"], dim: int = -1) -> Float[Tensor, "*n"]
     >>> print(argmax_weights(exact("5 −2 5 0")).text())
     [1/2  0  1/2  0]
     """
-    scores(s, dim)
+    check_scores(s, dim)
     m = torch.ones_like(s).masked_fill(s < s.amax(dim, keepdim=True), 0)
     a = m / m.sum(dim, keepdim=True)
     return a
 
 
-def scores(s: Tensor, dim: int) -> None:
+def check_scores(s: Tensor, dim: int) -> None:
     """Refuse scores without a largest one: none at all, or a NaN among them."""
     if not -s.dim() <= dim < s.dim() or not s.shape[dim]:
         raise ShapeError(f"The largest of the scores needs at least one score along axis {dim}, but s is {[*s.shape]}.")
-    inside("The largest of the scores needs numbers that can be compared", s, lambda s: s != s)
+    check_inside("The largest of the scores needs numbers that can be compared", s, lambda s: s != s)
 
 
 def gumbel_noise(s: Float[Tensor, "*n"], generator: torch.Generator | None = None) -> Float[Tensor, "*n"]:
@@ -67,12 +67,12 @@ def gumbel_softmax(
     >>> round(draws[:, 0].mean().item(), 1)
     0.5
     """
-    axis("s", s, dim)
+    check_axis("s", s, dim)
     g = gumbel_noise(s, generator)
     β = inverse_scale(None, T)
-    scaled("(s + g) / T", β, s)
+    check_scale("(s + g) / T", β, s)
     p = (β * (s + g)).softmax(dim)
-    something(p, s, dim)
+    check_softmax(p, s, dim)
     return p
 
 
@@ -86,11 +86,11 @@ def straight_through(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None,
     >>> straight_through(s)
     tensor([0., 1.], grad_fn=<AddBackward0>)
     """
-    axis("s", s, dim)
+    check_axis("s", s, dim)
     β = inverse_scale(beta, T)
-    scaled("β s", β, s)
+    check_scale("β s", β, s)
     p = (β * s).softmax(dim)
-    something(p, s, dim)
+    check_softmax(p, s, dim)
     a = argmax_weights(s, dim) + (p - p.detach())  # the bracket is 0, and carries the gradient
     return a
 
@@ -100,7 +100,7 @@ def pass_through(x: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:
 
     $$y = x I^\top$$
     """
-    axes("x Iᵀ needs a vector of at least one number, with any batch before it", 1, x=x)
+    check_axes("x Iᵀ needs a vector of at least one number, with any batch before it", 1, x=x)
     I = torch.diag_embed(x.new_ones(x.shape[-1]))
     y = x @ I.T
     return y
@@ -117,7 +117,7 @@ def score_gradient(
     >>> score_gradient(argmax_weights, s, g), score_gradient(straight_through, s, g)
     (tensor([0., 0.]), tensor([ 0.2500, -0.2500]))
     """
-    alike("Jᵀ g needs a gradient for each score", s=s, g=g)
+    check_alike("Jᵀ g needs a gradient for each score", s=s, g=g)
     s = s.detach().requires_grad_()
     a = select(s)
     if not a.requires_grad:

@@ -110,7 +110,7 @@ def weight_count(width: int, heads: int, key_width: int | None = None, value_wid
     [1048576, 1048576, 1048576]
     """
     if not (key_width and value_width):
-        divisible(width, heads)
+        check_divisible(width, heads)
     d, t = key_width or width // heads, value_width or width // heads
     return width * heads * (2 * d + 2 * t)
 
@@ -123,13 +123,13 @@ def multiply_adds(n: int, width: int, heads: int, m: int | None = None) -> int:
     >>> multiply_adds(50, 512, heads=8) == multiply_adds(50, 512, heads=1) == 4 * 50 * 512**2 + 2 * 50**2 * 512
     True
     """
-    divisible(width, heads)
+    check_divisible(width, heads)
     m = n if m is None else m
     d = width // heads
     return 2 * n * width**2 + 2 * m * width**2 + heads * 2 * n * m * d
 
 
-def divisible(width: int, heads: int) -> None:
+def check_divisible(width: int, heads: int) -> None:
     """Refuse heads that cannot share the width."""
     if heads < 1 or width % heads:
         raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")

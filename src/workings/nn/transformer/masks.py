@@ -31,7 +31,7 @@ def causal_mask(n: int, m: int | None = None, device: Any = None) -> Bool[Tensor
             [1, 1, 1, 1]], dtype=torch.int32)
     """
     m = n if m is None else m
-    sizes(n, m)
+    check_sizes(n, m)
     return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
 
 
@@ -48,8 +48,8 @@ def window_mask(n: int, width: int, causal: bool = False, device: Any = None) ->
             [0, 1, 1, 1],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    sizes(n, n)
-    at_least_its_own(width)
+    check_sizes(n, n)
+    check_window(width)
     reach = width // 2
     ones = torch.ones(n, n, dtype=torch.bool, device=device)
     return ones.tril(0 if causal else reach).triu(-reach)
@@ -65,23 +65,23 @@ def padding_mask(lengths: Int[Tensor, "*b"], n: int) -> Bool[Tensor, "*b 1 n"]:
     <BLANKLINE>
             [[1, 1, 1]]], dtype=torch.int32)
     """
-    lengths_fit(lengths, n)
+    check_lengths(lengths, n)
     return (torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)).unsqueeze(-2)
 
 
-def sizes(n: int, m: int) -> None:
+def check_sizes(n: int, m: int) -> None:
     """Refuse a negative number of queries or keys."""
     if min(n, m) < 0:
         raise ShapeError(f"A mask has a row for each query and a column for each key, so n, m ≥ 0, not {n} and {m}.")
 
 
-def at_least_its_own(width: int) -> None:
+def check_window(width: int) -> None:
     """Refuse a window without the query's own key."""
     if width < 1:
         raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
 
 
-def lengths_fit(lengths: Tensor, n: int) -> None:
+def check_lengths(lengths: Tensor, n: int) -> None:
     """Refuse a length that no sequence of n tokens has."""
     if lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise DomainError(f"A length is a number of tokens, so the dtype is an integer one, not {lengths.dtype}.")

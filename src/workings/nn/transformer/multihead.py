@@ -80,7 +80,7 @@ def for_every_head(mask: Tensor | None, X: Tensor) -> Tensor | None:
     return mask if mask is None or mask.dim() < 3 else mask.unsqueeze(-3)
 
 
-def tokens_of(width: int, X: Tensor, Y: Tensor | None) -> None:
+def check_tokens(width: int, X: Tensor, Y: Tensor | None) -> None:
     """Refuse tokens of another width than that of the weights."""
     for name, tokens in (("X", X), ("Y", Y)):
         if tokens is not None and (tokens.dim() < 2 or tokens.shape[-1] != width):
@@ -177,7 +177,7 @@ class MultiHeadAttention(nn.Module):
 
     def attended(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
         """Queries, keys and values of every head, turned by their positions, with those that the cache holds."""
-        tokens_of(self.W_QKV.shape[-1], X, Y)
+        check_tokens(self.W_QKV.shape[-1], X, Y)
         if Y is not None and cache is not None and len(cache):  # the memory is the same at every step
             q = self.sizes[0]
             Q = F.linear(X, self.W_QKV[:q], None if self.b_QKV is None else self.b_QKV[:q])

@@ -50,13 +50,13 @@ def frequencies(pos: Tensor, d: int, base: float = 10000.0) -> Float[Tensor, " i
     >>> print(frequencies(exact.arange(1), 4).text())
     [1  1/100]
     """
-    in_pairs(d)
+    check_even(d)
     i = torch.arange(d // 2, dtype=torch.float64, device=pos.device)
     ω = pos.new_tensor(base) ** (-2 * i / d)
     return ω.to(pos.dtype)
 
 
-def in_pairs(d: int) -> None:
+def check_even(d: int) -> None:
     """Refuse an odd width."""
     if d < 2 or d % 2:
         raise ShapeError(f"Positions by angles pair the entries of a token, so its width must be even, but d = {d}.")
@@ -74,7 +74,7 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     ⎡     0       1           0           1⎤
     ⎣sin(1)  cos(1)  sin(1/100)  cos(1/100)⎦
     """
-    counted(n)
+    check_count(n)
     pos = real(n) if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
@@ -82,7 +82,7 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     return PE
 
 
-def counted(n: int | Tensor) -> None:
+def check_count(n: int | Tensor) -> None:
     """Refuse a negative number of positions."""
     if not isinstance(n, Tensor) and n < 0:
         raise DomainError(f"There are n ≥ 0 positions to encode, not {n}.")
@@ -102,7 +102,7 @@ class Learned(nn.Module):
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, n: int, start: int = 0) -> Float[Tensor, "n d"]:
-        counted(n)
+        check_count(n)
         length = len(self.table)
         if start < 0:
             raise DomainError(f"Positions are counted from 0, but position {start} was asked for.")
@@ -125,14 +125,14 @@ def relative_bias(b: Float[Tensor, "*h w"], n: int, m: int | None = None) -> Flo
             [ 1.,  0., -1.],
             [ 1.,  1.,  0.]])
     """
-    odd_table(b)
+    check_table(b)
     r = b.shape[-1] // 2
     D = distances(n, m, b.device).clamp(-r, r)
     B = b[..., D + r]
     return B
 
 
-def odd_table(b: Tensor) -> None:
+def check_table(b: Tensor) -> None:
     """Refuse a table that does not go from −r to r."""
     if not b.dim() or b.shape[-1] % 2 == 0:
         raise ShapeError(f"b_{{−r}}, …, b_r are 2r + 1 numbers, an odd number of them, but b is {[*b.shape]}.")
@@ -141,13 +141,13 @@ def odd_table(b: Tensor) -> None:
 def distances(n: int, m: int | None = None, device: Any = None) -> Int[Tensor, "n m"]:
     """i − j for the last n of m positions i and all positions j."""
     m = n if m is None else m
-    last_of_the_keys(n, m)
+    check_causal(n, m)
     j = torch.arange(m, device=device)
     i = j[m - n :]
     return i.unsqueeze(-1) - j
 
 
-def last_of_the_keys(n: int, m: int) -> None:
+def check_causal(n: int, m: int) -> None:
     """Refuse more queries than there are positions of keys."""
     if not 0 <= n <= m:
         raise DomainError(f"The queries are the last of the keys' positions, but there are {n} queries and {m} keys.")
@@ -177,7 +177,7 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
-    some_heads(heads)
+    check_heads(heads)
     p = 2 ** int(log2(heads))
     k = torch.arange(1, p + 1)
     slopes = 2.0 ** (-8 * k / p)
@@ -186,7 +186,7 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     return slopes
 
 
-def some_heads(heads: int) -> None:
+def check_heads(heads: int) -> None:
     """Refuse no heads."""
     if heads < 1:
         raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")

@@ -54,12 +54,12 @@ def conv_shape(N: Sequence[int], F: Sizes, S: Sizes = 1, P: Sizes = 0, dilation:
     >>> conv_shape((128, 128), (3, 5), S=(1, 3))
     (126, 42)
     """
-    sizes_fit(N, F=F, S=S, P=P, dilation=dilation)
+    check_sizes(N, F=F, S=S, P=P, dilation=dilation)
     axes = zip(N, *(each(value, len(N)) for value in (F, S, P, dilation)), strict=True)
     return tuple(conv_size(*axis) for axis in axes)
 
 
-def sizes_fit(N: Sequence[int], **sizes: Sizes) -> None:
+def check_sizes(N: Sequence[int], **sizes: Sizes) -> None:
     """Refuse sizes that are neither one for all axes nor one for each."""
     for name, value in sizes.items():
         if len(each(value, len(N))) != len(N):

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
-from workings.nn.fits import axes, check_shapes, directed
+from workings.nn.fits import check_axes, check_directed, check_shapes
 from workings.nn.fused import fused
 from workings.nn.vision.conv_layers import conv2d
 
@@ -131,7 +131,7 @@ def resampled_positions(
     E: Float[Tensor, "t d"], old: Grid, new: Grid, how: str = "bicubic", extra: int = 1
 ) -> Float[Tensor, "u d"]:
     """`resampled` for a table whose first `extra` rows (CLS) belong to no place of the grid and are kept."""
-    axes("Position vectors are the rows of a table", 2, E=E)
+    check_axes("Position vectors are the rows of a table", 2, E=E)
     kept, grid = E[:extra], E[extra:]
     return torch.cat([kept, resampled(grid, old, new, how)])
 
@@ -141,8 +141,8 @@ def cosine_map(E: Float[Tensor, "*b p d"]) -> Float[Tensor, "*b p p"]:
 
     $$C_{ij} = \frac{E_i \cdot E_j}{\|E_i\|\,\|E_j\|}$$
     """
-    axes("C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows", 2, E=E)
-    directed("E", E)
+    check_axes("C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows", 2, E=E)
+    check_directed("E", E)
     U = E / E.norm(dim=-1, keepdim=True)
     C = U @ U.mT
     return C
