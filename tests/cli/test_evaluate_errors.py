@@ -142,7 +142,7 @@ def test_an_edit_that_stands_alone_asks(films):
         assert done.exit_code == 0 and done.stdout.count("Edit: fine day") == 1
         assert done.stderr == "An edit names the words that it changes, as in 'good => bad'; got '=> b'.\n"
     help = " ".join(said("--help").split())
-    assert "--edit [TEXT]" in help and "alone, or with -, it asks for them" in help
+    assert "--edit [TEXT]" in help and "without a value, ask for edits" in help
 
 
 def test_on_a_terminal_it_asks_until_nothing_is_said(films):

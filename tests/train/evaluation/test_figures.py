@@ -9,10 +9,10 @@ import torch
 from typer.testing import CliRunner
 
 from tests.train.smoke import online, trained
+from workings.checksum import sha256_of_file
 from workings.cli import app
 from workings.train.evaluation.open import open_run, vectors_of
 from workings.train.recipes import RECIPES
-from workings.train.run import checkpoint
 from workings.train.run.run import Run
 
 SMALL = {"width": 8, "heads": 2, "depth": 1}
@@ -100,7 +100,7 @@ def test_a_figure_that_is_not_what_training_recorded_is_told():
     state.write_text(json.dumps(data, indent=1))
     sums = state.with_name("SHA256SUMS")
     kept = [line for line in sums.read_text().splitlines() if not line.endswith("state.json")]
-    sums.write_text("\n".join([*kept, f"{checkpoint.checksum(state)}  state.json"]) + "\n")
+    sums.write_text("\n".join([*kept, f"{sha256_of_file(state)}  state.json"]) + "\n")
     lines = said("eval", "other").splitlines()
     assert lines[1].endswith("  (training recorded 0.125)") and not any("recorded" in line for line in lines[2:])
 
