@@ -1,4 +1,4 @@
-"""PyTorch's fused operations written out, with its options: plain PyTorch, one equation a line, in the letters of the papers.
+"""PyTorch's fused operations written out, with its options: one equation a line, in the letters of the papers.
 
 `trace.definitions` says which PyTorch function or module each one defines, and traces it like anybody's code, so a line is
 what a reader would write. `workings.nn` runs those that it has in the same form (recurrent cells, losses, windows) and
