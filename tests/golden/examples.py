@@ -4,6 +4,7 @@ import math
 
 import torch
 
+from tests.formulas import naming
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -96,7 +97,7 @@ def containers():
     cube = torch.arange(8.0).reshape(2, 2, 2)
     return called(
         *given(flags=torch.tensor([True, False]), cube=cube, words="one", nothing=None, other=object()),
-        assign("a, b", "f(x)", Call("f", (Leaf("x"),)), {"x": 1}, (torch.eye(2), 0.5)),
+        assign("a, b", "f(x)", Call("f", (Leaf("x"),)), {"x": 1}, (torch.eye(2), 0.5), syntax=naming("a, b")),
         assign("sizes", "{'a': 1}", Code("{'a': 1}"), {}, {"a": 1, "b": [1, 2]}),
         Step("return", source="return a, b", formula=pair, result=(torch.eye(2), 0.5)),
     )

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
+from tests.formulas import code
 from workings.show.options import Options
 from workings.show.printers.text import text
 from workings.show.write.block import plain, width
@@ -68,8 +69,8 @@ def test_no_colour_unless_asked():
 
 def test_colour_changes_nothing_else():
     painted = text(EXAMPLES["nested"](), Options(colour=True, depth=3))
-    for code in ("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"):
-        painted = painted.replace(code, "")
+    for sign in ("\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"):
+        painted = painted.replace(sign, "")
     assert painted == text(EXAMPLES["nested"](), Options(depth=3))
 
 
@@ -113,11 +114,11 @@ def test_the_way_to_an_error_is_open():
 def test_a_closed_module_shows_its_value_once():
     live = torch.ones(2)
     closed = Step("module", "fc", "Linear", result=live, live=live)
-    step = Step("assign", "y", "y = self.fc(x)", Code("fc(x)"), result=live, live=live, children=[closed])
+    step = Step("assign", "y", "y = self.fc(x)", code("fc(x)"), result=live, live=live, children=[closed])
     assert shown(step, depth=2) == "y = fc(x) = [1  1]  (2)"
     step.result = 2 * live  # of `y = twice(self.fc(x))`
     assert shown(step, depth=2) == "y = fc(x) = [2  2]  (2)\n  fc: Linear = [1  1]  (2)"
-    step.formula, step.result = Apply("relu", (Code("fc(x)"),)), live
+    step.formula, step.result = Apply("relu", (code("fc(x)"),)), live
     assert shown(step, depth=2) == "y = max(0, fc(x)) = [1  1]  (2)\n  fc: Linear = [1  1]  (2)"
 
 

@@ -369,15 +369,15 @@ def test_a_comprehension_is_followed_while_it_has_something_to_show():
 
     from workings.trace.follow.comprehensions import Turns
 
-    original, Turns.come_to = (
-        Turns.come_to,
+    original, Turns.on_instruction = (
+        Turns.on_instruction,
         lambda self, frame, event: (told(frame, event, None), original(self, frame, event)),
     )
     try:
         with workings.trace() as work:
             z = [t * 2 + t for t in range(2000)]
     finally:
-        Turns.come_to = original
+        Turns.on_instruction = original
     assert len(z) == 2000
     *_, folded, last = work.root.children[0].children[0].children
     assert (folded.note, last.name) == ("turns 51–1999 ran and are not shown", "2000")
