@@ -90,7 +90,7 @@ class Work(Trace):
     __hash__ = None  # type: ignore[assignment]
 
     def _chosen(self, choices: dict[str, Any]) -> Options:
-        options = chosen(self.options, choices)
+        options = with_choices(self.options, choices)
         check_names(self, options)
         return options
 
@@ -106,9 +106,9 @@ class Work(Trace):
     # ---- asking
     def step(self, address: str) -> Step:
         """The step at an address such as `A`, `blocks.1.attn.S` or `∂L/∂A`; the last one where a name was assigned again."""
-        from workings.show.ask.asked import asked
+        from workings.show.ask.find import find_step
 
-        return asked(self, address)
+        return find_step(self, address)
 
     def __getitem__(self, address: str) -> Any:
         return self.step(address).result
@@ -135,7 +135,7 @@ class Work(Trace):
         return self
 
 
-def chosen(options: Options, choices: Mapping[str, Any]) -> Options:
+def with_choices(options: Options, choices: Mapping[str, Any]) -> Options:
     """The options with these choices in place of their own."""
     known, given = Options.__dataclass_fields__, dict(choices)
     if unknown := [name for name in given if name not in known]:
@@ -188,7 +188,7 @@ def show(
     check_unambiguous(inspect.unwrap(function), args, kwargs, **given)
     choices = {name: kwargs[name] for name in _choices(function, kwargs)}
     kwargs = {name: value for name, value in kwargs.items() if name not in choices}
-    options = chosen(options or Options(), choices)
+    options = with_choices(options or Options(), choices)
     recorded = 2 if depth is None else depth
     check_whole("depth", recorded, 1, DEEPEST)
     work = _captured_varying(function, args, kwargs, recorded) if backward else _captured(function, args, kwargs, recorded)

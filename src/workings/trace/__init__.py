@@ -11,8 +11,9 @@ What happened is data: a `Trace` of `Step`s, each with the author's name, the fo
 stands. `capture(function, *args)` gives the bare trace; `workings.show` prints it.
 
 Rooms, each importing only from those before it: `formula` (mathematics as trees), `tensors` (values at one moment), `code`
-(the author's, read), `definitions` (fused operations written out), `shapes`, `optimizer`, `replay` (the unmodified run),
-`capture` (rewritten code, recorded), `follow` (running code, recorded), `gradient` (the backward pass).
+(the author's, read), `definitions` (fused operations written out), `shapes`, `operations` (one row each), `optimizer`,
+`replay` (the unmodified run), `capture` (rewritten code, recorded), `follow` (running code, recorded), `gradient` (the
+backward pass).
 """
 
 from workings.trace.capture.capture import capture

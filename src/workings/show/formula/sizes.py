@@ -28,7 +28,7 @@ def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     whole = _size(formula, operands)
     if whole is not None:
         return formula
-    return replaced(replaced(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
+    return rewrite(rewrite(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
 
 
 def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
@@ -45,7 +45,7 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     first = OPERATIONS.signature(row.name).index(row.optional[0])
     if len(formula.args) < first:
         return None
-    args = [replaced(part, lambda p: _given(p, operands)) for part in formula.args]
+    args = [rewrite(part, lambda p: _given(p, operands)) for part in formula.args]
     options = dict(formula.options)
     for name in row.optional[len(args) - first :]:
         given = options.pop(name, None)
@@ -57,16 +57,16 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     return Apply(formula.op, tuple(args), tuple(options.items()))
 
 
-def replaced(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
+def rewrite(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
     """The formula with every part, outside in, for which `rule` has another one."""
     other = rule(formula)
     if other is not None:
         return other
     match formula:
         case Apply(_, args) | Call(_, args):
-            return replace(formula, args=tuple(replaced(part, rule) for part in args))
+            return replace(formula, args=tuple(rewrite(part, rule) for part in args))
         case Sequence(items, is_list):
-            return Sequence(tuple(replaced(part, rule) for part in items), is_list)
+            return Sequence(tuple(rewrite(part, rule) for part in items), is_list)
     return formula
 
 

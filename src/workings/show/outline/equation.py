@@ -12,7 +12,7 @@ import torch
 from workings.show.formula.notation import entry_key, latex_formula, text_formula
 from workings.show.formula.sizes import with_sizes
 from workings.show.options import Options
-from workings.show.outline.assigned import assigned, unpacks
+from workings.show.outline.assignment import entry_assignment, unpacks
 from workings.show.outline.outline import Line
 from workings.show.value.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
 from workings.show.write.block import beside, plain, width
@@ -61,7 +61,7 @@ def text_equation(line: Line, options: Options) -> Equation:
     links = _links(step, options, latex=False)
     names, parts = _targets(step)
     forms = text_forms(parts, options, names) if _has_value(line) else []
-    place = assigned(step) if forms else None
+    place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else text_forms(place.entry, options)
         forms = [*known, (f"⇒ {plain(text_name(place.whole))} =", forms[0][1]), *forms[1:]]
@@ -94,7 +94,7 @@ def latex_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in LaTeX."""
     step = line.step
     forms = latex_forms(step.result, options) if _has_value(line) else []
-    place = assigned(step) if forms else None
+    place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else latex_forms(place.entry, options)
         forms = [*known, (rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]

@@ -19,7 +19,7 @@ from typing import Any
 
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import Options
-from workings.show.outline.assigned import assigned, unpacks
+from workings.show.outline.assignment import entry_assignment, unpacks
 from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
 from workings.show.outline.turns import heading, tall
 from workings.show.value.value import is_same
@@ -52,7 +52,7 @@ def outline(trace: Trace, options: Options) -> list[Line]:
     """The lines of a trace."""
     root = trace.root
     if options.only:
-        return [line for line in _Outline(options).chosen(root) if line.step.kind != "root"]
+        return [line for line in _Outline(options).named_lines(root) if line.step.kind != "root"]
     while len(root.children) == 1 and root.children[0].kind in _INSIDE:
         root = root.children[0]
     lines = list(_Outline(options).inside(root, 0, 1))
@@ -89,7 +89,7 @@ class _Outline:
     def __init__(self, options: Options) -> None:
         self.options = options
 
-    def chosen(self, root: Step) -> Iterator[Line]:
+    def named_lines(self, root: Step) -> Iterator[Line]:
         """Only the steps that were asked for by name or address, wherever they are."""
         for step in root.walk():
             if self.named(step, self.options.only) or step.kind == "error":
@@ -226,7 +226,7 @@ def _names(step: Step) -> dict[str, Any]:
     """The names that have a value after this step: a, b of `a, b = …`, and those of a loop's turns."""
     steps = [s for s in (step.walk() if step.kind in ("loop", "turn") else (step,)) if s.kind in ("assign", "input")]
     parts = {name: value for s in steps if unpacks(s) for name, value, _ in unpack(s.syntax.target, "", s.result, s.result)}
-    wholes = {place.whole: s.result for s in steps if (place := assigned(s)) is not None}
+    wholes = {place.whole: s.result for s in steps if (place := entry_assignment(s)) is not None}
     return parts | {s.name: s.result for s in steps} | wholes
 
 

@@ -16,10 +16,10 @@ from workings.checksum import source_hash
 from workings.show.formula import mathml
 from workings.show.formula.mathml import operator, relation
 from workings.show.formula.notation import mathml_formula
-from workings.show.formula.sizes import replaced, with_sizes
+from workings.show.formula.sizes import rewrite, with_sizes
 from workings.show.options import Options
 from workings.show.outline import turns
-from workings.show.outline.assigned import assigned
+from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
@@ -157,18 +157,18 @@ def _buttons(trace: Trace) -> str:
 
 
 def _list(steps: list[Step], page: _Page, level: int, classes: str = "steps") -> str:
-    rows = [_row(step, page, level) for step in steps if _wanted(step, page.options) and not is_plumbing(step)]
+    rows = [_row(step, page, level) for step in steps if _is_wanted(step, page.options) and not is_plumbing(step)]
     return element("ol", "".join(rows), class_=classes) if rows else ""
 
 
-def _wanted(step: Step, options: Options) -> bool:
+def _is_wanted(step: Step, options: Options) -> bool:
     """By name: `hide` leaves a step out with all inside it, `only` keeps the named ones and what leads to them."""
     names = {step.name, step.name.removeprefix("self."), step.address, step.address.partition("#")[0]} - {""}
     if names & options.hide:
         return False
     if not options.only or names & options.only or step.kind == "error":
         return True
-    return any(_wanted(child, options) for child in step.children)
+    return any(_is_wanted(child, options) for child in step.children)
 
 
 def _row(step: Step, page: _Page, level: int) -> str:
@@ -242,12 +242,12 @@ def _equation(step: Step, page: _Page) -> list[str]:
     if step.formula is not None:
         written = _formula(step.formula, step)
         parts.append(_piece([*name, operator("="), written] if name else [written]))
-        values = _substituted(step, page.options)
+        values = _formula_with_values(step, page.options)
         parts += [_piece([relation("="), values])] if values and values != written else []
     elif name:
         parts.append(_piece(name))
     if _has_result(step) and not _says_itself(step):
-        place = assigned(step)
+        place = entry_assignment(step)
         if place is not None:
             parts += [shown(place.entry, page.place, step.name)] if place.entry is not MISSING else []
             parts.append(_piece([relation("⇒"), mathml.name(place.whole)]))
@@ -288,7 +288,7 @@ def _scalars(operands: dict[str, Any]) -> frozenset[str]:
     return frozenset(text for text, value in operands.items() if is_scalar(value))
 
 
-def _substituted(step: Step, options: Options) -> str:
+def _formula_with_values(step: Step, options: Options) -> str:
     """The formula with small operands in place of their names; nothing where that says no more than the result."""
     f, most = step.formula, SMALL.get(options.substitution, 0)
     if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
@@ -296,7 +296,7 @@ def _substituted(step: Step, options: Options) -> str:
     try:
         f = with_sizes(f, step.operands)
         entries = entries_of(step, f)
-        f = replaced(f, lambda part: Leaf(key) if (key := entry_of(part)) in entries else None)
+        f = rewrite(f, lambda part: Leaf(key) if (key := entry_of(part)) in entries else None)
         given = step.operands | entries
         read = [text for text in leaves(f) if text in given]
         values = {text: term(given[text], options, most) for text in read}
@@ -319,20 +319,20 @@ def _below(step: Step, page: _Page) -> str:
     parts += [element("span", _where(step), class_="where") if step.where and step.kind != "gradient" else ""]
     below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""
     if step.kind == "error":
-        return below + _explained(step, page)
+        return below + _explanation(step, page)
     return below + (element("p", escaped(step.note), class_="note") if step.note else "")
 
 
-def _explained(step: Step, page: _Page) -> str:
+def _explanation(step: Step, page: _Page) -> str:
     """Why the statement failed, with what it was given."""
     said = step.note or (str(page.error) if page.error else "")
     rows = [
-        f'<tr><th scope="row"><code>{escaped(text)}</code></th><td>{_given(x)}</td></tr>'
+        f'<tr><th scope="row"><code>{escaped(text)}</code></th><td>{_operand(x)}</td></tr>'
         for text, x in step.operands.items()
     ]
     table = element("table", "".join(rows), class_="operands") if rows else ""
     return element("p", escaped(said), class_="explanation") * bool(said) + table
 
 
-def _given(x: Any) -> str:
+def _operand(x: Any) -> str:
     return facts(x) or element("code", escaped(short_repr(x)))

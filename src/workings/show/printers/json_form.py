@@ -17,7 +17,7 @@ from typing import Any
 
 from workings.errors import BudgetError, ParseError, WorkingsError
 from workings.show.options import MOST_SAVED
-from workings.show.printers.json_value import Damaged, Reader, RecordedError, Writer, needed, tensors_of, word
+from workings.show.printers.json_value import Damaged, Reader, RecordedError, Writer, check, tensors_of, word
 from workings.show.write.brief import short_repr
 from workings.trace.formula.from_python import argument, index_of, keywords
 from workings.trace.formula.targets import target_of
@@ -141,16 +141,16 @@ def _place(wanted: Step | None, steps: list[tuple[Step, Any]]) -> int | None:
 
 
 def _trace(data: Any) -> Trace:
-    needed(isinstance(data, dict), "it is no object")
+    check(isinstance(data, dict), "it is no object")
     made = (data.get("format"), data.get("version"))
-    needed(made == (FORMAT, VERSION), f"format {made[0]!r}, version {made[1]!r}; needed {FORMAT}, version {VERSION}")
+    check(made == (FORMAT, VERSION), f"format {made[0]!r}, version {made[1]!r}; needed {FORMAT}, version {VERSION}")
     reader = Reader(tensors_of(data.get("tensors")))
     steps = _steps(data.get("steps"), reader)
     error, difference = reader.value(data.get("error")), reader.value(data.get("difference"))
-    needed(error is None or isinstance(error, RecordedError), f"{short_repr(error)} is no error")
-    needed(difference is None or type(difference) in (int, float), f"{short_repr(difference)} is no difference")
+    check(error is None or isinstance(error, RecordedError), f"{short_repr(error)} is no error")
+    check(difference is None or type(difference) in (int, float), f"{short_repr(difference)} is no difference")
     notes = data.get("notes", [])
-    needed(isinstance(notes, list), f"{short_repr(notes)} is no list of notes")
+    check(isinstance(notes, list), f"{short_repr(notes)} is no list of notes")
     bad, nan = _named(data, "first_bad", steps), _named(data, "first_nan", steps)
     agreement, notes = word(data.get("agreement", "")), [word(n) for n in notes]
     return Trace(steps[0], reader.value(data.get("result")), agreement, difference, error, bad, notes, nan)
@@ -158,18 +158,18 @@ def _trace(data: Any) -> Trace:
 
 def _named(data: Any, name: str, steps: list[Step]) -> Step | None:
     i = data.get(name)
-    needed(i is None or (type(i) is int and 0 <= i < len(steps)), f"there is no step {i!r}")
+    check(i is None or (type(i) is int and 0 <= i < len(steps)), f"there is no step {i!r}")
     return None if i is None else steps[i]
 
 
 def _steps(rows: Any, reader: Reader) -> list[Step]:
-    needed(isinstance(rows, list) and bool(rows), "it has no steps")
+    check(isinstance(rows, list) and bool(rows), "it has no steps")
     made: list[Step] = []
     for i, row in enumerate(rows):
         try:
             step, parent = _read_step(row, reader), row.get("parent")
             earlier = parent is None if i == 0 else type(parent) is int and 0 <= parent < i
-            needed(earlier, f"its parent {parent!r} is no earlier step")
+            check(earlier, f"its parent {parent!r} is no earlier step")
         except (ValueError, TypeError, RuntimeError) as reason:
             raise Damaged(f"step {i}: {reason}") from None
         made.append(step)
@@ -179,12 +179,12 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
 
 
 def _read_step(row: Any, reader: Reader) -> Step:
-    needed(isinstance(row, dict), f"{short_repr(row)} is no step")
+    check(isinstance(row, dict), f"{short_repr(row)} is no step")
     unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *TEXTS}
-    needed(not unknown, f"no field of a step is called {', '.join(sorted(map(repr, unknown)))}")
-    needed(row.get("kind") in KINDS, f"{row.get('kind')!r} is no kind of step")
+    check(not unknown, f"no field of a step is called {', '.join(sorted(map(repr, unknown)))}")
+    check(row.get("kind") in KINDS, f"{row.get('kind')!r} is no kind of step")
     operands = row.get("operands", {})
-    needed(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
+    check(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
     texts = {key: word(row.get(key, "")) for key in TEXTS}
     counted = row["kind"] in ("turn", "folded") and texts["name"].isdecimal()
     step = Step(
@@ -222,7 +222,7 @@ def _python(text: str) -> ast.expr | None:
 
 
 def _read_where(row: Any) -> Where:
-    needed(isinstance(row, list) and len(row) == 2 and type(row[1]) is int, f"{short_repr(row)} is no place")
+    check(isinstance(row, list) and len(row) == 2 and type(row[1]) is int, f"{short_repr(row)} is no place")
     return Where(word(row[0]), row[1])
 
 

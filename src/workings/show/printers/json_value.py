@@ -56,7 +56,7 @@ class Damaged(ValueError):
     """Why JSON is not the JSON of a trace."""
 
 
-def needed(condition: bool, reason: str) -> None:
+def check(condition: bool, reason: str) -> None:
     if not condition:
         raise Damaged(reason)
 
@@ -192,34 +192,34 @@ WRITERS: list[tuple[type[Any], Callable[[Writer, Any, int], Any]]] = [
 
 def tensors_of(rows: Any) -> list[Tensor]:
     """The table of tensors."""
-    needed(isinstance(rows, list), '"tensors" is not a list')
+    check(isinstance(rows, list), '"tensors" is not a list')
     return [_tensor(row) for row in rows]
 
 
 def _tensor(row: Any) -> Tensor:
-    needed(isinstance(row, dict), f"{short_repr(row)} is no tensor")
+    check(isinstance(row, dict), f"{short_repr(row)} is no tensor")
     if "exact" in row:
         return from_json(json.dumps(row["exact"]))
     dtype, shape = DTYPES.get(row.get("dtype")), row.get("shape")
-    needed(dtype is not None, f"{row.get('dtype')!r} is no dtype of this PyTorch")
-    needed(isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape), f"{shape!r} is no shape")
+    check(dtype is not None, f"{row.get('dtype')!r} is no dtype of this PyTorch")
+    check(isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape), f"{shape!r} is no shape")
     assert dtype is not None
     if "summary" in row:
         return without_values(shape, dtype, from_row(row))
     if "values" in row:
-        needed(
+        check(
             isinstance(row["values"], list) and len(row["values"]) == math.prod(shape),
             f"values do not fill the shape {shape}",
         )
         return torch.tensor([_read_number(v) for v in row["values"]], dtype=dtype).reshape(shape)
     data = base64.b64decode(str(row.get("data", "")), validate=True)
     size = dtype.itemsize * math.prod(shape)
-    needed(len(data) == size, f"a tensor of shape {shape} and dtype {row['dtype']} has {size} bytes, not {len(data)}")
+    check(len(data) == size, f"a tensor of shape {shape} and dtype {row['dtype']} has {size} bytes, not {len(data)}")
     return torch.frombuffer(bytearray(data), dtype=dtype).reshape(shape) if data else torch.empty(shape, dtype=dtype)
 
 
 def _read_number(x: Any) -> Any:
-    needed(type(x) in (int, float, bool) or x in ("nan", "inf", "-inf"), f"{short_repr(x)} is no number")
+    check(type(x) in (int, float, bool) or x in ("nan", "inf", "-inf"), f"{short_repr(x)} is no number")
     return float(x) if isinstance(x, str) else x
 
 
@@ -234,34 +234,34 @@ class Reader:
             return [self.value(item) for item in x]
         if not isinstance(x, dict):
             return x
-        needed(len(x) == 1, f"a value has one tag, not {len(x)}")
+        check(len(x) == 1, f"a value has one tag, not {len(x)}")
         ((tag, inside),) = x.items()
-        needed(tag in TAGS, f"{tag!r} is no tag of a value")
+        check(tag in TAGS, f"{tag!r} is no tag of a value")
         return TAGS[tag](self, inside)
 
     def items(self, x: Any, count: int | None = None) -> list[Any]:
-        needed(
+        check(
             isinstance(x, list) and count in (None, len(x)), f"{short_repr(x)} is no list{f' of {count}' if count else ''}"
         )
         return [self.value(item) for item in x]
 
     def tensor(self, i: Any) -> Tensor:
-        needed(type(i) is int and 0 <= i < len(self.tensors), f"there is no tensor {i!r}")
+        check(type(i) is int and 0 <= i < len(self.tensors), f"there is no tensor {i!r}")
         return self.tensors[i]
 
 
 def word(x: Any) -> str:
-    needed(isinstance(x, str), f"{short_repr(x)} is no text")
+    check(isinstance(x, str), f"{short_repr(x)} is no text")
     return str(x)
 
 
 def _dict(reader: Reader, x: Any) -> dict[Any, Any]:
-    needed(isinstance(x, list), f"{short_repr(x)} is no list of pairs")
+    check(isinstance(x, list), f"{short_repr(x)} is no list of pairs")
     return dict(reader.items(pair, 2) for pair in x)
 
 
 def _dtype(reader: Reader, x: Any) -> torch.dtype:
-    needed(x in DTYPES, f"{x!r} is no dtype of this PyTorch")
+    check(x in DTYPES, f"{x!r} is no dtype of this PyTorch")
     return DTYPES[x]
 
 

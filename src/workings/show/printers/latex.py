@@ -13,7 +13,7 @@ from itertools import groupby
 from workings.show.options import Options
 from workings.show.outline.equation import Equation, latex_equation, text_equation
 from workings.show.outline.outline import Line, outline
-from workings.show.printers.text import branch, closing, described
+from workings.show.printers.text import branch, closing, operand_descriptions
 from workings.show.value.value import latex_of
 from workings.show.write.escape import latex_text
 from workings.show.write.names import latex_name, without_self
@@ -66,7 +66,7 @@ def _sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
     for kind, group in groupby(outline(trace, options), lambda line: line.kind):
         lines = list(group)
         if kind == "input":
-            yield "display", gathered(lines, options)
+            yield "display", gathered_display(lines, options)
         else:
             for line in lines:
                 yield from WRITERS[kind](line, options)
@@ -75,7 +75,7 @@ def _sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
 # ---------------------------------------------------------------------------------------------- displays
 
 
-def gathered(lines: list[Line], options: Options) -> str:
+def gathered_display(lines: list[Line], options: Options) -> str:
     """Inputs, as many in a row as a page holds."""
     rows: list[list[str]] = [[]]
     used = 0
@@ -93,7 +93,7 @@ def _flat(found: Equation) -> str:
     return found.head + "".join(f" {sign} {value}" for sign, value in found.forms)
 
 
-def aligned(line: Line, options: Options) -> str:
+def aligned_display(line: Line, options: Options) -> str:
     """One equation, going on in the next line where a page ends."""
     found, measure = latex_equation(line, options), text_equation(line, options)
     lead = "&" if not found.left else f" &{found.lead.strip()} " if found.lead == " = " else rf"{found.lead}&"
@@ -126,7 +126,7 @@ def latex_prose(words: str) -> str:
 
 
 def _equation(line: Line, options: Options) -> Iterator[tuple[str, str]]:
-    yield "display", aligned(line, options)
+    yield "display", aligned_display(line, options)
 
 
 def _title(line: Line, options: Options) -> Iterator[tuple[str, str]]:
@@ -147,7 +147,7 @@ def _branch(line: Line, options: Options) -> Iterator[tuple[str, str]]:
 def _error(line: Line, options: Options) -> Iterator[tuple[str, str]]:
     step = line.step
     yield "prose", rf"\noindent\textbf{{fails:}} \texttt{{{latex_text(without_self(step.source))}}}"
-    shapes = [rf"{latex_name(name)} &\colon \text{{{latex_text(words)}}}" for name, words in described(step)]
+    shapes = [rf"{latex_name(name)} &\colon \text{{{latex_text(words)}}}" for name, words in operand_descriptions(step)]
     if shapes:
         yield "display", "\\begin{aligned}\n" + " \\\\\n".join(shapes) + "\n\\end{aligned}"
     if step.note:

@@ -9,10 +9,10 @@ from itertools import groupby
 import torch
 
 from workings.show.options import Options
-from workings.show.outline.assigned import assigned
+from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.outline import Line, outline
-from workings.show.printers.latex import aligned, gathered
-from workings.show.printers.text import branch, closing, described
+from workings.show.printers.latex import aligned_display, gathered_display
+from workings.show.printers.text import branch, closing, operand_descriptions
 from workings.show.value.value import shape_of, summary_facts
 from workings.show.write.escape import markdown_code, markdown_text
 from workings.show.write.names import without_self
@@ -49,14 +49,14 @@ def _display(formula: str) -> str:
 def _inputs(lines: list[Line], options: Options) -> str:
     """Small inputs in one display, large ones in tables."""
     small = [line for line in lines if not _is_large(line, options)]
-    shown = [_display(gathered(small, options))] if small else []
+    shown = [_display(gathered_display(small, options))] if small else []
     return "\n\n".join([*shown, *(_table(line, options) for line in lines if _is_large(line, options))])
 
 
 def _equation(line: Line, options: Options) -> str:
     if not line.valued or not _is_large(line, options):
-        return _display(aligned(line, options))
-    formula = [_display(aligned(replace(line, valued=False), options))] if line.step.formula is not None else []
+        return _display(aligned_display(line, options))
+    formula = [_display(aligned_display(replace(line, valued=False), options))] if line.step.formula is not None else []
     return "\n\n".join([*formula, _table(line, options)])
 
 
@@ -71,7 +71,7 @@ def _table(line: Line, options: Options) -> str:
     step = line.step
     found = summary_of(step.result)
     facts = summary_facts(found, options.digits) if found else [("", "exact values with letters")]
-    place = assigned(step)
+    place = entry_assignment(step)
     name = markdown_code(without_self(place.whole if place else step.name or step.source or step.kind))
     cells = [("value", name), ("shape", shape_of(step.result).strip("()")), *((n or "type", fact) for n, fact in facts)]
     rows = [[n for n, _ in cells], ["---"] * len(cells), [fact.replace("|", r"\|") for _, fact in cells]]
@@ -82,7 +82,7 @@ def _title(line: Line, options: Options) -> str:
     title = f"**{markdown_text(without_self(line.text))}**"
     if not line.valued or line.step.result is None:
         return title
-    body = _table(line, options) if _is_large(line, options) else _display(aligned(_unnamed(line), options))
+    body = _table(line, options) if _is_large(line, options) else _display(aligned_display(_unnamed(line), options))
     return f"{title}\n\n{body}"
 
 
@@ -97,7 +97,9 @@ def _note(line: Line, options: Options) -> str:
 
 def _error(line: Line, options: Options) -> str:
     step = line.step
-    shapes = [f"- {markdown_code(without_self(name))} is {markdown_text(words)}" for name, words in described(step)]
+    shapes = [
+        f"- {markdown_code(without_self(name))} is {markdown_text(words)}" for name, words in operand_descriptions(step)
+    ]
     listed = ["\n".join(shapes)] if shapes else []
     note = [markdown_text(step.note)] if step.note else []
     return "\n\n".join([f"**fails:** {markdown_code(without_self(step.source))}", *listed, *note])

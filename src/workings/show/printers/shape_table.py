@@ -63,7 +63,7 @@ def table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """Aligned rows, with a rule under the head and over the total."""
     columns = list(zip(*rows, strict=True))
     least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
-    widths = fitted([max(map(len, column)) for column in columns], least, width)
+    widths = fit_widths([max(map(len, column)) for column in columns], least, width)
     rule = "─" * (sum(widths) + len(GAP) * (len(widths) - 1))
     for number, row in enumerate(rows):
         if number in (1, len(rows) - 1):
@@ -71,7 +71,7 @@ def table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
         yield from lines(row, widths)
 
 
-def fitted(widths: list[int], least: list[int], width: int) -> list[int]:
+def fit_widths(widths: list[int], least: list[int], width: int) -> list[int]:
     """The widest columns made narrower until the table fits, but none narrower than its longest word."""
     while sum(widths) + len(GAP) * (len(widths) - 1) > width:
         loose = [w if w > low else 0 for w, low in zip(widths, least, strict=True)]

@@ -210,13 +210,13 @@ def _error(line: Line, options: Options) -> str:
     step = line.step
     source = plain(without_self(step.source or step.name))
     place = f"  ({plain(str(step.where).rpartition('/')[2])})" if step.where else ""
-    operands = [f"  {plain(text_name(name))} is {words}" for name, words in described(step)]
+    operands = [f"  {plain(text_name(name))} is {words}" for name, words in operand_descriptions(step)]
     reason = [indented(wrapped(plain(step.note), options.width - 2), 2)] if step.note else []
     failed = _folded(f"fails: {source}{place}", options.width, "    ")
     return "\n".join([_coloured(failed, RED, options), *operands, *reason])
 
 
-def described(step: Step) -> list[tuple[str, str]]:
+def operand_descriptions(step: Step) -> list[tuple[str, str]]:
     """The operands of a statement that failed, each with its shape; constants are left out.
 
     A dtype is mentioned where it is unusual, and where those of the operands differ.

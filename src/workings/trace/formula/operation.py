@@ -226,7 +226,8 @@ class Table(dict[str, Operation]):
 def names_of(row: Operation) -> list[str]:
     """Every name by which PyTorch calls an operation, Python's special methods too."""
     special = [f"__{r}{own}__" for own in row.operator.split() for r in ("", "r")]
-    return [*([row.name] if row.read else []), *f"{row.also} {row.calls} {row.others}".split(), *special]
+    names = [*([row.name] if row.read else []), *f"{row.also} {row.calls} {row.others}".split(), *special]
+    return list(dict.fromkeys(names))
 
 
 OPERATIONS = Table()

@@ -24,7 +24,7 @@ from workings.trace.tensors.difference import largest_difference
 _TURN = re.compile(r"turn \d+\.")
 
 
-def asked(trace: Trace, address: str) -> Step:
+def find_step(trace: Trace, address: str) -> Step:
     """The step at an address; an error with the nearest ones if there is none."""
     if not isinstance(address, str):
         raise WorkingsError(f"Ask for a step by its address, a string such as 'A', not by {address!r}.")

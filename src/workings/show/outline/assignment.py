@@ -12,27 +12,27 @@ from workings.trace.formula.tree import Index, Number
 from workings.trace.step import Step
 
 
-class Assigned(NamedTuple):
+class EntryAssignment(NamedTuple):
     """The whole by its name, and the value of the entry (`MISSING` where it is not known or stands there already)."""
 
     whole: str
     entry: Any
 
 
-def assigned(step: Step) -> Assigned | None:
+def entry_assignment(step: Step) -> EntryAssignment | None:
     """What an assignment to an entry changed; None for any other step.
 
     >>> from workings.trace.formula.targets import Target
     >>> from workings.trace.step import Syntax
     >>> y0 = Target("y[0]", whole=Target("y"), at=Index((Number(0),)))
-    >>> assigned(Step("assign", "y[0]", "y[0] = e", result=[3, 4], syntax=Syntax((y0,))))
-    Assigned(whole='y', entry=3)
+    >>> entry_assignment(Step("assign", "y[0]", "y[0] = e", result=[3, 4], syntax=Syntax((y0,))))
+    EntryAssignment(whole='y', entry=3)
     """
     target = step.syntax.target
     alone = step.kind == "assign" and len(step.syntax.targets) == 1 and not step.syntax.is_augmented
     if not alone or target is None or target.whole is None or target.at is None:
         return None
-    return Assigned(target.whole.text, MISSING if isinstance(step.formula, Number) else _entry(step, target.at))
+    return EntryAssignment(target.whole.text, MISSING if isinstance(step.formula, Number) else _entry(step, target.at))
 
 
 def unpacks(step: Step) -> bool:
