@@ -67,10 +67,8 @@ def uses() -> dict[str, list[str]]:
         if a.count(".") and b.count("."):
             found[a.split(".")[1]].add(b.split(".")[1])
     height = {part: plan.floor_of(f"workings.{part}") or 0 for floor in plan.FLOORS[plan.GROUND :] for part in floor.split()}
-    return {
-        name: sorted((other for other in others if other != name and other in height), key=lambda part: (-height[part], part))
-        for name, others in found.items()
-    }
+    below = {name: (others & height.keys()) - {name} for name, others in found.items()}
+    return {name: sorted(others, key=lambda part: (-height[part], part)) for name, others in below.items()}
 
 
 def chips(package: str, x: float, y: float, width: float) -> tuple[list[str], float]:
