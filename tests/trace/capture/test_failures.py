@@ -160,7 +160,7 @@ def test_changes_that_do_not_fail_have_their_values():
     assert steps[1].result.tolist() == [4, 0]
     assert steps[2].result.tolist() == [5, 1]
     assert [float(v) for v in steps[3].result] == [5, 1]
-    assert (steps[4].stopped, steps[4].live) == (True, None)
+    assert (steps[4].is_stopped, steps[4].live) == (True, None)
     assert [float(v) for v in steps[5].result] == [1, 5]
 
 
@@ -192,11 +192,11 @@ def test_what_was_caught_is_said():
         except ValueError:
             return y
 
-    notes = [s.note for s in capture(f, torch.ones(1, 3)).steps() if s.stopped]
+    notes = [s.note for s in capture(f, torch.ones(1, 3)).steps() if s.is_stopped]
     with workings.trace() as block:
         z = f(torch.ones(1, 3))
     assert z.shape == (1, 3)
-    assert notes == [s.note for s in block.steps() if s.stopped]
+    assert notes == [s.note for s in block.steps() if s.is_stopped]
     assert notes == [
         "raised RuntimeError, which was caught: mat1 and mat2 shapes cannot be multiplied (1x3 and 5x1)",
         "raised AttributeError, which was caught: 'Tensor' object has no attribute 'missing'",
