@@ -33,6 +33,9 @@ docs: .venv/installed-test  ## write the generated pages: public names, operatio
 bench-against: .venv/installed-test  ## is it slower than it was? make bench-against OLD=../old/src
 	@$(BIN)/python bench/against.py $(OLD)
 
+mutants: .venv/installed-test  ## make small mistakes in a copy of the sources, and list those that no test notices
+	@$(BIN)/python bench/mutants.py
+
 bench-%: .venv/installed-test  ## run bench/%.py, for example: make bench-exact
 	@$(BIN)/python bench/$*.py
 

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     import workings.trace as _trace
     from workings.show.work import Recording
 
+    class _Package:
+        """To type checkers, a module has any attribute; these packages have only those they are told of here."""
+else:
+    _Package = ModuleType
 
-class ExactPackage(ModuleType):
+
+class ExactPackage(_Package):
     """Makes `exact("1 0; 0 1")` an exact tensor, as `exact.exact` does."""
 
     def __call__(self, data: Any, *, requires_grad: bool = False, recover: bool | None = None) -> _exact.ExactTensor:
@@ -47,7 +52,7 @@ class ExactPackage(ModuleType):
         zeros = staticmethod(_exact.zeros)
 
 
-class ShowPackage(ModuleType):
+class ShowPackage(_Package):
     """Makes `show(function, *args)` the worked solution of a call, as `show.show` does."""
 
     def __call__(
@@ -71,7 +76,7 @@ class ShowPackage(ModuleType):
         show = staticmethod(_show.show)
 
 
-class TracePackage(ModuleType):
+class TracePackage(_Package):
     """Makes `with trace() as work:` record the statements of a block."""
 
     def __call__(self, depth: int | None = None) -> Recording:
@@ -88,5 +93,5 @@ class TracePackage(ModuleType):
         OPERATIONS = _trace.OPERATIONS
 
 
-CALLABLE: dict[str, type[ModuleType]] = {"exact": ExactPackage, "show": ShowPackage, "trace": TracePackage}
+CALLABLE: dict[str, Any] = {"exact": ExactPackage, "show": ShowPackage, "trace": TracePackage}
 """Which packages of `workings` can be called."""

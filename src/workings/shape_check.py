@@ -28,13 +28,15 @@ Found = dict[str, tuple[Any, str, bool]]
 """Axis → its size, the parameter that it was found in, and whether it may still grow by broadcasting."""
 
 
-def has_fitted(key: tuple[Any, ...]) -> bool:
-    """Whether a function and these shapes fitted before.
+def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> None:
+    """Refuse tensors whose shapes break the annotations of `function`, whose first arguments they are.
 
-    A function, because a capture follows the globals of traced code and compares the sets among them with those that the
-    unmodified run leaves; it does not follow those of a library's function, which this is.
+    Shapes that fitted once are remembered, so that a right call costs one look-up. Only axes in `empty` may have no entries.
     """
-    return key in _FITTED
+    key = (function, *[getattr(x, "shape", None) for x in given])
+    if torch.compiler.is_compiling() or key in _FITTED:
+        return
+    shapes_fit(function, *given, empty=empty)
 
 
 def shapes_fit(function: Callable[..., Any], *given: Any, empty: str = "") -> bool:

@@ -6,24 +6,12 @@ A check stands alone, as a statement without a value. It raises or it does nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, UndecidedError
-from workings.shape_check import has_fitted, shapes_fit
-
-
-def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> None:
-    """Refuse tensors whose shapes break the annotations of `function`, whose first arguments they are.
-
-    Shapes that fitted once are remembered, so that a right call costs one look-up. Only axes in `empty` may have no entries.
-    """
-    key = (function, *[getattr(x, "shape", None) for x in given])
-    if torch.compiler.is_compiling() or has_fitted(key):
-        return
-    _ = shapes_fit(function, *given, empty=empty)
+from workings.shape_check import check_shapes as check_shapes
 
 
 def listed(**given: Tensor | None) -> str:
