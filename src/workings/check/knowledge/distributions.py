@@ -13,13 +13,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
 from workings.check.claims.tables import columns_of, rows_of
 from workings.check.claims.words import decimal
-from workings.check.knowledge.nearby import (
-    has_finding,
-    in_doubt,
-    unit_at,
-    value_at,
-    words,
-)
+from workings.check.knowledge.nearby import has_finding, in_doubt, unit_at, value_at, words
 from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed

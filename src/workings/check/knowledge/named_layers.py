@@ -20,7 +20,7 @@ NAME = r"[A-Z][A-Za-z]{0,15}[-\s_]?\d{1,2}"
 LAYER = re.compile(rf"^[-*+\s]{{0,6}}(?:\\item\s)?[*_`]{{0,2}}({NAME})[*_`]{{0,2}}\s?:[*_`]{{0,2}}\s(.{{10,300}})$", re.M)
 OUTPUT = re.compile(
     rf"\boutputs?\s(?:size\s)?of\s(?:the\s)?(?:layer\s)?[*_`]{{0,2}}({NAME})[*_`]{{0,2}},?\s(?:is|has|are)\s(?:of\s)?(?:the\s)?(?:a\s)?"
-    rf"(?:(?:size|shape|dimensions?)\s)?(?:of\s)?\$?(\d+){BY}(\d+){BY}(\d+)(?!{BY}\d)",
+    rf"(?:(?:size|shape|dimensions?)\s)?(?:of\s)?\$?(\d+){BY}(\d+){BY}(\d+)(?!{BY}\d)"
 )
 OTHER = re.compile(r"\bdilat|\bgroup|depthwise|transposed|ceil|global|adaptive|\bsame\b", re.I)
 
