@@ -91,7 +91,7 @@ class Chains:
             truth = " and ".join(
                 f"{side.text.strip()} = {value_text(v)}" for side, v in ((left, x), (right, y)) if v is not None
             )
-            level = "possible" if self.argument.is_supposed(line) or self.argument.is_denied(line) else "error"
+            level = "possible" if self.argument.in_doubt(line) else "error"
             self.argument.add(line, index, index + 1, level, "order", truth, f"The relation {relation} does not hold.")
 
     def check_arrow(self, line: Line, index: int) -> None:

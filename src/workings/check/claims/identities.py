@@ -56,7 +56,7 @@ class Identities:
 
     def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
-        supposed = self.argument.is_supposed(line) or self.argument.is_denied(line)
+        supposed = self.argument.in_doubt(line)
         self.check_gradient(line, "possible" if supposed else "likely")
         line = self.without_primes(line)
         for index in range(1, len(line.sides)):

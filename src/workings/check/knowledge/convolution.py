@@ -11,7 +11,6 @@ import re
 
 from workings.check.claims.argument import Argument
 from workings.check.document.document import Prose
-from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
 
 BY = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times|by)\s{0,3}\$?\s{0,3}"
@@ -181,4 +180,4 @@ def add_finding(argument: Argument, prose: Prose, claim: re.Match[str], group: i
     """Report the number that is wrong."""
     last = max(i for i in range(1, len(claim.groups()) + 1) if claim[i])
     start, end = prose.start + claim.start(group), prose.start + claim.end(last)
-    add(argument, start, end, "likely", "size", truth, why)
+    argument.add_at(start, end, "likely", "size", truth, why)

@@ -14,16 +14,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
 from workings.check.claims.words import decimal
 from workings.check.knowledge.divergence import is_divergence, letters
-from workings.check.knowledge.nearby import (
-    MOST_NAMES,
-    closed_sides,
-    in_doubt,
-    last_before,
-    start_of,
-    unit_at,
-    value_at,
-    words,
-)
+from workings.check.knowledge.nearby import MOST_NAMES, last_before, unit_at, value_at
 from workings.check.latex.syntax import (
     Big,
     Function,
@@ -50,7 +41,7 @@ SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 def check_evidence(line: Line, argument: Argument, scope: Scope) -> None:
     """The signs of a bound, of a divergence in letters, and the order of printed numbers."""
     left = line.sides[0]
-    if isinstance(left, Number | Matrix) or in_doubt(argument, line):
+    if isinstance(left, Number | Matrix) or argument.in_doubt(line):
         return
     if is_bound(left, line) or is_evidence(left):
         check_below_evidence(line, argument, scope, left)
@@ -76,7 +67,7 @@ def is_bound(node: Node, line: Line) -> bool:
     base = node.factors[0][1] if isinstance(node, Product) else node
     base = base.base if isinstance(base, Script) else base
     curly = isinstance(base, Symbol) and base.name == "L" and "cal" in base.style
-    return curly and BOUND.search(words(line)) is not None and LOSS.search(words(line)) is None
+    return curly and BOUND.search(line.words) is not None and LOSS.search(line.words) is None
 
 
 def is_evidence(node: Node) -> bool:
@@ -131,13 +122,13 @@ def check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
 
 def check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Node) -> None:
     """A printed ELBO is not above a printed log p(x)."""
-    index = next(closed_sides(line), None)
+    index = next(line.closed_sides(), None)
     value = value_at(line, index) if index is not None else None
     if index is None or value is None or isinstance(value, Table):
         return
     if len(scope.definitions) > MOST_NAMES:
         return
-    start, part = start_of(line), argument.part(line)
+    start, part = line.start, argument.part(line)
     sign = 1 if is_bound(left, line) else -1
     for name, given in scope.definitions.items():
         fits = is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")

@@ -10,7 +10,6 @@ import re
 
 from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.knowledge.nearby import in_doubt, window, words
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Scope
@@ -37,8 +36,8 @@ def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
                 break
     else:
         return
-    near = window(argument, line)
-    if in_doubt(argument, line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+    near = argument.window(line)
+    if argument.in_doubt(line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
         return
     if is_rising(left.body, argument, line):
         return
@@ -139,7 +138,7 @@ def check_descent(line: Line, argument: Argument, scope: Scope) -> None:
         return
     if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
         return
-    said = words(line)
-    if DESCENT.search(said) and not RISING.search(window(argument, line, 600)) and not in_doubt(argument, line):
+    said = line.words
+    if DESCENT.search(said) and not RISING.search(argument.window(line, 600)) and not argument.in_doubt(line):
         why = "Descent goes against the gradient: a step along it makes the loss larger."
         argument.add(line, 0, 1, "note", "step", "a minus before the step", why)

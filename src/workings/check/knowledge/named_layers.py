@@ -13,7 +13,6 @@ from workings.check.document.document import Prose
 from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only_match, sizes, whole
 from workings.check.knowledge.images import stated_sizes
 from workings.check.knowledge.layers import Flow, Layer, Pair, after
-from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
 
 NAME = r"[A-Z][A-Za-z]{0,15}[-\s_]?\d{1,2}"
@@ -43,7 +42,7 @@ def check_named_layers(argument: Argument, scope: Scope) -> None:
                 assert flow.size is not None
                 truth = f"{flow.size[0]} × {flow.size[1]} × {flow.channels}"
                 why = f"The layers up to {claim[1]}, as they are listed, make {truth} of the input that is stated."
-                add(argument, later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
+                argument.add_at(later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
 
 
 def plain_name(name: str) -> str:
