@@ -193,8 +193,7 @@ class Chains:
     def with_units(self, claim: Claim, verdict: Verdict) -> None:
         """A number with a unit or a word behind it: right if it is the same number in another scale, otherwise undecided."""
         judgement = verdict.judgement
-        right = judgement is not None and not judgement.shapes and is_rescaled(judgement)
-        if right:
+        if judgement is not None and not judgement.shapes and is_rescaled(judgement):
             count(self.argument, claim.line, claim.indices, True)
         else:
             self.argument.report.counts.claims += 1
@@ -220,12 +219,8 @@ class Chains:
             return "possible" if used and not self.definitions.is_trusted(line, used) else "note"
         if closed:
             return "error"
-        likely = (
-            self.definitions.is_trusted(line, used)
-            and not self.argument.is_supposed(line)
-            and not self.is_doubtful(claim, verdict)
-        )
-        return "likely" if likely else "possible"
+        doubtful = self.argument.is_supposed(line) or self.is_doubtful(claim, verdict)
+        return "likely" if self.definitions.is_trusted(line, used) and not doubtful else "possible"
 
     def has_question_mark(self, claim: Claim) -> bool:
         """Whether the relation carries a question mark."""
@@ -239,7 +234,8 @@ class Chains:
         one, other = claim.one, claim.other
         part = self.argument.part(claim.line)
         elsewhere = any(self.scope.functions[name].part != part for name in one.called | other.called)
-        square = isinstance(one.side.node, Script) and one.index == 0 and not is_table(verdict)
+        of_tables = verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
+        square = isinstance(one.side.node, Script) and one.index == 0 and not of_tables
         open_ended = not (is_closed(one.side.node) or is_closed(other.side.node))
         return elsewhere or square or open_ended or self.uses_other_numbers(claim)
 
@@ -282,11 +278,6 @@ def has_sliding_kernel(claim: Claim) -> bool:
         for known in (claim.one, claim.other)
         for part in known.side.node.walk()
     )
-
-
-def is_table(verdict: Verdict) -> bool:
-    """Whether tables were compared."""
-    return verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
 
 
 def sizes_agree(left: Node, right: Node) -> bool:

@@ -194,17 +194,8 @@ class FindingWriter:
         at = where(judgement.left, judgement.entry)
         truth = decimal(x, unit) + (f" in {at}" if at else "")
         why = f"The formula of line {place} gives {truth}{names}."
-        target = entry_node(printed, judgement.entry)
-        self.argument.add(
-            line,
-            *sides,
-            "likely",
-            "matrix" if at else "number",
-            truth,
-            why,
-            choices_text(verdict.reading, (line.sides[sides[1]],)),
-            target,
-        )
+        kind, reading = "matrix" if at else "number", choices_text(verdict.reading, (printed,))
+        self.argument.add(line, *sides, "likely", kind, truth, why, reading, entry_node(printed, judgement.entry))
 
     def origins(self, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""

@@ -57,23 +57,21 @@ class Identities:
     def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
         supposed = self.argument.in_doubt(line)
-        self.check_gradient(line, "possible" if supposed else "likely")
+        level = "possible" if supposed else "likely"
+        self.check_gradient(line, level)
         line = self.without_primes(line)
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
-            if (
-                line.relations[index - 1] not in EQUAL
-                or line.relations[index - 1] == "≈"
-                or (is_closed(one) and is_closed(other))
-            ):
+            if line.relations[index - 1] not in EQUAL - {"≈"} or (is_closed(one) and is_closed(other)):
                 continue
+            inside_chain = index > 1 and line.relations[index - 2] in EQUAL
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
-                self.check_step(line, index, "recurrence", "possible" if supposed else "likely")
+                self.check_step(line, index, "recurrence", level)
             elif is_derivative(one) and not is_closed(other):
-                self.check_step(line, index, "derivative", "possible" if supposed else "likely")
-            elif len(line.sides) > 2 and (self.is_inside_chain(line, index) or self.is_derivation(line, index)):
+                self.check_step(line, index, "derivative", level)
+            elif len(line.sides) > 2 and (inside_chain or self.is_derivation(line, index)):
                 kind = "recurrence" if self.has_turns(one) else "identity"
-                self.check_step(line, index, kind, "possible" if supposed else "likely")
+                self.check_step(line, index, kind, level)
             elif index == 1 and len(line.sides) == 2 and not supposed:
                 stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
                 if is_letter(one) or not stated:
@@ -81,10 +79,6 @@ class Identities:
                 else:
                     self.check_step(line, index, "identity", "likely", stated=True)
         self.remember(line)
-
-    def is_inside_chain(self, line: Line, index: int) -> bool:
-        """Whether a side stands in the middle of a chain."""
-        return index > 1 and line.relations[index - 2] in EQUAL
 
     def is_derivation(self, line: Line, index: int) -> bool:
         """Whether a chain begins with a formula and holds nothing but formulas, as a derivation does."""

@@ -79,12 +79,10 @@ def squashing_function(guess: Node, by: Node, argument: Argument, line: Line) ->
         return None
     part = argument.part(line)
     for other in argument.lines:
-        if argument.part(other) != part or len(other.sides) < 2:
-            continue
-        if any(without_index(side) == name for side in other.sides):
-            found = next((f for side in other.sides if (f := squash_of(side, base(by))) is not None), None)
-            if found is not None:
-                return found
+        if argument.part(other) == part and any(without_index(side) == name for side in other.sides):
+            found = [squash for side in other.sides if (squash := squash_of(side, base(by))) is not None]
+            if found and len(other.sides) > 1:
+                return found[0]
     return None
 
 
@@ -110,18 +108,12 @@ def squash_of(node: Node, letter: str) -> str | None:
 
 def is_rising(loss: Node, argument: Argument, line: Line) -> bool:
     """Whether the document defines L without a minus before its logarithms."""
-    part = argument.part(line)
+    name, part = without_index(loss), argument.part(line)
     for other in argument.lines:
-        if (
-            argument.part(other) == part
-            and len(other.sides) > 1
-            and without_index(other.sides[0]) == without_index(loss) is not None
-        ):
+        if argument.part(other) == part and name is not None and without_index(other.sides[0]) == name:
             for side in other.sides[1:]:
                 if any(isinstance(p, Function) and p.name in ("log", "ln") for p in side.walk()):
-                    return not (isinstance(side, Sum) and side.terms[0][0] == "-") and not any(
-                        isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk()
-                    )
+                    return not any(isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk())
     return False
 
 

@@ -82,14 +82,11 @@ def layer_in_words(words: str) -> Layer | None:
     if kernel is None or stride is None or padding is None or OTHER.search(words):
         return None
     k = sizes(kernel)
-    options: dict[str, int | Pair | str | bool] = {
-        "kernel_size": (k[0], k[-1]),
-        "stride": stride,
-        "padding": whole(padding) or 0,
-    }
+    window: dict[str, int | Pair | str | bool]
+    window = {"kernel_size": (k[0], k[-1]), "stride": stride, "padding": whole(padding) or 0}
     if re.search(r"\bpool", words, re.I):
-        return Layer("AvgPool2d", options)
+        return Layer("AvgPool2d", window)
     filters = whole(only_match(FILTERS, words))
     if filters is None or not re.search(r"\bconv", words, re.I):
         return None
-    return Layer("Conv2d", {**options, "out_channels": filters})
+    return Layer("Conv2d", {**window, "out_channels": filters})
