@@ -155,9 +155,7 @@ class Chains:
         match node:
             case Function(arguments=arguments):
                 return bool(arguments)
-            case Root():
-                return True
-            case Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
+            case Root() | Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
                 return True
             case Product(factors=((_, name), ("", Group(items=items)))):
                 return self.scope.function(name) is not None and all(map(is_closed, items))

@@ -59,7 +59,8 @@ class Identities:
         supposed = self.argument.in_doubt(line)
         level = "possible" if supposed else "likely"
         self.check_gradient(line, level)
-        line = self.without_primes(line)
+        primed = self.derivative_of(line.sides[0])
+        line = line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
             if line.relations[index - 1] not in EQUAL - {"≈"} or (is_closed(one) and is_closed(other)):
@@ -102,11 +103,6 @@ class Identities:
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
                 self.argument.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
-
-    def without_primes(self, line: Line) -> Line:
-        """f'(x) on the left, with f declared, is the derivative of its formula."""
-        primed = self.derivative_of(line.sides[0])
-        return line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
 
     def derivative_of(self, node: Node) -> Node | None:
         """The derivative that f'(x) or σ'(x) stands for, if f is known."""

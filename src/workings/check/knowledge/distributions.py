@@ -1,7 +1,4 @@
-"""Shares that sum to one: a distribution, the rows of a softmax; and what is computed of distributions.
-
-H(p) = −Σ p log p,  H(p, q) = −Σ p log q,  KL(p ‖ q) = Σ p log(p / q)
-"""
+"""Shares that sum to one: a distribution, the rows of a softmax."""
 
 from __future__ import annotations
 

@@ -62,13 +62,7 @@ class Claim:
 
     def has_cues(self, lowered: str) -> bool:
         """Whether a text in lower case could make the claim at all."""
-        for words in self.cues:
-            for word in words:
-                if word in lowered:
-                    break
-            else:
-                return False
-        return True
+        return all(any(word in lowered for word in words) for words in self.cues)
 
     def _compiled(self, text: str) -> re.Pattern[str]:
         return re.compile(regular_expression(text, self.stops), re.IGNORECASE | re.DOTALL)

@@ -262,11 +262,7 @@ def calculates_with_decimals(node: Node) -> bool:
 def _reaches(ball: tuple[arb, arb], unit: arb) -> bool:
     """Whether rounded decimals went into it, and can explain the difference."""
     x, y = ball
-    if not _is_wide(ball) or any(part.rad() > 5 * unit + abs(part.mid()) / 50 for part in ball):
-        return False  # so wide that it would explain anything
+    rounded = any(part.rad() > (abs(part.mid()) + 1) * TINY for part in ball)
+    if not rounded or any(part.rad() > 5 * unit + abs(part.mid()) / 50 for part in ball):
+        return False  # exact, or so wide that it would explain anything
     return bool(abs(x - y).abs_lower() <= unit / 2 + abs(x.mid()) * TINY)
-
-
-def _is_wide(ball: tuple[arb, arb]) -> bool:
-    """Whether rounded decimals went into it at all."""
-    return any(part.rad() > (abs(part.mid()) + 1) * TINY for part in ball)
