@@ -177,7 +177,6 @@ def test_a_misspelt_end_closes_and_blank_lines_in_a_display_may_stand() -> None:
 def test_windows_line_ends_keep_places_right() -> None:
     document = read_text("a\r\n\r\nb $x$\r\n\r\n```py\r\ny\r\n```\r\n$z$", "a.md")
     assert [str(document.place(formula.start)) for formula in document.formulas] == ["3:4", "8:2"]
-    assert document.line(document.formulas[0].start) == "b $x$"
     assert [(entry.language, entry.text) for entry in document.listings] == [("py", "y\r\n")]
 
 

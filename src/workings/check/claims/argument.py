@@ -109,6 +109,25 @@ class Argument:
         """Whether the words around a line say that it is wrong, assumed, or somebody else's."""
         return is_denied(line.formulas[0].before, line.formulas[-1].after)
 
+    def in_doubt(self, line: Line) -> bool:
+        """Whether the words around a line make it an assumption, or say that it is wrong."""
+        return self.is_supposed(line) or self.is_denied(line)
+
+    def window(self, line: Line, before: int = 1500, after: int = 300) -> str:
+        """The text around a line, formulas included."""
+        return self.document.text[max(0, line.start - before) : line.start + after]
+
+    def has_finding(self, line: Line, index: int) -> bool:
+        """Whether something sure was already found in a side."""
+        formula, (first, last) = line.formulas[index], line.sides[index].span
+        start, end = formula.position(first), formula.position(max(first, last - 1))
+        return any(start <= f.start <= end and f.level in ("error", "likely") for f in self.report.findings)
+
+    def add_at(self, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "") -> None:
+        """Report a place of the text that is no side of a line."""
+        says = " ".join(self.document.text[start:end].split())[:160]
+        self.report.findings.append(Finding(start, end, level, kind, says, truth, why, reading))
+
     def add(
         self,
         line: Line,

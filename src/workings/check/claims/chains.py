@@ -91,7 +91,7 @@ class Chains:
             truth = " and ".join(
                 f"{side.text.strip()} = {value_text(v)}" for side, v in ((left, x), (right, y)) if v is not None
             )
-            level = "possible" if self.argument.is_supposed(line) or self.argument.is_denied(line) else "error"
+            level = "possible" if self.argument.in_doubt(line) else "error"
             self.argument.add(line, index, index + 1, level, "order", truth, f"The relation {relation} does not hold.")
 
     def check_arrow(self, line: Line, index: int) -> None:
@@ -155,9 +155,7 @@ class Chains:
         match node:
             case Function(arguments=arguments):
                 return bool(arguments)
-            case Root():
-                return True
-            case Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
+            case Root() | Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
                 return True
             case Product(factors=((_, name), ("", Group(items=items)))):
                 return self.scope.function(name) is not None and all(map(is_closed, items))
@@ -193,8 +191,7 @@ class Chains:
     def with_units(self, claim: Claim, verdict: Verdict) -> None:
         """A number with a unit or a word behind it: right if it is the same number in another scale, otherwise undecided."""
         judgement = verdict.judgement
-        right = judgement is not None and not judgement.shapes and is_rescaled(judgement)
-        if right:
+        if judgement is not None and not judgement.shapes and is_rescaled(judgement):
             count(self.argument, claim.line, claim.indices, True)
         else:
             self.argument.report.counts.claims += 1
@@ -220,12 +217,8 @@ class Chains:
             return "possible" if used and not self.definitions.is_trusted(line, used) else "note"
         if closed:
             return "error"
-        likely = (
-            self.definitions.is_trusted(line, used)
-            and not self.argument.is_supposed(line)
-            and not self.is_doubtful(claim, verdict)
-        )
-        return "likely" if likely else "possible"
+        doubtful = self.argument.is_supposed(line) or self.is_doubtful(claim, verdict)
+        return "likely" if self.definitions.is_trusted(line, used) and not doubtful else "possible"
 
     def has_question_mark(self, claim: Claim) -> bool:
         """Whether the relation carries a question mark."""
@@ -239,7 +232,8 @@ class Chains:
         one, other = claim.one, claim.other
         part = self.argument.part(claim.line)
         elsewhere = any(self.scope.functions[name].part != part for name in one.called | other.called)
-        square = isinstance(one.side.node, Script) and one.index == 0 and not is_table(verdict)
+        of_tables = verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
+        square = isinstance(one.side.node, Script) and one.index == 0 and not of_tables
         open_ended = not (is_closed(one.side.node) or is_closed(other.side.node))
         return elsewhere or square or open_ended or self.uses_other_numbers(claim)
 
@@ -282,11 +276,6 @@ def has_sliding_kernel(claim: Claim) -> bool:
         for known in (claim.one, claim.other)
         for part in known.side.node.walk()
     )
-
-
-def is_table(verdict: Verdict) -> bool:
-    """Whether tables were compared."""
-    return verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
 
 
 def sizes_agree(left: Node, right: Node) -> bool:

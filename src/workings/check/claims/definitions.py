@@ -56,8 +56,7 @@ class Definitions:
         if value is None:
             self.scope.definitions.pop(self.scope.name(name), None)
         else:
-            start = line.formulas[0].position(name.span[0])
-            self.define(name, value, start, self.argument.part(line))
+            self.define(name, value, line.start, self.argument.part(line))
 
     def carry(self, line: Line, run: list[int], known: list[Known]) -> None:
         """Remember what the names on the left stand for."""
@@ -77,9 +76,10 @@ class Definitions:
                 for name, *each in zip(names, *map(entries, value), strict=True):
                     self.define(name, (each[0], each[1], each[2]), start, part)
             if is_name(node):
-                later = [side_at(line, i) for i in run if i > index and has_letters(line.sides[i])]
-                if later:
-                    self.remember_form(node, Form(later[0], start, part))
+                later = (i for i in run if i > index and not is_closed(line.sides[i]))
+                formulas = [side_at(line, i) for i in later if not isinstance(line.sides[i], Words)]
+                if formulas:
+                    self.remember_form(node, Form(formulas[0], start, part))
 
     def first_value(self, known: list[Known]) -> Values | None:
         """The value of a chain: its first closed side, otherwise the first with definitions."""
@@ -120,8 +120,7 @@ class Definitions:
         found = recurrence(one, other)
         if found is not None:
             self.recurrences[found[0]] = found[1]
-            old = [name for name in self.scope.definitions if is_turn(name, found[0])]
-            for name in old:
+            for name in [name for name in self.scope.definitions if is_turn(name, found[0])]:
                 del self.scope.definitions[name]
             self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
 
@@ -225,7 +224,7 @@ class Definitions:
         count(self.argument, line, (index, printed), right)
         if not right and not isinstance(entry, Table):
             truth = decimal(entry, max_unit([units(line.sides[printed])], 0))
-            level = "possible" if self.argument.is_denied(line) or self.argument.is_supposed(line) else "likely"
+            level = "possible" if self.argument.in_doubt(line) else "likely"
             place = self.argument.document.place(matrix.start).line
             why = f"The matrix of line {place} has {truth} there."
             self.argument.add(line, index, printed, level, "matrix", truth, why)
@@ -245,10 +244,9 @@ class Definitions:
         wrong = verdict.grade is Grade.WRONG and verdict.judgement is not None and not verdict.judgement.shapes
         count(self.argument, line, (index, printed), not wrong)
         if wrong and verdict.judgement is not None:
-            truth = decimal(
-                entries(verdict.judgement.left)[verdict.judgement.entry], max_unit([units(line.sides[printed])], 0)
-            )
-            level = "possible" if self.argument.is_denied(line) or self.argument.is_supposed(line) else "likely"
+            true = entries(verdict.judgement.left)[verdict.judgement.entry]
+            truth = decimal(true, max_unit([units(line.sides[printed])], 0))
+            level = "possible" if self.argument.in_doubt(line) else "likely"
             self.argument.add(line, index, printed, level, "recurrence", truth, f"The recurrence gives {truth}.")
 
     def check_form(self, line: Line, index: int, form: Form) -> None:
@@ -276,11 +274,6 @@ def is_number_for_table(verdict: Verdict) -> bool:
 def is_named_product(node: Node, value: Value) -> bool:
     """Whether letters side by side are given a value as one name: Q Kᵀ = [1 0; 0 1], MSE = 0.5."""
     return is_matrix_product(node) and (isinstance(value, Table) or is_acronym(node))
-
-
-def has_letters(node: Node) -> bool:
-    """Whether a side is a formula with letters in it."""
-    return not is_closed(node) and not isinstance(node, Words)
 
 
 def untransposed(node: Node) -> Node | None:

@@ -117,30 +117,13 @@ class FindingWriter:
         """Within one side the shapes do not fit together."""
         wrong = (claim.one, claim.other)[verdict.side].side.node
         why = f"The shapes do not fit: {verdict.mismatch}.{self.origins(claim.used)}"
-        self.argument.add(
-            claim.line,
-            *claim.indices,
-            level,
-            "shape",
-            "no value",
-            why,
-            claim.read_as(verdict),
-            wrong,
-        )
+        self.argument.add(claim.line, *claim.indices, level, "shape", "no value", why, claim.read_as(verdict), wrong)
 
     def write_shapes(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str) -> None:
         """The sides have two shapes."""
         truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
         why = f"Both sides must have one shape.{self.origins(claim.used)}"
-        self.argument.add(
-            claim.line,
-            *claim.indices,
-            level,
-            "shape",
-            truth,
-            why,
-            claim.read_as(verdict),
-        )
+        self.argument.add(claim.line, *claim.indices, level, "shape", truth, why, claim.read_as(verdict))
 
     def write_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
         """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
@@ -163,16 +146,7 @@ class FindingWriter:
         if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
             kind, why = "brackets", f"{why} {brackets}"
         truth = f"{truth} in {place}" if place else truth
-        self.argument.add(
-            claim.line,
-            *claim.indices,
-            level,
-            kind,
-            truth,
-            why,
-            claim.read_as(verdict),
-            target,
-        )
+        self.argument.add(claim.line, *claim.indices, level, kind, truth, why, claim.read_as(verdict), target)
 
     def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
@@ -220,17 +194,8 @@ class FindingWriter:
         at = where(judgement.left, judgement.entry)
         truth = decimal(x, unit) + (f" in {at}" if at else "")
         why = f"The formula of line {place} gives {truth}{names}."
-        target = entry_node(printed, judgement.entry)
-        self.argument.add(
-            line,
-            *sides,
-            "likely",
-            "matrix" if at else "number",
-            truth,
-            why,
-            choices_text(verdict.reading, (line.sides[sides[1]],)),
-            target,
-        )
+        kind, reading = "matrix" if at else "number", choices_text(verdict.reading, (printed,))
+        self.argument.add(line, *sides, "likely", kind, truth, why, reading, entry_node(printed, judgement.entry))
 
     def origins(self, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""

@@ -56,24 +56,23 @@ class Identities:
 
     def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
-        supposed = self.argument.is_supposed(line) or self.argument.is_denied(line)
-        self.check_gradient(line, "possible" if supposed else "likely")
-        line = self.without_primes(line)
+        supposed = self.argument.in_doubt(line)
+        level = "possible" if supposed else "likely"
+        self.check_gradient(line, level)
+        primed = self.derivative_of(line.sides[0])
+        line = line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
-            if (
-                line.relations[index - 1] not in EQUAL
-                or line.relations[index - 1] == "≈"
-                or (is_closed(one) and is_closed(other))
-            ):
+            if line.relations[index - 1] not in EQUAL - {"≈"} or (is_closed(one) and is_closed(other)):
                 continue
+            inside_chain = index > 1 and line.relations[index - 2] in EQUAL
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
-                self.check_step(line, index, "recurrence", "possible" if supposed else "likely")
+                self.check_step(line, index, "recurrence", level)
             elif is_derivative(one) and not is_closed(other):
-                self.check_step(line, index, "derivative", "possible" if supposed else "likely")
-            elif len(line.sides) > 2 and (self.is_inside_chain(line, index) or self.is_derivation(line, index)):
+                self.check_step(line, index, "derivative", level)
+            elif len(line.sides) > 2 and (inside_chain or self.is_derivation(line, index)):
                 kind = "recurrence" if self.has_turns(one) else "identity"
-                self.check_step(line, index, kind, "possible" if supposed else "likely")
+                self.check_step(line, index, kind, level)
             elif index == 1 and len(line.sides) == 2 and not supposed:
                 stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
                 if is_letter(one) or not stated:
@@ -81,10 +80,6 @@ class Identities:
                 else:
                     self.check_step(line, index, "identity", "likely", stated=True)
         self.remember(line)
-
-    def is_inside_chain(self, line: Line, index: int) -> bool:
-        """Whether a side stands in the middle of a chain."""
-        return index > 1 and line.relations[index - 2] in EQUAL
 
     def is_derivation(self, line: Line, index: int) -> bool:
         """Whether a chain begins with a formula and holds nothing but formulas, as a derivation does."""
@@ -108,11 +103,6 @@ class Identities:
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
                 self.argument.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
-
-    def without_primes(self, line: Line) -> Line:
-        """f'(x) on the left, with f declared, is the derivative of its formula."""
-        primed = self.derivative_of(line.sides[0])
-        return line if primed is None else replace(line, sides=[primed, *line.sides[1:]])
 
     def derivative_of(self, node: Node) -> Node | None:
         """The derivative that f'(x) or σ'(x) stands for, if f is known."""

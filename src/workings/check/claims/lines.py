@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from workings.check.document.document import Formula
 from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
+from workings.check.value.names import is_closed
 
 UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
 """A word that may be a unit."""
@@ -27,6 +28,24 @@ class Line:
     units: set[int] = field(default_factory=set)
     """The sides with words behind a number, as units are."""
 
+    @property
+    def start(self) -> int:
+        """Where it begins in the document's text."""
+        return self.formulas[0].position(self.sides[0].span[0])
+
+    @property
+    def words(self) -> str:
+        """The prose before and after it in its paragraph."""
+        return f"{self.formulas[0].before} {self.formulas[-1].after}"
+
+    def closed_sides(self) -> Iterator[int]:
+        """The sides after the first that hold nothing but numbers, as far as equalities reach."""
+        for index in range(1, len(self.sides)):
+            if self.relations[index - 1] not in EQUAL:
+                return
+            if is_closed(self.sides[index]):
+                yield index
+
     def runs(self) -> Iterator[list[int]]:
         """The parts of the chain that only hold equalities, as indices of sides."""
         run: list[int] = [0]
@@ -36,11 +55,6 @@ class Line:
                 run = []
             run.append(index)
         yield run
-
-
-def has_unit(side: Node) -> bool:
-    """Whether words stand in a side."""
-    return any(isinstance(part, Words) for part in side.walk())
 
 
 def parts(node: Node) -> Iterator[Node]:
@@ -78,7 +92,8 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             sides, relations = sides[1:], relations[1:]
             if not sides:
                 continue
-        last = Line(sides, relations, [formula] * len(sides), {i for i, side in enumerate(sides) if has_unit(side)})
+        units = {i for i, side in enumerate(sides) if any(isinstance(part, Words) for part in side.walk())}
+        last = Line(sides, relations, [formula] * len(sides), units)
         if found and OF.search(behind):
             last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
         found.append(last)

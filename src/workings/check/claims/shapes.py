@@ -98,14 +98,11 @@ class DeclaredShapes:
                 self.derive(sizes, line.sides[0], shapes)
             if not shapes or stated is None or is_name(side):
                 continue
-            self.argument.count(any(shape in stated for shape in shapes))
-            if not any(shape in stated for shape in shapes):
-                self.add_finding(
-                    line,
-                    index,
-                    shapes_text(shapes),
-                    f"The formula is {shapes_text(shapes)}, and {shapes_text(stated)} is stated.",
-                )
+            right = any(shape in stated for shape in shapes)
+            self.argument.count(right)
+            if not right:
+                truth = shapes_text(shapes)
+                self.add_finding(line, index, truth, f"The formula is {truth}, and {shapes_text(stated)} is stated.")
 
     def tables(self, part: int) -> dict[Node, tuple[int, int]]:
         """The shapes of the names that were given a matrix in this part."""
@@ -127,17 +124,15 @@ class DeclaredShapes:
         for index, side in enumerate(line.sides[1:], 1):
             if not declared or line.relations[index - 1] not in EQUAL or not isinstance(side, Matrix):
                 continue
-            if len({len(row) for row in side.rows}) != 1 or any(
-                isinstance(part, Dots | Matrix) for row in side.rows for part in row
-            ):
-                continue
+            cells = [cell for row in side.rows for cell in row]
+            if len({len(row) for row in side.rows}) != 1 or any(isinstance(cell, Dots | Matrix | Items) for cell in cells):
+                continue  # Items: the entries of a row are set apart by commas instead
             n, m = len(side.rows), len(side.rows[0])
             shape = (Size(arb(n), str(n)), Size(arb(m), str(m)))
             numbers = all(size.is_number for pair in declared for size in pair)
-            if numbers and shape not in declared and shape[::-1] not in declared and not any(map(is_list, side.rows)):
-                self.add_finding(
-                    line, index, shapes_text(declared), f"The matrix is {n} × {m}, and {shapes_text(declared)} is declared."
-                )
+            if numbers and shape not in declared and shape[::-1] not in declared:
+                truth = shapes_text(declared)
+                self.add_finding(line, index, truth, f"The matrix is {n} × {m}, and {truth} is declared.")
 
     def stated_shapes(self, line: Line, sizes: Sizes) -> Shapes | None:
         """The size that a line states for its result, or that its left name was declared with."""
@@ -152,8 +147,3 @@ class DeclaredShapes:
         """Report a shape that does not fit."""
         level = "possible" if self.argument.is_denied(line) else "likely"
         self.argument.add(line, index, index, level, "shape", truth, why)
-
-
-def is_list(row: tuple[Node, ...]) -> bool:
-    """Whether the entries of a row are set apart by commas instead."""
-    return any(isinstance(part, Items) for part in row)

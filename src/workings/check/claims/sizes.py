@@ -135,7 +135,7 @@ class Sizes:
         if name in self.scalars:
             return NUMBER
         match node:
-            case Number() | Root():
+            case Number() | Root() | Postfix(sign="!" | "%"):
                 return NUMBER
             case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
                 inner = self.shapes(base if below is None else Script(base, below))
@@ -157,8 +157,6 @@ class Sizes:
                 return self.product([(sign, factor) for sign, factor in factors])
             case Sum(terms=terms):
                 return self.sum([term for _, term in terms])
-            case Postfix(sign="!" | "%"):
-                return NUMBER
         return None
 
     def product(self, factors: list[tuple[str, Node]]) -> Shapes | None:

@@ -49,18 +49,27 @@ def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -
         return
     shown = units(matrix) or [arb(0)] * len(value.entries)
     for table, steps in ((value.rows, rows_of(shown, value.shape[1])), (value.T.rows, columns_of(shown, value.shape[1]))):
-        sums = [sum(row, arb(0)) for row in table]
-        slack = [sum(step, arb(0)) / 2 + arb("1e-9") for step in steps]
-        off = [i for i, (total, reach) in enumerate(zip(sums, slack, strict=True)) if abs(total - 1) > reach]
+        off = not_one(table, steps)
         if not off:
             return
-        if len(off) == 1 and len(sums) >= 3:
-            row = off[0]
+        if len(off) == 1 and len(table) >= 3:
+            row, total = off[0]
             name = "Row" if table is value.rows else "Column"
-            why = f"{name} {row + 1} sums to {decimal(sums[row], arb('0.001'))}, every other {name.lower()} to 1."
+            why = f"{name} {row + 1} sums to {decimal(total, arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
             argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at)
             return
+
+
+def slack(steps: list[arb]) -> arb:
+    """How far a sum may be from 1 by rounding: half a unit for each number."""
+    return sum(steps, arb(0)) / 2 + arb("1e-9")
+
+
+def not_one(rows: tuple[tuple[arb, ...], ...], steps: list[list[arb]]) -> list[tuple[int, arb]]:
+    """The rows that do not sum to one, with their sums."""
+    sums = [sum(row, arb(0)) for row in rows]
+    return [(i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)]
 
 
 def rows_of(steps: list[arb], width: int) -> list[list[arb]]:

@@ -53,7 +53,8 @@ def decimal(x: arb, unit: arb | None = None) -> str:
     if unit is None or unit.is_zero():
         ratio = Fraction(float(x)).limit_denominator(10_000)
         if ratio.denominator < 10_000 and arb(fmpq(ratio.numerator, ratio.denominator)).overlaps(x):
-            return sign(f"{ratio} ≈ {float(x):.6g}" if not is_short(ratio) else f"{float(x):.10g}")
+            short = 10_000 % ratio.denominator == 0
+            return sign(f"{float(x):.10g}" if short else f"{ratio} ≈ {float(x):.6g}")
     places = 6
     if unit is not None and unit > 0:
         places = max(1, 1 - round(float(unit.log() / arb(10).log())))
@@ -62,11 +63,6 @@ def decimal(x: arb, unit: arb | None = None) -> str:
         return sign(f"{value:.5g}")
     text = f"{value:.{min(places, 15)}f}"
     return sign(text if unit is not None and unit > 0 else text.rstrip("0").rstrip("."))
-
-
-def is_short(ratio: Fraction) -> bool:
-    """Whether a fraction is a short decimal."""
-    return 10_000 % ratio.denominator == 0
 
 
 def sign(text: str) -> str:

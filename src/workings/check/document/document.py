@@ -105,10 +105,3 @@ class Document:
             return Place(line, column)
         start, number = self.cells[max(0, bisect_right(self.cells, (position, 1 << 60)) - 1)]
         return Place(line - bisect_right(self._lines, start) + 1, column, number)
-
-    def line(self, position: int) -> str:
-        """The whole line that a position stands in."""
-        number = bisect_right(self._lines, position)
-        start = self._lines[number - 1]
-        end = self._lines[number] - 1 if number < len(self._lines) else len(self.text)
-        return self.text[start:end].removesuffix("\r")

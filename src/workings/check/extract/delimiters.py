@@ -155,9 +155,7 @@ class Scan:
         stop = self.paragraph_end(content)
         if end > stop:
             between = self.text[content:end]
-            index = bisect_left(self.stops, content)
-            heading = index < len(self.stops) and self.stops[index] < end
-            if heading or len(between) > REACH or PROSE.search(IN_TEXT.sub("", between)):
+            if self.crosses_heading(start, end) or len(between) > REACH or PROSE.search(IN_TEXT.sub("", between)):
                 return self.unclosed(start, content, "$$")
         return self.keep(content, end, (start, end + 2), True)
 

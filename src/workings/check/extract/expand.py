@@ -22,7 +22,6 @@ PATIENCE = 10
 
 WORDS = re.compile(r"\\([A-Za-z]+|[^A-Za-z\s])")
 TOKEN = re.compile(r"\\[A-Za-z]+|\\.|#\d|\s+|.", re.DOTALL)
-ENVIRONMENT = re.compile(r"\\(begin|end)\{([A-Za-z]+\*?)\}")
 
 Token = tuple[str, int, int]
 """Its characters, where the first one comes from, and by how much the place moves on with each (0 inside a macro's body)."""

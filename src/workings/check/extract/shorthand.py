@@ -13,29 +13,15 @@ OPERATORS = (
     "LayerNorm BatchNorm MLP FFN CE MSE KL Var Cov var cov diag Diag rank tr Tr trace sign sgn erf Bern Unif ELBO onehot"
 ).split()
 WORDS = {
-    "eps": r"\epsilon",
-    "E": r"\mathbb{E}",
-    "EE": r"\mathbb{E}",
-    "ones": r"\mathbf{1}",
-    "zeros": r"\mathbf{0}",
-    "reals": r"\mathbb{R}",
-    "half": r"\frac{1}{2}",
-    "ip": r"\langle #1, #2 \rangle",
-    "norm": r"\left\lVert #1 \right\rVert",
-    "abs": r"\left\lvert #1 \right\rvert",
-    "floor": r"\left\lfloor #1 \right\rfloor",
-    "ceil": r"\left\lceil #1 \right\rceil",
-    "pdv": r"\frac{\partial #1}{\partial #2}",
-    "dv": r"\frac{d #1}{d #2}",
-    "li": r"\left",
-    "ri": r"\right",
-    "fr": r"\frac{#1}{#2}",
-    "mat": r"\begin{bmatrix} #1 \end{bmatrix}",
-    "bmat": r"\begin{bmatrix}",
-    "emat": r"\end{bmatrix}",
+    "eps": r"\epsilon", "E": r"\mathbb{E}", "EE": r"\mathbb{E}", "ones": r"\mathbf{1}", "zeros": r"\mathbf{0}",
+    "reals": r"\mathbb{R}", "half": r"\frac{1}{2}", "ip": r"\langle #1, #2 \rangle", "norm": r"\left\lVert #1 \right\rVert",
+    "abs": r"\left\lvert #1 \right\rvert", "floor": r"\left\lfloor #1 \right\rfloor",
+    "ceil": r"\left\lceil #1 \right\rceil", "pdv": r"\frac{\partial #1}{\partial #2}", "dv": r"\frac{d #1}{d #2}",
+    "li": r"\left", "ri": r"\right", "fr": r"\frac{#1}{#2}", "mat": r"\begin{bmatrix} #1 \end{bmatrix}",
+    "bmat": r"\begin{bmatrix}", "emat": r"\end{bmatrix}",
     **{f"b{kind}mat": rf"\begin{{{kind}matrix}}" for kind in "pbvVB"},
     **{f"e{kind}mat": rf"\end{{{kind}matrix}}" for kind in "pbvVB"},
-}
+}  # fmt: skip
 GREEK = dict(al="alpha", be="beta", ga="gamma", gm="gamma", de="delta", ep="epsilon", la="lambda", si="sigma", om="omega")
 BOLD = re.compile(r"b([a-zA-Z])|f([a-zA-Z])|v([a-dg-z])|m([A-Z])")
 HAT = re.compile(r"h([a-su-z])")

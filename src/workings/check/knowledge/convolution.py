@@ -11,7 +11,6 @@ import re
 
 from workings.check.claims.argument import Argument
 from workings.check.document.document import Prose
-from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
 
 BY = r"\s{0,3}\$?\s{0,3}(?:×|x|\\times|by)\s{0,3}\$?\s{0,3}"
@@ -124,16 +123,15 @@ def check_convolution(argument: Argument, prose: Prose) -> None:
         return
     truth = f"{filters} · ({k[0]} · {k[1]} · {channels} + 1) = {weights + filters}"
     why = f"Each filter has {k[0]} · {k[1]} · {channels} weights and one bias."
-    add_finding(argument, prose, claim, 1, truth, why)
+    add_finding(argument, prose, claim, truth, why)
 
 
 def channels_of(text: str, given: list[int]) -> int | None:
     """The channels of the input, if the words say so."""
-    stated = whole(only_match(CHANNELS, text))
-    found = (
-        {n for n in (stated, given[2] if planes(given)[-1] == given[:2] else given[0]) if n} if len(given) == 3 else set()
-    )
-    found |= {stated} if stated else set()
+    stated = [whole(only_match(CHANNELS, text))]
+    if len(given) == 3:
+        stated.append(given[2] if planes(given)[-1] == given[:2] else given[0])
+    found = {n for n in stated if n}
     if re.search(r"\bgr[ae]y\s?-?scale\b", text, re.I):
         found.add(1)
     if re.search(r"\bRGB\b", text):
@@ -153,11 +151,8 @@ def check_output(argument: Argument, prose: Prose, k: list[int], given: list[int
         made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(plane, k, strict=True)]
         if made in stated or plane in stated:
             return
-    plane = planes(given)[-1]
-    made = [(n + 2 * p - kernel) // s + 1 for n, kernel in zip(plane, k, strict=True)]
-    truth = f"{made[0]} × {made[1]}"
-    why = f"⌊({plane[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."
-    add_finding(argument, prose, claim, 1, truth, why)
+    why = f"⌊({plane[0]} + 2 · {p} − {k[0]}) / {s}⌋ + 1 = {made[0]}."  # of the likelier plane, the last
+    add_finding(argument, prose, claim, f"{made[0]} × {made[1]}", why)
 
 
 def check_linear(argument: Argument, prose: Prose) -> None:
@@ -167,18 +162,11 @@ def check_linear(argument: Argument, prose: Prose) -> None:
         return
     a, b = number(layer[1]), number(layer[2])
     if number(claim[1]) not in (a * b, a * b + b):
-        add_finding(
-            argument,
-            prose,
-            claim,
-            1,
-            f"{a} · {b} + {b} = {a * b + b}",
-            "A weight for each pair of input and output, a bias each.",
-        )
+        why = "A weight for each pair of input and output, a bias each."
+        add_finding(argument, prose, claim, f"{a} · {b} + {b} = {a * b + b}", why)
 
 
-def add_finding(argument: Argument, prose: Prose, claim: re.Match[str], group: int, truth: str, why: str) -> None:
+def add_finding(argument: Argument, prose: Prose, claim: re.Match[str], truth: str, why: str) -> None:
     """Report the number that is wrong."""
     last = max(i for i in range(1, len(claim.groups()) + 1) if claim[i])
-    start, end = prose.start + claim.start(group), prose.start + claim.end(last)
-    add(argument, start, end, "likely", "size", truth, why)
+    argument.add_at(prose.start + claim.start(1), prose.start + claim.end(last), "likely", "size", truth, why)

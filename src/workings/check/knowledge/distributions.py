@@ -1,7 +1,4 @@
-"""Shares that sum to one: a distribution, the rows of a softmax; and what is computed of distributions.
-
-H(p) = −Σ p log p,  H(p, q) = −Σ p log q,  KL(p ‖ q) = Σ p log(p / q)
-"""
+"""Shares that sum to one: a distribution, the rows of a softmax."""
 
 from __future__ import annotations
 
@@ -11,15 +8,9 @@ from flint import arb
 
 from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
-from workings.check.claims.tables import columns_of, rows_of
+from workings.check.claims.tables import columns_of, not_one, rows_of, slack
 from workings.check.claims.words import decimal
-from workings.check.knowledge.nearby import (
-    has_finding,
-    in_doubt,
-    unit_at,
-    value_at,
-    words,
-)
+from workings.check.knowledge.nearby import unit_at, value_at
 from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed
@@ -39,18 +30,12 @@ SHARES = {Symbol("p"), Symbol("q"), Symbol("pi"), Symbol("y", ("hat",)), Symbol(
 def check_shares(line: Line, argument: Argument, scope: Scope) -> None:
     """A printed distribution, or a matrix of them."""
     for index, side in enumerate(line.sides):
-        if not isinstance(side, Matrix | Group) or (
-            isinstance(side, Group) and (len(side.items) < 2 or side.open not in "([")
-        ):
-            continue
-        if not is_closed(side):
-            continue
-        value = value_at(line, index)
+        listed = isinstance(side, Group) and len(side.items) > 1 and side.open in "(["
+        value = value_at(line, index) if (listed or isinstance(side, Matrix)) and is_closed(side) else None
         if not isinstance(value, Table) or any(x < 0 or x > 1 for x in value.entries):
             continue
-        if all(x.is_integer() for x in value.entries):
-            continue
-        (check_list if value.is_vector else check_rows)(line, index, value, argument)
+        if not all(x.is_integer() for x in value.entries):
+            (check_list if value.is_vector else check_rows)(line, index, value, argument)
 
 
 def others(line: Line, index: int) -> list[Node]:
@@ -64,11 +49,6 @@ def is_softmax(node: Node) -> bool:
     return isinstance(node, Function) and node.name in ("softmax", "softargmax") and node.above is None
 
 
-def slack(steps: list[arb]) -> arb:
-    """How far a sum may be from 1 by rounding: half a unit for each number."""
-    return sum(steps, arb(0)) / 2 + arb("1e-9")
-
-
 def check_list(line: Line, index: int, value: Table, argument: Argument) -> None:
     """p = (0.2, 0.3, 0.6)."""
     shown = unit_at(line, index)
@@ -78,7 +58,7 @@ def check_list(line: Line, index: int, value: Table, argument: Argument) -> None
         shown = [arb(0) if unit > 0.05 else unit for unit in shown]  # 0.2 of a stated distribution is not rounded
     if len(shown) != len(value.entries) or abs(total - 1) <= slack(shown):
         return
-    said = words(line)
+    said = line.words
     if any(map(is_softmax, equal)):
         level = "likely"
     elif any(isinstance(part, Function) or part == Symbol("sigma") for side in equal for part in side.walk()):
@@ -88,9 +68,9 @@ def check_list(line: Line, index: int, value: Table, argument: Argument) -> None
         level = "likely" if named else "possible"
     else:
         return
-    if has_finding(argument, line, index):
+    if argument.has_finding(line, index):
         return
-    if in_doubt(argument, line):
+    if argument.in_doubt(line):
         level = "possible"
     why = f"The entries of a distribution sum to one; these sum to {decimal(total)}."
     argument.add(line, index, index, level, "rows", "a sum of 1", why)
@@ -103,33 +83,27 @@ def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None
     if not isinstance(matrix, Matrix) or len(steps) != len(value.entries):
         return
     width = value.shape[1]
-    rows = off(value.rows, rows_of(steps, width))
-    columns = off(value.T.rows, columns_of(steps, width))
+    rows = not_one(value.rows, rows_of(steps, width))
+    columns = not_one(value.T.rows, columns_of(steps, width))
     if not rows or not columns:
         return
     if any(map(is_softmax, others(line, index))):
         level = "likely"
-    elif WEIGHTS.search(words(line)) and any(is_weights(side) for side in others(line, index)):
+    elif WEIGHTS.search(line.words) and any(is_weights(side) for side in others(line, index)):
         level = "likely" if len(rows) * 2 <= len(value.rows) or len(columns) * 2 <= width else "possible"
     else:
         return
-    if has_finding(argument, line, index):
+    if argument.has_finding(line, index):
         return
     by_row = len(rows) / len(value.rows) <= len(columns) / width
     first, total = (rows if by_row else columns)[0]
     at = matrix.rows[first][-1] if by_row else matrix.rows[-1][first]
     name = "Row" if by_row else "Column"
     why = f"{name} {first + 1} sums to {decimal(total)}: softmax makes shares that sum to one."
-    argument.add(line, index, index, "possible" if in_doubt(argument, line) else level, "rows", "a sum of 1", why, at=at)
+    argument.add(line, index, index, "possible" if argument.in_doubt(line) else level, "rows", "a sum of 1", why, at=at)
 
 
 def is_weights(node: Node) -> bool:
     """A or P, with or without an index or a hat."""
     node = node.base if isinstance(node, Script) else node
     return isinstance(node, Symbol) and node.name in ("A", "P", "alpha")
-
-
-def off(rows: tuple[tuple[arb, ...], ...], steps: list[list[arb]]) -> list[tuple[int, arb]]:
-    """The rows that do not sum to one, with their sums."""
-    sums = [sum(row, arb(0)) for row in rows]
-    return [(i, total) for i, (total, step) in enumerate(zip(sums, steps, strict=True)) if abs(total - 1) > slack(step)]

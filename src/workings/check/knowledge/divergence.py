@@ -13,17 +13,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
 from workings.check.claims.words import decimal
 from workings.check.knowledge.distributions import SHARES
-from workings.check.knowledge.nearby import (
-    agrees,
-    closed_sides,
-    definition_before,
-    has_finding,
-    in_doubt,
-    unit_at,
-    value_at,
-    window,
-    words,
-)
+from workings.check.knowledge.nearby import agrees, definition_before, unit_at, value_at
 from workings.check.latex.syntax import Given, Group, Node, Product, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Decimals, Scope
@@ -82,8 +72,8 @@ def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
     found = quantity_of(line.sides[0])
     if found is None:
         return
-    index = next(closed_sides(line), None)
-    if index is None or in_doubt(argument, line) or has_finding(argument, line, index):
+    index = next(line.closed_sides(), None)
+    if index is None or argument.in_doubt(line) or argument.has_finding(line, index):
         return
     printed = value_at(line, index, Decimals.ROUNDED)
     what, names = found
@@ -98,7 +88,7 @@ def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
     exact = [shares_of(d.value) for d in given if d is not None]
     if len(lists) != len(names) or any(x is None for x in lists + exact):
         return
-    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", window(argument, line, 600), re.I):
+    if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", argument.window(line, 600), re.I):
         return
     compare_divergence(line, index, argument, what, printed, [x for x in lists if x], [x for x in exact if x])
 
@@ -123,7 +113,7 @@ def compare_divergence(
             true = divergence(what, a, b)
             if true is None or agrees(true / log, printed, shown):
                 return
-    base = "base 2" if BITS.search(words(line)) else ""
+    base = "base 2" if BITS.search(line.words) else ""
     log = BASES[base]
     true = divergence(what, exact[0], exact[-1])
     assert true is not None

@@ -14,16 +14,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
 from workings.check.claims.words import decimal
 from workings.check.knowledge.divergence import is_divergence, letters
-from workings.check.knowledge.nearby import (
-    MOST_NAMES,
-    closed_sides,
-    in_doubt,
-    last_before,
-    start_of,
-    unit_at,
-    value_at,
-    words,
-)
+from workings.check.knowledge.nearby import MOST_NAMES, last_before, unit_at, value_at
 from workings.check.latex.syntax import (
     Big,
     Function,
@@ -50,21 +41,18 @@ SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 def check_evidence(line: Line, argument: Argument, scope: Scope) -> None:
     """The signs of a bound, of a divergence in letters, and the order of printed numbers."""
     left = line.sides[0]
-    if isinstance(left, Number | Matrix) or in_doubt(argument, line):
+    if isinstance(left, Number | Matrix) or argument.in_doubt(line):
         return
     if is_bound(left, line) or is_evidence(left):
         check_below_evidence(line, argument, scope, left)
+    parts = [term for _, term in left.terms] if isinstance(left, Sum) else [left]
     for index in range(1, len(line.sides)):
         if line.relations[index - 1] not in EQUAL:
             return
         side = line.sides[index]
         if isinstance(side, Sum) and len(side.terms) == 2:
             check_bound(line, index, side, argument)
-        if (
-            any(is_divergence(part) for part in (left, *(term for _, term in left.terms)))
-            if isinstance(left, Sum)
-            else (is_divergence(left))
-        ):
+        if any(map(is_divergence, parts)):
             check_gaussian(line, index, argument)
 
 
@@ -76,7 +64,7 @@ def is_bound(node: Node, line: Line) -> bool:
     base = node.factors[0][1] if isinstance(node, Product) else node
     base = base.base if isinstance(base, Script) else base
     curly = isinstance(base, Symbol) and base.name == "L" and "cal" in base.style
-    return curly and BOUND.search(words(line)) is not None and LOSS.search(words(line)) is None
+    return curly and BOUND.search(line.words) is not None and LOSS.search(line.words) is None
 
 
 def is_evidence(node: Node) -> bool:
@@ -131,25 +119,21 @@ def check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
 
 def check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Node) -> None:
     """A printed ELBO is not above a printed log p(x)."""
-    index = next(closed_sides(line), None)
+    index = next(line.closed_sides(), None)
     value = value_at(line, index) if index is not None else None
-    if index is None or value is None or isinstance(value, Table):
+    if index is None or value is None or isinstance(value, Table) or len(scope.definitions) > MOST_NAMES:
         return
-    if len(scope.definitions) > MOST_NAMES:
-        return
-    start, part = start_of(line), argument.part(line)
     sign = 1 if is_bound(left, line) else -1
     for name, given in scope.definitions.items():
         fits = is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")
-        last = last_before(given, start, part) if fits else None
+        last = last_before(given, line.start, argument.part(line)) if fits else None
         if last is None or isinstance(last.value, Table):
             continue
         if sign * (value - last.value) > abs(value) / 200 + sum(unit_at(line, index), arb(0)):
             place = argument.document.place(last.start).line
-            why = (
-                f"The bound lies below log p(x): ELBO = log p(x) − KL, and KL ≥ 0 (line {place} has {decimal(last.value)})."
-            )
-            truth = f"{'at most' if sign > 0 else 'at least'} {decimal(last.value)}"
+            limit = decimal(last.value)
+            why = f"The bound lies below log p(x): ELBO = log p(x) − KL, and KL ≥ 0 (line {place} has {limit})."
+            truth = f"{'at most' if sign > 0 else 'at least'} {limit}"
             argument.add(line, 0, index, "likely", "bound", truth, why)
         return
 
@@ -177,14 +161,14 @@ def gaussian_terms(node: Node, sign: int) -> dict[str, int] | None:
         match node:
             case Sum(terms=((outer, inner),)):
                 sign, node = -sign if outer == "-" else sign, inner
-            case Group(open="(" | "[" | "{", items=(inner,)):
-                node = inner
-            case Big(operator="∑", body=inner):
+            case (
+                Group(open="(" | "[" | "{", items=(inner,))
+                | Big(operator="∑", body=inner)
+                | Quotient(above=inner, below=Number(text="2"))
+            ):
                 node = inner
             case Product(factors=((_, half), ("" | "·" | "*", inner))) if is_half(half):
                 sign, node = sign * is_half(half), inner
-            case Quotient(above=inner, below=Number(text="2")):
-                node = inner
             case Sum(terms=terms) if len(terms) == 4:
                 break
             case _:

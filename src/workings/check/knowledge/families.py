@@ -21,17 +21,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.lines import Line
 from workings.check.claims.words import decimal, where
-from workings.check.knowledge.nearby import (
-    agrees,
-    closed_sides,
-    has_finding,
-    in_doubt,
-    is_near,
-    start_of,
-    unit_at,
-    value_at,
-    words,
-)
+from workings.check.knowledge.nearby import agrees, is_near, unit_at, value_at
 from workings.check.latex.syntax import Big, Function, Group, Node, Number, Script, Symbol
 from workings.check.value.rounding import one_shape, units
 from workings.check.value.scope import Scope
@@ -45,8 +35,8 @@ OTHER = re.compile(
     r"|class\w*|components?|population|true|initial\w*|first|trimmed|harmonic|geometric|target|desired)\b",
     re.I,
 )
-
-
+WORDS = {"mean": MEAN, "variance": VARIANCE, "deviation": DEVIATION}
+NAMES = {"mean": "mean", "variance": "variance", "deviation": "standard deviation"}
 RECENT = 200
 """So many values before a line are looked at."""
 MOST_MEMBERS = 100
@@ -84,10 +74,10 @@ def check_families(argument: Argument, scope: Scope) -> None:
 def check_statistic(line: Line, argument: Argument, given: Given) -> None:
     """A printed statistic of a family that was listed before it in the same part."""
     kind = statistic(line)
-    if kind is None or in_doubt(argument, line) or OTHER.search(words(line)):
+    if kind is None or argument.in_doubt(line) or OTHER.search(line.words):
         return
     index = printed_side(line)
-    if index is None or has_finding(argument, line, index):
+    if index is None or argument.has_finding(line, index):
         return
     printed = value_at(line, index)
     if printed is None:
@@ -101,7 +91,12 @@ def check_statistic(line: Line, argument: Argument, given: Given) -> None:
         pair = one_shape(true, printed)
         if pair is not None and is_near(*pair):
             level = "likely" if isinstance(printed, Table) or is_named(line, kind) else "possible"
-            add_finding(line, index, argument, kind, family, pair, way, shown, level)
+            entry, truth, place = furthest_off(pair, shown)
+            wrote = f"In {place}: you wrote" if place else "You wrote"
+            listed = f"the {len(family.members)} values (line {argument.document.place(family.start).line})"
+            why = f"{wrote} {decimal(entries(pair[1])[entry])}; the {NAMES[kind]} of {listed} is {truth}."
+            truth = f"{truth} in {place}" if place else truth
+            argument.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))
             return
 
 
@@ -140,14 +135,14 @@ def statistic(line: Line) -> str | None:
 
 def printed_side(line: Line) -> int | None:
     """The side with the printed value, if no calculation in numbers says where it comes from."""
-    found = list(closed_sides(line))
+    found = list(line.closed_sides())
     return found[0] if len(found) == 1 and units(line.sides[found[0]]) is not None else None
 
 
 def families(argument: Argument, given: Given, line: Line, kind: str) -> Iterator[Family]:
     """The families that are listed before a line in its part: those with an index, then single vectors."""
     known = given.get(argument.part(line), [])
-    last = bisect_left(known, start_of(line), key=itemgetter(0))
+    last = bisect_left(known, line.start, key=itemgetter(0))
     groups: dict[Node, dict[int, tuple[Value, int]]] = {}
     vectors: list[Family] = []
     said = WORDS[kind].search(line.formulas[0].before[-120:])
@@ -175,9 +170,6 @@ def listed(name: Node, table: Table, start: int) -> list[Family]:
     if table.is_vector:
         return [Family(name, list(table.entries), start)]
     return [Family(name, [Table((row,), free=True) for row in rows], start) for rows in (table.rows, table.T.rows)]
-
-
-WORDS = {"mean": MEAN, "variance": VARIANCE, "deviation": DEVIATION}
 
 
 def member_of(name: Node) -> tuple[Node, int] | None:
@@ -228,29 +220,9 @@ def square(value: Value) -> Value:
     return each(lambda x: x * x, value)
 
 
-NAMES = {"mean": "mean", "variance": "variance", "deviation": "standard deviation"}
-
-
-def add_finding(
-    line: Line,
-    index: int,
-    argument: Argument,
-    kind: str,
-    family: Family,
-    pair: tuple[Value, Value],
-    way: str,
-    shown: list[arb],
-    level: str,
-) -> None:
-    """Report the entry that is furthest off."""
+def furthest_off(pair: tuple[Value, Value], shown: list[arb]) -> tuple[int, str, str]:
+    """The entry that is furthest off, its true value with the digits shown, and its place in words."""
     gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pair), strict=True)]
     entry = gaps.index(max(gaps))
-    unit = shown[entry] if entry < len(shown) else None
-    place = where(pair[0], entry)
-    true = decimal(entries(pair[0])[entry], unit)
-    printed = decimal(entries(pair[1])[entry])
-    lines = argument.document.place(family.start).line
-    you = f"In {place}: you" if place else "You"
-    why = f"{you} wrote {printed}; the {NAMES[kind]} of the {len(family.members)} values (line {lines}) is {true}."
-    truth = true + (f" in {place}" if place else "")
-    argument.add(line, 0, index, level, "statistic", truth, why, way, entry_node(line.sides[index], entry))
+    true = decimal(entries(pair[0])[entry], shown[entry] if entry < len(shown) else None)
+    return entry, true, where(pair[0], entry)

@@ -10,7 +10,6 @@ import re
 
 from workings.check.claims.argument import Argument
 from workings.check.claims.lines import EQUAL, Line
-from workings.check.knowledge.nearby import in_doubt, window, words
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Scope
@@ -37,8 +36,8 @@ def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
                 break
     else:
         return
-    near = window(argument, line)
-    if in_doubt(argument, line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+    near = argument.window(line)
+    if argument.in_doubt(line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
         return
     if is_rising(left.body, argument, line):
         return
@@ -80,12 +79,10 @@ def squashing_function(guess: Node, by: Node, argument: Argument, line: Line) ->
         return None
     part = argument.part(line)
     for other in argument.lines:
-        if argument.part(other) != part or len(other.sides) < 2:
-            continue
-        if any(without_index(side) == name for side in other.sides):
-            found = next((f for side in other.sides if (f := squash_of(side, base(by))) is not None), None)
-            if found is not None:
-                return found
+        if argument.part(other) == part and any(without_index(side) == name for side in other.sides):
+            found = [squash for side in other.sides if (squash := squash_of(side, base(by))) is not None]
+            if found and len(other.sides) > 1:
+                return found[0]
     return None
 
 
@@ -111,18 +108,12 @@ def squash_of(node: Node, letter: str) -> str | None:
 
 def is_rising(loss: Node, argument: Argument, line: Line) -> bool:
     """Whether the document defines L without a minus before its logarithms."""
-    part = argument.part(line)
+    name, part = without_index(loss), argument.part(line)
     for other in argument.lines:
-        if (
-            argument.part(other) == part
-            and len(other.sides) > 1
-            and without_index(other.sides[0]) == without_index(loss) is not None
-        ):
+        if argument.part(other) == part and name is not None and without_index(other.sides[0]) == name:
             for side in other.sides[1:]:
                 if any(isinstance(p, Function) and p.name in ("log", "ln") for p in side.walk()):
-                    return not (isinstance(side, Sum) and side.terms[0][0] == "-") and not any(
-                        isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk()
-                    )
+                    return not any(isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk())
     return False
 
 
@@ -139,7 +130,7 @@ def check_descent(line: Line, argument: Argument, scope: Scope) -> None:
         return
     if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
         return
-    said = words(line)
-    if DESCENT.search(said) and not RISING.search(window(argument, line, 600)) and not in_doubt(argument, line):
+    said = line.words
+    if DESCENT.search(said) and not RISING.search(argument.window(line, 600)) and not argument.in_doubt(line):
         why = "Descent goes against the gradient: a step along it makes the loss larger."
         argument.add(line, 0, 1, "note", "step", "a minus before the step", why)

@@ -52,28 +52,18 @@ class Misfit:
     why: str
 
 
-SIGNATURES: dict[str, tuple[str, ...]] = {
-    "Linear": ("in_features", "out_features", "bias"),
-    "Conv1d": ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),
-    "Conv2d": ("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups"),
-    "ConvTranspose2d": (
-        "in_channels",
-        "out_channels",
-        "kernel_size",
-        "stride",
-        "padding",
-        "output_padding",
-        "groups",
-        "bias",
-        "dilation",
-    ),
-    "MaxPool2d": ("kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode"),
-    "AvgPool2d": ("kernel_size", "stride", "padding", "ceil_mode"),
-    "AdaptiveAvgPool2d": ("output_size",),
-    "AdaptiveMaxPool2d": ("output_size",),
-    "BatchNorm1d": ("num_features",),
-    "BatchNorm2d": ("num_features",),
-    "Flatten": ("start_dim", "end_dim"),
+SIGNATURES = {
+    "Linear": "in_features out_features bias".split(),
+    "Conv1d": "in_channels out_channels kernel_size stride padding dilation groups".split(),
+    "Conv2d": "in_channels out_channels kernel_size stride padding dilation groups".split(),
+    "ConvTranspose2d": "in_channels out_channels kernel_size stride padding output_padding groups bias dilation".split(),
+    "MaxPool2d": "kernel_size stride padding dilation return_indices ceil_mode".split(),
+    "AvgPool2d": "kernel_size stride padding ceil_mode".split(),
+    "AdaptiveAvgPool2d": ["output_size"],
+    "AdaptiveMaxPool2d": ["output_size"],
+    "BatchNorm1d": ["num_features"],
+    "BatchNorm2d": ["num_features"],
+    "Flatten": ["start_dim", "end_dim"],
 }
 SAME = set(
     "ReLU LeakyReLU GELU ELU SELU SiLU Sigmoid Tanh Softplus Hardtanh ReLU6 PReLU Mish Softmax LogSoftmax Softmax2d "
@@ -179,8 +169,7 @@ def linear_misfit(layer: Layer, flow: Flow) -> Misfit | None:
         why = f"{flow.width}{image} numbers come from the layers before, and this layer is made for {needed}."
         return Misfit("in_features", f"{flow.width}{image}", why)
     if flow.width is None and flow.channels and needed % flow.channels:
-        why = (
-            f"{flow.channels} channels of H · W numbers each are flattened, and {needed} is no multiple of {flow.channels}."
-        )
-        return Misfit("in_features", f"a multiple of {flow.channels}", why)
+        multiple = f"multiple of {flow.channels}"
+        why = f"{flow.channels} channels of H · W numbers each are flattened, and {needed} is no {multiple}."
+        return Misfit("in_features", f"a {multiple}", why)
     return None

@@ -17,7 +17,6 @@ from workings.check.claims.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.images import image_size
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after
-from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
 
 LONGEST = 100_000
@@ -80,7 +79,7 @@ def check_listing(argument: Argument, listing: Listing) -> None:
             line = source.lines[row - 1].rstrip()
             at = source.position(row, len(line.partition("#")[0].rstrip()))
             why = "Between two layers a comma is needed: as it is, this listing is no Python."
-            add(argument, at - 1, at, "error", "listing", "a comma behind this bracket", why)
+            argument.add_at(at - 1, at, "error", "listing", "a comma behind this bracket", why)
     numbers = whole_numbers(tree)
     for call in sequentials(tree):
         check_stack(argument, source, listing, call, numbers)
@@ -232,4 +231,4 @@ def check_stack(
         end = start + (at.end_col_offset or 0) - at.col_offset
         why = f"{misfit.why} Write {misfit.needed.partition(' = ')[0]}." if misfit.needed[0].isdigit() else misfit.why
         level = "likely" if sure or misfit.argument == "in_channels" else "note"  # of a data set the size is only usual
-        add(argument, start, max(end, start + 1), level, "listing", misfit.needed, why)
+        argument.add_at(start, max(end, start + 1), level, "listing", misfit.needed, why)

@@ -13,14 +13,13 @@ from workings.check.document.document import Prose
 from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only_match, sizes, whole
 from workings.check.knowledge.images import stated_sizes
 from workings.check.knowledge.layers import Flow, Layer, Pair, after
-from workings.check.knowledge.nearby import add
 from workings.check.value.scope import Scope
 
 NAME = r"[A-Z][A-Za-z]{0,15}[-\s_]?\d{1,2}"
 LAYER = re.compile(rf"^[-*+\s]{{0,6}}(?:\\item\s)?[*_`]{{0,2}}({NAME})[*_`]{{0,2}}\s?:[*_`]{{0,2}}\s(.{{10,300}})$", re.M)
 OUTPUT = re.compile(
     rf"\boutputs?\s(?:size\s)?of\s(?:the\s)?(?:layer\s)?[*_`]{{0,2}}({NAME})[*_`]{{0,2}},?\s(?:is|has|are)\s(?:of\s)?(?:the\s)?(?:a\s)?"
-    rf"(?:(?:size|shape|dimensions?)\s)?(?:of\s)?\$?(\d+){BY}(\d+){BY}(\d+)(?!{BY}\d)",
+    rf"(?:(?:size|shape|dimensions?)\s)?(?:of\s)?\$?(\d+){BY}(\d+){BY}(\d+)(?!{BY}\d)"
 )
 OTHER = re.compile(r"\bdilat|\bgroup|depthwise|transposed|ceil|global|adaptive|\bsame\b", re.I)
 
@@ -43,7 +42,7 @@ def check_named_layers(argument: Argument, scope: Scope) -> None:
                 assert flow.size is not None
                 truth = f"{flow.size[0]} × {flow.size[1]} × {flow.channels}"
                 why = f"The layers up to {claim[1]}, as they are listed, make {truth} of the input that is stated."
-                add(argument, later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
+                argument.add_at(later.start + claim.start(2), later.start + claim.end(4), "likely", "size", truth, why)
 
 
 def plain_name(name: str) -> str:
@@ -83,14 +82,11 @@ def layer_in_words(words: str) -> Layer | None:
     if kernel is None or stride is None or padding is None or OTHER.search(words):
         return None
     k = sizes(kernel)
-    options: dict[str, int | Pair | str | bool] = {
-        "kernel_size": (k[0], k[-1]),
-        "stride": stride,
-        "padding": whole(padding) or 0,
-    }
+    window: dict[str, int | Pair | str | bool]
+    window = {"kernel_size": (k[0], k[-1]), "stride": stride, "padding": whole(padding) or 0}
     if re.search(r"\bpool", words, re.I):
-        return Layer("AvgPool2d", options)
+        return Layer("AvgPool2d", window)
     filters = whole(only_match(FILTERS, words))
     if filters is None or not re.search(r"\bconv", words, re.I):
         return None
-    return Layer("Conv2d", {**options, "out_channels": filters})
+    return Layer("Conv2d", {**window, "out_channels": filters})

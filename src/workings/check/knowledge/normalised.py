@@ -10,20 +10,8 @@ from flint import arb
 from workings.check.claims.argument import Argument
 from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal, where
-from workings.check.knowledge.families import printed_side, square
-from workings.check.knowledge.nearby import (
-    agrees,
-    closed_sides,
-    definition_before,
-    has_finding,
-    in_doubt,
-    is_near,
-    start_of,
-    unit_at,
-    value_at,
-    window,
-)
+from workings.check.knowledge.families import furthest_off, printed_side, square
+from workings.check.knowledge.nearby import agrees, definition_before, is_near, unit_at, value_at
 from workings.check.latex.syntax import Node, Number, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.rounding import one_shape
@@ -47,11 +35,11 @@ def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
     kept = tuple(mark for mark in style if mark not in MARKS)
     member = definition_before(argument, scope, plain(Script(Symbol(name, kept), below, above)), line)
     index = printed_side(line) if member is not None else None
-    if member is None or index is None or in_doubt(argument, line) or not NORMALISED.search(window(argument, line, 3000)):
+    if member is None or index is None or argument.in_doubt(line) or not NORMALISED.search(argument.window(line, 3000)):
         return
     mean, printed = first_value(argument, scope, line, MEANS), value_at(line, index)
     variance = first_value(argument, scope, line, VARIANCES) if mean is not None else None
-    if mean is None or variance is None or printed is None or has_finding(argument, line, index):
+    if mean is None or variance is None or printed is None or argument.has_finding(line, index):
         return
     rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
     trues = []
@@ -66,12 +54,9 @@ def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
         return
     flipped = all(abs(x + y) <= abs(x) / 100 + arb("1e-3") for x, y in zip(*map(entries, pairs[0]), strict=True))
     if is_near(*pairs[0]) or flipped:
-        gaps = [float(abs(x - y)) for x, y in zip(*map(entries, pairs[0]), strict=True)]
-        entry = gaps.index(max(gaps))
-        place = where(pairs[0][0], entry)
-        true = decimal(entries(pairs[0][0])[entry], shown[entry] if entry < len(shown) else None)
-        why = f"(x − μ)/σ with the values given before is {true}{' in ' + place if place else ''}."
-        truth = true + (f" in {place}" if place else "")
+        entry, true, place = furthest_off(pairs[0], shown)
+        truth = f"{true} in {place}" if place else true
+        why = f"(x − μ)/σ with the values given before is {truth}."
         argument.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
 
 
@@ -88,23 +73,20 @@ def first_value(argument: Argument, scope: Scope, line: Line, names: Sequence[tu
         found = definition_before(argument, scope, name, line)
         if found is not None:
             return square(found.value) if is_root else found.value
-        if (
-            isinstance(name, Script)
-            and name.above is not None
-            and (value := stated_square(argument, line, name)) is not None
-        ):
+        squared = isinstance(name, Script) and name.above is not None
+        if squared and (value := stated_square(argument, line, name)) is not None:
             return value
     return None
 
 
-def stated_square(argument: Argument, line: Line, name: Script) -> Value | None:
+def stated_square(argument: Argument, line: Line, name: Node) -> Value | None:
     """σ² = 5 gives no name a value; its line is looked up."""
-    part, start = argument.part(line), start_of(line)
+    part, start = argument.part(line), line.start
     value: Value | None = None
     for other in argument.lines:
-        if start_of(other) >= start:
+        if other.start >= start:
             break
         if argument.part(other) == part and len(other.sides) > 1 and plain(other.sides[0]) == name:
-            index = next((i for i in reversed(list(closed_sides(other)))), None)
-            value = value_at(other, index) if index is not None else value
+            closed = list(other.closed_sides())
+            value = value_at(other, closed[-1]) if closed else value
     return value

@@ -11,17 +11,7 @@ from workings.check.claims.argument import Argument
 from workings.check.claims.lines import Line
 from workings.check.claims.words import decimal
 from workings.check.document.document import Prose
-from workings.check.knowledge.nearby import (
-    add,
-    agrees,
-    closed_sides,
-    definition_before,
-    has_finding,
-    in_doubt,
-    unit_at,
-    value_at,
-    window,
-)
+from workings.check.knowledge.nearby import agrees, definition_before, unit_at, value_at
 from workings.check.latex.syntax import Symbol
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
@@ -72,7 +62,7 @@ def check_paragraph(argument: Argument, prose: Prose) -> None:
     why += f" {stated} would be right with the cross-entropy in {'bits' if base == math.e else 'nats'}." if swapped else ""
     reading = "" if unit else "the cross-entropy is in nats; bits do not fit either"
     start = prose.start + claim.start(1)
-    add(argument, start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
+    argument.add_at(start, start + len(stated), "possible" if doubted else "likely", "perplexity", truth, why, reading)
 
 
 NAMES = {"PP", "PPL", "Perplexity", "perplexity", "ppl"}
@@ -82,13 +72,13 @@ LOSSES = (Symbol("H"), Symbol("CE", ("text",)), Symbol("L"), Symbol("L", ("cal",
 def check_named(line: Line, argument: Argument, scope: Scope) -> None:
     """PP = 4.47 where the one cross-entropy of the part was given before."""
     left = line.sides[0]
-    index = next(closed_sides(line), None)
-    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or in_doubt(argument, line):
+    index = next(line.closed_sides(), None)
+    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or argument.in_doubt(line):
         return
     given = [found for name in LOSSES if (found := definition_before(argument, scope, name, line)) is not None]
-    near = window(argument, line)
+    near = argument.window(line)
     shown, printed = unit_at(line, index), value_at(line, index)
-    if len(given) != 1 or has_finding(argument, line, index) or not re.search("entropy|log-likelihood", near, re.I):
+    if len(given) != 1 or argument.has_finding(line, index) or not re.search("entropy|log-likelihood", near, re.I):
         return
     H = given[0].rounded
     if len(shown) != 1 or printed is None or isinstance(printed, Table) or isinstance(H, Table) or not (H > 0 and H < 50):

@@ -21,7 +21,6 @@ from pathlib import Path
 from workings.check.claims.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.listings import Source, python_tree
-from workings.check.knowledge.nearby import add
 
 SECONDS = 5
 """Seconds that the listings of a document may take."""
@@ -145,4 +144,4 @@ def add_finding(argument: Argument, listing: Listing, row: int, last: str) -> No
     indent = len(code) - len(code.lstrip())
     start = source.position(row, indent)
     end = start + max(1, len(code) - indent)
-    add(argument, start, end, "likely", "listing", "code that runs", f"Running it ends with {last[:300]}")
+    argument.add_at(start, end, "likely", "listing", "code that runs", f"Running it ends with {last[:300]}")

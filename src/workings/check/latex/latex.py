@@ -8,39 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from workings.check.latex import syntax
 from workings.check.latex.signs import ACCENTS, BIG, FONTS, KINDS, WIDE
-from workings.check.latex.syntax import (
-    Big,
-    Cases,
-    Chain,
-    Derivative,
-    Dots,
-    Function,
-    Given,
-    Group,
-    Items,
-    Labelled,
-    Matrix,
-    Node,
-    Nothing,
-    Number,
-    Postfix,
-    Product,
-    Quotient,
-    Root,
-    Script,
-    Sum,
-    Symbol,
-    Words,
-)
 
 SIGNS = {
     "≈": r"\approx", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "→": r"\to", "←": r"\gets", "⇒": r"\implies", "⇔": r"\iff",
-    "∈": r"\in",
-    "∉": r"\notin", "⊂": r"\subset", "⊆": r"\subseteq", "∼": r"\sim", "∝": r"\propto", "≡": r"\equiv", "≪": r"\ll",
-    "≫": r"\gg",
-    "↦": r"\mapsto", "±": r"\pm", "∓": r"\mp", "·": r"\cdot", "×": r"\times", "∘": r"\circ", "⊙": r"\odot", "⊗": r"\otimes",
-    "mod": r"\bmod",
+    "∈": r"\in", "∉": r"\notin", "⊂": r"\subset", "⊆": r"\subseteq", "∼": r"\sim", "∝": r"\propto", "≡": r"\equiv",
+    "≪": r"\ll", "≫": r"\gg", "↦": r"\mapsto", "±": r"\pm", "∓": r"\mp", "·": r"\cdot", "×": r"\times", "∘": r"\circ",
+    "⊙": r"\odot", "⊗": r"\otimes", "mod": r"\bmod",
 }  # fmt: skip
 BRACKETS = {
     "{": r"\{", "}": r"\}", "⌊": r"\lfloor ", "⌋": r"\rfloor", "⌈": r"\lceil ", "⌉": r"\rceil", "⟨": r"\langle ",
@@ -51,35 +26,35 @@ OPERATORS = {sign: "\\" + name for name, sign in BIG.items()}
 STYLES = {style: "\\" + words.split()[0] for style, words in (FONTS | ACCENTS).items()} | {"text": r"\text"}
 WIDE_ACCENTS = frozenset(WIDE.get(name, name) for name in ACCENTS)
 KNOWN = frozenset(
-    "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf limsup liminf det"
-    " gcd dim deg ker hom".split()
+    "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf limsup liminf det "
+    "gcd dim deg ker hom".split()
 )
 
 
-def latex(node: Node) -> str:
+def latex(node: syntax.Node) -> str:
     r"""The LaTeX of a tree.
 
     >>> from workings.check.latex.parse import parse
     >>> latex(parse("½ x² ≈ 0.50"))
     '\\frac{1}{2} x^{2} \\approx 0.50'
     """
-    if isinstance(node, Items):
+    if isinstance(node, syntax.Items):
         return ", ".join(map(_formula, node.parts))
-    if isinstance(node, Given):
+    if isinstance(node, syntax.Given):
         middle = r" \mid " if node.sign == "|" else r" \middle\| "
         return latex(node.body) + middle + latex(node.condition)
     return _formula(node)
 
 
-def _braced(node: Node) -> str:
+def _braced(node: syntax.Node) -> str:
     return "{" + latex(node) + "}"
 
 
-def _formula(node: Node) -> str:
+def _formula(node: syntax.Node) -> str:
     """What may stand between commas."""
-    if isinstance(node, Words):
+    if isinstance(node, syntax.Words):
         return rf"\text{{{node.text}}}"
-    if not isinstance(node, Chain):
+    if not isinstance(node, syntax.Chain):
         return _sum(node)
     sides = [_sum(item) for item in node.items]
     text = sides[0]
@@ -88,61 +63,63 @@ def _formula(node: Node) -> str:
     return text.strip()
 
 
-def _sum(node: Node) -> str:
+def _sum(node: syntax.Node) -> str:
     """What may stand beside a relation."""
-    if not isinstance(node, Sum):
+    if not isinstance(node, syntax.Sum):
         return _term(node)
     first = "" if len(node.terms) > 1 and node.terms[0][0] == "+" else SIGNS.get(node.terms[0][0], node.terms[0][0]) + " "
     rest = (f" {SIGNS.get(sign, sign)} {_term(term)}" for sign, term in node.terms[1:])
     return first + _term(node.terms[0][1]) + "".join(rest)
 
 
-def _term(node: Node) -> str:
+def _term(node: syntax.Node) -> str:
     """What may stand beside a plus."""
-    if isinstance(node, Product):
+    if isinstance(node, syntax.Product):
         return _product(node.factors)
-    if isinstance(node, Quotient) and not node.bar:
-        if isinstance(node.above, Product):
+    if isinstance(node, syntax.Quotient) and not node.bar:
+        if isinstance(node.above, syntax.Product):
             above = _product(node.above.factors, ends=False)
         else:
             above = _term(node.above) if _has_slash(node.above) else _factor(node.above)
         return f"{above} / {_factor(node.below)}"
-    return _big(node) if isinstance(node, Big) else _factor(node)
+    return _big(node) if isinstance(node, syntax.Big) else _factor(node)
 
 
-def _has_slash(node: Node) -> bool:
-    return isinstance(node, Quotient) and not node.bar
+def _has_slash(node: syntax.Node) -> bool:
+    return isinstance(node, syntax.Quotient) and not node.bar
 
 
-def _product(factors: Sequence[tuple[str, Node]], ends: bool = True) -> str:
+def _product(factors: Sequence[tuple[str, syntax.Node]], ends: bool = True) -> str:
     """A slash needs braces except in front, Σ except where the term ends with it, a number after a number."""
     text = ""
     for at, (sign, factor) in enumerate(factors):
         if at == 0 and _has_slash(factor):
             piece = _term(factor)
-        elif ends and at == len(factors) - 1 and isinstance(factor, Big):
+        elif ends and at == len(factors) - 1 and isinstance(factor, syntax.Big):
             piece = _big(factor)
         else:
             piece = _factor(factor)
-        if at and not sign and isinstance(factor, Number) and isinstance(factors[at - 1][1], Number):
+        if at and not sign and isinstance(factor, syntax.Number) and isinstance(factors[at - 1][1], syntax.Number):
             piece = "{" + piece + "}"
         text += f" {SIGNS.get(sign, sign)} {piece}" if sign else f" {piece}" if at else piece
     return text
 
 
-def _factor(node: Node) -> str:
+def _factor(node: syntax.Node) -> str:
     """What may stand beside anything: a thing that holds together, or braces."""
     write = FACTORS.get(type(node))
     return _braced(node) if write is None else write(node)
 
 
-def _base(node: Node) -> str:
+def _base(node: syntax.Node) -> str:
     """What may carry scripts."""
-    simple = isinstance(node, Number | Symbol | Group | Matrix) or (isinstance(node, Postfix) and node.sign == "'")
+    simple = isinstance(node, syntax.Number | syntax.Symbol | syntax.Group | syntax.Matrix) or (
+        isinstance(node, syntax.Postfix) and node.sign == "'"
+    )
     return _factor(node) if simple else _braced(node)
 
 
-def _symbol(node: Symbol) -> str:
+def _symbol(node: syntax.Symbol) -> str:
     if "text" in node.style:
         text = node.name
     else:
@@ -153,19 +130,19 @@ def _symbol(node: Symbol) -> str:
     return text
 
 
-def _scripts(below: Node | None, above: Node | None) -> str:
+def _scripts(below: syntax.Node | None, above: syntax.Node | None) -> str:
     under = "" if below is None else "_" + _braced(below)
     return under if above is None else under + "^" + _braced(above)
 
 
-def _postfix(node: Postfix) -> str:
+def _postfix(node: syntax.Postfix) -> str:
     if node.sign in BARS:
         return rf"\left. {latex(node.body)} \right{node.sign}"
     return _base(node.body) + {"%": r"\%"}.get(node.sign, node.sign)
 
 
-def _group(node: Group) -> str:
-    inside = ", ".join(latex(item) if isinstance(item, Given) else _formula(item) for item in node.items)
+def _group(node: syntax.Group) -> str:
+    inside = ", ".join(latex(item) if isinstance(item, syntax.Given) else _formula(item) for item in node.items)
     if node.open in BARS:
         return BARS[node.open][0] + inside + BARS[node.open][1]
     if node.close == "":
@@ -173,7 +150,7 @@ def _group(node: Group) -> str:
     return BRACKETS.get(node.open, node.open) + inside + BRACKETS.get(node.close, node.close)
 
 
-def _function(node: Function) -> str:
+def _function(node: syntax.Function) -> str:
     if node.name == "binom":
         return r"\binom" + "".join(map(_braced, node.arguments))
     if node.name in WIDE_ACCENTS:
@@ -181,7 +158,7 @@ def _function(node: Function) -> str:
     name = _operator(node.name) + _scripts(node.below, node.above)
     if not node.arguments:
         return "{" + name + "}"
-    inside = ", ".join(latex(item) if isinstance(item, Given) else _formula(item) for item in node.arguments)
+    inside = ", ".join(latex(item) if isinstance(item, syntax.Given) else _formula(item) for item in node.arguments)
     return f"{name}({inside})" if node.bracketed else f"{name} {{{inside}}}"
 
 
@@ -189,13 +166,13 @@ def _operator(name: str) -> str:
     return "\\" + name if name in KNOWN else rf"\operatorname{{{name}}}"
 
 
-def _big(node: Big) -> str:
+def _big(node: syntax.Big) -> str:
     name = OPERATORS.get(node.operator) or _operator(node.operator)
     name += _scripts(node.below, node.above)
-    return "{" + name + "}" if isinstance(node.body, Nothing) else f"{name} {_term(node.body)}"
+    return "{" + name + "}" if isinstance(node.body, syntax.Nothing) else f"{name} {_term(node.body)}"
 
 
-def _derivative(node: Derivative) -> str:
+def _derivative(node: syntax.Derivative) -> str:
     if node.sign.startswith("∇"):
         below = "_{" + ", ".join(map(_formula, node.by)) + "}" if node.by else ""
         power = "^{2}" if node.sign == "∇²" else ""
@@ -205,44 +182,46 @@ def _derivative(node: Derivative) -> str:
     below = " ".join(f"{sign} {_factor(variable)}" for variable in node.by)
     if node.body is None:
         return rf"{{\frac{{{sign}{order}}}{{{below}}}}}"
-    plain = isinstance(node.body, Product) and not _has_slash(node.body.factors[0][1])
+    plain = isinstance(node.body, syntax.Product) and not _has_slash(node.body.factors[0][1])
     body = _term(node.body) if plain else _factor(node.body)
     return rf"\frac{{{sign}{order} {body}}}{{{below}}}"
 
 
-def _rows(rows: tuple[tuple[Node, ...], ...]) -> str:
+def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:
     return r" \\ ".join(" & ".join(map(latex, row)) for row in rows)
 
 
-def _matrix(node: Matrix) -> str:
+def _matrix(node: syntax.Matrix) -> str:
     if node.kind == "[;]":
         return "[" + "; ".join(", ".join(map(_formula, row)) for row in node.rows) + "]"
     columns = "{" + "c" * max(map(len, node.rows), default=1) + "}" if node.kind == "array" else ""
     return rf"\begin{{{node.kind}}}{columns} {_rows(node.rows)} \end{{{node.kind}}}"
 
 
-def _root(node: Root) -> str:
+def _root(node: syntax.Root) -> str:
     degree = "" if node.degree is None else f"[{latex(node.degree)}]"
     return rf"\sqrt{degree}{_braced(node.body)}"
 
 
-def _labelled(node: Labelled) -> str:
+def _labelled(node: syntax.Labelled) -> str:
     return rf"\{node.sign}brace{_braced(node.body)}{'_' if node.sign == 'under' else '^'}{_braced(node.label)}"
 
 
-FACTORS: dict[type[Node], Callable[[Any], str]] = {
-    Number: lambda node: node.text,
-    Symbol: _symbol,
-    Script: lambda node: _base(node.base) + _scripts(node.below, node.above),
-    Postfix: _postfix,
-    Group: _group,
-    Function: _function,
-    Derivative: _derivative,
-    Matrix: _matrix,
-    Cases: lambda node: rf"\begin{{cases}} {_rows(node.rows)} \end{{cases}}",
-    Root: _root,
-    Labelled: _labelled,
-    Quotient: lambda node: "{" + _term(node) + "}" if not node.bar else rf"\frac{_braced(node.above)}{_braced(node.below)}",
-    Dots: lambda node: r"\ldots",
-    Nothing: lambda node: "",
+FACTORS: dict[type[syntax.Node], Callable[[Any], str]] = {
+    syntax.Number: lambda node: node.text,
+    syntax.Symbol: _symbol,
+    syntax.Script: lambda node: _base(node.base) + _scripts(node.below, node.above),
+    syntax.Postfix: _postfix,
+    syntax.Group: _group,
+    syntax.Function: _function,
+    syntax.Derivative: _derivative,
+    syntax.Matrix: _matrix,
+    syntax.Cases: lambda node: rf"\begin{{cases}} {_rows(node.rows)} \end{{cases}}",
+    syntax.Root: _root,
+    syntax.Labelled: _labelled,
+    syntax.Quotient: lambda node: (
+        "{" + _term(node) + "}" if not node.bar else rf"\frac{_braced(node.above)}{_braced(node.below)}"
+    ),
+    syntax.Dots: lambda node: r"\ldots",
+    syntax.Nothing: lambda node: "",
 }

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Container
 
 from workings.check.latex.parse_atoms import ATOMS, with_body
-from workings.check.latex.parse_bars import condition_sign, opens_bar
-from workings.check.latex.parse_build import product, side_by_side
 from workings.check.latex.parse_derivatives import begins_differential, derivative
 from workings.check.latex.parse_environments import continues
+from workings.check.latex.parse_groups import condition_sign, opens_bar
 from workings.check.latex.parse_scripts import with_scripts
-from workings.check.latex.reader import Reader
+from workings.check.latex.reader import Reader, product, side_by_side
 from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
 from workings.errors import ParseError
 

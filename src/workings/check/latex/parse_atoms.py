@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
-from workings.check.latex.parse_build import product
 from workings.check.latex.parse_derivatives import fraction
 from workings.check.latex.parse_environments import environment, substack
 from workings.check.latex.parse_groups import group, number
 from workings.check.latex.parse_scripts import argument, braces, scripts
-from workings.check.latex.reader import Reader
+from workings.check.latex.reader import Reader, product
 from workings.check.latex.signs import LIMITS, WIDE
 from workings.check.latex.syntax import (
     Big,
@@ -46,14 +45,6 @@ def _fonts(inner: tuple[str, ...], outer: tuple[str, ...]) -> tuple[str, ...]:
 def brace_group(reader: Reader, _: Token) -> Node:
     reader.at -= 1
     return braces(reader)
-
-
-def dots(_: Reader, token: Token) -> Node:
-    return Dots(span=token[2:])
-
-
-def hash_sign(_: Reader, token: Token) -> Node:
-    return Symbol("#", span=token[2:])
 
 
 def frac(reader: Reader, token: Token) -> Node:
@@ -258,5 +249,6 @@ ATOMS: dict[str, Callable[[Reader, Token], Node]] = {
     "number": number, "symbol": symbol, "{": brace_group, "open": group, "bar": group, "frac": frac, "binom": frac,
     "sqrt": root, "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch,
     "accent": accent, "brace": brace, "stack": stack, "phantom": phantom, "begin": environment, "substack": substack,
-    "dots": dots, "hash": hash_sign, "mathop": operator,
+    "mathop": operator,
+    "dots": lambda _, token: Dots(span=token[2:]), "hash": lambda _, token: Symbol("#", span=token[2:]),
 }  # fmt: skip

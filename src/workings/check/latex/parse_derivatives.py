@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workings.check.latex.parse_build import product
+from workings.check.latex.reader import product
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Number, Product, Quotient, Script, Span, Symbol
 
 Factors = Sequence[tuple[str, Node]]
@@ -66,17 +66,14 @@ def _variables(lower: Factors, sign: str, order: int) -> tuple[Node, ...] | None
             groups.append([])
         else:
             groups[-1].append(("", factor))
-    if not all(groups) or (sign == "d" and any(len(group) > 1 and not _is_application(group) for group in groups)):
+    applied = (len(group) == 2 and isinstance(group[1][1], Group) for group in groups if len(group) > 1)
+    if not all(groups) or (sign == "d" and not all(applied)):
         return None
     by = [product(group) for group in groups]
     if len(by) == order:
         return tuple(by)
     repeated = [base for variable in by for base in _repeated(variable)]
     return tuple(repeated) if len(repeated) == order else None
-
-
-def _is_application(group: Factors) -> bool:
-    return len(group) == 2 and isinstance(group[1][1], Group)
 
 
 def _repeated(variable: Node) -> list[Node]:

@@ -13,12 +13,9 @@ COMMAND = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}$\\]")
 MATRICES = frozenset(("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix", "smallmatrix", "array", "tabular"))
 CASES = frozenset(("cases", "dcases", "rcases"))
 ROWS = frozenset(
-    (
-        "align", "aligned", "alignat", "alignedat", "gather", "gathered", "split", "multline", "multlined", "eqnarray",
-        "flalign",
-        "equation", "displaymath", "math", "xalignat", "subequations", "IEEEeqnarray", "spreadlines", "center", "dmath",
-    )
-)  # fmt: skip
+    "align aligned alignat alignedat gather gathered split multline multlined eqnarray flalign equation displaymath math "
+    "xalignat subequations IEEEeqnarray spreadlines center dmath".split()
+)
 
 
 def environment(reader: Reader, token: Token) -> Node:

@@ -52,9 +52,7 @@ def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
                 above = argument(reader, "^", script=True)
         elif kind in ("_", "^"):
             raise ParseError(
-                f"Only one {kind} is allowed here: use braces to say what the second belongs to.",
-                reader.text,
-                start,
+                f"Only one {kind} is allowed here: use braces to say what the second belongs to.", reader.text, start
             )
         else:
             break

@@ -17,27 +17,11 @@ STEPS = re.compile(
     re.S,
 )
 OUTER = re.compile(r"\s*\\begin\s*\{((?:aligned|align|split|gathered|gather|alignedat|multline)\*?)\}")
-SIGNS = {
-    "=": "=",
-    "≈": "≈",
-    "\\approx": "≈",
-    "\\simeq": "≈",
-    "≤": "≤",
-    "\\le": "≤",
-    "\\leq": "≤",
-    "≥": "≥",
-    "\\ge": "≥",
-    "\\geq": "≥",
-    "<": "<",
-    "\\lt": "<",
-    ">": ">",
-    "\\gt": ">",
-    "\\Rightarrow": "⇒",
-    "\\implies": "⇒",
-    "\\to": "→",
-    "\\rightarrow": "→",
-    "\\in": "∈",
-}
+SPELLINGS = {
+    "=": "=", "≈": r"≈ \approx \simeq", "≤": r"≤ \le \leq", "≥": r"≥ \ge \geq", "<": r"< \lt", ">": r"> \gt",
+    "⇒": r"\Rightarrow \implies", "→": r"\to \rightarrow", "∈": r"\in",
+}  # fmt: skip
+SIGNS = {spelling: sign for sign, spellings in SPELLINGS.items() for spelling in spellings.split()}
 
 
 def cuts(text: str, start: int, end: int) -> Iterator[tuple[int, int, str]]:

@@ -1,14 +1,16 @@
 """The tokens of a formula and how far they are read: what every rule of the grammar is handed.
 
 The rules for single things (`parse_atoms.py`, `parse_groups.py`, …) read formulas inside formulas, and `parse.py` uses those
-rules. Both know only this class; `parse.Parser` fills in its four abstract methods.
+rules. Both know only this class; `parse.Parser` fills in its four abstract methods. What is read is put
+together by `side_by_side` and `product`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 
-from workings.check.latex.syntax import Node
+from workings.check.latex.syntax import Items, Node, Product
 from workings.check.latex.tokens import Token, tokens
 from workings.errors import ParseError
 
@@ -79,3 +81,19 @@ class Reader(ABC):
     @abstractmethod
     def factor(self, scripts: bool = True) -> Node:
         """One thing with its scripts, or without."""
+
+
+def side_by_side(parts: Sequence[Node]) -> Node:
+    """One formula, or several as `Items`."""
+    if len(parts) == 1:
+        return parts[0]
+    flat = tuple(inner for part in parts for inner in (part.parts if isinstance(part, Items) else (part,)))
+    return Items(flat, span=(parts[0].span[0], parts[-1].span[1]))
+
+
+def product(factors: Sequence[tuple[str, Node]]) -> Node:
+    """One factor, or several as `Product`."""
+    if len(factors) == 1:
+        return factors[0][1]
+    first = factors[0][1]
+    return Product((("", first), *factors[1:]), span=(first.span[0], factors[-1][1].span[1]))

@@ -20,25 +20,19 @@ _LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK, s
 )
 _VARIANTS = {"ϵ": "epsilon", "ϑ": "theta", "ϕ": "phi", "ς": "sigma", "ϱ": "rho", "ϖ": "pi", "ϰ": "kappa"}
 _OTHER_SYMBOLS = {
-    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "°": "circ",
-    "?": "?",
+    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "°": "circ", "?": "?",
     "ø": "emptyset",
 }  # fmt: skip
 _NAMED_SYMBOLS = (
-    "infty partial ell top emptyset hbar dagger ddagger imath jmath Re Im aleph wp natural sharp flat clubsuit"
-    " spadesuit angle triangle"
-    " square Box checkmark varnothing star bot eth complement Bbbk"
+    "infty partial ell top emptyset hbar dagger ddagger imath jmath Re Im aleph wp natural sharp flat clubsuit spadesuit "
+    "angle triangle square Box checkmark varnothing star bot eth complement Bbbk"
 ).split()
 _FUNCTION_WORDS = (
-    "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arcsinh arccosh arctanh artanh"
-    " arsinh arcosh"
-    " max min argmax argmin softmax softargmax softmin logsoftmax logsumexp lse sigmoid relu gelu silu swish softplus"
-    " elu selu"
-    " leakyrelu hardtanh mish sign sgn floor ceil round trunc abs norm mean median var std cov corr diag tr trace det"
-    " rank concat cat stack"
-    " flatten vec sqrt erf erfc layernorm batchnorm rmsnorm dropout maxpool avgpool meanpool onehot relu6 gcd lcm deg"
-    " dim ker hom"
-    " sup inf limsup liminf pr mse bce atan asin acos atan2 expm1 log1p"
+    "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan arcsinh arccosh arctanh artanh arsinh "
+    "arcosh max min argmax argmin softmax softargmax softmin logsoftmax logsumexp lse sigmoid relu gelu silu swish "
+    "softplus elu selu leakyrelu hardtanh mish sign sgn floor ceil round trunc abs norm mean median var std cov corr diag "
+    "tr trace det rank concat cat stack flatten vec sqrt erf erfc layernorm batchnorm rmsnorm dropout maxpool avgpool "
+    "meanpool onehot relu6 gcd lcm deg dim ker hom sup inf limsup liminf pr mse bce atan asin acos atan2 expm1 log1p"
 ).split()
 _NAMES_ONLY = {"mse", "bce", "dim", "pr", "deg", "hom", "ker", "inf", "stack"}
 LIMITS = frozenset(("max", "min", "argmax", "argmin", "sup", "inf", "limsup", "liminf"))
@@ -48,22 +42,19 @@ FUNCTIONS: dict[str, Kind] = {word: ("function", word) for word in _FUNCTION_WOR
 
 BIG = {
     "sum": "∑", "prod": "∏", "int": "∫", "iint": "∬", "iiint": "∭", "oint": "∮", "coprod": "∐", "lim": "lim",
-    "bigoplus": "⨁",
-    "bigotimes": "⨂", "bigodot": "⨀", "bigcup": "⋃", "bigcap": "⋂", "bigwedge": "⋀", "bigvee": "⋁", "bigsqcup": "⨆",
-    "biguplus": "⨄",
+    "bigoplus": "⨁", "bigotimes": "⨂", "bigodot": "⨀", "bigcup": "⋃", "bigcap": "⋂", "bigwedge": "⋀", "bigvee": "⋁",
+    "bigsqcup": "⨆", "biguplus": "⨄",
 }  # fmt: skip
 RELATIONS = {
-    "=": "= eq",
-    "≈": "approx simeq cong approxeq thickapprox ≃ ≅ ≊ ≐ doteq",
-    "≤": "le leq leqslant leqq lesssim ≦ ⩽ <=", "≥": "ge geq geqslant geqq gtrsim ≧ ⩾ >=", "<": "lt", ">": "gt",
-    "≠": "ne neq not=", "→": "to rightarrow longrightarrow -> ⟶ hookrightarrow rightsquigarrow leadsto ⇝",
+    "=": "= eq", "≈": "approx simeq cong approxeq thickapprox ≃ ≅ ≊ ≐ doteq", "≤": "le leq leqslant leqq lesssim ≦ ⩽ <=",
+    "≥": "ge geq geqslant geqq gtrsim ≧ ⩾ >=", "<": "lt", ">": "gt", "≠": "ne neq not=",
+    "→": "to rightarrow longrightarrow -> ⟶ hookrightarrow rightsquigarrow leadsto ⇝",
     "←": "gets leftarrow longleftarrow <- ⟵", "↔": "leftrightarrow longleftrightarrow",
     "⇒": "implies Rightarrow Longrightarrow => ⟹", "⇐": "impliedby Leftarrow Longleftarrow ⟸",
     "⇔": "iff Leftrightarrow Longleftrightarrow <=> ⟺", "∈": "in isin", "∉": "notin not\\in not∈", "∋": "ni owns",
     "⊂": "subset", "⊆": "subseteq subseteqq", "⊄": "not\\subset", "⊃": "supset", "⊇": "supseteq", "∼": "sim thicksim",
-    "∝": "propto varpropto", "≡": "equiv", ":=": "coloneqq coloneq triangleq defeq ≔ ≜ ≝", "=:": "eqqcolon",
-    "≪": "ll <<", "≫": "gg >>", "↦": "mapsto longmapsto ⟼", ":": "colon", "≺": "prec", "≻": "succ", "⪯": "preceq ≼",
-    "⪰": "succeq ≽",
+    "∝": "propto varpropto", "≡": "equiv", ":=": "coloneqq coloneq triangleq defeq ≔ ≜ ≝", "=:": "eqqcolon", "≪": "ll <<",
+    "≫": "gg >>", "↦": "mapsto longmapsto ⟼", ":": "colon", "≺": "prec", "≻": "succ", "⪯": "preceq ≼", "⪰": "succeq ≽",
     "⊥": "perp", "∥": "parallel", "⊢": "vdash", "⊨": "models", "≍": "asymp", "≢": "not\\equiv", "≮": "not<", "≯": "not>",
     "⟂": "indep", "≉": "not\\approx", "↑": "uparrow", "↓": "downarrow",
 }  # fmt: skip
@@ -71,8 +62,7 @@ SIGNS = {"+": "", "-": "− – —", "±": "pm", "∓": "mp"}
 TIMES = {
     "·": "cdot ⋅ cdotp", "×": "times", "*": "ast ∗", "∘": "circ", "⊙": "odot", "⊗": "otimes", "@": "", "⊕": "oplus",
     "∪": "cup", "∩": "cap", "∧": "wedge land", "∨": "vee lor", "∖": "setminus smallsetminus backslash", "⊖": "ominus",
-    "⋆": "",
-    "mod": "bmod mod", "•": "bullet", "⊘": "oslash",
+    "⋆": "", "mod": "bmod mod", "•": "bullet", "⊘": "oslash",
 }  # fmt: skip
 OPEN = {"(": "lparen", "[": "lbrack left[", "{": "\\{ lbrace", "⌊": "lfloor", "⌈": "lceil", "⟨": "langle left< 〈"}
 CLOSE = {")": "rparen", "]": "rbrack", "}": "\\} rbrace", "⌋": "rfloor", "⌉": "rceil", "⟩": "rangle right> 〉"}
@@ -85,31 +75,24 @@ FONTS = {
 SWITCHES = {"bold": "bf bfseries", "rm": "rm", "cal": "cal", "it": "it", "tt": "tt", "sf": "sf"}
 ACCENTS = {
     "hat": "hat widehat", "bar": "bar overline", "tilde": "tilde widetilde", "vec": "vec overrightarrow", "dot": "dot",
-    "ddot": "ddot",
-    "check": "check", "breve": "breve", "mathring": "mathring", "underline": "underline underbar", "acute": "acute",
-    "grave": "grave",
+    "ddot": "ddot", "check": "check", "breve": "breve", "mathring": "mathring", "underline": "underline underbar",
+    "acute": "acute", "grave": "grave",
 }  # fmt: skip
 WIDE = {"hat": "widehat", "bar": "overline", "tilde": "widetilde", "vec": "overrightarrow"}
 """What an accent over more than one letter is called as a function of them."""
 _NOTHING = (
-    "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag hline cline toprule midrule"
-    " bottomrule"
-    " boxed fbox cancel bcancel xcancel mathstrut strut ensuremath mathbin mathrel mathord mathpunct mathopen"
-    " mathclose mathinner"
-    " operatorname smash small large Large LARGE huge Huge normalsize tiny footnotesize scriptsize noindent"
-    " centering allowbreak break"
-    " nobreak hfill protect relax null enspace thinspace medspace thickspace negthinspace normalfont par indent space"
-    " allowdisplaybreaks mathsurround boldmath text mbox hbox textnormal textmd"
+    "displaystyle textstyle scriptstyle scriptscriptstyle limits nolimits nonumber notag hline cline toprule midrule "
+    "bottomrule boxed fbox cancel bcancel xcancel mathstrut strut ensuremath mathbin mathrel mathord mathpunct mathopen "
+    "mathclose mathinner operatorname smash small large Large LARGE huge Huge normalsize tiny footnotesize scriptsize "
+    "noindent centering allowbreak break nobreak hfill protect relax null enspace thinspace medspace thickspace "
+    "negthinspace normalfont par indent space allowdisplaybreaks mathsurround boldmath text mbox hbox textnormal textmd"
 ).split()
 _COMMANDS = {
     "frac": "frac", "dfrac": "frac", "tfrac": "frac", "nicefrac": "frac", "cfrac": "frac", "sfrac": "frac",
-    "flatfrac": "frac",
-    "binom": "binom", "dbinom": "binom", "tbinom": "binom", "sqrt": "sqrt", "over": "over", "choose": "over",
-    "underbrace": "brace",
-    "overbrace": "brace", "stackrel": "stack", "overset": "stack", "underset": "stack", "substack": "substack",
-    "phantom": "phantom",
-    "hphantom": "phantom", "vphantom": "phantom", "nabla": "nabla", "xrightarrow": "arrow", "xleftarrow": "arrow",
-    "pmod": "pmod", "mathop": "mathop",
+    "flatfrac": "frac", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "sqrt": "sqrt", "over": "over",
+    "choose": "over", "underbrace": "brace", "overbrace": "brace", "stackrel": "stack", "overset": "stack",
+    "underset": "stack", "substack": "substack", "phantom": "phantom", "hphantom": "phantom", "vphantom": "phantom",
+    "nabla": "nabla", "xrightarrow": "arrow", "xleftarrow": "arrow", "pmod": "pmod", "mathop": "mathop",
 }  # fmt: skip
 
 
@@ -133,31 +116,18 @@ def _table() -> dict[str, Kind]:
         kinds["\\" + name] = kinds["\\var" + name] = ("symbol", (name, ()))
     for letter, name in zip("ℝℕℤℚℂ𝔼ℙ𝟙", "RNZQCEP1", strict=True):
         kinds[letter] = ("symbol", (name, ("bb",)))
-    kinds |= {
-        "ℒ": ("symbol", ("L", ("cal",))),
-        "\\O": ("symbol", ("emptyset", ())),
-        "\\#": ("hash", "#"),
-        "#": ("hash", "#"),
-    }
-    kinds |= {"\\varnothing": ("symbol", ("emptyset", ())), "\\intercal": ("symbol", ("top", ()))}
-    for table, kind in (
-        (RELATIONS, "relation"),
-        (SIGNS, "sign"),
-        (TIMES, "times"),
-        (OPEN, "open"),
-        (CLOSE, "close"),
-        (BARS, "bar"),
-    ):
+    kinds |= {"ℒ": ("symbol", ("L", ("cal",))), "\\#": ("hash", "#"), "#": ("hash", "#")}
+    kinds |= {name: ("symbol", ("emptyset", ())) for name in ("\\O", "\\varnothing")}
+    kinds["\\intercal"] = ("symbol", ("top", ()))
+    tables = {"relation": RELATIONS, "sign": SIGNS, "times": TIMES, "open": OPEN, "close": CLOSE, "bar": BARS}
+    for kind, table in tables.items():
         kinds |= _spellings(table, kind)
     for table, kind in ((FONTS, "font"), (SWITCHES, "switch"), (ACCENTS, "accent")):
         kinds |= {"\\" + word: (kind, style) for style, words in table.items() for word in words.split()}
     for word in _FUNCTION_WORDS:
         kinds.setdefault("\\" + word, ("function", word))
-    kinds |= {
-        "\\arg\\max": ("function", "argmax"),
-        "\\arg\\min": ("function", "argmin"),
-        "\\Pr": ("symbol", ("Pr", ("text",))),
-    }
+    kinds |= {"\\arg\\max": ("function", "argmax"), "\\arg\\min": ("function", "argmin")}
+    kinds["\\Pr"] = ("symbol", ("Pr", ("text",)))
     for name, sign in BIG.items():
         kinds["\\" + name] = kinds[sign] = ("big", sign)
     for name, kind in _COMMANDS.items():
@@ -166,66 +136,22 @@ def _table() -> dict[str, Kind]:
         kinds["\\" + name] = ("nothing", "")
     for sign in ("{", "}", "_", "^", "&", "."):
         kinds[sign] = (sign, sign)
-    kinds |= {
-        "\\sb": ("_", "_"),
-        "\\sp": ("^", "^"),
-        "/": ("slash", "/"),
-        "\\div": ("slash", "/"),
-        "÷": ("slash", "/"),
-        "∕": ("slash", "/"),
-    }
+    kinds |= {"\\sb": ("_", "_"), "\\sp": ("^", "^")}
+    kinds |= {slash: ("slash", "/") for slash in ("/", "\\div", "÷", "∕", "\\middle/")}
     kinds |= {"!": ("postfix", "!"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
     kinds |= {"'": ("prime", 1), "\\prime": ("prime", 1), "′": ("prime", 1), "″": ("prime", 2), "’": ("prime", 1)}
-    kinds |= {
-        ",": ("separator", ","),
-        ";": ("separator", ";"),
-        "，": ("separator", ","),
-        "；": ("separator", ";"),
-        "、": ("separator", ","),
-    }
+    kinds |= {comma: ("separator", ",") for comma in ",，、"} | {mark: ("separator", ";") for mark in ";；"}
     kinds |= {"\\quad": ("quad", ""), "\\qquad": ("quad", ""), "\\hfil": ("quad", "")}
-    for dots in (
-        "\\ldots",
-        "\\dots",
-        "\\cdots",
-        "\\vdots",
-        "\\ddots",
-        "\\dotsc",
-        "\\dotsb",
-        "\\dotsm",
-        "…",
-        "⋯",
-        "⋮",
-        "⋱",
-        "...",
-    ):
+    for dots in r"\ldots \dots \cdots \vdots \ddots \dotsc \dotsb \dotsm … ⋯ ⋮ ⋱ ...".split():
         kinds[dots] = ("dots", "…")
-    kinds |= {
-        "\\mid": ("mid", "|"),
-        "∣": ("mid", "|"),
-        "\\middle|": ("mid", "|"),
-        "\\middle‖": ("mid", "‖"),
-        "\\middle\\|": ("mid", "‖"),
-    }
+    kinds |= {bar: ("mid", "|") for bar in ("\\mid", "∣", "\\middle|")}
+    kinds |= {bar: ("mid", "‖") for bar in ("\\middle‖", "\\middle\\|")}
     for sign, bar in (("|", "|"), ("\\|", "‖"), ("‖", "‖")):
         kinds["\\left" + sign], kinds["\\right" + sign] = ("open", bar), ("close", bar)
     kinds |= {"\\lvert": ("open", "|"), "\\rvert": ("close", "|"), "\\lVert": ("open", "‖"), "\\rVert": ("close", "‖")}
-    kinds |= {
-        "\\left.": ("open", ""),
-        "\\right.": ("close", ""),
-        "\\middle/": ("slash", "/"),
-        "\\left<": ("open", "⟨"),
-        "\\right>": ("close", "⟩"),
-    }
-    for sign, words in (
-        ("∀", "\\forall"),
-        ("∃", "\\exists"),
-        ("∴", "\\therefore"),
-        ("∵", "\\because"),
-        ("¬", "\\neg"),
-        ("□", "\\qed"),
-    ):
-        kinds[sign] = kinds[words] = ("words", sign)
+    kinds |= {"\\left.": ("open", ""), "\\right.": ("close", ""), "\\left<": ("open", "⟨"), "\\right>": ("close", "⟩")}
+    for sign, word in zip("∀∃∴∵¬□", "forall exists therefore because neg qed".split(), strict=True):
+        kinds[sign] = kinds["\\" + word] = ("words", sign)
     return kinds
 
 

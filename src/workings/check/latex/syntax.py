@@ -13,18 +13,14 @@ from fractions import Fraction
 from typing import Any
 
 Span = tuple[int, int]
-
-
-_PARTS: dict[type, tuple[str, ...]] = {}
+_PARTS: dict[type, tuple[str, ...]] = {}  # `functools.cache` would do, but mypy takes no class with a hash for its key
 
 
 def _parts(kind: type) -> tuple[str, ...]:
     """The fields of a kind of node that can hold other nodes."""
-    found = _PARTS.get(kind)
-    if found is None:
-        found = tuple(part.name for part in fields(kind) if part.name != "span" and "Node" in str(part.type))
-        _PARTS[kind] = found
-    return found
+    if kind not in _PARTS:
+        _PARTS[kind] = tuple(part.name for part in fields(kind) if part.name != "span" and "Node" in str(part.type))
+    return _PARTS[kind]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,22 +4,7 @@ from __future__ import annotations
 
 from workings.check.latex.syntax import Node, Postfix, Product, Script, Symbol
 
-WEIGHTS = {
-    "bold",
-    "mathbf",
-    "boldsymbol",
-    "bm",
-    "rm",
-    "mathrm",
-    "it",
-    "mathit",
-    "bf",
-    "sf",
-    "mathsf",
-    "pmb",
-    "textbf",
-    "textit",
-}
+WEIGHTS = set("bold mathbf boldsymbol bm rm mathrm it mathit bf sf mathsf pmb textbf textit".split())
 """Fonts by which a document may or may not tell one name from another."""
 
 

@@ -62,22 +62,10 @@ class Claim:
 
     def has_cues(self, lowered: str) -> bool:
         """Whether a text in lower case could make the claim at all."""
-        for words in self.cues:
-            for word in words:
-                if word in lowered:
-                    break
-            else:
-                return False
-        return True
+        return all(any(word in lowered for word in words) for words in self.cues)
 
     def _compiled(self, text: str) -> re.Pattern[str]:
         return re.compile(regular_expression(text, self.stops), re.IGNORECASE | re.DOTALL)
-
-
-@cache
-def words() -> dict[str, str]:
-    """The named lists of words."""
-    return dict(rows()["words"])
 
 
 @cache
@@ -94,18 +82,9 @@ def first_cues() -> frozenset[str]:
 
 def claim(id: str, row: dict[str, Any]) -> Claim:
     """One entry of the table."""
-    return Claim(
-        id=id,
-        cues=tuple(tuple(cue.split("|")) for cue in row["cues"]),
-        phrasings=tuple(row["phrasings"]),
-        unless=row.get("unless", ""),
-        topic=row.get("topic", ""),
-        stops=row.get("stops", ""),
-        claim=row["claim"],
-        truth=row["truth"],
-        why=row["why"],
-        demonstration=row["demonstration"],
-    )
+    cues = tuple(tuple(cue.split("|")) for cue in row["cues"])
+    usual = {"unless": "", "topic": "", "stops": ""}
+    return Claim(**usual | row | {"id": id, "cues": cues, "phrasings": tuple(row["phrasings"])})
 
 
 @cache
@@ -126,6 +105,6 @@ def regular_expression(text: str, stops: str = "") -> str:
     plain = {" ": r"(?:[\s~]+)", "~": r"[-–\s]?", "…": gap, "‥": few}
 
     def one(found: re.Match[str]) -> str:
-        return plain[found[0]] if found[1] is None else f"(?:{regular_expression(words()[found[1]], stops)})"
+        return plain[found[0]] if found[1] is None else f"(?:{regular_expression(rows()['words'][found[1]], stops)})"
 
     return SHORTHAND.sub(one, text)

@@ -44,10 +44,4 @@ def _finding(result: Checked, found: Finding) -> dict[str, Any]:
 def region(result: Checked, part: Finding | Unread) -> dict[str, Any]:
     """Lines and columns from 1, in characters; the end column is the one behind the claim."""
     first, last = result.span(part)
-    return {
-        "line": first.line,
-        "column": first.column,
-        "end_line": last.line,
-        "end_column": last.column,
-        "cell": first.cell,
-    }
+    return {"line": first.line, "column": first.column, "end_line": last.line, "end_column": last.column, "cell": first.cell}

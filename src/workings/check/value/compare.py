@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from workings.check.latex.parse import ParseError, parse
@@ -86,7 +85,6 @@ def has_both_signs(node: Node) -> bool:
 def with_sign(node: Node, upper: bool) -> Node:
     """The formula with ± and ∓ read from above, or from below."""
     signs = {"±": "+", "∓": "-"} if upper else {"±": "-", "∓": "+"}
-
     node = node.rebuilt(lambda part: with_sign(part, upper))
     if isinstance(node, Sum):
         return replace(node, terms=tuple((signs.get(sign, sign), term) for sign, term in node.terms))
@@ -127,11 +125,7 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
 
 def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | None:
     """Whether left < right (≤, >, ≥, ≠) holds under some reading; none if it cannot be decided."""
-    answers = list(_orders(left, relation, right, scope))
-    return None if not answers else any(answers)
-
-
-def _orders(left: Side, relation: str, right: Side, scope: Scope) -> Iterator[bool]:
+    answers: list[bool] = []
     for reading in readings((left.node, right.node)):
         context = EvaluationContext(scope, reading, Decimals.ROUNDED)
         try:
@@ -149,7 +143,8 @@ def _orders(left: Side, relation: str, right: Side, scope: Scope) -> Iterator[bo
                 wrong = x == y
             case _:
                 continue
-        yield not wrong
+        answers.append(not wrong)
+    return any(answers) if answers else None
 
 
 def is_settled(node: Node, scope: Scope) -> bool:
@@ -165,11 +160,10 @@ def certainly_none(side: Side, scope: Scope) -> str:
     for reading in readings((side.node,)):
         try:
             evaluate(side.read(reading), EvaluationContext(scope, reading))
+            return ""
         except NoValue as error:
             reason = str(error)
         except (Undecided, Mismatch):
-            return ""
-        else:
             return ""
     return reason
 

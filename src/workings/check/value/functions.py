@@ -45,33 +45,18 @@ def logistic(x: arb) -> arb:
     return 1 / (1 + (-x).exp())
 
 
-def positive_part(x: arb) -> arb:
-    """max(x, 0)."""
-    return x.max(ZERO)
-
-
 ENTRYWISE: dict[str, Callable[[arb], arb]] = {
-    "exp": arb.exp,
-    "sin": arb.sin,
-    "cos": arb.cos,
+    **{name: getattr(arb, name) for name in "exp sin cos sinh cosh tanh atan sech erf floor ceil".split()},
     "tan": real(arb.tan, "tan"),
-    "sinh": arb.sinh,
-    "cosh": arb.cosh,
-    "tanh": arb.tanh,
     "arctan": arb.atan,
     "arcsin": real(arb.asin, "arcsin"),
     "arccos": real(arb.acos, "arccos"),
-    "atan": arb.atan,
-    "sech": arb.sech,
     "sqrt": real(arb.sqrt, "a root"),
-    "erf": arb.erf,
     "abs": abs,
     "sign": arb.sgn,
     "sgn": arb.sgn,
-    "floor": arb.floor,
-    "ceil": arb.ceil,
     "round": lambda x: (x + arb(1) / 2).floor(),
-    "relu": positive_part,
+    "relu": lambda x: x.max(ZERO),
     "sigmoid": logistic,
     "sig": logistic,
     "softplus": lambda x: (1 + x.exp()).log(),
@@ -102,12 +87,7 @@ def exponential(x: arb) -> arb:
         if float(x) > 1e5:
             raise Undecided("the exponential is too large")
         return x.exp()
-    return ZERO if is_minus_infinity(x) else x.exp()
-
-
-def is_minus_infinity(x: arb) -> bool:
-    """Whether x is −∞."""
-    return not x.is_finite() and not x.is_nan() and bool(x < 0)
+    return ZERO if not x.is_nan() and x < 0 else x.exp()
 
 
 def softmax_row(row: tuple[arb, ...]) -> tuple[arb, ...]:

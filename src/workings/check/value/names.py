@@ -25,7 +25,7 @@ from workings.check.value.scope import is_transpose
 def is_name(node: Node) -> bool:
     """Whether `node = 3` gives a name its value: x, x_1, x', x^{(2)}, K^T, f(2), P(A | B), log p — but not x², 2x, x + 1."""
     match node:
-        case Symbol():
+        case Symbol() | Function():
             return True
         case Script(base=base, above=above):
             return is_name(base) and (above is None or is_mark(above))
@@ -35,8 +35,6 @@ def is_name(node: Node) -> bool:
             return is_name(name)
         case Product(factors=((_, Symbol(name="Delta" | "nabla")), ("", name))):
             return is_name(name)
-        case Function():
-            return True
         case Root(body=Symbol() | Script() as body, degree=None):
             return is_name(body)
     return False
@@ -159,9 +157,7 @@ def is_sigmoid(node: Node) -> bool:
 def is_number(node: Node) -> bool:
     """A printed number, with its sign."""
     match node:
-        case Number():
-            return True
-        case Sum(terms=((_, Number()),)):
+        case Number() | Sum(terms=((_, Number()),)):
             return True
     return False
 

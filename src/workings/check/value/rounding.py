@@ -97,16 +97,16 @@ def _all(nodes: list[Node]) -> list[arb] | None:
     for node in nodes:
         unit = units(node)
         if unit is None:
-            if any(isinstance(part, Number) and part.places is not None for part in node.walk()):
+            if places_in(node):
                 return None
             unit = [ZERO]
         found += unit
     return found
 
 
-def has_decimals(node: Node) -> bool:
-    """Whether a decimal is printed in it."""
-    return any(isinstance(part, Number) and part.places is not None for part in node.walk())
+def places_in(*nodes: Node) -> list[int]:
+    """The places of every decimal that is printed in these formulas."""
+    return [part.places for node in nodes for part in node.walk() if isinstance(part, Number) and part.places is not None]
 
 
 def one_shape(left: Value, right: Value) -> tuple[Value, Value] | None:
@@ -155,7 +155,7 @@ def judge(
     if max(grades) > Grade.RIGHT and any(units(side) is None for side in sides):
         grades = _explained(grades, steps, sides, again, about, settled)
     worst = max(grades)
-    places = [part.places for side in sides for part in side.walk() if isinstance(part, Number) and part.places is not None]
+    places = places_in(*sides)
     off = sum(grade > Grade.ROUNDED for grade in grades)
     return Judgement(worst, *pair, entry=grades.index(worst), off=off, coarse=bool(places) and max(places) < 3)
 
@@ -169,7 +169,8 @@ def _explained(
         exact = [_grade(x, y, u, about, sides) for (x, y), u in zip(behind, steps, strict=True)]
         grades = [min(g, e) if e is Grade.RIGHT else g for g, e in zip(grades, exact, strict=True)]
     fine = Grade.LAST_DIGIT if settled else Grade.ROUNDED
-    for places, better in ((_finest(sides), fine), (_places(steps), fine), (None, Grade.IMPRECISE)):
+    finest = max(places_in(*sides), default=None)  # coarser decimals beside it are taken at their word
+    for places, better in ((finest, fine), (_places(steps), fine), (None, Grade.IMPRECISE)):
         balls = _pairs(again, Decimals.ROUNDED, places, len(grades)) if max(grades) > better else None
         if balls is not None:
             grades = [
@@ -190,12 +191,6 @@ def _pairs(again: Again, decimals: Decimals, places: int | None, count: int) -> 
         return None
     found = list(zip(entries(pair[0]), entries(pair[1]), strict=True))
     return found if len(found) == count else None
-
-
-def _finest(sides: tuple[Node, Node]) -> int | None:
-    """The most places that a decimal has: coarser ones beside it are taken at their word."""
-    found = [part.places for side in sides for part in side.walk() if isinstance(part, Number) and part.places is not None]
-    return max(found, default=None)
 
 
 def _places(steps: list[arb]) -> int | None:
@@ -261,17 +256,13 @@ def is_round(node: Node) -> bool:
 
 def calculates_with_decimals(node: Node) -> bool:
     """Whether a side is a calculation (not just printed numbers) with decimals in it."""
-    return units(node) is None and not isinstance(node, Root) and has_decimals(node)
+    return units(node) is None and not isinstance(node, Root) and bool(places_in(node))
 
 
 def _reaches(ball: tuple[arb, arb], unit: arb) -> bool:
     """Whether rounded decimals went into it, and can explain the difference."""
     x, y = ball
-    if not _is_wide(ball) or any(part.rad() > 5 * unit + abs(part.mid()) / 50 for part in ball):
-        return False  # so wide that it would explain anything
+    rounded = any(part.rad() > (abs(part.mid()) + 1) * TINY for part in ball)
+    if not rounded or any(part.rad() > 5 * unit + abs(part.mid()) / 50 for part in ball):
+        return False  # exact, or so wide that it would explain anything
     return bool(abs(x - y).abs_lower() <= unit / 2 + abs(x.mid()) * TINY)
-
-
-def _is_wide(ball: tuple[arb, arb]) -> bool:
-    """Whether rounded decimals went into it at all."""
-    return any(part.rad() > (abs(part.mid()) + 1) * TINY for part in ball)

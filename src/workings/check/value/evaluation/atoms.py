@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from flint import arb, fmpq
 
-from workings.check.latex.syntax import Cases, Items, Labelled, Nothing, Number, Symbol, Words
+from workings.check.latex.syntax import Items, Labelled, Nothing, Number, Symbol, Words
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.scope import Decimals
 from workings.check.value.value import Undecided, Value
@@ -58,14 +58,10 @@ def printed_number(node: Number, context: EvaluationContext) -> Value:
 @rule(Symbol)
 def constant(node: Symbol, context: EvaluationContext) -> Value:
     """π, e and ∞; any other letter would have been known."""
-    if not node.style:
-        if node.name == "pi":
-            return arb.pi()
-        if node.name == "e":
-            return arb.const_e()
-        if node.name == "infty":
-            return arb.pos_inf()
-    raise Undecided(f"{node.name} is not known")
+    constants = {"pi": arb.pi, "e": arb.const_e, "infty": arb.pos_inf}
+    if node.style or node.name not in constants:
+        raise Undecided(f"{node.name} is not known")
+    return constants[node.name]()
 
 
 @rule(Labelled)
@@ -84,9 +80,3 @@ def only_item(node: Items, context: EvaluationContext) -> Value:
     if len(written) == 1:
         return value(written[0], context)
     raise Undecided("several formulas")
-
-
-@rule(Cases)
-def cases(node: Cases, context: EvaluationContext) -> Value:
-    """Which case holds is not decided."""
-    raise Undecided("cases")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from flint import arb
-
 from workings.check.latex.syntax import Big, Function, Group, Items, Node, Number, Product, Script, Symbol
 from workings.check.value.evaluation.brackets import length
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
@@ -57,14 +55,10 @@ def power_of(x: Value, above: Node, context: EvaluationContext) -> Value:
         return inverse(x)
     if context.reading.powers == "dot" and x.is_vector and exponent == 2:
         return sum((number * number for number in x.entries), ZERO)
-    if context.reading.powers == "matrix" and x.shape[0] == x.shape[1] and is_moderate(exponent):
+    moderate = exponent.is_integer() and 0 < float(exponent) <= HIGHEST_POWER
+    if context.reading.powers == "matrix" and x.shape[0] == x.shape[1] and moderate:
         return matrix_power(x, int(float(exponent)))
     return each(lambda number: power(number, exponent), x)
-
-
-def is_moderate(exponent: arb) -> bool:
-    """Whether a matrix can be multiplied by itself so often."""
-    return bool(exponent.is_integer()) and 0 < float(exponent) <= HIGHEST_POWER
 
 
 def matrix_power(A: Table, n: int) -> Table:
