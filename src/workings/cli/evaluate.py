@@ -13,7 +13,6 @@ from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
-    from workings.train.text.language import TextFigures
 
 
 def evaluate(
@@ -122,7 +121,8 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         for run, language in languages.items()
     }
     if as_json:
-        return print_json({"runs": [as_data(run, row) for run, row in table.items()], "warnings": warnings(table)})
+        rows = [{"run": run, "texts": {name: m.json() for name, m in row.items()}} for run, row in table.items()]
+        return print_json({"runs": rows, "warnings": warnings(table)})
     typer.echo(details(table))
     if len(table) > 1:
         typer.echo(f"\n{comparison(table)}")
@@ -130,10 +130,6 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         typer.echo(f"\n{signs}")
     for warning in warnings(table):
         typer.echo(warning, err=True)
-
-
-def as_data(run: str, row: dict[str, TextFigures]) -> dict[str, Any]:
-    return {"run": run, "texts": {name: m.json() for name, m in row.items()}}
 
 
 def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:

@@ -22,10 +22,13 @@ ASK = "A change (such as: good => bad), or nothing to end: "
 
 def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path | None, as_json: bool) -> None:
     """The mistakes of one run; then an edit of their texts, or edits line by line with `--edit -`."""
+    from workings.train.capabilities import ExplainsWords
+
     if len(runs) != 1:
         raise WorkingsError(f"--errors looks at one run; there are {len(runs)}.")
     (run,) = runs
-    found, explainer = mistakes_of(run, count), explainer_of(run)
+    found = mistakes_of(run, count)
+    explainer = run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
     if edit is not None and explainer is None:
         raise WorkingsError(f"--edit changes a text; {run.name} is a run of {run.recipe.name}.")
     if as_json:
@@ -54,13 +57,6 @@ def mistakes_of(run: OpenRun, count: int) -> Mistakes:
     assert isinstance(run.recipe, Classifies)
     with torch.no_grad():
         return mistakes(run.recipe.predictions(run), count)
-
-
-def explainer_of(run: OpenRun) -> Explainer | None:
-    """What tells each word's part in a decision, where the recipe has it."""
-    from workings.train.capabilities import ExplainsWords
-
-    return run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
 
 
 def of_texts(found: Mistakes, explainer: Explainer | None) -> str:

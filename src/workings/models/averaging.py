@@ -98,8 +98,7 @@ class DeepAveraging(nn.Module):
         if padding is not None and not 0 <= padding < len(E):
             raise DomainError(f"The padding token is one of the {len(E)} words of the table; got {padding}.")
         self.E = nn.Parameter(E.detach().clone(), requires_grad=train_vectors)
-        self.word_dropout = word_dropout
-        self.padding = padding
+        self.word_dropout, self.padding = word_dropout, padding
         self.network = layers([E.shape[1], *hidden, classes])
 
     def forward(
@@ -142,16 +141,11 @@ class DeepAveraging(nn.Module):
     def loss(self, tokens: Tensor, y: Int[Tensor, " b"], **texts: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of the classes `y`."""
         θ = self(tokens, **texts)
-        check_classes(θ, y)
+        if y.shape != θ.shape[:-1]:
+            raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
+        if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
+            raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
         return cross_entropy(θ, y)
-
-
-def check_classes(θ: Tensor, y: Tensor) -> None:
-    """Refuse classes that are not one for each text, from 0 on."""
-    if y.shape != θ.shape[:-1]:
-        raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
-    if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
-        raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
 
 
 def padded(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:

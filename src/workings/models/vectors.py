@@ -12,6 +12,7 @@ Axes: n words, d width of a vector.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -174,18 +175,12 @@ def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
                 raise VectorsError(f"{path}, line {number}: not UTF-8, {byte}. Save the file as UTF-8.") from None
-            if number == 1 and is_header(line):
+            if number == 1 and re.fullmatch(r"\d+ \d+", line):  # word2vec begins with the number of words and the width
                 width = int(line.split()[1])
             elif line:
                 word, row = parsed(line, width, f"{path}, line {number}")
                 width = len(row)
                 yield number, word, row
-
-
-def is_header(line: str) -> bool:
-    """Whether this is word2vec's first line: the number of words and the width."""
-    fields = line.split(" ")
-    return len(fields) == 2 and all(field.isdecimal() for field in fields)
 
 
 def parsed(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
