@@ -68,17 +68,10 @@ class Asking(TyperCommand):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        alone = [word == "--edit" and (not after or after[0].startswith("--")) for word, after in followed(args)]
+        after = [*args[1:], "--"]
+        alone = [word == "--edit" and following.startswith("--") for word, following in zip(args, after, strict=True)]
         args = [part for word, bare in zip(args, alone, strict=True) for part in ([word, "-"] if bare else [word])]
         return super().parse_args(ctx, args)
-
-
-def followed(words: list[str]) -> list[tuple[str, list[str]]]:
-    """
-    >>> followed(["a", "b"])
-    [('a', ['b']), ('b', [])]
-    """
-    return [(word, words[i + 1 : i + 2]) for i, word in enumerate(words)]
 
 
 def print_figures(found: list[OpenRun], as_json: bool) -> None:

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
     from workings.train.text.writing import Choice
 
-Out = Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")]
 DRAWING = ("temperature", "top_k", "top_p")
 TEXT = ("prompt", "length", *DRAWING, "beam")
 """Options that change nothing about pictures."""
@@ -42,7 +41,7 @@ def generate(
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
     ] = None,
-    out: Out = None,
+    out: Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")] = None,
 ) -> None:
     """Generate text or images from a finished run, or search its images.
 

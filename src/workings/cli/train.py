@@ -43,21 +43,18 @@ def train(context: typer.Context) -> None:
 
 def start(name: str, words: list[str]) -> None:
     """Begin a run, or go on with one; Ctrl-C leaves with the message that says how to go on."""
+    from workings.train.recipes import recipe
+
     try:
-        carry_out(name, words)
+        given = options(recipe(name), words) if name else resumed(words)
+        if given.get("resume"):
+            go_on(name, given)
+        else:
+            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
+            follow(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
-
-
-def carry_out(name: str, words: list[str]) -> None:
-    from workings.train.recipes import recipe
-
-    given = options(recipe(name), words) if name else resumed(words)
-    if given.get("resume"):
-        return go_on(name, given)
-    settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
-    follow(name, settings, given.get("out"))
 
 
 def go_on(name: str, given: dict[str, Any]) -> None:
@@ -154,11 +151,8 @@ def options(found: Recipe, words: list[str]) -> dict[str, Any]:
     parser.add_argument("--out", default=SUPPRESS)
     parser.add_argument("--resume", default=SUPPRESS)
     for known, kind in fields(found.Settings):
-        flag = option(known.name)
-        if kind is bool:
-            parser.add_argument(flag, dest=known.name, action=BooleanOptionalAction, default=SUPPRESS)
-        else:
-            parser.add_argument(flag, dest=known.name, default=SUPPRESS)
+        action: Any = BooleanOptionalAction if kind is bool else "store"
+        parser.add_argument(option(known.name), dest=known.name, action=action, default=SUPPRESS)
     given, rest = parser.parse_known_args([with_dashes(word) for word in words])
     if rest:
         refuse(rest[0], [flag for action in parser._actions for flag in action.option_strings], found.name)

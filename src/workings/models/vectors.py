@@ -26,6 +26,9 @@ from torch import Tensor
 from workings.errors import DomainError, ShapeError, WorkingsError
 from workings.nn.fits import check_inside, listed
 
+Rows = Float[Tensor, "n d"]
+Biases = Float[Tensor, " n"]
+
 
 class VectorsError(WorkingsError):
     """A file of word vectors that cannot be read: the file and the line are named."""
@@ -48,7 +51,7 @@ class WordVectors:
     ['queen', 'apple']
     """
 
-    def __init__(self, words: Sequence[str], vectors: Float[Tensor, "n d"]) -> None:
+    def __init__(self, words: Sequence[str], vectors: Rows) -> None:
         if vectors.dim() != 2 or len(words) != len(vectors):
             raise ShapeError(f"Each word needs a row: {len(words)} words, but vectors of shape {[*vectors.shape]}.")
         self.words = list(words)
@@ -119,7 +122,7 @@ class WordVectors:
         unknown = Counter({word: count for word, count in counts.items() if word not in self.index})
         return Coverage(1 - unknown.total() / counts.total(), 1 - len(unknown) / len(counts), unknown.most_common())
 
-    def table(self, words: Sequence[str], generator: torch.Generator | None = None) -> Float[Tensor, "n d"]:
+    def table(self, words: Sequence[str], generator: torch.Generator | None = None) -> Rows:
         """A row for each of `words`, as an embedding takes it; unknown words get random rows of the same spread."""
         d = self.vectors.shape[1]
         table = self.vectors.std() * torch.randn(len(words), d, generator=generator, dtype=self.vectors.dtype)
@@ -230,13 +233,7 @@ def cooccurrences(tokens: Sequence[int], words: int, window: int) -> Float[Tenso
 
 
 def glove_loss(
-    W: Float[Tensor, "n d"],
-    V: Float[Tensor, "n d"],
-    b: Float[Tensor, " n"],
-    c: Float[Tensor, " n"],
-    X: Float[Tensor, "n n"],
-    highest: float = 100.0,
-    α: float = 0.75,
+    W: Rows, V: Rows, b: Biases, c: Biases, X: Float[Tensor, "n n"], highest: float = 100.0, α: float = 0.75
 ) -> Float[Tensor, ""]:
     r"""How far w_i·v_j + b_i + c_j is from the logarithm of the count; pairs that never meet do not count.
 

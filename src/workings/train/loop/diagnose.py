@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from workings.errors import WorkingsError
@@ -113,9 +115,6 @@ def description(batch: Any) -> str:
 
 def save_batch(batch: Any, path: Path) -> str:
     """Write the tensors of a batch for a closer look; where that cannot be done, the message does without."""
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
-
     try:
         save_file({str(i): t.detach().contiguous() for i, t in enumerate(tensors(batch))}, path)
     except (OSError, SafetensorError):

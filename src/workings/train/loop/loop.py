@@ -16,6 +16,7 @@ from math import isfinite
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 
 from workings.train.loop import diagnose
 from workings.train.loop.batches import count_examples
@@ -85,7 +86,7 @@ class Loop:
             distribute(objective, shard=True)
         self.weights.begin()
         self.rules = build_optimizers(self.model, self.settings)
-        self.parameters = self.weights.trainable
+        self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         self.model.zero_grad()  # what the model was used for before is not learnt from
         self.state, history.rows = self.writer.restore(self.model, self.weights.average, self.rules)
         history.best = self.state.best
@@ -166,8 +167,6 @@ class Loop:
         if self.world.rank:  # otherwise all processes would drop the same units
             seed_all(self.settings.seed + self.world.rank, t)
         if self.device != "cpu":
-            from torch.utils._pytree import tree_map
-
             batch = tree_map(lambda leaf: leaf.to(self.device) if isinstance(leaf, Tensor) else leaf, batch)
         self.watch.amount = self.task.count(batch) if self.task.count else count_examples(batch)
         return batch
