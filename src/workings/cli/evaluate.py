@@ -68,8 +68,8 @@ class Asking(TyperCommand):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        after = [*args[1:], "--"]
-        alone = [word == "--edit" and following.startswith("--") for word, following in zip(args, after, strict=True)]
+        after = [*args[1:], "--"]  # one longer than no words at all
+        alone = [word == "--edit" and following.startswith("--") for word, following in zip(args, after, strict=False)]
         args = [part for word, bare in zip(args, alone, strict=True) for part in ([word, "-"] if bare else [word])]
         return super().parse_args(ctx, args)
 
