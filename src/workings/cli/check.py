@@ -19,22 +19,10 @@ if TYPE_CHECKING:
 STDIN = "<stdin>"
 
 
-class Level(StrEnum):
-    """How sure a finding must be."""
-
-    error = "error"
-    likely = "likely"
-    note = "note"
-    possible = "possible"
-
-
-class Kind(StrEnum):
-    """Format of standard input."""
-
-    markdown = "markdown"
-    latex = "latex"
-    text = "text"
-    notebook = "notebook"
+Level = StrEnum("Level", "error likely note possible")
+"""How sure a finding must be."""
+Kind = StrEnum("Kind", "markdown latex text notebook")
+"""Format of standard input."""
 
 
 def check(

@@ -13,7 +13,6 @@ from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
-    from workings.train.text.language import TextFigures
 
 
 def evaluate(
@@ -69,17 +68,10 @@ class Asking(TyperCommand):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        alone = [word == "--edit" and (not after or after[0].startswith("--")) for word, after in followed(args)]
+        after = [*args[1:], "--"]  # one longer than no words at all
+        alone = [word == "--edit" and following.startswith("--") for word, following in zip(args, after, strict=False)]
         args = [part for word, bare in zip(args, alone, strict=True) for part in ([word, "-"] if bare else [word])]
         return super().parse_args(ctx, args)
-
-
-def followed(words: list[str]) -> list[tuple[str, list[str]]]:
-    """
-    >>> followed(["a", "b"])
-    [('a', ['b']), ('b', [])]
-    """
-    return [(word, words[i + 1 : i + 2]) for i, word in enumerate(words)]
 
 
 def print_figures(found: list[OpenRun], as_json: bool) -> None:
@@ -122,7 +114,8 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         for run, language in languages.items()
     }
     if as_json:
-        return print_json({"runs": [as_data(run, row) for run, row in table.items()], "warnings": warnings(table)})
+        rows = [{"run": run, "texts": {name: m.json() for name, m in row.items()}} for run, row in table.items()]
+        return print_json({"runs": rows, "warnings": warnings(table)})
     typer.echo(details(table))
     if len(table) > 1:
         typer.echo(f"\n{comparison(table)}")
@@ -130,10 +123,6 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         typer.echo(f"\n{signs}")
     for warning in warnings(table):
         typer.echo(warning, err=True)
-
-
-def as_data(run: str, row: dict[str, TextFigures]) -> dict[str, Any]:
-    return {"run": run, "texts": {name: m.json() for name, m in row.items()}}
 
 
 def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import torch
 import typer
 
 from workings.cli.output import print_json, write_page
 from workings.errors import WorkingsError
-
-if TYPE_CHECKING:
-    from workings.train.evaluation.mistakes import Mistakes
-    from workings.train.recipe import OpenRun
-    from workings.train.text.explain import Explainer
+from workings.train.capabilities import Classifies, ExplainsWords
+from workings.train.evaluation.mistakes import Mistakes, mistakes
+from workings.train.evaluation.mistakes_page import page
+from workings.train.evaluation.open import check_can
+from workings.train.evaluation.words import ARROW, apply_edit, beside, most_similar, order_warning, shortened, signed, table
+from workings.train.forward_pass import likeliest
+from workings.train.recipe import OpenRun
+from workings.train.tasks.drawing import shades
+from workings.train.text.explain import Explainer
 
 ASK = "A change (such as: good => bad), or nothing to end: "
 
@@ -25,7 +30,8 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
     if len(runs) != 1:
         raise WorkingsError(f"--errors looks at one run; there are {len(runs)}.")
     (run,) = runs
-    found, explainer = mistakes_of(run, count), explainer_of(run)
+    found = mistakes_of(run, count)
+    explainer = run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
     if edit is not None and explainer is None:
         raise WorkingsError(f"--edit changes a text; {run.name} is a run of {run.recipe.name}.")
     if as_json:
@@ -34,8 +40,6 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
         typer.echo(f"{run.name}: {found.heading()}")
         typer.echo(of_texts(found, explainer) if found.pictures is None else of_pictures(found), nl=False)
     if html is not None:
-        from workings.train.evaluation.mistakes_page import page
-
         write_page(html, page(run.name, found, explainer))
         typer.echo(f"wrote {html}", err=as_json)
     if explainer is not None and edit is not None and not as_json:
@@ -44,29 +48,14 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
 
 def mistakes_of(run: OpenRun, count: int) -> Mistakes:
     """Mistakes of a classifier on its test data; another run is refused."""
-    import torch
-
-    from workings.train.capabilities import Classifies
-    from workings.train.evaluation.mistakes import mistakes
-    from workings.train.evaluation.open import check_can
-
     check_can(run, Classifies, "--errors")
     assert isinstance(run.recipe, Classifies)
     with torch.no_grad():
         return mistakes(run.recipe.predictions(run), count)
 
 
-def explainer_of(run: OpenRun) -> Explainer | None:
-    """What tells each word's part in a decision, where the recipe has it."""
-    from workings.train.capabilities import ExplainsWords
-
-    return run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
-
-
 def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
     """Each text with the words that speak for what it is taken for, and against it, where the recipe knows them."""
-    from workings.train.evaluation.words import order_warning, shortened, signed, table
-
     out = ""
     for i, (mistake, text) in enumerate(zip(found.listed, found.texts, strict=True), 1):
         lines = [f"“{shortened(text)}”"]
@@ -80,15 +69,10 @@ def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
 
 def of_pictures(found: Mistakes) -> str:
     """Each picture in shades, with its likeliest classes."""
-    from torch import tensor
-
-    from workings.train.forward_pass import likeliest
-    from workings.train.tasks.drawing import shades
-
     assert found.pictures is not None
     out = ""
     for i, (mistake, picture) in enumerate(zip(found.listed, found.pictures, strict=True), 1):
-        lines = [shades(picture.unsqueeze(0)), likeliest(tensor(mistake.p), found.classes, most=3)]
+        lines = [shades(picture.unsqueeze(0)), likeliest(torch.tensor(mistake.p), found.classes, most=3)]
         heading = f"{i}. test picture {mistake.number}: {mistake.describe(found.classes)}"
         out += f"\n{heading}\n{indent(chr(10).join(lines), '   ')}\n"
     return out
@@ -96,8 +80,6 @@ def of_pictures(found: Mistakes) -> str:
 
 def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
     """Before and after of each text that an edit changes; a whole new text is set beside the nearest of them."""
-    from workings.train.evaluation.words import beside, shortened
-
     parts = []
     for i, new in edits(found, explainer, edit):
         mistake, text = found.listed[i], found.texts[i]
@@ -111,8 +93,6 @@ def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
 
 def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, str]]:
     """The texts that an edit changes, by their places, as they are after it."""
-    from workings.train.evaluation.words import ARROW, apply_edit, most_similar
-
     if not edit.strip():
         raise WorkingsError("--edit needs a change, such as 'good => bad', or a whole new text.")
     if not found.texts:

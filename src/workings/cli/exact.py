@@ -21,8 +21,8 @@ def exact(
     """
     values = dict(letter_and_value(text) for text in at or [])
 
-    from workings.cli.arguments.printing import decimals
     from workings.exact import exact as exact_tensor
+    from workings.exact.typeset.grid import grid
 
     x = exact_tensor(expression)
     if unknown := sorted(values.keys() - x.free_symbols):
@@ -35,7 +35,8 @@ def exact(
     if latex:
         typer.echo(x.latex())
     if not x.free_symbols:
-        typer.echo(decimals(x, digits))
+        first, *rest = grid(x.decimals(digits)).replace("-", "−").split("\n")
+        typer.echo("\n".join([f"≈ {first}", *(f"  {line}" for line in rest)]))
 
 
 def letter_and_value(text: str) -> tuple[str, str]:

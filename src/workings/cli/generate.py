@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workings.cli.output import option
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from workings.train.recipe import OpenRun
     from workings.train.text.writing import Choice
 
-Out = Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")]
 DRAWING = ("temperature", "top_k", "top_p")
 TEXT = ("prompt", "length", *DRAWING, "beam")
 """Options that change nothing about pictures."""
@@ -41,7 +41,7 @@ def generate(
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
     ] = None,
-    out: Out = None,
+    out: Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")] = None,
 ) -> None:
     """Generate text or images from a finished run, or search its images.
 
@@ -88,8 +88,8 @@ def check_effect(run: OpenRun, given: list[str]) -> None:
     does, idle = use_of(run)
     for name in given:
         if name in idle:
-            raise WorkingsError(f"{flag(name)} does nothing here: a run of {run.recipe.name} {does}. Leave it out.")
-    if "beam" in given and (drawing := [flag(name) for name in DRAWING if name in given]):
+            raise WorkingsError(f"{option(name)} does nothing here: a run of {run.recipe.name} {does}. Leave it out.")
+    if "beam" in given and (drawing := [option(name) for name in DRAWING if name in given]):
         raise WorkingsError(f"--beam searches for the likeliest text and draws nothing: leave out {' and '.join(drawing)}.")
 
 
@@ -107,10 +107,6 @@ def use_of(run: OpenRun) -> tuple[str, tuple[str, ...]]:
     if isinstance(recipe, Answers):
         return "gives one answer", ("length", *DRAWING, "beam", "count")
     return ("writes one text", ("count",)) if isinstance(recipe, Writes) else ("", ())
-
-
-def flag(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:

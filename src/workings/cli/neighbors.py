@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from workings.errors import WorkingsError
-
-if TYPE_CHECKING:
-    from workings.models.vectors import WordVectors
 
 
 def neighbors(
@@ -31,15 +28,11 @@ def neighbors(
     """
     if (word is None) == (analogy is None):
         raise WorkingsError("Give one of a WORD and --analogy a b c.")
-    known = known_vectors(vectors)
+    from workings.train.evaluation.open import open_run, vectors_of
+    from workings.train.text.vectors import vectors as named_vectors
+
+    is_run = Path(vectors).is_dir() and vectors != "glove"
+    known = vectors_of(open_run(vectors)) if is_run else named_vectors(vectors)
     found = known.neighbours(word, count) if word is not None else known.analogy(*(analogy or ("", "", "")), k=count)
     for near, cosine in found:
         typer.echo(f"{cosine:.4f}  {near}")
-
-
-def known_vectors(named: str) -> WordVectors:
-    """The vectors of a run's folder, of a file, or of GloVe."""
-    from workings.train.evaluation.open import open_run, vectors_of
-    from workings.train.text.vectors import vectors
-
-    return vectors_of(open_run(named)) if Path(named).is_dir() and named != "glove" else vectors(named)

@@ -28,5 +28,9 @@ def write_page(path: Path, text: str) -> None:
     write_text(path, text)
 
 
+def option(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
 def print_json(data: Any) -> None:
     typer.echo(json.dumps(data, indent=1, ensure_ascii=False))

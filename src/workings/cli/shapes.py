@@ -21,8 +21,7 @@ LARGEST = 2**40
 def shapes(
     model: Annotated[str, typer.Argument(metavar="FILE.py:NAME", help="A model, or a class or function that makes one.")],
     input: Annotated[
-        list[str],
-        typer.Option("--input", metavar="SIZES", help="Sizes such as 1x1x32x32; 2x5:int for token indices."),
+        list[str], typer.Option("--input", metavar="SIZES", help="Sizes such as 1x1x32x32; 2x5:int for token indices.")
     ],
     width: Annotated[int | None, typer.Option(min=40, help="Width of the table (default: the terminal's).")] = None,
 ) -> None:

@@ -85,8 +85,7 @@ def show(
         args, kwargs = read_values(values or [], function, exact=not floats)
         args += [random_input(size) for size in input or []]
         check_arguments(what, function, args, kwargs)
-        call = partial(function, *args, **kwargs)
-        work = show_work(call, depth=depth, backward=backward, options=options)
+        work = show_work(partial(function, *args, **kwargs), depth=depth, backward=backward, options=options)
         if html is not None:
             write_page(html, work.html())
             typer.echo(f"wrote {html}")
@@ -129,11 +128,8 @@ def resolve(what: str) -> Any:
         raise WorkingsError(
             f"{what} is of type {type(function).__name__}; show takes a function, a module or a class of modules."
         )
-    return (
-        module_from(what, function).eval()
-        if inspect.isclass(function) and issubclass(function, torch.nn.Module)
-        else function
-    )
+    is_module = inspect.isclass(function) and issubclass(function, torch.nn.Module)
+    return module_from(what, function).eval() if is_module else function
 
 
 def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:

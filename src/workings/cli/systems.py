@@ -149,9 +149,7 @@ def in_full(row: System) -> str:
     cells = {"runs": row.runs, "shows": (row.shows,) if row.shows else (), "verifies": row.verifies}
     lines = [f"{row.id}  {row.name}"]
     for key, values in cells.items():
-        lines += [
-            f"  {label:9} {value}" for label, value in zip([key, *[""] * len(values)], values or (NOT_YET,), strict=False)
-        ]
+        lines += [f"  {'' if i else key:9} {value}" for i, value in enumerate(values or (NOT_YET,))]
     return "\n".join(lines)
 
 
@@ -160,17 +158,8 @@ def page(rows: dict[str, System]) -> str:
     parts = [HEAD]
     for family, members in groupby(rows.values(), key=lambda row: row.family):
         lines = [in_markdown(row) for row in members]
-        parts.append(
-            "\n".join(
-                [
-                    f"## {family}. {FAMILIES[family]}\n",
-                    "| | system | runs | shows | verifies |",
-                    "|---|---|---|---|---|",
-                    *lines,
-                    "",
-                ]
-            )
-        )
+        head = [f"## {family}. {FAMILIES[family]}\n", "| | system | runs | shows | verifies |", "|---|---|---|---|---|"]
+        parts.append("\n".join([*head, *lines, ""]))
     return "\n".join(parts)
 
 

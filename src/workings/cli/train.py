@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from workings.cli.output import option
 from workings.errors import WorkingsError, did_you_mean
 
 if TYPE_CHECKING:
@@ -32,36 +33,28 @@ def train(context: typer.Context) -> None:
 
         typer.echo(overview())
     elif {"--help", "-h"} & {*words}:
-        typer.echo(help_of(name))
+        from workings.cli.train_help import manual
+        from workings.train.recipes import recipe
+
+        typer.echo(manual(recipe(name)))
     else:
         start(name, words)
 
 
-def help_of(name: str) -> str:
-    """The help of a recipe."""
-    from workings.cli.train_help import manual
-    from workings.train.recipes import recipe
-
-    return manual(recipe(name))
-
-
 def start(name: str, words: list[str]) -> None:
     """Begin a run, or go on with one; Ctrl-C leaves with the message that says how to go on."""
+    from workings.train.recipes import recipe
+
     try:
-        carry_out(name, words)
+        given = options(recipe(name), words) if name else resumed(words)
+        if given.get("resume"):
+            go_on(name, given)
+        else:
+            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
+            follow(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
-
-
-def carry_out(name: str, words: list[str]) -> None:
-    from workings.train.recipes import recipe
-
-    given = options(recipe(name), words) if name else resumed(words)
-    if given.get("resume"):
-        return go_on(name, given)
-    settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
-    follow(name, settings, given.get("out"))
 
 
 def go_on(name: str, given: dict[str, Any]) -> None:
@@ -152,19 +145,15 @@ class Parser(ArgumentParser):
 
 def options(found: Recipe, words: list[str]) -> dict[str, Any]:
     """The settings that are named on the command line, and --out and --resume."""
-    from workings.cli.train_help import fields, option
+    from workings.cli.train_help import fields
 
     parser = Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--out", default=SUPPRESS)
     parser.add_argument("--resume", default=SUPPRESS)
     for known, kind in fields(found.Settings):
-        flag = option(known.name)
-        if kind is bool:
-            parser.add_argument(flag, dest=known.name, action=BooleanOptionalAction, default=SUPPRESS)
-        else:
-            parser.add_argument(flag, dest=known.name, default=SUPPRESS)
-    words = [with_dashes(word) for word in words]
-    given, rest = parser.parse_known_args(words)
+        action: Any = BooleanOptionalAction if kind is bool else "store"
+        parser.add_argument(option(known.name), dest=known.name, action=action, default=SUPPRESS)
+    given, rest = parser.parse_known_args([with_dashes(word) for word in words])
     if rest:
         refuse(rest[0], [flag for action in parser._actions for flag in action.option_strings], found.name)
     return {name: value if name in OPTIONS else number(found, name, value) for name, value in vars(given).items()}
@@ -199,7 +188,6 @@ def refuse(word: str, flags: list[str], name: str) -> NoReturn:
 
 def number(found: Recipe, name: str, value: Any) -> Any:
     """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
-    from workings.cli.train_help import option
     from workings.train.settings import WORDS
 
     kind = found.Settings.types()[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+from workings.cli.output import option
 from workings.train.recipe import Recipe
 from workings.train.recipes import RECIPES
 from workings.train.settings import Training
@@ -16,10 +17,6 @@ def fields(settings: type[Training]) -> list[tuple[dataclasses.Field[Any], Any]]
     common = {known.name for known in dataclasses.fields(Training)}
     known = sorted(dataclasses.fields(settings), key=lambda one: one.name in common)
     return [(one, types[one.name]) for one in known]
-
-
-def option(name: str) -> str:
-    return "--" + name.replace("_", "-")
 
 
 def overview() -> str:
@@ -79,14 +76,8 @@ def value_of(known: dataclasses.Field[Any], kind: Any) -> str:
 
 def meaning(known: dataclasses.Field[Any]) -> str:
     default = known.default
-    shown = (
-        "off"
-        if default is False
-        else "on"
-        if default is True
-        else f"{default:g}"
-        if isinstance(default, float)
-        else str(default)
-    )
+    shown = f"{default:g}" if isinstance(default, float) else str(default)
+    if isinstance(default, bool):
+        shown = "on" if default else "off"
     text = known.metadata.get("help", "")
     return f"{text} ({shown})" if shown not in ("", "None") else text

@@ -50,25 +50,6 @@ def average(E: Table, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> 
     return z
 
 
-def bags_kernel(E: Tensor, tokens: Tensor, offsets: Tensor) -> Tensor:
-    return F.embedding_bag(tokens, E, offsets, mode="mean")
-
-
-@fused(bags_kernel)
-def average_bags(E: Table, tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> Float[Tensor, "b d"]:
-    r"""The mean of the vectors of each text, where the texts stand one after the other and `offsets` say where each starts.
-
-    $$z = \frac1n \sum_t E_{w_t}$$
-
-    >>> average_bags(torch.eye(3), torch.tensor([0, 1, 2]), torch.tensor([0, 2]))
-    tensor([[0.5000, 0.5000, 0.0000],
-            [0.0000, 0.0000, 1.0000]])
-    """
-    table, mask = padded(tokens, offsets)
-    z = average(E, table, mask)
-    return z
-
-
 class DeepAveraging(nn.Module):
     """Vectors `E`, the mean, hidden layers with ReLU, scores of the classes.
 
@@ -98,8 +79,7 @@ class DeepAveraging(nn.Module):
         if padding is not None and not 0 <= padding < len(E):
             raise DomainError(f"The padding token is one of the {len(E)} words of the table; got {padding}.")
         self.E = nn.Parameter(E.detach().clone(), requires_grad=train_vectors)
-        self.word_dropout = word_dropout
-        self.padding = padding
+        self.word_dropout, self.padding = word_dropout, padding
         self.network = layers([E.shape[1], *hidden, classes])
 
     def forward(
@@ -122,36 +102,19 @@ class DeepAveraging(nn.Module):
                 "Tokens are texts × places, and the mask has their shape: "
                 f"tokens are {[*tokens.shape]}, the mask is {given}. One row of tokens needs offsets."
             )
-        chosen = self.chosen(tokens)
-        return chosen if mask is None else mask & chosen
-
-    def kept_in_row(self, tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Tensor, Tensor]:
-        """The same for texts that stand one after the other: what is left of them, and where each starts now."""
-        _ = lengths(tokens, offsets)
-        chosen = self.chosen(tokens)
-        before = F.pad(chosen.cumsum(0), (1, 0))
-        return tokens[chosen], before[offsets]
-
-    def chosen(self, tokens: Tensor) -> Tensor:
-        """Which tokens are not padding and, while training, not dropped."""
         chosen = torch.ones_like(tokens, dtype=torch.bool) if self.padding is None else tokens != self.padding
         if self.training and self.word_dropout:
             chosen = chosen & (torch.rand(tokens.shape, device=tokens.device) >= self.word_dropout)
-        return chosen
+        return chosen if mask is None else mask & chosen
 
     def loss(self, tokens: Tensor, y: Int[Tensor, " b"], **texts: Tensor) -> Float[Tensor, ""]:
         """The mean cross-entropy of the classes `y`."""
         θ = self(tokens, **texts)
-        check_classes(θ, y)
+        if y.shape != θ.shape[:-1]:
+            raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
+        if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
+            raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
         return cross_entropy(θ, y)
-
-
-def check_classes(θ: Tensor, y: Tensor) -> None:
-    """Refuse classes that are not one for each text, from 0 on."""
-    if y.shape != θ.shape[:-1]:
-        raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
-    if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
-        raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
 
 
 def padded(tokens: Int[Tensor, " m"], offsets: Int[Tensor, " b"]) -> tuple[Int[Tensor, "b t"], Bool[Tensor, "b t"]]:

@@ -9,6 +9,8 @@ Axes: b batch, n tokens, e width.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -41,21 +43,9 @@ class Bert(nn.Module):
         eps: float = 1e-12,
     ) -> None:
         super().__init__()
-        self.encoder = Encoder(
-            vocabulary,
-            width,
-            heads,
-            depth,
-            positions="learned",
-            context=context,
-            segments=segments,
-            embedding_norm=True,
-            hidden=hidden,
-            norm="post",
-            activation="gelu",
-            dropout=dropout,
-            eps=eps,
-        )
+        own: dict[str, Any] = {"positions": "learned", "embedding_norm": True, "norm": "post", "activation": "gelu"}
+        sizes: dict[str, Any] = {"context": context, "segments": segments, "hidden": hidden, "dropout": dropout, "eps": eps}
+        self.encoder = Encoder(vocabulary, width, heads, depth, **own, **sizes)
         self.W = nn.Parameter(torch.empty(width, width).normal_(std=0.02))
         self.b = nn.Parameter(torch.zeros(width))
 

@@ -67,14 +67,18 @@ class CharacterModel(nn.Module):
         return cross_entropy(θ.flatten(0, 1), tokens[:, 1:].flatten())
 
     @torch.no_grad()
-    def perplexity(self, tokens: Int[Tensor, " m"], window: int = 1024) -> float:
-        """Per character of one text, the first left out; the state is carried through the whole text."""
+    def log_probabilities(self, tokens: Int[Tensor, " m"], window: int = 1024) -> Float[Tensor, " m"]:
+        """log P of each character of one text, the first left out; the state is carried through the whole text."""
         several(tokens)
         state, parts = None, []
         for x, y in zip(tokens[:-1].split(window), tokens[1:].split(window), strict=True):
             θ, state = self(x.unsqueeze(0), state)
             parts.append(-cross_entropy(θ[0].double(), y, reduction="none"))
-        return perplexity_from_log(torch.cat(parts)).item()
+        return torch.cat(parts)
+
+    def perplexity(self, tokens: Int[Tensor, " m"], window: int = 1024) -> float:
+        """Per character of one text, the first left out."""
+        return perplexity_from_log(self.log_probabilities(tokens, window)).item()
 
     @torch.no_grad()
     def step(self, token: Int[Tensor, " b"], state: State = None) -> tuple[Float[Tensor, "b c"], State]:

@@ -48,8 +48,7 @@ class CLIP(nn.Module):
             )
         if not 1 / self.highest <= τ < float("inf"):
             raise DomainError(f"The temperature starts at 1/{self.highest:g} or above, where the scale is held; τ = {τ:g}.")
-        self.image = image
-        self.text = text
+        self.image, self.text = image, text
         self.image_projection = nn.Linear(image_width, width, bias=False)
         self.text_projection = nn.Linear(text_width, width, bias=False)
         self.s = nn.Parameter(torch.tensor(-log(τ)))

@@ -158,11 +158,7 @@ class GradientCheck(NamedTuple):
 
 
 def check_gradient(
-    f: Callable[[Tensor], Tensor],
-    x: Values,
-    gradient: Values | None = None,
-    tolerance: float = 1e-6,
-    step: float = 1e-5,
+    f: Callable[[Tensor], Tensor], x: Values, gradient: Values | None = None, tolerance: float = 1e-6, step: float = 1e-5
 ) -> GradientCheck:
     r"""Compare `gradient` (autograd's, if none is given) with central differences of `f` at `x`.
 

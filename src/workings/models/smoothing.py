@@ -78,14 +78,7 @@ class KneserNey:
         v, w = self.pairs // words, self.pairs % words
         self.context = torch.zeros(words, dtype=torch.float64).index_add_(0, v, self.counts.double())
         self.followers = torch.bincount(v, minlength=words).double()
-        self.continuation = self.lower_order(torch.bincount(w, minlength=words).double(), uniform)
-
-    def lower_order(self, n: Float[Tensor, " w"], uniform: bool) -> Float[Tensor, " w"]:
-        """P₁."""
-        if not uniform:
-            return n / n.sum()
-        N_1 = (n > 0).double()
-        return (n - self.D * N_1 + self.D * N_1.sum() / self.words) / n.sum()
+        self.continuation = continuation(torch.bincount(w, minlength=words).double().unsqueeze(0), self.D, uniform)
 
     def probabilities(self, v: Int[Tensor, " m"], w: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
         """P(w|v) for pairs of words."""

@@ -127,11 +127,8 @@ def check_segments(S: Tensor, tokens: Tensor, table: Tensor) -> None:
 
 def attention_positions(positions: str, heads: int, context: int | None) -> Any:
     """What a block's attention does with positions; None where they are added to the embeddings, or there are none."""
-    makers: dict[str, Any] = {
-        "rope": Rotary,
-        "alibi": partial(Alibi, heads),
-        "relative": partial(RelativeBias, heads, context or 128),
-    }
+    bias = partial(RelativeBias, heads, context or 128)
+    makers: dict[str, Any] = {"rope": Rotary, "alibi": partial(Alibi, heads), "relative": bias}
     return makers[positions]() if positions in makers else None
 
 
@@ -255,7 +252,8 @@ class EncoderDecoder(nn.Module):
 
     def forward(self, source: Source, target: Target, lengths: Lengths | None = None) -> Float[Tensor, "b n v"]:
         memory = self.encoder(source, lengths)
-        check_one_batch(source, target)
+        if source.shape[:-1] != target.shape[:-1]:
+            raise ShapeError(f"Each source has its target: the source is {[*source.shape]}, the target {[*target.shape]}.")
         return self.decode(target, memory, mask_of(source, lengths))
 
     def decode(
@@ -296,12 +294,6 @@ class Given:
 
     def new_cache(self) -> Cache:
         return Cache(len(self.model.decoder.blocks))
-
-
-def check_one_batch(source: Tensor, target: Tensor) -> None:
-    """Refuse a source and a target that are not of the same examples."""
-    if source.shape[:-1] != target.shape[:-1]:
-        raise ShapeError(f"Each source has its target: the source is {[*source.shape]}, the target {[*target.shape]}.")
 
 
 def mask_of(tokens: Tensor, lengths: Tensor | None) -> Tensor | None:

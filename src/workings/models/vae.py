@@ -86,9 +86,7 @@ class VAE(nn.Module):
             raise DomainError(f"A VAE's likelihood is one of {', '.join(LIKELIHOODS)}; got {likelihood!r}.")
         if not variance > 0:
             raise DomainError(f"The variance of p(x|z) is positive; got {variance:g}.")
-        self.latent = latent
-        self.likelihood = likelihood
-        self.variance = variance
+        self.latent, self.likelihood, self.variance = latent, likelihood, variance
         self.encoder = layers([inputs, *hidden, 2 * latent], activation)
         self.decoder = layers([latent, *reversed(hidden), inputs], activation)
 
@@ -133,7 +131,8 @@ class VAE(nn.Module):
 
     def decode(self, z: Latents) -> Inputs:
         """The mean of p(x|z)."""
-        check_codes(z, self.latent)
+        if not z.dim() or z.shape[-1] != self.latent:
+            raise ShapeError(f"The decoder takes codes z of width {self.latent}, but z is {[*z.shape]}.")
         x̂ = self.decoder(z)
         return torch.sigmoid(x̂) if self.likelihood == "bernoulli" else x̂
 
@@ -154,9 +153,3 @@ class VAE(nn.Module):
         t = torch.linspace(0, 1, steps, dtype=μ.dtype, device=μ.device).unsqueeze(1)
         z = (1 - t) * μ[0] + t * μ[1]
         return self.decode(z)
-
-
-def check_codes(z: Tensor, latent: int) -> None:
-    """Refuse codes of another width than the latent's."""
-    if not z.dim() or z.shape[-1] != latent:
-        raise ShapeError(f"The decoder takes codes z of width {latent}, but z is {[*z.shape]}.")

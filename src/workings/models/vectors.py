@@ -12,6 +12,7 @@ Axes: n words, d width of a vector.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -24,6 +25,9 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, WorkingsError
 from workings.nn.fits import check_inside, listed
+
+Rows = Float[Tensor, "n d"]
+Biases = Float[Tensor, " n"]
 
 
 class VectorsError(WorkingsError):
@@ -47,7 +51,7 @@ class WordVectors:
     ['queen', 'apple']
     """
 
-    def __init__(self, words: Sequence[str], vectors: Float[Tensor, "n d"]) -> None:
+    def __init__(self, words: Sequence[str], vectors: Rows) -> None:
         if vectors.dim() != 2 or len(words) != len(vectors):
             raise ShapeError(f"Each word needs a row: {len(words)} words, but vectors of shape {[*vectors.shape]}.")
         self.words = list(words)
@@ -118,7 +122,7 @@ class WordVectors:
         unknown = Counter({word: count for word, count in counts.items() if word not in self.index})
         return Coverage(1 - unknown.total() / counts.total(), 1 - len(unknown) / len(counts), unknown.most_common())
 
-    def table(self, words: Sequence[str], generator: torch.Generator | None = None) -> Float[Tensor, "n d"]:
+    def table(self, words: Sequence[str], generator: torch.Generator | None = None) -> Rows:
         """A row for each of `words`, as an embedding takes it; unknown words get random rows of the same spread."""
         d = self.vectors.shape[1]
         table = self.vectors.std() * torch.randn(len(words), d, generator=generator, dtype=self.vectors.dtype)
@@ -174,18 +178,12 @@ def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
             except UnicodeDecodeError as error:
                 byte = f"byte 0x{raw[error.start]:02x} at position {error.start}"
                 raise VectorsError(f"{path}, line {number}: not UTF-8, {byte}. Save the file as UTF-8.") from None
-            if number == 1 and is_header(line):
+            if number == 1 and re.fullmatch(r"\d+ \d+", line):  # word2vec begins with the number of words and the width
                 width = int(line.split()[1])
             elif line:
                 word, row = parsed(line, width, f"{path}, line {number}")
                 width = len(row)
                 yield number, word, row
-
-
-def is_header(line: str) -> bool:
-    """Whether this is word2vec's first line: the number of words and the width."""
-    fields = line.split(" ")
-    return len(fields) == 2 and all(field.isdecimal() for field in fields)
 
 
 def parsed(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
@@ -235,13 +233,7 @@ def cooccurrences(tokens: Sequence[int], words: int, window: int) -> Float[Tenso
 
 
 def glove_loss(
-    W: Float[Tensor, "n d"],
-    V: Float[Tensor, "n d"],
-    b: Float[Tensor, " n"],
-    c: Float[Tensor, " n"],
-    X: Float[Tensor, "n n"],
-    highest: float = 100.0,
-    α: float = 0.75,
+    W: Rows, V: Rows, b: Biases, c: Biases, X: Float[Tensor, "n n"], highest: float = 100.0, α: float = 0.75
 ) -> Float[Tensor, ""]:
     r"""How far w_i·v_j + b_i + c_j is from the logarithm of the count; pairs that never meet do not count.
 

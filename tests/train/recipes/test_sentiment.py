@@ -7,7 +7,7 @@ from torch.testing import assert_close
 
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
-from workings.models.averaging import DeepAveraging
+from workings.models.averaging import DeepAveraging, padded
 from workings.train.evaluation.open import open_run
 from workings.train.tasks.sentiment import Grams, Texts, cut, figures, loss, part
 
@@ -85,11 +85,11 @@ def test_texts_in_a_row_are_those_of_a_table():
 def test_words_are_left_out_of_each_text_while_training():
     model = DeepAveraging(torch.eye(3), [1], 2, word_dropout=0.5).train()
     row, offsets = torch.tensor([1, 2] * 500), torch.arange(0, 1000, 2)
-    kept, starts = model.kept_in_row(row, offsets)
-    lengths = torch.diff(starts, append=torch.tensor([len(kept)]))
-    assert lengths.min() == 0 and lengths.max() == 2 and 400 < len(kept) < 600
+    kept = model.kept(*padded(row, offsets))
+    lengths = kept.sum(dim=1)
+    assert lengths.min() == 0 and lengths.max() == 2 and 400 < lengths.sum() < 600
     one = lengths == 1
-    assert 50 < (kept[starts[one]] == 1).sum() < one.sum() - 50  # the first word or the second
+    assert 50 < kept[one, 0].sum() < one.sum() - 50  # the first word or the second
 
 
 def test_texts_without_a_known_word():

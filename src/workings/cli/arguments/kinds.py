@@ -10,7 +10,6 @@ import inspect
 import re
 import types
 import typing
-from collections.abc import Mapping
 from typing import Any
 
 ANYTHING = "anything"
@@ -31,15 +30,11 @@ def kinds(function: Any) -> dict[str, str]:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
-    known = _resolved(function)
-    return {name: kind(known.get(name, p.annotation)) for name, p in parameters.items()}
-
-
-def _resolved(function: Any) -> Mapping[str, Any]:
     try:
-        return typing.get_type_hints(function)
+        known = typing.get_type_hints(function)
     except Exception:  # a name that only type checkers import, or no function at all: the text must do
-        return {}
+        known = {}
+    return {name: kind(known.get(name, p.annotation)) for name, p in parameters.items()}
 
 
 def kind(annotation: Any) -> str:

@@ -23,7 +23,7 @@ def find(name: str) -> Any:
     """
     for source in SOURCES:
         module = import_module(source)
-        if name in public(module) and is_shown(found := getattr(module, name)):
+        if name in module.__all__ and is_shown(found := getattr(module, name)):
             return found
     hint = did_you_mean(name, sorted(everything()), "workings show --list prints them.", most=3)
     raise WorkingsError(f"No library function is called {name!r}.{hint} Your own: FILE.py:NAME.")
@@ -36,13 +36,9 @@ def everything() -> dict[str, Any]:
 
 def members(source: str) -> Iterator[tuple[str, Any]]:
     module = import_module(source)
-    for name in public(module):
+    for name in module.__all__:
         if is_shown(value := getattr(module, name)):
             yield name, value
-
-
-def public(module: Any) -> list[str]:
-    return list(getattr(module, "__all__", ()))
 
 
 def is_shown(value: Any) -> bool:

@@ -293,17 +293,12 @@ def _is_header(cells: list[str]) -> bool:
 def _check_row(line: int, cells: list[str], columns: int) -> None:
     """A row of a table of numbers: as long as the first, and each cell a number."""
     if len(cells) != columns:
-        raise WorkingsError(
-            f"row {line} has {_cells(len(cells))}, the first has {columns}; a matrix has rows of one length."
-        )
+        count = "1 cell" if len(cells) == 1 else f"{len(cells)} cells"
+        raise WorkingsError(f"row {line} has {count}, the first has {columns}; a matrix has rows of one length.")
     for column, cell in enumerate(cells, start=1):
         if not _is_number(cell):
             came = f"is {cell!r}" if cell else "is empty"
             raise WorkingsError(f"row {line}, column {column} {came}; each cell is a number such as 2, 0.5 or 1/3.")
-
-
-def _cells(count: int) -> str:
-    return "1 cell" if count == 1 else f"{count} cells"
 
 
 def _is_number(cell: str) -> bool:

@@ -28,6 +28,7 @@ from workings.models.decoding.stepper import Stepper
 from workings.written_out import follows_equations
 
 Logits = Float[Tensor, "*b v"]
+Stop = int | Collection[int]
 
 
 @runtime_checkable
@@ -41,15 +42,12 @@ class Decoder(Protocol):
     def new_cache(self) -> Any: ...
 
 
-def greedy(
-    decoder: Decoder, prompt: Iterable[int], count: int, stop: int | Collection[int] = (), cache: bool = True
-) -> Iterator[int]:
+def greedy(decoder: Decoder, prompt: Iterable[int], count: int, stop: Stop = (), cache: bool = True) -> Iterator[int]:
     r"""The most likely token each time, at most `count` of them, up to a stop token.
 
     $$y_t = \operatorname{argmax}_y P(y \mid y_{<t})$$
     """
-    tokens = checked(prompt, count)
-    return stream(decoder, tokens, count, stop, cache, lambda logits: int(logits.argmax(dim=-1)))
+    return stream(decoder, checked(prompt, count), count, stop, cache, lambda logits: int(logits.argmax(dim=-1)))
 
 
 def sample(
@@ -60,7 +58,7 @@ def sample(
     top_k: int | None = None,
     top_p: float | None = None,
     generator: torch.Generator | None = None,
-    stop: int | Collection[int] = (),
+    stop: Stop = (),
     cache: bool = True,
 ) -> Iterator[int]:
     r"""Tokens drawn at random, at most `count` of them, up to a stop token.
@@ -73,8 +71,7 @@ def sample(
     check_distribution(T, top_k, top_p)
 
     def draw(logits: Tensor) -> int:
-        p = next_token_probabilities(logits, T, top_k, top_p)
-        return drawn(p, generator)
+        return drawn(next_token_probabilities(logits, T, top_k, top_p), generator)
 
     return stream(decoder, tokens, count, stop, cache, draw)
 
@@ -147,7 +144,7 @@ def beam(
     count: int,
     beams: int = 4,
     alpha: float = 0.0,
-    stop: int | Collection[int] = (),
+    stop: Stop = (),
     cache: bool = True,
 ) -> list[Beam]:
     r"""The best sequences found by extending the `beams` best beginnings token by token, best first.
@@ -158,7 +155,10 @@ def beam(
     beam and no penalty this is `greedy`; with as many beams as there are sequences it is exhaustive.
     """
     tokens, ends = checked(prompt, count), stops(stop)
-    check_beams(beams, alpha)
+    if beams < 1:
+        raise DomainError(f"Beam search needs at least 1 beam, not {beams}.")
+    if not alpha >= 0:
+        raise DomainError(f"Beam search needs a length penalty α ≥ 0, not {alpha}.")
     store = decoder.new_cache() if cache else None
     stepper = Stepper(decoder, store)
     begun = [Beam([], 0.0, 0.0)]
@@ -207,12 +207,7 @@ def best(found: list[Beam], beams: int) -> list[Beam]:
 
 
 def stream(
-    decoder: Decoder,
-    tokens: list[int],
-    count: int,
-    stop: int | Collection[int],
-    cache: bool,
-    choose: Callable[[Tensor], int],
+    decoder: Decoder, tokens: list[int], count: int, stop: Stop, cache: bool, choose: Callable[[Tensor], int]
 ) -> Iterator[int]:
     """Yield the chosen tokens as they come, and stop after a stop token."""
     ends, stepper = stops(stop), Stepper(decoder, decoder.new_cache() if cache else None)
@@ -245,7 +240,7 @@ def as_float(logits: Logits) -> Logits:
     return logits.float64() if follows_equations([logits]) else logits.to(torch.float64)  # type: ignore[attr-defined]
 
 
-def stops(stop: int | Collection[int]) -> frozenset[int]:
+def stops(stop: Stop) -> frozenset[int]:
     return frozenset([stop] if isinstance(stop, int) else stop)
 
 
@@ -269,10 +264,3 @@ def check_distribution(T: float, top_k: int | None, top_p: float | None) -> None
         raise DomainError(f"Top-k sampling keeps k ≥ 1 tokens, not {top_k}.")
     if top_p is not None and not 0 < top_p <= 1:
         raise DomainError(f"Top-p sampling keeps a weight p with 0 < p ≤ 1, not {top_p}.")
-
-
-def check_beams(beams: int, alpha: float) -> None:
-    if beams < 1:
-        raise DomainError(f"Beam search needs at least 1 beam, not {beams}.")
-    if not alpha >= 0:
-        raise DomainError(f"Beam search needs a length penalty α ≥ 0, not {alpha}.")

@@ -24,10 +24,7 @@ from workings.models.decoding.transformer_steps import Step
 from workings.models.language_model import LanguageModel
 from workings.trace.capture.substitute import is_replaced
 
-STEPS: dict[type, Callable[[Any, Any], Step | None]] = {
-    LanguageModel: language_step,
-    CharacterTransformer: character_step,
-}
+STEPS: dict[type, Callable[[Any, Any], Step | None]] = {LanguageModel: language_step, CharacterTransformer: character_step}
 """By the very class: a subclass may compute something else."""
 TRAINING = attrgetter("training")
 HOOKS = ("_forward_hooks", "_forward_pre_hooks")

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.bert import Bert
-from workings.models.weights.table import TRANSPOSED, Pair, State, load, needed, pairs, save, under
+from workings.models.weights.table import TRANSPOSED, Pair, State, layers, load, needed, pairs, save, under
 
 MODEL = pairs(
     """
@@ -20,20 +20,14 @@ MODEL = pairs(
     """,
     transposed=("W",),
 )
-BLOCK = pairs(
+BLOCK = layers(
     """
-    attention.W_QKV attention.self.query.weight attention.self.key.weight attention.self.value.weight
-    attention.b_QKV attention.self.query.bias   attention.self.key.bias   attention.self.value.bias
-    attention.W_O   attention.output.dense.weight
-    attention.b_O   attention.output.dense.bias
-    norm_1.gamma    attention.output.LayerNorm.weight
-    norm_1.beta     attention.output.LayerNorm.bias
-    ffn.W_1         intermediate.dense.weight
-    ffn.b_1         intermediate.dense.bias
-    ffn.W_2         output.dense.weight
-    ffn.b_2         output.dense.bias
-    norm_3.gamma    output.LayerNorm.weight
-    norm_3.beta     output.LayerNorm.bias
+    attention.W_QKV attention.b_QKV attention.self.query. attention.self.key. attention.self.value.
+    attention.W_O   attention.b_O   attention.output.dense.
+    norm_1.gamma    norm_1.beta     attention.output.LayerNorm.
+    ffn.W_1         ffn.b_1         intermediate.dense.
+    ffn.W_2         ffn.b_2         output.dense.
+    norm_3.gamma    norm_3.beta     output.LayerNorm.
     """,
     TRANSPOSED,
 )

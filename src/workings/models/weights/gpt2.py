@@ -12,30 +12,17 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.language_model import LanguageModel
-from workings.models.weights.table import Pair, State, load, needed, pairs, save, under
+from workings.models.weights.table import Pair, State, layers, load, needed, pairs, save, under
 
-MODEL = pairs(
+MODEL = [*pairs("embedding.E wte.weight\nembedding.P.table wpe.weight"), *layers("norm.gamma norm.beta ln_f.")]
+BLOCK = layers(
     """
-    embedding.E       wte.weight
-    embedding.P.table wpe.weight
-    norm.gamma        ln_f.weight
-    norm.beta         ln_f.bias
-    """
-)
-BLOCK = pairs(
-    """
-    norm_1.gamma    ln_1.weight
-    norm_1.beta     ln_1.bias
-    attention.W_QKV attn.c_attn.weight
-    attention.b_QKV attn.c_attn.bias
-    attention.W_O   attn.c_proj.weight
-    attention.b_O   attn.c_proj.bias
-    norm_3.gamma    ln_2.weight
-    norm_3.beta     ln_2.bias
-    ffn.W_1         mlp.c_fc.weight
-    ffn.b_1         mlp.c_fc.bias
-    ffn.W_2         mlp.c_proj.weight
-    ffn.b_2         mlp.c_proj.bias
+    norm_1.gamma    norm_1.beta     ln_1.
+    attention.W_QKV attention.b_QKV attn.c_attn.
+    attention.W_O   attention.b_O   attn.c_proj.
+    norm_3.gamma    norm_3.beta     ln_2.
+    ffn.W_1         ffn.b_1         mlp.c_fc.
+    ffn.W_2         ffn.b_2         mlp.c_proj.
     """,
     transposed=("attention.W_QKV", "attention.W_O"),
 )

@@ -55,6 +55,19 @@ def pairs(text: str, transposed: Iterable[str] = ()) -> list[Pair]:
     return [Pair(ours, tuple(theirs), ours in transposed) for ours, *theirs in rows]
 
 
+def layers(text: str, transposed: Iterable[str] = ()) -> list[Pair]:
+    """A table of layers: on each line our weight and our bias, then what their names of both begin with.
+
+    >>> [pair.theirs for pair in layers("gamma beta norm1.")]
+    [('norm1.weight',), ('norm1.bias',)]
+    """
+    return [
+        Pair(ours, tuple(name + kind for name in theirs), ours in transposed)
+        for weight, bias, *theirs in map(str.split, text.strip().splitlines())
+        for ours, kind in ((weight, "weight"), (bias, "bias"))
+    ]
+
+
 def under(table: Iterable[Pair], ours: str, theirs: str) -> list[Pair]:
     """A table inside a larger model: prefixes for both sides."""
     return [pair.under(ours, theirs) for pair in table]
@@ -129,35 +142,25 @@ def set_eps(model: nn.Module, eps: float) -> None:
 # PyTorch's layers
 
 TRANSPOSED = ("ffn.W_1", "ffn.W_2")
-ENCODER_LAYER = pairs(
+ENCODER_LAYER = layers(
     """
-    attention.W_QKV self_attn.in_proj_weight
-    attention.b_QKV self_attn.in_proj_bias
-    attention.W_O   self_attn.out_proj.weight
-    attention.b_O   self_attn.out_proj.bias
-    norm_1.gamma    norm1.weight
-    norm_1.beta     norm1.bias
-    ffn.W_1         linear1.weight
-    ffn.b_1         linear1.bias
-    ffn.W_2         linear2.weight
-    ffn.b_2         linear2.bias
-    norm_3.gamma    norm2.weight
-    norm_3.beta     norm2.bias
+    attention.W_QKV attention.b_QKV self_attn.in_proj_
+    attention.W_O   attention.b_O   self_attn.out_proj.
+    norm_1.gamma    norm_1.beta     norm1.
+    ffn.W_1         ffn.b_1         linear1.
+    ffn.W_2         ffn.b_2         linear2.
+    norm_3.gamma    norm_3.beta     norm2.
     """,
     TRANSPOSED,
 )
 DECODER_LAYER = [
     *ENCODER_LAYER[:-2],
-    *pairs(
+    *layers(
         """
-        to_memory.W_QKV multihead_attn.in_proj_weight
-        to_memory.b_QKV multihead_attn.in_proj_bias
-        to_memory.W_O   multihead_attn.out_proj.weight
-        to_memory.b_O   multihead_attn.out_proj.bias
-        norm_2.gamma    norm2.weight
-        norm_2.beta     norm2.bias
-        norm_3.gamma    norm3.weight
-        norm_3.beta     norm3.bias
+        to_memory.W_QKV to_memory.b_QKV multihead_attn.in_proj_
+        to_memory.W_O   to_memory.b_O   multihead_attn.out_proj.
+        norm_2.gamma    norm_2.beta     norm2.
+        norm_3.gamma    norm_3.beta     norm3.
         """
     ),
 ]

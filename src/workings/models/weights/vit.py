@@ -8,34 +8,22 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.vit import ViT
-from workings.models.weights.table import TRANSPOSED, Pair, State, load, needed, pairs, save, set_eps, under
+from workings.models.weights.table import TRANSPOSED, Pair, State, layers, load, needed, pairs, save, set_eps, under
 
-MODEL = pairs(
+MODEL = [
+    *pairs("cls vit.embeddings.cls_token\npositions vit.embeddings.position_embeddings"),
+    *layers("W b vit.embeddings.patch_embeddings.projection."),
+    *layers("norm.gamma norm.beta vit.layernorm."),
+    *layers("head.weight head.bias classifier."),
+]
+BLOCK = layers(
     """
-    cls         vit.embeddings.cls_token
-    positions   vit.embeddings.position_embeddings
-    W           vit.embeddings.patch_embeddings.projection.weight
-    b           vit.embeddings.patch_embeddings.projection.bias
-    norm.gamma  vit.layernorm.weight
-    norm.beta   vit.layernorm.bias
-    head.weight classifier.weight
-    head.bias   classifier.bias
-    """
-)
-BLOCK = pairs(
-    """
-    norm_1.gamma    layernorm_before.weight
-    norm_1.beta     layernorm_before.bias
-    attention.W_QKV attention.q_proj.weight attention.k_proj.weight attention.v_proj.weight
-    attention.b_QKV attention.q_proj.bias   attention.k_proj.bias   attention.v_proj.bias
-    attention.W_O   attention.o_proj.weight
-    attention.b_O   attention.o_proj.bias
-    norm_3.gamma    layernorm_after.weight
-    norm_3.beta     layernorm_after.bias
-    ffn.W_1         mlp.fc1.weight
-    ffn.b_1         mlp.fc1.bias
-    ffn.W_2         mlp.fc2.weight
-    ffn.b_2         mlp.fc2.bias
+    norm_1.gamma    norm_1.beta     layernorm_before.
+    attention.W_QKV attention.b_QKV attention.q_proj. attention.k_proj. attention.v_proj.
+    attention.W_O   attention.b_O   attention.o_proj.
+    norm_3.gamma    norm_3.beta     layernorm_after.
+    ffn.W_1         ffn.b_1         mlp.fc1.
+    ffn.W_2         ffn.b_2         mlp.fc2.
     """,
     TRANSPOSED,
 )

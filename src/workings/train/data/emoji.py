@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import io
 import json
+import sys
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -50,14 +52,22 @@ def svg_by_caption(style: str) -> dict[str, str]:
 
 def pictures_of(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
     """The pictures of a style, from the cache or rendered now."""
-    from workings.train.data.progress import bar
-
     kept = folder() / f"emoji-{style}-{size}-{len(captions)}.npy"
     if not kept.is_file():
-        pixels = np.stack([picture(icons[caption], size) for caption in bar(captions, f"drawing {style}")])
+        pixels = np.stack([picture(icons[caption], size) for caption in with_bar(captions, f"drawing {style}")])
         with replacing(kept) as partial, partial.open("wb") as file:
             np.save(file, pixels, allow_pickle=False)
     return torch.from_numpy(np.load(kept, allow_pickle=False)).permute(0, 3, 1, 2).to(torch.float32) / 255
+
+
+def with_bar(captions: list[str], title: str) -> Iterable[str]:
+    """The captions, with a bar on a terminal while they are gone through."""
+    if not sys.stderr.isatty():
+        return captions
+    from rich.console import Console
+    from rich.progress import track
+
+    return track(captions, title, console=Console(stderr=True), transient=True)
 
 
 def picture(svg: str, size: int) -> np.ndarray:

@@ -19,6 +19,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.train.capabilities import Predictions
+from workings.train.loop.modes import apply_at_step
 from workings.train.recipe import OpenRun
 
 Matrix = Int[Tensor, "c c"]
@@ -26,8 +27,6 @@ Matrix = Int[Tensor, "c c"]
 
 def figures(run: OpenRun) -> dict[str, float]:
     """The figures that training recorded, computed anew with the best weights and with the random numbers of their step."""
-    from workings.train.loop.modes import apply_at_step
-
     if run.task.evaluate is None:
         raise WorkingsError(f"The recipe {run.recipe.name} has no figures to compute.")
     with torch.random.fork_rng():

@@ -6,15 +6,13 @@ import io
 import re
 from base64 import b64encode
 from html import escape
-from typing import TYPE_CHECKING
+
+from torch import Tensor
 
 from workings.train.evaluation.mistakes import Mistake, Mistakes
 from workings.train.run.report import PAGE, STYLE
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
-    from workings.train.text.explain import Explainer, Explanation
+from workings.train.tasks.drawing import image
+from workings.train.text.explain import Explainer, Explanation
 
 OWN = """
 .mistake { display: flex; gap: 1.2rem; padding: 1rem 0; border-bottom: 1px solid var(--line); flex-wrap: wrap; }
@@ -41,14 +39,14 @@ def page(name: str, found: Mistakes, explainer: Explainer | None) -> str:
 
 def block(found: Mistakes, i: int, explainer: Explainer | None) -> str:
     """A mistake: its picture, the probabilities of the classes, its text in the colours of its words' parts."""
-    mistake, image, text = found.listed[i], "", ""
+    mistake, shown, text = found.listed[i], "", ""
     if found.pictures is not None:
-        image = f'<img alt="{escape(found.classes[mistake.truth])}" src="data:image/png;base64,{png(found.pictures[i])}">'
+        shown = f'<img alt="{escape(found.classes[mistake.truth])}" src="data:image/png;base64,{png(found.pictures[i])}">'
     else:
         given = found.texts[i]
         text = f"<p class=text>{coloured(explainer.explain(given, mistake.taken)) if explainer else escape(given)}</p>"
     head = f"<h3>{i + 1}. {escape(mistake.describe(found.classes))}</h3>"
-    return f"<section class=mistake>{image}<div>{head}{bars(mistake, found)}{text}</div></section>"
+    return f"<section class=mistake>{shown}<div>{head}{bars(mistake, found)}{text}</div></section>"
 
 
 def bars(mistake: Mistake, found: Mistakes, most: int = 5) -> str:
@@ -66,8 +64,6 @@ def bar(mistake: Mistake, k: int, name: str) -> str:
 
 def png(picture: Tensor) -> str:
     """A picture as the base64 of a PNG."""
-    from workings.train.tasks.drawing import image
-
     out = io.BytesIO()
     image(picture).save(out, "PNG")
     return b64encode(out.getvalue()).decode()

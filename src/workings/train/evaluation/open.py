@@ -38,15 +38,8 @@ def check_can(run: OpenRun, capabilities: Any, what: str) -> None:
     """Refuse a run of a recipe without the capability that an option is for, or without any of several."""
     if not isinstance(run.recipe, capabilities):
         able = [name for name, recipe in RECIPES.items() if isinstance(recipe, capabilities)]
-        raise WorkingsError(f"{what} is for runs of {alternatives(able)}; {run.name} is a run of {run.recipe.name}.")
-
-
-def alternatives(words: list[str]) -> str:
-    """
-    >>> alternatives(["a", "b", "c"])
-    'a, b or c'
-    """
-    return " or ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+        names = " or ".join(filter(None, [", ".join(able[:-1]), able[-1]]))
+        raise WorkingsError(f"{what} is for runs of {names}; {run.name} is a run of {run.recipe.name}.")
 
 
 def language_of(run: OpenRun, what: str) -> Language:

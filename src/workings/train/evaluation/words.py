@@ -86,13 +86,8 @@ def beside(before: Explanation, after: Explanation, classes: Sequence[str], most
     words = [["word", "leave one out before", "after", "gradient × input before", "after"]]
     for word in dict.fromkeys([*moved, *by_size[:most]]):
         a, b = old.get(word), new.get(word)
-        words.append(
-            [
-                word,
-                *(signed(x.leave_one_out) if x else "–" for x in (a, b)),
-                *(signed(x.gradient_input) if x else "–" for x in (a, b)),
-            ]
-        )
+        ways = ("leave_one_out", "gradient_input")
+        words.append([word, *(signed(getattr(x, way)) if x else "–" for way in ways for x in (a, b))])
     more = f"\n… and {len(hidden)} more words that came or went" if hidden else ""
     unknown = "" if new else "\nThe model knows none of the new text's words: what it says is what it says of nothing."
     return f"{aligned(rows)}\n\n{aligned(words)}{more}{unknown}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy
 from torch import Tensor
+from torch.utils._pytree import tree_leaves
 
 from workings.errors import WorkingsError
 from workings.train.process.randomness import AFTER, seed_all
@@ -52,8 +53,6 @@ def tensors(batch: Any) -> list[Tensor]:
         return [batch]
     if isinstance(batch, (tuple, list)) and all(isinstance(leaf, Tensor) for leaf in batch):
         return [*batch]
-    from torch.utils._pytree import tree_leaves
-
     return [leaf for leaf in tree_leaves(batch) if isinstance(leaf, Tensor)]
 
 
@@ -90,8 +89,6 @@ def is_plain_list(found: Any) -> bool:
     >>> is_plain_list(["a", "b"]), is_plain_list([torch.zeros(2)]), is_plain_list("ab")
     (True, False, False)
     """
-    from torch.utils._pytree import tree_leaves
-
     if type(found) not in (list, tuple):
         return False
     return not any(isinstance(leaf, (Tensor, numpy.ndarray)) for leaf in tree_leaves(found))

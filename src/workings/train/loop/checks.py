@@ -42,7 +42,13 @@ def check_arguments(model: Any, data: Any, settings: Any, reduction: Any) -> Non
 
 def check_trainable(model: nn.Module, task: Task, splits: bool, shard: bool, progress: Progress) -> None:
     """The model and the task can be trained, and split if they are to be."""
-    check_parameters(model, shard)
+    if not any(p.requires_grad for p in model.parameters()):
+        raise WorkingsError("The model has no parameters to train: none of them requires a gradient.")
+    for name, p in model.named_parameters():
+        if is_lazy(p):
+            raise WorkingsError(f"{name} has no shape before the model is first used: call it on a batch before training.")
+        if shard and not p.is_contiguous():
+            raise WorkingsError(f"shard cuts parameters row by row, but {name} is laid out otherwise: make it contiguous.")
     if splits and task.whole:
         raise WorkingsError(
             "This loss compares the examples of a batch with each other, so a batch cannot be split: "
@@ -52,17 +58,6 @@ def check_trainable(model: nn.Module, task: Task, splits: bool, shard: bool, pro
         progress.warn(
             "batch normalisation sees each part of a split batch alone: the gradient is not that of the whole batch."
         )
-
-
-def check_parameters(model: nn.Module, shard: bool) -> None:
-    """There are some to train, and each has a shape."""
-    if not any(p.requires_grad for p in model.parameters()):
-        raise WorkingsError("The model has no parameters to train: none of them requires a gradient.")
-    for name, p in model.named_parameters():
-        if is_lazy(p):
-            raise WorkingsError(f"{name} has no shape before the model is first used: call it on a batch before training.")
-        if shard and not p.is_contiguous():
-            raise WorkingsError(f"shard cuts parameters row by row, but {name} is laid out otherwise: make it contiguous.")
 
 
 def check_loss(L: Any) -> None:

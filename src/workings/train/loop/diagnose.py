@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from workings.errors import WorkingsError
@@ -48,15 +50,10 @@ def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()
             return f"The batch itself has one, in its tensor number {i + 1}."
     for name, p in model.named_parameters():
         if not is_finite(p.detach()):
-            when = (
-                "had one before the first update" if name in before else "has one already: the update before was too large"
-            )
-            return f"The weight {name} {when}."
-    return (
-        by_tracing(loss, model, batch)
-        or by_modules(loss, model, batch)
-        or "Its source was not found: it did not occur again."
-    )
+            early, late = "had one before the first update", "has one already: the update before was too large"
+            return f"The weight {name} {early if name in before else late}."
+    found = by_tracing(loss, model, batch) or by_modules(loss, model, batch)
+    return found or "Its source was not found: it did not occur again."
 
 
 def by_tracing(loss: Loss, model: nn.Module, batch: Any) -> str:
@@ -109,21 +106,15 @@ def description(batch: Any) -> str:
     >>> description((torch.zeros(2, 3), torch.tensor([4, 9])))
     'float32 [2, 3] from 0 to 0, int64 [2] from 4 to 9'
     """
-    return ", ".join(summaries(batch)) or type(batch).__name__
-
-
-def summaries(batch: Any) -> Iterator[str]:
+    said = []
     for t in tensors(batch):
-        kind = str(t.dtype).removeprefix("torch.")
         span = f" from {t.min().item():g} to {t.max().item():g}" if t.numel() and not t.is_complex() else ""
-        yield f"{kind} {[*t.shape]}{span}"
+        said.append(f"{str(t.dtype).removeprefix('torch.')} {[*t.shape]}{span}")
+    return ", ".join(said) or type(batch).__name__
 
 
 def save_batch(batch: Any, path: Path) -> str:
     """Write the tensors of a batch for a closer look; where that cannot be done, the message does without."""
-    from safetensors import SafetensorError
-    from safetensors.torch import save_file
-
     try:
         save_file({str(i): t.detach().contiguous() for i, t in enumerate(tensors(batch))}, path)
     except (OSError, SafetensorError):

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from workings.train.loop.batches import Repeated
 from workings.train.loop.checks import check_arguments
-from workings.train.loop.evaluator import Figures, History
+from workings.train.loop.evaluator import Figures, History, Report
 from workings.train.loop.loop import Loop
 from workings.train.loop.run_writer import RunWriter
 from workings.train.process.distributed import check_settings, join
@@ -36,7 +36,7 @@ def fit(
     count: Callable[[Any], float] | None = None,
     part: Callable[[Any, int, int], Any] | None = None,
     folder: str | Path | None = None,
-    report: Callable[[Figures], None] | None = None,
+    report: Report | None = None,
     progress: Progress | None = None,
 ) -> History:
     """Train `model` on `data`; with a `folder`, keep checkpoints there and resume from them.
@@ -80,7 +80,7 @@ def train(
     settings: Training,
     run: Run | None = None,
     progress: Progress | None = None,
-    report: Callable[[Figures], None] | None = None,
+    report: Report | None = None,
     name: str = "",
 ) -> History:
     """Carry out a task; `name` is the recipe's. A run that stands already goes on where it was."""

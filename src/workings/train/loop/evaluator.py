@@ -18,6 +18,7 @@ from workings.train.settings import Training
 from workings.train.task import Task
 
 Figures = dict[str, float]
+Report = Callable[[Figures], None]
 
 
 @dataclass
@@ -29,21 +30,17 @@ class History:
     best: Figures = field(default_factory=dict)
 
 
+@dataclass
 class Evaluator:
     """Evaluates and samples, and writes down what it finds."""
 
-    def __init__(
-        self,
-        task: Task,
-        settings: Training,
-        world: World,
-        writer: RunWriter,
-        progress: Progress,
-        report: Callable[[Figures], None] | None,
-    ) -> None:
-        self.task, self.settings, self.world, self.writer, self.progress = task, settings, world, writer, progress
-        self.report = report or (lambda figures: None)
-        self.history = History()
+    task: Task
+    settings: Training
+    world: World
+    writer: RunWriter
+    progress: Progress
+    report: Report | None = None
+    history: History = field(default_factory=History)
 
     def figures(self, model: nn.Module, step: int) -> Figures:
         """The figures of a model on data that it does not learn from, as the first process finds them."""
@@ -62,7 +59,8 @@ class Evaluator:
         self.history.rows.append(row)
         self.writer.row(row)
         self.progress.row(row, better)
-        self.report(row)
+        if self.report is not None:
+            self.report(row)
         return better
 
     def out_of_patience(self, state: State) -> bool:

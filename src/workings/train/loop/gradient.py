@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -34,10 +34,12 @@ class Gradient:
     def add(self, batch: Any, t: int) -> float:
         """Add the gradient of the batch's loss to the parameters'; the loss, or this process's share of it."""
         total, cut = 0.0, self.cut(batch)
+        quiet: Any = getattr(self.objective, "no_sync", nullcontext)
         if not self.is_checked:
             self.check_reduction(cut[0][1], t)
         for i, (share, piece) in enumerate(cut):
-            with self.without_sync(last=i == len(cut) - 1):
+            # Copies exchange gradients with the last piece of a batch only.
+            with nullcontext() if i == len(cut) - 1 else quiet():
                 L = self.loss(piece)
                 (L * (share * self.world.size) if self.splits else L).backward()
             total += share * L.item()
@@ -58,11 +60,6 @@ class Gradient:
         if not self.splits:
             return [(1.0, batch)]
         return pieces(batch, self.settings.accumulate, self.world.rank, self.world.size, self.task)
-
-    def without_sync(self, last: bool) -> AbstractContextManager[Any]:
-        """Copies exchange gradients with the last piece of a batch only."""
-        quiet: Any = getattr(self.objective, "no_sync", nullcontext)
-        return nullcontext() if last else quiet()
 
     def check_reduction(self, piece: Any, t: int) -> None:
         """Before the first step, try whether a loss that is split is what it is taken for; nothing is learnt from that."""

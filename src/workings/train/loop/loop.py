@@ -11,18 +11,18 @@ was stopped and resumed computes what an uninterrupted one would have computed, 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from math import isfinite
 from typing import Any
 
 from torch import Tensor, nn
+from torch.utils._pytree import tree_map
 
 from workings.train.loop import diagnose
 from workings.train.loop.batches import count_examples
 from workings.train.loop.checks import check_trainable
 from workings.train.loop.diagnose import NotFinite
-from workings.train.loop.evaluator import Evaluator, Figures, History
+from workings.train.loop.evaluator import Evaluator, Figures, History, Report
 from workings.train.loop.gradient import Gradient
 from workings.train.loop.modes import in_precision, training_mode
 from workings.train.loop.optimizers import build_optimizers, rate_share
@@ -53,7 +53,7 @@ class Loop:
         world: World,
         writer: RunWriter,
         progress: Progress,
-        report: Callable[[Figures], None] | None = None,
+        report: Report | None = None,
     ) -> None:
         self.task, self.settings, self.world, self.writer, self.progress = task, settings, world, writer, progress
         self.evaluator = Evaluator(task, settings, world, writer, progress, report)
@@ -86,7 +86,7 @@ class Loop:
             distribute(objective, shard=True)
         self.weights.begin()
         self.rules = build_optimizers(self.model, self.settings)
-        self.parameters = self.weights.trainable
+        self.parameters = [p for p in self.model.parameters() if p.requires_grad]
         self.model.zero_grad()  # what the model was used for before is not learnt from
         self.state, history.rows = self.writer.restore(self.model, self.weights.average, self.rules)
         history.best = self.state.best
@@ -124,7 +124,9 @@ class Loop:
             self.progress.step(state.step, loss, watch.speed())
             self.after_step(bool(late))
             if stop or (request.stop and self.world.size == 1):
-                self.interrupt()
+                if self.writer.saved != state.step:
+                    self.save({}, better=False)
+                raise Interrupted(f"Stopped after step {state.step:,} of {settings.steps:,} and saved.")
             if timeout:
                 self.evaluator.history.ended = "stopped by the time limit"
             over = bool(timeout) or self.evaluator.out_of_patience(state)
@@ -165,8 +167,6 @@ class Loop:
         if self.world.rank:  # otherwise all processes would drop the same units
             seed_all(self.settings.seed + self.world.rank, t)
         if self.device != "cpu":
-            from torch.utils._pytree import tree_map
-
             batch = tree_map(lambda leaf: leaf.to(self.device) if isinstance(leaf, Tensor) else leaf, batch)
         self.watch.amount = self.task.count(batch) if self.task.count else count_examples(batch)
         return batch
@@ -211,12 +211,6 @@ class Loop:
         best = weights.evaluation_state() if weights.average is not None else raw
         self.writer.save(state, figures, better, best, raw, self.rules)
         self.watch.saved()
-
-    def interrupt(self) -> None:
-        """Save what was reached and stop."""
-        if self.writer.saved != self.state.step:
-            self.save({}, better=False)
-        raise Interrupted(f"Stopped after step {self.state.step:,} of {self.settings.steps:,} and saved.")
 
     def failure(self, what: str, batch: Any) -> NotFinite:
         """The error that says where a NaN or an infinity came from, and what is kept."""

@@ -16,11 +16,8 @@ def build_optimizers(model: nn.Module, settings: Training) -> list[torch.optim.O
     """The rules that update a model: one, or Muon for matrices and AdamW for the rest. Weight decay is for matrices only."""
     matrices = [p for p in model.parameters() if p.requires_grad and p.dim() >= 2]
     others = [p for p in model.parameters() if p.requires_grad and p.dim() < 2]
-    groups: list[dict[str, Any]] = [
-        {"params": matrices, "weight_decay": settings.decay},
-        {"params": others, "weight_decay": 0.0},
-    ]
-    groups = [group for group in groups if group["params"]]
+    decays = ((matrices, settings.decay), (others, 0.0))
+    groups: list[dict[str, Any]] = [{"params": some, "weight_decay": decay} for some, decay in decays if some]
     betas = (settings.beta1, settings.beta2)
     if settings.optimizer == "sgd":
         return [torch.optim.SGD(groups, lr=settings.rate, momentum=settings.beta1)]

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy
 from torch import Tensor
+from torch.utils._pytree import tree_map
 
 from workings.errors import ShapeError
 from workings.train.loop.batches import count_examples, is_plain_list
@@ -29,8 +30,6 @@ def part(batch: Any, start: int, stop: int) -> Any:
     >>> part((torch.arange(4), {"y": torch.arange(4, 8), "names": ["a", "b", "c", "d"]}), 1, 3)
     (tensor([1, 2]), {'y': tensor([5, 6]), 'names': ['b', 'c']})
     """
-    from torch.utils._pytree import tree_map
-
     n = count_examples(batch)
 
     def cut(leaf: Any) -> Any:
@@ -64,14 +63,10 @@ def pieces(batch: Any, splits: int, rank: int, size: int, task: Task) -> list[tu
     cut = task.part or part
     n = count_examples(batch)
     mine = [(a, b) for a, b in bounds(n, splits * size)[rank * splits : (rank + 1) * splits] if a < b]
-    found = [(share(piece, batch, task), piece) for piece in (cut(batch, a, b) for a, b in mine)]
-    return found or [(0.0, cut(batch, 0, 1))]  # a small batch leaves a process without; it takes part with nothing
-
-
-def share(piece: Any, batch: Any, task: Task) -> float:
-    """What a piece's loss is multiplied by to count in that of the batch."""
     count = task.count or count_examples
-    return count(piece) / count(batch) if task.reduction == "mean" else 1.0
+    whole = count(batch) if task.reduction == "mean" else None
+    found = [(1.0 if whole is None else count(piece) / whole, piece) for piece in (cut(batch, a, b) for a, b in mine)]
+    return found or [(0.0, cut(batch, 0, 1))]  # a small batch leaves a process without; it takes part with nothing
 
 
 def reduction_warning(task: Task, batch: Any, loss: Callable[[Any], float]) -> str:

@@ -24,10 +24,6 @@ class Weights:
         """The parameters are where they stay."""
         self.average = Average(self.model, self.memory) if self.memory else None
 
-    @property
-    def trainable(self) -> list[Tensor]:
-        return [p for p in self.model.parameters() if p.requires_grad]
-
     def training_state(self) -> dict[str, Tensor]:
         """What training goes on from."""
         return self.model.state_dict(keep_vars=True)

@@ -50,18 +50,14 @@ class World:
         text = json.dumps(value).encode() if self.first else b""
         length = torch.tensor([len(text)])
         torch.distributed.broadcast(length, 0)
-        sent = (
-            torch.frombuffer(bytearray(text), dtype=torch.uint8)
-            if self.first
-            else torch.empty(int(length), dtype=torch.uint8)
-        )
+        sent = torch.frombuffer(bytearray(text or bytes(int(length))), dtype=torch.uint8)
         torch.distributed.broadcast(sent, 0)
         return json.loads(bytes(sent.tolist()))
 
 
 def join() -> World:
     """The processes that torchrun started; one alone otherwise."""
-    if not is_launched():
+    if "TORCHELASTIC_RUN_ID" not in os.environ or int(os.environ.get("WORLD_SIZE", "1")) < 2:
         return World()
     distributed = torch.distributed
     if not distributed.is_initialized():
@@ -83,11 +79,6 @@ def rendezvous() -> dict[str, Any]:
     store = distributed.TCPStore(given["MASTER_ADDR"], int(given["MASTER_PORT"]), is_master=False)
     named = distributed.PrefixStore(f"restart {given['TORCHELASTIC_RESTART_COUNT']}", store)
     return {"store": named, "rank": int(given["RANK"]), "world_size": int(given["WORLD_SIZE"])}
-
-
-def is_launched() -> bool:
-    """Whether torchrun started this process."""
-    return "TORCHELASTIC_RUN_ID" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def leave() -> None:

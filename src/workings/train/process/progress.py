@@ -72,11 +72,8 @@ class Lines(Progress):
         return f"step {step:,}/{self.steps:,}  loss {figure(loss)}  {short(speed)} {self.unit}/s  {clock(left)} left"
 
     def row(self, row: dict[str, Any], better: bool) -> None:
-        figures = "  ".join(
-            f"{name} {figure(value)}"
-            for name, value in row.items()
-            if name not in HIDDEN and not name.endswith("per_second")
-        )
+        shown = [name for name in row if name not in HIDDEN and not name.endswith("per_second")]
+        figures = "  ".join(f"{name} {figure(row[name])}" for name in shown)
         speed = f"  {short(row[f'{self.unit}_per_second'])} {self.unit}/s" if f"{self.unit}_per_second" in row else ""
         train = f"  train {figure(row['train'])}" if row.get("train") != row.get("loss") else ""
         self.say(

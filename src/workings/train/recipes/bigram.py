@@ -52,10 +52,7 @@ class Bigram(Recipe, Writes):
         counts = KneserNey(tokens, len(words))
         smooth = (counts.D, counts.continuation.float()) if settings.smooth else ()
         pairs, judging = bigram.Pairs(tokens, len(words), *smooth), bigram.Pairs(judges, len(words))
-        beside = {
-            "kneser_ney_perplexity": counts.perplexity(judges),
-            "unknown_share": (judges == 0).double().mean().item(),
-        }
+        beside = {"kneser_ney_perplexity": counts.perplexity(judges), "unknown_share": (judges == 0).double().mean().item()}
         return Task(
             model,
             batches=bigram.Contexts(pairs, settings.batch, settings.seed),

@@ -19,6 +19,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from workings.atomic import replacing
@@ -34,8 +36,6 @@ KEPT = 2
 
 def save(folder: Path, step: int, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> Path:
     """Write a checkpoint whole; what is already there stays until the new one is complete."""
-    from safetensors import SafetensorError
-
     target = folder / f"step-{step:08d}"
     try:
         with replacing(target) as partial:
@@ -52,8 +52,6 @@ def save(folder: Path, step: int, weights: dict[str, Tensor], memory: dict[str, 
 
 def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> None:
     """The files of a checkpoint, flushed to the disk."""
-    from safetensors.torch import save_file
-
     save_file(with_own_storage(weights), partial / "weights.safetensors")
     save_file(with_own_storage(memory), partial / "memory.safetensors")
     (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
@@ -146,22 +144,16 @@ def read_state(checkpoint: Path) -> dict[str, Any]:
 
 def read_memory(checkpoint: Path) -> dict[str, Tensor]:
     """What the optimizer remembered."""
-    from safetensors.torch import load_file
-
     return load_file(checkpoint / "memory.safetensors")
 
 
 def read_weights(checkpoint: Path) -> dict[str, Tensor]:
     """The weights to use."""
-    from safetensors.torch import load_file
-
     return load_file(checkpoint / "weights.safetensors")
 
 
 def load_weights(model: nn.Module, checkpoint: Path) -> None:
     """The weights of a checkpoint into a model of the same shape."""
-    from safetensors import SafetensorError
-
     try:
         weights = read_weights(checkpoint)
     except (OSError, SafetensorError) as error:

@@ -110,12 +110,10 @@ def figures(judged: list[dict[str, Any]], best: str, highest: bool) -> str:
     shown = [row for i, row in enumerate(judged) if (len(judged) - 1 - i) % every == 0 or row is top]
     names = [name for name in judged[-1] if name != "train" or any(row["train"] != row["loss"] for row in judged)]
     head = "".join(f"<th>{escape(HEADS.get(name, name).replace('_per_second', '/s'))}</th>" for name in names)
-    body = "".join(
-        f"<tr{' class=best' if row is top else ''}>"
-        + "".join(f"<td>{cell(name, row.get(name))}</td>" for name in names)
-        + "</tr>"
-        for row in shown
-    )
+    body = ""
+    for row in shown:
+        cells = "".join(f"<td>{cell(name, row.get(name))}</td>" for name in names)
+        body += f"<tr{' class=best' if row is top else ''}>{cells}</tr>"
     return f"<div class=scroll><table class=numbers><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
@@ -125,15 +123,11 @@ HEADS = {"train": "training loss", "seconds": "time"}
 def cell(name: str, value: Any) -> str:
     if value is None:
         return ""
-    return (
-        f"{value:,}"
-        if name == "step"
-        else clock(value)
-        if name == "seconds"
-        else f"{value:,.0f}"
-        if "per_second" in name
-        else figure(value)
-    )
+    if name == "step":
+        return f"{value:,}"
+    if name == "seconds":
+        return clock(value)
+    return f"{value:,.0f}" if "per_second" in name else figure(value)
 
 
 def samples(rows: list[dict[str, Any]]) -> str:

@@ -38,7 +38,11 @@ class Run:
 
     def begin(self, name: str, settings: Training, task: Task) -> None:
         """Write down what is about to happen. `name` is empty where no recipe was followed."""
-        make_folder(self.folder / "files" if task.files else self.folder)
+        path = self.folder / "files" if task.files else self.folder
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise WorkingsError(f"Could not make {path}: {error.strerror or error}.") from None
         for file, text in task.files.items():
             write_text(self.folder / "files" / file, text)
         data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}
@@ -127,13 +131,8 @@ def machine() -> dict[str, Any]:
     """Where a run began: another processor or another number of threads may add the same numbers in another order."""
     import torch
 
-    return {
-        "system": platform.platform(),
-        "machine": platform.machine(),
-        "processor": processor(),
-        "processors": os.cpu_count(),
-        "threads": torch.get_num_threads(),
-    }
+    found = {"system": platform.platform(), "machine": platform.machine(), "processor": processor()}
+    return {**found, "processors": os.cpu_count(), "threads": torch.get_num_threads()}
 
 
 def processor() -> str:
@@ -144,14 +143,6 @@ def processor() -> str:
         lines = []
     named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
     return next(named, "") or platform.processor() or platform.machine()
-
-
-def make_folder(path: Path) -> None:
-    """Make a folder, and those it is in."""
-    try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise WorkingsError(f"Could not make {path}: {error.strerror or error}.") from None
 
 
 def new_folder(name: str, under: Path = Path("runs")) -> Path:

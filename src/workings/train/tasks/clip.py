@@ -113,7 +113,8 @@ def search(run: OpenRun, words: str, count: int) -> Search:
     x = data.styles[run.settings.style]
     best = nearest(model, words, vocabulary, x, count)
     sheet = grid(x[torch.tensor([i for i, _ in best])], columns=len(best))
-    return Search([(data.captions[i], cosine) for i, cosine in best], sheet, unknown_in(words, vocabulary))
+    unknown = [word for word in words_of(words) if word not in vocabulary]
+    return Search([(data.captions[i], cosine) for i, cosine in best], sheet, unknown)
 
 
 def nearest(model: Any, text: str, vocabulary: Sequence[str], pictures: Pictures, k: int = 5) -> list[tuple[int, float]]:
@@ -167,14 +168,6 @@ def words_of(caption: str) -> list[str]:
     ['mrs', 'claus', 'dark', 'skin']
     """
     return re.findall(r"\w+", caption.lower())
-
-
-def unknown_in(text: str, vocabulary: Sequence[str]) -> list[str]:
-    """
-    >>> unknown_in("red xyzzy heart", ["heart", "red"])
-    ['xyzzy']
-    """
-    return [word for word in words_of(text) if word not in vocabulary]
 
 
 def numbered(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:

@@ -22,7 +22,7 @@ from jaxtyping import Int
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
-from workings.course.dedupe import DedupeDecoder, ties
+from workings.course.dedupe import DedupeDecoder
 from workings.course.dedupe_task import START, STOP, answer, decode, encode, example, is_right, prompts
 from workings.nn.objectives.losses import cross_entropy
 
@@ -108,14 +108,3 @@ def fixed_answer(prompt: str) -> list[int]:
         for _ in range(LONGEST_ANSWER):
             tokens.append(int(model(torch.tensor(tokens))[-1].argmax()))
     return tokens[len(prompt) + 1 :]
-
-
-def why_fixed_weights_fail() -> str:
-    """The reason, from the matrices themselves.
-
-    >>> print(why_fixed_weights_fail())
-    A and C, B and D, <START> and <STOP> have equal columns in W_O Eᵀ: their logits tie whatever the string.
-    """
-    model = DedupeDecoder()
-    pairs = ", ".join(f"{a} and {b}" for a, b in ties(model.W_O, model.E))
-    return f"{pairs} have equal columns in W_O Eᵀ: their logits tie whatever the string."

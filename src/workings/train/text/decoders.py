@@ -51,13 +51,20 @@ class State:
             self.state = self.state[:, rows]
 
 
-class RecurrentDecoder:
-    """A recurrent character model as a decoder: its state is the cache."""
+class StateDecoder:
+    """What both have: the model, and a cache that is its state."""
 
     context: int | None = None
 
     def __init__(self, model: Any) -> None:
         self.model = model
+
+    def new_cache(self) -> State:
+        return State()
+
+
+class RecurrentDecoder(StateDecoder):
+    """A recurrent character model as a decoder: its state is the cache."""
 
     def __call__(self, tokens: Int[Tensor, "b n"], cache: State | None = None) -> Float[Tensor, "b n v"]:
         cache = cache or self.new_cache()
@@ -65,23 +72,12 @@ class RecurrentDecoder:
         cache.length += tokens.shape[1]
         return torch.as_tensor(θ)
 
-    def new_cache(self) -> State:
-        return State()
 
-
-class BigramDecoder:
+class BigramDecoder(StateDecoder):
     """A bigram model as a decoder: only the last token counts."""
-
-    context: int | None = None
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
 
     def __call__(self, tokens: Int[Tensor, "b n"], cache: State | None = None) -> Float[Tensor, "b n v"]:
         if cache is not None:
             cache.length += tokens.shape[1]
         θ: Tensor = self.model(tokens[:, -1])
         return θ.unsqueeze(1)
-
-    def new_cache(self) -> State:
-        return State()

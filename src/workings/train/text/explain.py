@@ -37,13 +37,8 @@ class Explanation:
     """From what speaks for the class most to what speaks against it most."""
 
     def json(self, classes: Sequence[str]) -> dict[str, Any]:
-        words = [part._asdict() for part in self.parts]
-        return {
-            "text": self.text,
-            "probabilities": dict(zip(classes, self.p, strict=True)),
-            "margin": self.margin,
-            "words": words,
-        }
+        p, words = dict(zip(classes, self.p, strict=True)), [part._asdict() for part in self.parts]
+        return {"text": self.text, "probabilities": p, "margin": self.margin, "words": words}
 
 
 @dataclass(frozen=True)

@@ -81,12 +81,7 @@ class TextFigures:
         return -self.log_p / log(2) / self.characters
 
     def json(self) -> dict[str, Any]:
-        counts: dict[str, Any] = {
-            "unit": self.unit,
-            "tokens": self.tokens,
-            "characters": self.characters,
-            "words": self.words,
-        }
+        counts = {"unit": self.unit, "tokens": self.tokens, "characters": self.characters, "words": self.words}
         each = {f"perplexity_per_{unit}": self.perplexity(n) for unit, n in self.units().items()}
         return {**counts, **each, "bits_per_character": self.bits_per_character, "unknown_share": self.unknown}
 
@@ -140,16 +135,7 @@ def log_probabilities(model: Any, tokens: Tokens) -> Float[Tensor, " m"]:
     if hasattr(model, "log_probabilities"):
         own: Tensor = model.log_probabilities(tokens)
         return own.double()
-    return log_p_of_recurrent(model, tokens) if hasattr(model, "cell") else log_p_in_windows(model, tokens)
-
-
-def log_p_of_recurrent(model: Any, tokens: Tokens, length: int = 1024) -> Float[Tensor, " m"]:
-    """By a recurrent model, whose state goes through the whole text."""
-    state, parts = None, []
-    for x, y in zip(tokens[:-1].split(length), tokens[1:].split(length), strict=True):
-        θ, state = model(x.unsqueeze(0), state)
-        parts.append(-F.cross_entropy(θ[0].double(), y, reduction="none"))
-    return torch.cat(parts)
+    return log_p_in_windows(model, tokens)
 
 
 def log_p_in_windows(model: Any, tokens: Tokens, length: int = 256) -> Float[Tensor, " m"]:
