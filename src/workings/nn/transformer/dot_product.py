@@ -19,8 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from workings.fused import fused
 from workings.nn.fits import check_directed, check_shapes
-from workings.nn.fused import fused
 from workings.nn.transformer.allowed import allowed, boolean_mask, checked_bias
 from workings.nn.transformer.hard import argmax_weights
 

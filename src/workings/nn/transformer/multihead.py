@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fused import fused
+from workings.fused import fused
 from workings.nn.transformer.cache import KeyValueCache
 from workings.nn.transformer.dot_product import Mask, attention, attention_weights, dropped_attention
 from workings.nn.transformer.positions import Rotary
