@@ -21,6 +21,7 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 FLOORS = [
     "errors",
     "atomic checksum lazy own_code precedence shape_check version written_out",
+    "fused",
     "equations",
     "exact",
     "trace",
@@ -31,14 +32,14 @@ FLOORS = [
     "studies",
     "cli lab",
 ]
-GROUND = 2
+GROUND = 3
 """The lowest floors are single files."""
 ROOMS = {
     "exact": "numbers typeset reading tensor dispatch ops",
     "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay "
     "capture follow gradient",
     "show": "options write formula value outline printers ask work",
-    "nn": "fused fits activations temperature norms transformer vision recurrent objectives update",
+    "nn": "fits activations temperature norms transformer vision recurrent objectives update",
     "models": "autoencoder smoothing mlp averaging bigram cnn vae vectors vit clip transformer bert language_model "
     "character character_transformer decoding weights",
     "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "

@@ -1,57 +1,59 @@
-r"""Normalisation.
+r"""Normalisation: values with mean 0 and variance 1, then a learned scale and shift.
 
-    μ = mean(x)                      v = mean((x − μ)²)
-    n = (x − μ) / √(v + ε)           mean 0, variance 1
-    y = γ n + β                      scale and shift, learned
+    μ = mean(x)
+    σ² = mean((x − μ)²)                the population variance: divided by n, not n − 1
+    n = (x − μ) / √(σ² + ε)
+    y = γ ⊙ n + β
 
-They differ in the axes of the mean: layer norm the last ones of each example, batch norm everything but the channel, group
-norm a group of channels of each example. RMS norm (Zhang & Sennrich 2019) leaves the mean out: n = x / √(mean(x²) + ε).
+They differ in the axes of the mean: layer norm (Ba et al. 2016) the entries of each token, batch norm everything but the
+channel, group norm a group of channels of each example. RMS norm (Zhang & Sennrich 2019) leaves the mean and the shift out:
+y = γ ⊙ x / √(mean(x²) + ε).
 
-Axes: b batch, c channels.
+Axes: b batch, d width of a token, c channels.
 """
 
 from __future__ import annotations
-
-from collections.abc import Sequence
 
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-Scale = Float[Tensor, "..."] | None
-
 
 def layer_norm(
-    x: Float[Tensor, "*b"], shape: Sequence[int], γ: Scale = None, β: Scale = None, ε: float = 1e-5
-) -> Float[Tensor, "*b"]:
-    r"""Each example with mean 0 and variance 1 over its last axes, whose sizes are `shape`.
+    x: Float[Tensor, "*b d"],
+    gamma: Float[Tensor, " d"] | None = None,
+    beta: Float[Tensor, " d"] | None = None,
+    eps: float = 1e-5,
+) -> Float[Tensor, "*b d"]:
+    r"""Each token with mean 0 and variance 1 over its own entries, then scaled and shifted.
 
-    $$y = \frac{x - \mu}{\sqrt{v + \varepsilon}}\,\gamma + \beta$$
+    $$y = \gamma \odot \frac{x - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
 
-    >>> layer_norm(torch.tensor([1.0, 3.0]), [2], ε=0.0)
+    >>> layer_norm(torch.tensor([1.0, 3.0]), eps=0.0)
     tensor([-1.,  1.])
     """
-    axes = tuple(range(-len(shape), 0))
-    μ = x.mean(axes, keepdim=True)
-    v = ((x - μ) ** 2).mean(axes, keepdim=True)
-    y = (x - μ) / torch.sqrt(v + ε)
-    if γ is not None:
-        y = y * γ
-    if β is not None:
-        y = y + β
+    mu = x.mean(dim=-1, keepdim=True)
+    var = ((x - mu) ** 2).mean(dim=-1, keepdim=True)
+    y = (x - mu) / torch.sqrt(var + eps)
+    if gamma is not None:
+        y = gamma * y
+    if beta is not None:
+        y = y + beta
     return y
 
 
-def rms_norm(x: Float[Tensor, "*b"], shape: Sequence[int], γ: Scale = None, ε: float = 1e-5) -> Float[Tensor, "*b"]:
-    r"""Each example divided by the root of its mean square.
+def rms_norm(x: Float[Tensor, "*b d"], gamma: Float[Tensor, " d"] | None = None, eps: float = 1e-5) -> Float[Tensor, "*b d"]:
+    r"""Each token divided by the root of its mean square, then scaled.
 
-    $$y = \frac{x}{\sqrt{\operatorname{mean}(x^2) + \varepsilon}}\,\gamma$$
+    $$y = \gamma \odot \frac{x}{\sqrt{\operatorname{mean}(x^2) + \varepsilon}}$$
+
+    >>> rms_norm(torch.tensor([1.0, 7.0]), eps=0.0)
+    tensor([0.2000, 1.4000])
     """
-    axes = tuple(range(-len(shape), 0))
-    m = (x**2).mean(axes, keepdim=True)
-    y = x / torch.sqrt(m + ε)
-    if γ is not None:
-        y = y * γ
+    m = (x**2).mean(dim=-1, keepdim=True)
+    y = x / torch.sqrt(m + eps)
+    if gamma is not None:
+        y = gamma * y
     return y
 
 

@@ -19,9 +19,9 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.fused import fused
 from workings.models.autoencoder import layers
 from workings.models.smoothing import check_words
-from workings.nn.fused import fused
 from workings.nn.objectives.losses import cross_entropy
 
 Table = Float[Tensor, "w d"]

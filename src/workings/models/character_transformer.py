@@ -23,8 +23,8 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
+from workings.fused import fused
 from workings.models.transformer import Cache, length_of
-from workings.nn.fused import fused
 from workings.nn.norms.per_token import layer_norm
 from workings.nn.transformer.cache import KeyValueCache
 from workings.nn.transformer.dot_product import attention

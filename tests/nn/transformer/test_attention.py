@@ -19,7 +19,6 @@ from workings.nn.transformer.dot_product import (
     attention_query,
     attention_weights,
     cosine_scores,
-    dropped_attention,
     hard_attention,
 )
 from workings.nn.transformer.local import local_attention
@@ -247,19 +246,19 @@ def test_exact_gradient_equals_the_float_one():
 def test_dropout_enlarges_what_it_keeps():
     Q, K = torch.zeros(1, 4), torch.zeros(1000, 4)
     torch.manual_seed(0)
-    Z = dropped_attention(Q, K, torch.eye(1000), dropout=0.5)
+    Z = attention(Q, K, torch.eye(1000), dropout=0.5)
     kept = (Z > 0).sum().item()
     assert 400 < kept < 600
     assert_close(Z.max(), torch.tensor(2 / 1000))
-    assert_close(dropped_attention(Q, K, torch.eye(1000), dropout=0.0), attention(Q, K, torch.eye(1000)))
+    assert_close(attention(Q, K, torch.eye(1000), dropout=0.0), attention(Q, K, torch.eye(1000)))
 
 
 def test_dropout_of_the_kernel_and_of_the_equations_draw_alike():
     Q, K, V = randoms((1, 1, 3, 4), (1, 1, 5, 4), (1, 1, 5, 4))
     torch.manual_seed(1)
-    kernel = dropped_attention(Q, K, V, dropout=0.5)
+    kernel = attention(Q, K, V, dropout=0.5)
     torch.manual_seed(1)
-    assert_close(dropped_attention.__definition__(Q, K, V, dropout=0.5), kernel)
+    assert_close(attention.__definition__(Q, K, V, dropout=0.5), kernel)
 
 
 # ---- a window in n·w steps

@@ -19,8 +19,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.fused import fused
 from workings.nn.fits import check_inside, repeats, where
-from workings.nn.fused import fused
 
 Batch = Float[Tensor, "b *s"]
 Sample = Float[Tensor, "*s"]

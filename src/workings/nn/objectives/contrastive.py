@@ -21,8 +21,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.fused import fused
 from workings.nn.fits import check_axes, check_shapes, where
-from workings.nn.fused import fused
 from workings.nn.temperature import known
 
 Scores = Float[Tensor, "*b n n"]

@@ -22,8 +22,8 @@ from torch import Tensor
 from workings import equations as textbook
 from workings.equations.layers import steep
 from workings.errors import DomainError, ShapeError
+from workings.fused import fused
 from workings.nn.fits import check_covering, check_shapes, repeats
-from workings.nn.fused import fused
 from workings.nn.temperature import softmax_jacobian
 
 Scalar = Float[Tensor, ""]

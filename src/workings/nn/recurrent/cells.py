@@ -26,8 +26,8 @@ from torch import Tensor
 
 from workings.equations.recurrent import Weights, gru_cell, lstm_cell
 from workings.errors import ShapeError
+from workings.fused import fused
 from workings.nn.activations import Function
-from workings.nn.fused import fused
 
 State = Float[Tensor, "*b h"]
 States = Float[Tensor, "*b t h"]

@@ -19,8 +19,8 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
+from workings.fused import fused
 from workings.nn.fits import check_directed, check_shapes
-from workings.nn.fused import fused
 from workings.nn.transformer.allowed import allowed, boolean_mask, checked_bias
 from workings.nn.transformer.hard import argmax_weights
 
@@ -37,7 +37,7 @@ def attention_kernel(
     scale: Any = None,
     *,
     bias: Tensor | None = None,
-    dropout: float = 0.0,
+    dropout: float | None = None,
 ) -> Tensor:
     """What `attention` computes, in one fused operation."""
     size = Q.shape
@@ -54,16 +54,16 @@ def attention_kernel(
         return attention_kernel(Q, K, V, mask, causal, scale, bias=bias, dropout=dropout).squeeze(0)
     causal = causal and Q.shape[-2] != 1  # the last position sees every key
     if mask is None and bias is None and (not causal or Q.shape[-2] == K.shape[-2]):
-        return F.scaled_dot_product_attention(Q, K, V, None, dropout, causal, scale=scale)
+        return F.scaled_dot_product_attention(Q, K, V, None, dropout or 0.0, causal, scale=scale)
     M = allowed(Q, K, mask, causal) if causal or mask is not None else None
     if bias is not None:
         M = bias if M is None else bias.masked_fill(~M, -inf)
     assert M is not None
     M = M if M.dim() == 2 else M[(None,) * (Q.dim() - M.dim())]
-    return F.scaled_dot_product_attention(Q, K, V, M, dropout, scale=scale)
+    return F.scaled_dot_product_attention(Q, K, V, M, dropout or 0.0, scale=scale)
 
 
-@fused(attention_kernel)  # type: ignore[arg-type]  # the kernel can also drop weights
+@fused(attention_kernel)
 def attention(
     Q: Float[Tensor, "*#b n d"],
     K: Float[Tensor, "*#b m d"],
@@ -73,6 +73,7 @@ def attention(
     scale: Any = None,
     *,
     bias: Scores | None = None,
+    dropout: float | None = None,
 ) -> Float[Tensor, "*#b n t"]:
     r"""Average the rows of `V`, each weighted by how well its key matches the query.
 
@@ -80,6 +81,7 @@ def attention(
 
     `mask[i, j]` is true where query `i` may look at key `j`. With `causal`, the queries are the last n positions and none
     looks ahead. `scale` stands in for 1/√d. `bias` is added to the scores.
+    `dropout` forgets each weight with that probability and enlarges the others by 1/(1 − dropout).
 
     >>> from workings import exact
     >>> print(attention(exact("0 0; 0 sqrt(2)*log(3)"), exact("1 0; 1 1"), exact("1 0; 0 1")).text())
@@ -99,6 +101,8 @@ def attention(
         M = allowed(Q, K, mask, causal)
         S = S.masked_fill(~M, -inf)
     A = S.softmax(dim=-1)
+    if dropout is not None:
+        A = F.dropout(A, dropout)
     Z = A @ V
     return Z
 
@@ -130,28 +134,6 @@ def attention_weights(
         S = S.masked_fill(~M, -inf)
     A = S.softmax(dim=-1)
     return A
-
-
-@fused(attention_kernel)
-def dropped_attention(
-    Q: Float[Tensor, "*#b n d"],
-    K: Float[Tensor, "*#b m d"],
-    V: Float[Tensor, "*#b m t"],
-    mask: Mask | None = None,
-    causal: bool = False,
-    scale: Any = None,
-    *,
-    bias: Scores | None = None,
-    dropout: float = 0.0,
-) -> Float[Tensor, "*#b n t"]:
-    r"""Attention that forgets each weight with probability `dropout` and enlarges the others by 1/(1 − dropout).
-
-    $$Z = \operatorname{dropout}(A) V$$
-    """
-    A = attention_weights(Q, K, mask, causal, scale, bias=bias)
-    A = F.dropout(A, dropout)
-    Z = A @ V
-    return Z
 
 
 def hard_attention(

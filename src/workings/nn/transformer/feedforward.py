@@ -23,8 +23,8 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError
+from workings.fused import fused
 from workings.nn.fits import check_shapes
-from workings.nn.fused import fused
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": torch.relu,

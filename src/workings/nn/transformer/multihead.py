@@ -18,9 +18,9 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fused import fused
+from workings.fused import fused
 from workings.nn.transformer.cache import KeyValueCache
-from workings.nn.transformer.dot_product import Mask, attention, attention_weights, dropped_attention
+from workings.nn.transformer.dot_product import Mask, attention, attention_weights
 from workings.nn.transformer.positions import Rotary
 
 Tokens = Float[Tensor, "*b n e"]
@@ -166,7 +166,7 @@ class MultiHeadAttention(nn.Module):
         B = self.bias(Q, K, Y)
         M = for_every_head(mask, X)
         if self.dropout and self.training:
-            Z = dropped_attention(Q, K, V, M, causal, bias=B, dropout=self.dropout)
+            Z = attention(Q, K, V, M, causal, bias=B, dropout=self.dropout)
         else:
             Z = attention(Q, K, V, M, causal, bias=B)
         if self.b_O is None:

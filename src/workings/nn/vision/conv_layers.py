@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from workings.equations.windows import windows
+from workings.fused import fused
 from workings.nn.fits import check_shapes
-from workings.nn.fused import fused
 from workings.nn.vision.convolution import Sizes, conv_shape, pair
 from workings.trace.shapes.arithmetic import each
 

@@ -20,8 +20,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
+from workings.fused import fused
 from workings.nn.fits import check_axes, check_directed, check_shapes
-from workings.nn.fused import fused
 from workings.nn.vision.conv_layers import conv2d
 
 Image = Float[Tensor, "*b c n m"]

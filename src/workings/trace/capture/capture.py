@@ -12,6 +12,7 @@ from workings.trace.address import address
 from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import STATEMENTS, Recorder
 from workings.trace.code.arguments import check_unambiguous, unwrap
+from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import run_to_end, written_out
 from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.record import Trace
@@ -77,7 +78,8 @@ CHANGED = (
 def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
     if isinstance(function, torch.nn.Module):
         return function(*args, **kwargs)
-    function = written_out(function)
+    if (definition := written_out(function)) is not function:
+        return with_inmost(definition, recorder.trace)(*args, **kwargs)
     return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
 
 

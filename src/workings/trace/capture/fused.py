@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from workings.trace.capture.recorder import Recorder
+from workings.trace.code.decorated import with_inmost
 from workings.trace.definitions.expand import Definition, compare, definition_of
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.step import Step
@@ -49,5 +50,6 @@ def record_expansion(recorder: Recorder, call: Any, args: Any, kwargs: Any, fuse
         recorder.stack[-1].children.append(Step("expansion", name, note=f"not shown: {found.reason}"))
         return
     with torch.random.fork_rng(devices=[]):
-        expanded = recorder.run(found.function, found.args, found.kwargs, "expansion", name)
+        expansion = with_inmost(found.function, lambda equation: recorder.trace(equation, "expansion", name))
+        expanded = expansion(*found.args, **found.kwargs)
     recorder.stack[-1].children[-1].note = compare(fused, expanded)

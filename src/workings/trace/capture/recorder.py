@@ -131,7 +131,7 @@ class Recorder(Statements):
             self.called = function, text
             return function
         if (definition := written_out(function)) is not function and self.depth >= 2 and not self.terse:
-            return self.trace(definition)
+            return with_inmost(definition, self.trace)
         if self.expand is not None and callable(function):
             expanded = self.expand(self, function)
             if expanded is not None:

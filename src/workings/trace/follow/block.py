@@ -188,10 +188,12 @@ class Block:
             return None
         if is_module_call(frame.f_code):
             record_module_call(self.recorder, frame)
-        if self.recorder.depth < 2 or not is_opened(frame.f_code):
+        if self.recorder.depth < 2:
             return None
         if is_fused(frame.f_code):
             return None if is_exact(frame) else self._guard(self._written_out)
+        if not is_opened(frame.f_code):
+            return None
         if is_generator(frame.f_code):
             return self._guard(self._piece(frame, self.followers[back]))
         return self._guard(self._follow(frame, self.followers[back]))

@@ -14,6 +14,7 @@ import torch
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.own_code import is_own, is_readable
 from workings.trace.capture.recorder import Recorder
+from workings.trace.code.decorated import inmost
 from workings.trace.code.functions import call_name, is_library
 from workings.trace.code.instrument import _path
 from workings.trace.code.look_up import MISSING
@@ -61,7 +62,7 @@ def outermost(frame: types.FrameType) -> types.FrameType:
 
 @by_identity
 def _may_decorate(code: types.CodeType) -> bool:
-    return bool(code.co_freevars) and is_library(code)
+    return bool(code.co_freevars) and is_library(code) and not is_fused(code)
 
 
 def _decorates(frame: types.FrameType, code: types.CodeType) -> bool:
@@ -179,8 +180,8 @@ def record_module_call(recorder: Recorder, frame: types.FrameType) -> None:
 
 # ---- textbook functions with a kernel behind them
 def is_fused(code: types.CodeType) -> bool:
-    """Whether this is the function that chooses between a definition and its kernel (`workings.nn.fused`)."""
-    return "kernel" in code.co_freevars and "definition" in code.co_freevars and is_readable(code.co_filename)
+    """Whether this is the function that chooses between a definition and its kernel (`workings.fused`)."""
+    return "kernel" in code.co_freevars and "definition" in code.co_freevars and is_own(code.co_filename)
 
 
 def is_exact(frame: types.FrameType) -> bool:
@@ -192,6 +193,7 @@ def write_out(recorder: Recorder, frame: types.FrameType, result: Any) -> None:
     """The kernel ran, as it would without us; its definition is recorded beside it, and compared."""
     names = frame.f_locals
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        written = recorder.run(names["definition"], names["args"], names["kwargs"], "call", names["definition"].__name__)
+        definition = inmost(names["definition"])  # what a check refuses, the kernel has refused
+        written = recorder.run(definition, names["args"], names["kwargs"], "call", definition.__name__)
     step = recorder.stack[-1].children[-1]
     step.live, step.result, step.note = result, recorder.snapshot(result), compare(result, written)

@@ -10,6 +10,7 @@ leaves out the means of x and of ∂L/∂x̂.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -167,12 +168,23 @@ def _spelled_layer_norm(args: Args, options: Options) -> Formula | None:
 def _define_layer_norm(
     input: Tensor, normalized_shape: Any, weight: Any = None, bias: Any = None, eps: float = 1e-5, cudnn_enable: bool = True
 ) -> Definition:
-    return Definition(equations.layer_norm, (input, tuple(normalized_shape), weight, bias, eps))
+    return _over(equations.layer_norm, input, normalized_shape, weight, bias, eps=eps)
 
 
 def _define_rms_norm(input: Tensor, normalized_shape: Any, weight: Any = None, eps: float | None = None) -> Definition:
     ε = torch.finfo(input.dtype).eps if eps is None else eps
-    return Definition(equations.rms_norm, (input, tuple(normalized_shape), weight, ε))
+    return _over(equations.rms_norm, input, normalized_shape, weight, eps=ε)
+
+
+def _over(norm: Any, input: Tensor, shape: Any, *scales: Any, eps: float) -> Definition:
+    """The norm of a token; over several axes, their entries side by side are one."""
+
+    @functools.wraps(norm)
+    def side_by_side(x: Tensor, *scales: Any) -> Tensor:
+        flat = norm(x.flatten(-len(shape)), *[None if s is None else s.flatten() for s in scales], eps)
+        return flat.unflatten(-1, tuple(shape))
+
+    return Definition(norm, (input, *scales, eps)) if len(shape) == 1 else Definition(side_by_side, (input, *scales))
 
 
 def _define_group_norm(

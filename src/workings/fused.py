@@ -17,8 +17,10 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
+def fused(kernel: Callable[P, R], check: Callable[P, None] | None = None) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """Let `kernel` compute the decorated function for ordinary tensors.
+
+    `check` refuses arguments before the equations are followed; a kernel makes its own checks.
 
     >>> def product(x, y):
     ...     return x.addcmul(x, y, value=0).mul(y)
@@ -31,6 +33,9 @@ def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
     """
 
     def with_kernel(definition: Callable[P, R]) -> Callable[P, R]:
+        if check is not None:
+            definition = after(check, definition)
+
         @functools.wraps(definition)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
             if follows_equations(args) or (kwargs and follows_equations(kwargs.values())):
@@ -41,3 +46,14 @@ def fused(kernel: Callable[P, R]) -> Callable[[Callable[P, R]], Callable[P, R]]:
         return call
 
     return with_kernel
+
+
+def after(check: Callable[P, None], equation: Callable[P, R]) -> Callable[P, R]:
+    """The equation, for arguments that the check lets pass; without it, the equation is PyTorch's operation too."""
+
+    @functools.wraps(equation)
+    def checked(*args: P.args, **kwargs: P.kwargs) -> R:
+        check(*args, **kwargs)
+        return equation(*args, **kwargs)
+
+    return checked

@@ -3,7 +3,7 @@
 import torch
 
 from workings import exact
-from workings.nn.fused import fused
+from workings.fused import fused
 
 
 @fused(lambda x, y=None: "kernel")
