@@ -20,7 +20,7 @@ test-all: check  ## the same with the slow tests
 	@echo "tests, the slow ones too"
 	@$(BIN)/python -m pytest -q -n 2 -m ""
 	@echo "layers and models again, with the shapes in their signatures checked"
-	@$(BIN)/python -m pytest -q -n 2 --jaxtyping-packages=workings.nn,workings.models,workings.course,beartype.beartype tests/nn tests/models tests/course
+	@$(BIN)/python -m pytest -q -n 2 --jaxtyping-packages=workings.equations,workings.nn,workings.models,workings.course,beartype.beartype tests/nn tests/models tests/course
 
 conformance: .venv/installed-test  ## run PyTorch's own operator tests on exact tensors, rewrite docs/conformance.md
 	@$(BIN)/python conformance/run.py

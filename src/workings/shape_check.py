@@ -183,7 +183,6 @@ def _broadcast(a: Any, b: Any) -> Any:
     """
     if not isinstance(a, list):
         return a if b in (1, a) else b if a == 1 else None
-    try:
-        return [*torch.broadcast_shapes(a, b)]
-    except RuntimeError:
-        return None
+    longest = max(len(a), len(b))  # `torch.broadcast_shapes` would import SymPy, which takes as long as the whole command
+    sizes = [_broadcast(x, y) for x, y in zip([1] * (longest - len(a)) + a, [1] * (longest - len(b)) + b, strict=True)]
+    return None if None in sizes else sizes
