@@ -60,7 +60,7 @@ def _matching(folder: str, patterns: Iterable[str]) -> list[str]:
 GROUPS = {
     "gradients": Group(
         ("trace/gradient/*.py", "trace/operations/*.py", "trace/tensors/difference.py", "trace/formula/magnitude.py"),
-        ("trace/**/test_adjoint.py", "trace/**/test_backward*.py", "trace/**/test_pullback*.py"),
+        ("trace/**/test_adjoint.py", "trace/**/test_backward*.py", "trace/**/test_reading.py"),
     ),
     "numbers": Group(("exact/numbers/*.py", "exact/reading/*.py"), ("exact/numbers/*.py", "exact/reading/*.py")),
     "rounding": Group(

@@ -20,8 +20,6 @@ SAYS = {
     "cli": "one file per verb",
     "check": "a document → verdicts, line by line",
     "train": "loop, recipes, data, checkpoints, evaluation",
-    "studies": "claims that can fail",
-    "lab": "the web page",
     "course": "the course's exercises as functions",
     "models": "one model per file",
     "show": "one printer per output",

@@ -29,12 +29,12 @@ FLOORS = [
     "models show",
     "course",
     "check train",
-    "studies",
-    "cli lab",
+    "cli",
 ]
 GROUND = 3
 """The lowest floors are single files."""
 ROOMS = {
+    "equations": "attention layers losses norms recurrent windows",
     "exact": "numbers typeset reading tensor dispatch ops",
     "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay "
     "capture follow gradient",
@@ -45,6 +45,8 @@ ROOMS = {
     "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
     "scalar_rnn selection temporal examples",
     "check": "document latex value extract claims knowledge prose run report",
+    "cli": "arguments output train_help evaluate_errors show_run check data demo evaluate exact generate neighbors shapes "
+    "show systems train",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
 

@@ -29,4 +29,4 @@ def lazy(package: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], l
         setattr(module, name, value)  # the next use does not come here
         return value
 
-    return load, lambda: sorted({*vars(module), *files}), sorted(files)
+    return load, lambda: sorted(files), sorted(files)

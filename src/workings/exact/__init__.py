@@ -60,3 +60,7 @@ __all__ = [
 ]
 
 HOOKS.dispatch, HOOKS.substitute = answer, substitute
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -19,3 +19,7 @@ from workings.show.options import Options
 from workings.show.work import Work, show
 
 __all__ = ["Options", "Work", "show"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -23,3 +23,7 @@ from workings.trace.record import Trace
 from workings.trace.step import Step, Where
 
 __all__ = ["OPERATIONS", "Formula", "Step", "Trace", "Where", "capture"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from workings.errors import WorkingsError, did_you_mean
@@ -25,6 +26,8 @@ def find(name: str) -> Any:
         module = import_module(source)
         if name in module.__all__ and is_shown(found := getattr(module, name)):
             return found
+    if Path(name).is_dir():
+        raise WorkingsError(f"{name} is not a training run: name a folder that `workings train` wrote.")
     hint = did_you_mean(name, sorted(everything()), "workings show --list prints them.", most=3)
     raise WorkingsError(f"No library function is called {name!r}.{hint} Your own: FILE.py:NAME.")
 

@@ -1,7 +1,7 @@
 """What a statement means to the rules of differentiation.
 
-`build.py` gives a formula to what has a notation. The rules know more: `x.cumsum(0)` is an operation on x, `addmm(b, x, W)`
-is b + x W, and a statement that changes a tensor in place makes a new value of it:
+`from_python.py` gives a formula to what has a notation. The rules know more: `x.cumsum(0)` is an operation on x,
+`addmm(b, x, W)` is b + x W, and a statement that changes a tensor in place makes a new value of it:
 
     y = x.cumsum(0)     cumsum(x)
     h.mul_(2)           h#2 = h ⊙ 2
