@@ -9,14 +9,7 @@ from typing import Any
 import torch
 
 CHANGEABLE = (dict, list, set, collections.deque)
-CHECKS = (
-    torch._assert,
-    torch._check,
-    torch._check_value,
-    torch._check_index,
-    torch._check_type,
-    torch.testing.assert_close,
-)
+CHECKS = (torch._assert, torch._check, torch._check_value, torch._check_index, torch._check_type, torch.testing.assert_close)
 """They raise or do nothing, so a call alone is no effect."""
 KEPT_BY_TENSORS = frozenset("backward register_hook register_post_accumulate_grad_hook retain_grad share_memory_".split())
 """Methods of tensors whose effect is not in their numbers; those that change the numbers end with _ and are put back."""

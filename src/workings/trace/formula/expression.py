@@ -14,12 +14,7 @@ from typing import Any
 Rules = Mapping[type[ast.expr], Callable[[Any, "Reader"], Any]]
 Operators = Mapping[type[ast.AST], Callable[..., Any]]
 
-ARITHMETIC: Operators = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
+ARITHMETIC: Operators = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv}
 COMPARISONS: Operators = {
     ast.Lt: operator.lt,
     ast.LtE: operator.le,

@@ -18,19 +18,7 @@ from torch import Tensor
 
 from workings.trace.formula.from_python import LIBRARIES, formula_of, is_path, keywords
 from workings.trace.formula.operation import OPERATIONS, TENSORS
-from workings.trace.formula.tree import (
-    Apply,
-    Call,
-    Code,
-    Formula,
-    Index,
-    Leaf,
-    Number,
-    Options,
-    Sequence,
-    Slice,
-    walk,
-)
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Options, Sequence, Slice, walk
 from workings.trace.gradient.entries import assigned_entry, entry_target
 from workings.trace.step import Step
 

@@ -150,18 +150,9 @@ ROWS = (
         linear=True,
         misfit=elementwise,
     ),
-    Operation(
-        "mod: the remainder of a / b",
-        operator="mod",
-        notation=notation.infix("mod", PRODUCT, PRODUCT, MATMUL),
-    ),
+    Operation("mod: the remainder of a / b", operator="mod", notation=notation.infix("mod", PRODUCT, PRODUCT, MATMUL)),
     captured(
-        "pow(input other): a^b",
-        operator="pow",
-        notation=notation.power,
-        gradient=_pow,
-        elementwise=True,
-        misfit=elementwise,
+        "pow(input other): a^b", operator="pow", notation=notation.power, gradient=_pow, elementwise=True, misfit=elementwise
     ),
     called("addcmul(input tensor1 tensor2 value): a + c b₁ ⊙ b₂", means=_added_entries("addcmul", times)),
     called("addcdiv(input tensor1 tensor2 value): a + c b₁/b₂", means=_added_entries("addcdiv", over)),

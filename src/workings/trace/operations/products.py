@@ -18,17 +18,7 @@ from workings import equations
 from workings.precedence import MATMUL, POWER
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
-from workings.trace.formula.operation import (
-    EVERY,
-    Args,
-    Cells,
-    Index,
-    Layer,
-    Operation,
-    Rewrite,
-    called,
-    captured,
-)
+from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, Rewrite, called, captured
 from workings.trace.formula.simplify import ONE, linear, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.arithmetic import given, minus_first
