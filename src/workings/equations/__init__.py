@@ -6,38 +6,8 @@ losses, windows) and states the others in the letters of the course. Imports not
 `workings` above `errors` and `written_out`.
 """
 
-from workings.equations.attention import multi_head_attention, scaled_dot_product_attention, transformer_encoder_layer
-from workings.equations.layers import embedding, linear, log_softmax, softmax
-from workings.equations.losses import binary_cross_entropy_with_logits, cross_entropy
-from workings.equations.norms import batch_norm, group_norm, layer_norm, rms_norm
-from workings.equations.recurrent import gru, gru_cell, lstm, lstm_cell, rnn, rnn_cell
-from workings.equations.windows import avg_pool2d, conv1d, conv2d, max_pool2d
+from workings.lazy import lazy
 from workings.own_code import mark_readable
 
 mark_readable(__path__)
-
-__all__ = [
-    "avg_pool2d",
-    "batch_norm",
-    "binary_cross_entropy_with_logits",
-    "conv1d",
-    "conv2d",
-    "cross_entropy",
-    "embedding",
-    "group_norm",
-    "gru",
-    "gru_cell",
-    "layer_norm",
-    "linear",
-    "log_softmax",
-    "lstm",
-    "lstm_cell",
-    "max_pool2d",
-    "multi_head_attention",
-    "rms_norm",
-    "rnn",
-    "rnn_cell",
-    "scaled_dot_product_attention",
-    "softmax",
-    "transformer_encoder_layer",
-]
+__getattr__, __dir__, __all__ = lazy(__name__)

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from workings.equations.attention import scaled_dot_product_attention
+from workings import equations
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.vjp import vjp
@@ -26,7 +26,7 @@ def attention(
     """What `F.scaled_dot_product_attention` computes, in exact steps."""
     if dropout_p:
         raise DomainError(f"Attention dropout is random: exact attention needs dropout_p = 0, not {dropout_p}. Use .eval().")
-    return scaled_dot_product_attention(Q, K, V, attn_mask, is_causal, scale, enable_gqa)
+    return equations.scaled_dot_product_attention(Q, K, V, attn_mask, is_causal, scale, enable_gqa)
 
 
 OVERRIDES[torch.nn.functional.scaled_dot_product_attention] = attention

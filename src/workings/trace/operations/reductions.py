@@ -255,18 +255,17 @@ def _all_along(index: Index, axis: int) -> Index:
 # ---- definitions
 
 
-def _softmax_definition(equation: Callable[..., Any]) -> Callable[..., Definition]:
-    return lambda input, dim, dtype=None: Definition(equation, (input, dim, dtype))
+def _definitions(equation: Callable[[], Callable[..., Any]], *functions: Any, functional: Any) -> dict[Any, Any]:
+    """The written-out definition of each function; `equation` gives it when wanted, so that importing rows is quick."""
 
+    def entry(input: Tensor, dim: Any, dtype: Any = None) -> Definition:
+        return Definition(equation(), (input, dim, dtype))
 
-def _functional(equation: Callable[..., Any]) -> Callable[..., Definition]:
-    """F.softmax guesses the axis where none is given."""
-
-    def entry(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Definition:
+    def functional_entry(input: Tensor, dim: Any = None, _stacklevel: int = 3, dtype: Any = None) -> Definition:
         refuse(dim is None, "dim=None (PyTorch guesses the axis)")
-        return Definition(equation, (input, dim, dtype))
+        return entry(input, dim, dtype)
 
-    return entry
+    return {functional: functional_entry, **dict.fromkeys(functions, entry)}
 
 
 def _reduction_row(declaration: str, read: Any, **columns: Any) -> Operation:
@@ -346,8 +345,7 @@ ROWS = (
         notation=notation.function("softmax", hidden=(("dim", -1),)),
         gradient=_softmax,
         reach=_along,
-        definitions=dict.fromkeys((torch.softmax, Tensor.softmax), _softmax_definition(equations.softmax))
-        | {F.softmax: _functional(equations.softmax)},
+        definitions=_definitions(lambda: equations.softmax, torch.softmax, Tensor.softmax, functional=F.softmax),
         layers=Layer(classes=(nn.Softmax,), parameters="", options="dim"),
     ),
     captured(
@@ -355,8 +353,9 @@ ROWS = (
         spelled=lambda a, o: f("log", Apply("softmax", (a[0],), o)),
         gradient=_log_softmax,
         reach=_along,
-        definitions=dict.fromkeys((torch.log_softmax, Tensor.log_softmax), _softmax_definition(equations.log_softmax))
-        | {F.log_softmax: _functional(equations.log_softmax)},
+        definitions=_definitions(
+            lambda: equations.log_softmax, torch.log_softmax, Tensor.log_softmax, functional=F.log_softmax
+        ),
         layers=Layer(classes=(nn.LogSoftmax,), parameters="", options="dim"),
     ),
     called(
