@@ -61,14 +61,14 @@ class ParseError(WorkingsError):
 def did_you_mean(name: str, known: Iterable[str | Path], otherwise: str = "", most: int = 1) -> str:
     """The end of a message about an unknown name: the known ones that are nearest, or what to say where none is near.
 
-    Paths are compared by their file names: folders that they share would make all of them look alike.
+    Paths are compared by their file names and options without their dashes: what all share would make them look alike.
 
     >>> did_you_mean("stepz", ["steps", "batch"]), did_you_mean("x", ["steps"], "There is: steps."), did_you_mean("x", [])
     (' Did you mean steps?', ' There is: steps.', '')
     """
     from difflib import get_close_matches
 
-    named = {one if isinstance(one, str) else one.name: one for one in known}
-    near = [str(named[found]) for found in get_close_matches(name, named, most)]
+    named = {one.lstrip("-") if isinstance(one, str) else one.name: one for one in known}
+    near = [str(named[found]) for found in get_close_matches(name.lstrip("-"), named, most)]
     said = f"Did you mean {' or '.join(near)}?" if near else otherwise
     return f" {said}" if said else ""

@@ -95,8 +95,8 @@ def test_the_cache_is_used_unless_refused(tmp_path):
 
 
 def test_run_code_is_passed_on():
-    assert "true      12/7" in check("bad.md").stdout
-    assert "true      run" in check("bad.md", "--run-code").stdout
+    assert "correct   12/7" in check("bad.md").stdout
+    assert "correct   run" in check("bad.md", "--run-code").stdout
 
 
 def test_a_time_limit(tmp_path):

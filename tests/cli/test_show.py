@@ -128,7 +128,7 @@ def test_the_list():
 def test_help_has_examples():
     done = workings("show", "--help")
     assert 'workings show attention Q="1 0; 0 1"' in done.stdout
-    assert "showing a file runs its code" in " ".join(done.stdout.split())
+    assert "Showing a function of your own file runs that file." in " ".join(done.stdout.split())
 
 
 NET = """

@@ -113,9 +113,9 @@ def test_runs_are_numbered_and_go_on_when_named(folder):
     assert (data["recipe"], data["settings"]["steps"], data["settings"]["save_every"]) == ("tiny", 4, 2)
     assert data["settings"]["seed"] == 0 and data["data"] == {"made": "0" * 64}
     before = run.metrics.read_text()
-    assert "going on in runs/tiny-1" in workings("tiny", "--steps", "4", "--save-every", "2", "--out", "runs/tiny-1")
-    assert "going on in runs/tiny-1" in workings("--resume", "runs/tiny-1")
-    assert "going on in runs/tiny-1" in workings("tiny", "--resume", "runs/tiny-1", "--steps", "4")
+    assert "continuing in runs/tiny-1" in workings("tiny", "--steps", "4", "--save-every", "2", "--out", "runs/tiny-1")
+    assert "continuing in runs/tiny-1" in workings("--resume", "runs/tiny-1")
+    assert "continuing in runs/tiny-1" in workings("tiny", "--resume", "runs/tiny-1", "--steps", "4")
     assert run.metrics.read_text() == before
 
 

@@ -8,13 +8,13 @@ from typer.testing import CliRunner
 
 from workings.cli import app
 from workings.errors import WorkingsError
-from workings.train.recipes import RECIPES
+from workings.train.recipes import KINDS
 
 COMMANDS = ["demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
 DATA = [["data"], ["data", "list"], ["data", "get"], ["data", "where"], ["data", "remove"]]
 
 
-@pytest.mark.parametrize("words", [[], *DATA, *([name] for name in COMMANDS), *(["train", name] for name in RECIPES)])
+@pytest.mark.parametrize("words", [[], *DATA, *([name] for name in COMMANDS), *(["train", kind.name] for kind in KINDS)])
 def test_every_help_has_an_example(words):
     done = CliRunner().invoke(app, [*words, "--help"], catch_exceptions=False)
     assert done.exit_code == 0
@@ -34,7 +34,7 @@ def test_an_unknown_recipe_has_no_help():
     assert str(error.value) == "No recipe is called 'digit'. Did you mean digits?"
 
 
-@pytest.mark.parametrize("name", RECIPES)
+@pytest.mark.parametrize("name", [kind.name for kind in KINDS])
 def test_help_of_a_recipe_needs_no_pytorch(name):
     code = f"import sys; from workings.cli import app; app(['train', {name!r}, '--help'], standalone_mode=False);"
     code += "print({'torch', 'numpy'} & {*sys.modules})"

@@ -38,7 +38,7 @@ def test_rows_and_columns_are_named_and_escaped():
 
 
 def test_the_wrong_number_of_names_is_refused():
-    with pytest.raises(ShapeError, match=r"A heatmap with 2 rows needs 2 names for them; 1 came\."):
+    with pytest.raises(ShapeError, match=r"A heatmap with 2 rows needs 2 names, but got 1\."):
         svg(torch.eye(2), rows=["a"])
 
 

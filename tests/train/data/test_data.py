@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 
+from workings.checksum import sha256_of_file
 from workings.errors import WorkingsError
 from workings.train.data import fetch, texts
 from workings.train.data.images import images
@@ -46,7 +47,7 @@ def test_the_client_brings_an_archive_once(cache, monkeypatch):
 def test_a_damaged_archive_is_named_and_fetched_again(cache, capsys):
     path = online("sounds")
     path.write_bytes(path.read_bytes()[:-1])
-    assert fetch.checksum(online("sounds")) == SOURCES["sounds"].sha256
+    assert sha256_of_file(online("sounds")) == SOURCES["sounds"].sha256
     assert f"{path} is damaged (its checksum differs): fetching it again" in capsys.readouterr().err
 
 

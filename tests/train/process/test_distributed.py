@@ -69,7 +69,7 @@ def test_two_processes_have_the_curve_of_one(tmp_path, extra):
     assert said.count("training in") == 1  # only the first process speaks
     state = final(folder)
     assert_close(state, final(alone), rtol=1e-4, atol=1e-5)
-    model = tiny.tiny.Tiny().model(tiny.Settings(), {})
+    model = tiny.Tiny().model(tiny.Settings(), {})
     model.load_state_dict(state)  # whole tensors, not shards
 
 

@@ -191,7 +191,7 @@ def test_the_command_refuses_a_run_without_a_whole_checkpoint(tmp_path):
     before = contents(tmp_path)
     for words in (["--resume", "r"], ["tiny", "--steps", "4", "--out", "r"]):
         done = subprocess.run([*tiny, *words], **run)
-        assert done.returncode == 2 and "none of its checkpoints is whole" in done.stderr
+        assert done.returncode == 2 and "none of its checkpoints is intact" in done.stderr
         assert "Traceback" not in done.stderr and "starting over" not in done.stderr
     assert contents(tmp_path) == before
 

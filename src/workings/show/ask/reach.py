@@ -18,6 +18,7 @@ from workings.trace.formula.tree import Apply
 def cells(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells:
     """The cells that each operand of an operation gives to these cells of its result.
 
+    >>> from workings.trace.formula.tree import Leaf
     >>> cells(Apply("matmul", (Leaf("Q"), Leaf("V"))), (0, 1), {})
     [(0, slice(None, None, None)), (slice(None, None, None), 1)]
     """
