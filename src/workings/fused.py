@@ -2,7 +2,7 @@
 
 The function states the equations, one a line; that is what a reader, the tracer and exact tensors get. Outside
 `show`, a call runs the kernel instead. A test holds the two equal, and so does every capture: it compares what it showed
-with the plain run, which used the kernel.
+with the unmodified run, which used the kernel.
 """
 
 from __future__ import annotations

@@ -31,32 +31,22 @@ Found = dict[str, tuple[Any, str, bool]]
 def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> None:
     """Refuse tensors whose shapes break the annotations of `function`, whose first arguments they are.
 
-    Shapes that fitted once are remembered, so that a right call costs one look-up. Only axes in `empty` may have no entries.
-    """
-    key = (function, *[getattr(x, "shape", None) for x in given])
-    if torch.compiler.is_compiling() or key in _FITTED:
-        return
-    shapes_fit(function, *given, empty=empty)
-
-
-def shapes_fit(function: Callable[..., Any], *given: Any, empty: str = "") -> bool:
-    """True, or a ShapeError that says where the first arguments of `function`, in order, break its annotations.
-
     Only the axes listed in `empty` may have no entries.
 
     >>> from jaxtyping import Float
     >>> def product(A: Float[Tensor, "n m"], B: Float[Tensor, "m k"]) -> Float[Tensor, "n k"]: ...
-    >>> shapes_fit(product, torch.zeros(2, 3), torch.zeros(3, 1))
-    True
-    >>> shapes_fit(product, torch.zeros(2, 3), torch.zeros(4, 1))
+    >>> check_shapes(product, torch.zeros(2, 3), torch.zeros(3, 1))
+    >>> check_shapes(product, torch.zeros(2, 3), torch.zeros(4, 1))
     Traceback (most recent call last):
     workings.errors.ShapeError: product needs A as [n, m] and B as [m, k]: m is 3 in A [2, 3], but 4 in B [4, 1].
     """
+    key = (function, *[getattr(x, "shape", None) for x in given])
+    if torch.compiler.is_compiling() or key in _FITTED:
+        return
     _annotations(function).check(given, empty.split())
     if len(_FITTED) >= MOST:
         _FITTED.clear()
-    _FITTED.add((function, *[getattr(x, "shape", None) for x in given]))
-    return True
+    _FITTED.add(key)
 
 
 class Annotations:

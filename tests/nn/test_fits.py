@@ -8,6 +8,7 @@ import torch
 from workings import course, exact, models, nn, show
 from workings.course.discrete import bayes
 from workings.errors import DomainError, ShapeError
+from workings.models.vectors import glove_loss
 from workings.nn.fits import repeats, where
 
 
@@ -214,7 +215,7 @@ DOMAINS = {
     ),
     "Counts are 0, 1, 2, …; here is 1.5.": lambda: models.kneser_ney(torch.tensor([[1.5, 0.0], [1.0, 1.0]]), 0.5),
     "Counts of pairs are never negative; here is -1.": (
-        lambda: models.vectors.glove_loss(one(1, 1), one(1, 1), one(1), one(1), -one(1, 1))
+        lambda: glove_loss(one(1, 1), one(1, 1), one(1), one(1), -one(1, 1))
     ),
     "A length is a number of tokens, 0 or more, but -1 was given.": lambda: nn.padding_mask(torch.tensor([-1, 2]), 3),
     "A length is a number of tokens, so the dtype is an integer one, not torch.float32.": lambda: nn.padding_mask(one(2), 3),
@@ -311,3 +312,12 @@ def test_one_query_is_shown_as_the_textbook_writes_it():
 def test_the_terms_of_bayes_are_shown_by_their_names():
     text = str(show(bayes, one(2) / 2, torch.tensor([0.3, 0.1])))
     assert "    joint = [0.15  0.05]" in text and "    posterior = [0.75  0.25]" in text and "[4] =" not in text
+
+
+def test_a_refused_shape_is_shown_at_the_statement_that_asks():
+    """What the check did on the way is not part of the work, and the unmodified run fails alike."""
+    work = show(nn.attention, torch.eye(2), torch.ones(1, 3), torch.eye(2))
+    text = work.text()
+    assert "fails: check_shapes(attention, Q, K, V, empty='n')" in text and "K is (1×3)" in text
+    assert "turn 1" not in text and "given" not in text
+    assert text.rstrip().endswith("fails like the unmodified run")
