@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from workings.check.document.document import Document, Place
 from workings.check.document.finding import LEVELS, Counts, Finding, Report, Unread
+from workings.check.document.relation import Relation
 
 T = TypeVar("T")
 
@@ -59,6 +60,7 @@ def to_row(result: Checked, source: str = "") -> dict[str, Any]:
         "cells": [list(cell) for cell in document.cells],
         "findings": [asdict(found) for found in report.findings],
         "unread": [asdict(part) for part in report.unread],
+        "relations": [asdict(part) for part in report.relations],
         "counts": asdict(report.counts),
     }
 
@@ -72,11 +74,12 @@ def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
     report = Report(
         [_from_dict(Finding, part) for part in row["findings"]],
         [_from_dict(Unread, part) for part in row["unread"]],
+        [_from_dict(Relation, part) for part in row["relations"]],
         _from_dict(Counts, row["counts"]),
     )
     if any(found.level not in LEVELS for found in report.findings):
         raise ValueError("a finding with an unknown level")
-    parts: list[Finding | Unread] = [*report.findings, *report.unread]
+    parts: list[Finding | Unread | Relation] = [*report.findings, *report.unread, *report.relations]
     if any(not 0 <= part.start <= part.end <= len(text) for part in parts):
         raise ValueError("a place outside the text")
     return Checked(name, Document(name, text, row["kind"], cells=cells), report, row["failure"])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from workings.check.document.relation import Relation
+
 LEVELS = ("error", "likely", "note", "possible")
 """From sure to unsure. `note` is for rounding, notation and claims in prose; `possible` is hidden unless asked for."""
 
@@ -26,6 +28,8 @@ class Finding:
     """One or two sentences that a student understands."""
     reading: str = ""
     """The reading of ambiguous notation that was used, if there was a choice."""
+    basis: str = "closed"
+    """What it rests on: `closed` (numbers alone), `letters` (values given in the document), `substitution`, `words`, …"""
 
 
 @dataclass
@@ -62,4 +66,6 @@ class Report:
 
     findings: list[Finding] = field(default_factory=list)
     unread: list[Unread] = field(default_factory=list)
+    relations: list[Relation] = field(default_factory=list)
+    """Every relation of the document in the order of the text."""
     counts: Counts = field(default_factory=Counts)
