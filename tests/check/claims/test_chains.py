@@ -53,7 +53,7 @@ WRONG = {
     r"$5 < 3$": "error order: 5 = 5 and 3 = 3",
     r"$\log_2 8 = 4$": "error number: 3",
     r"$0.45 = 54\%$": "error number: 0.450",
-    r"$27/2 = 13$": "note number: 13.5",  # rounded down, perhaps
+    r"$27/2 = 13$": "note rounding: 13.5",  # rounded down, perhaps
 }
 
 
@@ -204,7 +204,7 @@ def test_the_level_does_not_suffer_from_words_nearby(text, finding):
 @pytest.mark.parametrize("words", ["Assume", "Suppose that", "Given", "Let us assume", "Modulo 7,"])
 def test_what_is_assumed_is_no_claim(words):
     found = report(f"{words} $5+5=3$.")
-    assert [f.level for f in found.findings] == ["possible"] and found.counts.wrong == 0
+    assert found.findings == [] and found.counts.wrong == 0
 
 
 def test_the_reading_stands_with_the_finding():

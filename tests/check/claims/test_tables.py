@@ -53,9 +53,6 @@ WRONG = {
     GIVEN + r"$QK^\top = \begin{bmatrix}1 & 3\\3 & 8\end{bmatrix}$": "likely matrix: 7 in row 2, column 2",
     GIVEN
     + r"$QK^\top = \begin{bmatrix}1 & 3 & 0\\3 & 7 & 0\end{bmatrix}$": "likely shape: 2 × 2 on the left, 2 × 3 on the right",
-    r"$x = \begin{bmatrix}1\\2\end{bmatrix}$. Then $x = \begin{bmatrix}1\\3\end{bmatrix}$": (
-        "note definition: line {line} has [1; 2]"
-    ),
     r"$d_k = 4$, so $\sqrt{d_k} + 1 = 4$": "likely number: 3",
 }
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from tests.check.said import report
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
 from workings.check.extract import read_text
 from workings.check.prose import claims_in_prose
 from workings.check.prose.sentences import plain, sentences

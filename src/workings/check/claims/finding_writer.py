@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal, sign, source, where
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal, sign, source, where
+from workings.check.claims.decide import Claim, Decider, Decision
+from workings.check.document.finding import Finding
 from workings.check.latex.latex import latex
-from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient
+from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient, Root
 from workings.check.value.brackets import with_brackets
-from workings.check.value.compare import Side, Verdict, certainly_none, compare_as, value_of
+from workings.check.value.compare import Side, Verdict, certainly_none, compare_as
 from workings.check.value.names import is_number
 from workings.check.value.reading import choices_text
 from workings.check.value.rounding import Grade, Judgement, max_unit, units
-from workings.check.value.scope import Scope
 from workings.check.value.value import Table, entries, size
 
 GRADES = {
@@ -30,43 +31,146 @@ GRADES = {
 
 
 @dataclass(frozen=True)
-class Known:
-    """A side that has a value: closed, or by the definitions of the names in it."""
+class FindingWriter:
+    """Findings about the equations of a document."""
 
-    index: int
-    side: Side
-    used: frozenset[Node] = frozenset()
-    called: frozenset[Node] = frozenset()
-    """The declared functions in it."""
+    argument: Argument
+    decider: Decider
+
+    def write(self, claim: Claim, decision: Decision, confirmed: bool) -> Finding | None:
+        """Report a claim that is wrong, if it may not be meant so. If it is `confirmed`, what stands before it is right."""
+        verdict = decision.verdict
+        if verdict is None:
+            return self.write_no_value(claim, decision)
+        if verdict.mismatch.startswith("rows of"):
+            return None  # `check_tables` reports it
+        if verdict.mismatch:
+            return self.write_mismatch(claim, decision, verdict)
+        assert verdict.judgement is not None
+        if verdict.judgement.shapes:
+            return self.write_shapes(claim, decision, verdict, verdict.judgement)
+        return self.write_number(claim, decision, verdict, verdict.judgement, confirmed)
+
+    def write_no_value(self, claim: Claim, decision: Decision) -> Finding:
+        """A side that has no real value: √−7 = 5."""
+        scope = self.decider.closed_scope(claim.line)
+        wrong = next(known for known in (claim.one, claim.other) if certainly_none(known.side, scope))
+        indices = claim.one.index, claim.other.index
+        why = f"It contains {decision.reason}."
+        return self.argument.add(
+            claim.line, *indices, "likely", "number", "no real value", why, at=wrong.side.node, basis="closed"
+        )
+
+    def write_rounding(self, claim: Claim, decision: Decision) -> None:
+        """The last digits are off, or only rounded inputs explain the result: a note."""
+        verdict = decision.verdict
+        assert verdict is not None
+        if verdict.grade is Grade.RIGHT or verdict.judgement is None or verdict.judgement.shapes:
+            return
+        if verdict.grade is Grade.ROUNDED and not (claim.is_closed and verdict.judgement.coarse):
+            return
+        self.write_number(claim, decision, verdict, verdict.judgement, False)
+
+    def write_mismatch(self, claim: Claim, decision: Decision, verdict: Verdict) -> Finding:
+        """Within one side the shapes do not fit together."""
+        wrong = (claim.one, claim.other)[verdict.side]
+        why = f"The shapes do not fit: {verdict.mismatch}.{self.origins(claim.line, claim.used)}"
+        indices = claim.one.index, claim.other.index
+        reading = read_as(claim, verdict)
+        return self.argument.add(
+            claim.line, *indices, "error", "shape", "no value", why, reading, wrong.side.node, decision.basis
+        )
+
+    def write_shapes(self, claim: Claim, decision: Decision, verdict: Verdict, judgement: Judgement) -> Finding:
+        """The sides have two shapes."""
+        truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
+        why = f"Both sides must have one shape.{self.origins(claim.line, claim.used)}"
+        indices = claim.one.index, claim.other.index
+        return self.argument.add(
+            claim.line, *indices, "error", "shape", truth, why, read_as(claim, verdict), basis=decision.basis
+        )
+
+    def write_number(
+        self, claim: Claim, decision: Decision, verdict: Verdict, judgement: Judgement, confirmed: bool
+    ) -> Finding | None:
+        """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
+        one, other = claim.one, claim.other
+        grade = verdict.grade
+        if grade is Grade.WRONG and self.is_forgivable(claim, judgement):
+            grade = Grade.IMPRECISE
+        unit = max_unit([units(one.side.node), units(other.side.node)], judgement.entry)
+        left, right = (decimal(entries(v)[judgement.entry], unit) for v in (judgement.left, judgement.right))
+        printed_last = units(other.side.node) is not None or units(one.side.node) is None
+        wrong, printed, truth = (other, right, left) if printed_last or confirmed else (one, left, right)
+        target = entry_node(wrong.side.node, judgement.entry)
+        if is_number(target):
+            printed = sign(source(claim.line.formulas[wrong.index], *target.span).replace(" ", ""))
+        more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
+        place = where(judgement.left, judgement.entry)
+        at = f"In {place}: " if place else ""
+        sentence = GRADES[grade].format(you="you" if at else "You", truth=truth, printed=printed)
+        why = f"{at}{sentence}{more}.{self.origins(claim.line, claim.used)}"
+        kind = "rounding" if grade is not Grade.WRONG else "matrix" if place else "number"
+        if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
+            kind, why = "brackets", f"{why} {brackets}"
+        truth = f"{truth} in {place}" if place else truth
+        level = "note" if kind == "rounding" else "error"
+        indices = claim.one.index, claim.other.index
+        found = self.argument.add(
+            claim.line, *indices, level, kind, truth, why, read_as(claim, verdict), target, decision.basis
+        )
+        return found if kind != "rounding" else None
+
+    def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
+        """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
+        x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
+        if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1:
+            return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
+        return bool(claim.about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
+
+    def missing_brackets(self, claim: Claim, verdict: Verdict) -> str:
+        """The brackets that would make a wrong equation right, if there are any."""
+        scope = self.decider.scope(claim.line)
+        for node in with_brackets(claim.one.side.node):
+            again = compare_as(Side(node, ""), claim.other.side, scope, False, verdict.reading)
+            if again is not None and again.grade is Grade.RIGHT:
+                return f"It would be right with brackets: {latex(node)}."
+        return ""
+
+    def write_formula(
+        self, line: Line, sides: tuple[int, int], start: int, verdict: Verdict, used: frozenset[Node]
+    ) -> Finding:
+        """The formula of a name, which stands at `start`, gives another value than the one that is printed now."""
+        judgement, printed = verdict.judgement, line.sides[sides[1]]
+        assert judgement is not None
+        place, names = self.argument.document.place(start).line, self.origins(line, used)
+        if judgement.shapes:
+            truth = f"{size(judgement.left)} by the formula of line {place}"
+            why = f"The formula of line {place} gives another shape{names}."
+            return self.argument.add(line, *sides, "likely", "shape", truth, why, basis="formula")
+        x = entries(judgement.left)[judgement.entry]
+        unit = max_unit([units(printed)], judgement.entry)
+        at = where(judgement.left, judgement.entry)
+        truth = decimal(x, unit) + (f" in {at}" if at else "")
+        why = f"The formula of line {place} gives {truth}{names}."
+        kind, reading = "matrix" if at else "number", choices_text(verdict.reading, (printed,))
+        node = entry_node(printed, judgement.entry)
+        return self.argument.add(line, *sides, "likely", kind, truth, why, reading, node, "formula")
+
+    def origins(self, line: Line, used: frozenset[Node]) -> str:
+        """Where the names that were used got their values."""
+        view = self.argument.view(line)
+        starts = {held.start for name in used for held in view.seen(name)[:1]}
+        if not starts:
+            return ""
+        places = sorted({self.argument.document.place(start).line for start in starts})
+        numbers = ", ".join(map(str, places))
+        return f" (with the values of line{'s' if len(places) > 1 else ''} {numbers})"
 
 
-@dataclass(frozen=True)
-class Claim:
-    """One side of a line is equal to a later one."""
-
-    line: Line
-    one: Known
-    other: Known
-
-    @property
-    def used(self) -> frozenset[Node]:
-        """The names whose definitions give the sides their values."""
-        return self.one.used | self.other.used
-
-    @property
-    def indices(self) -> tuple[int, int]:
-        """Which sides of the line they are."""
-        return self.one.index, self.other.index
-
-    def read_as(self, verdict: Verdict) -> str:
-        """The reading under which the sides were compared, in words."""
-        return choices_text(verdict.reading, (self.one.side.node, self.other.side.node))
-
-
-def side_at(line: Line, index: int) -> Side:
-    """One side of a line with its source."""
-    node = line.sides[index]
-    return Side(node, line.formulas[index].text[node.span[0] : node.span[1]])
+def read_as(claim: Claim, verdict: Verdict) -> str:
+    """The reading under which the sides were compared, in words."""
+    return choices_text(verdict.reading, (claim.one.side.node, claim.other.side.node))
 
 
 def entry_node(node: Node, entry: int) -> Node:
@@ -83,124 +187,3 @@ def entry_node(node: Node, entry: int) -> Node:
 def digits(node: Node) -> int:
     """The most digits that a printed number in it has."""
     return max((len(part.text.replace(".", "").lstrip("0")) for part in node.walk() if isinstance(part, Number)), default=0)
-
-
-def count(argument: Argument, line: Line, sides: tuple[int, int], right: bool) -> None:
-    """One more claim is decided."""
-    argument.decided += [(line, index) for index in sides]
-    argument.count(right)
-
-
-@dataclass(frozen=True)
-class FindingWriter:
-    """Findings about the equations of a document."""
-
-    argument: Argument
-    scope: Scope
-    nothing: Scope
-    """The scope of closed sides, in which no name has a value."""
-
-    def write(self, claim: Claim, verdict: Verdict, level: str, confirmed: bool) -> None:
-        """Report a claim that is not right. If it is `confirmed`, its first side is equal to the one before it."""
-        if verdict.mismatch.startswith("rows of"):
-            return  # `check_tables` reports it
-        if verdict.mismatch:
-            self.write_mismatch(claim, verdict, level)
-            return
-        assert verdict.judgement is not None
-        if verdict.judgement.shapes:
-            self.write_shapes(claim, verdict, verdict.judgement, level)
-        else:
-            self.write_number(claim, verdict, verdict.judgement, level, confirmed)
-
-    def write_mismatch(self, claim: Claim, verdict: Verdict, level: str) -> None:
-        """Within one side the shapes do not fit together."""
-        wrong = (claim.one, claim.other)[verdict.side].side.node
-        why = f"The shapes do not fit: {verdict.mismatch}.{self.origins(claim.used)}"
-        self.argument.add(claim.line, *claim.indices, level, "shape", "no value", why, claim.read_as(verdict), wrong)
-
-    def write_shapes(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str) -> None:
-        """The sides have two shapes."""
-        truth = f"{size(judgement.left)} on the left, {size(judgement.right)} on the right"
-        why = f"Both sides must have one shape.{self.origins(claim.used)}"
-        self.argument.add(claim.line, *claim.indices, level, "shape", truth, why, claim.read_as(verdict))
-
-    def write_number(self, claim: Claim, verdict: Verdict, judgement: Judgement, level: str, confirmed: bool) -> None:
-        """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
-        one, other = claim.one, claim.other
-        if level == "error" and self.is_forgivable(claim, judgement):
-            level = "note"
-        unit = max_unit([units(one.side.node), units(other.side.node)], judgement.entry)
-        left, right = (decimal(entries(v)[judgement.entry], unit) for v in (judgement.left, judgement.right))
-        printed_last = units(other.side.node) is not None or units(one.side.node) is None
-        wrong, printed, truth = (other, right, left) if printed_last or confirmed else (one, left, right)
-        target = entry_node(wrong.side.node, judgement.entry)
-        if is_number(target):
-            printed = sign(source(claim.line.formulas[wrong.index], *target.span).replace(" ", ""))
-        more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
-        place = where(judgement.left, judgement.entry)
-        at = f"In {place}: " if place else ""
-        sentence = GRADES[verdict.grade].format(you="you" if at else "You", truth=truth, printed=printed)
-        why = f"{at}{sentence}{more}.{self.origins(claim.used)}"
-        kind = "rounding" if verdict.grade is not Grade.WRONG else "matrix" if place else "number"
-        if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
-            kind, why = "brackets", f"{why} {brackets}"
-        truth = f"{truth} in {place}" if place else truth
-        self.argument.add(claim.line, *claim.indices, level, kind, truth, why, claim.read_as(verdict), target)
-
-    def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
-        """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
-        x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
-        if not isinstance(judgement.left, Table) and y.is_integer() and abs(x - y) < 1:
-            return any(isinstance(part, Quotient) for part in claim.one.side.node.walk())
-        about = claim.line.relations[claim.other.index - 1] == "≈"
-        return bool(about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
-
-    def missing_brackets(self, claim: Claim, verdict: Verdict) -> str:
-        """The brackets that would make a wrong equation right, if there are any."""
-        for node in with_brackets(claim.one.side.node):
-            again = compare_as(Side(node, ""), claim.other.side, self.scope, False, verdict.reading)
-            if again is not None and again.grade is Grade.RIGHT:
-                return f"It would be right with brackets: {latex(node)}."
-        return ""
-
-    def no_value(self, claim: Claim) -> None:
-        """A closed equation without a value on one side: √−7 = 5 is wrong, anything else is left undecided."""
-        sides = claim.one.side, claim.other.side
-        reasons = [certainly_none(side, self.nothing) for side in sides]
-        values = [value_of(side, self.nothing) for side in sides]
-        finite = any(v is not None and all(x.is_finite() for x in entries(v)) for v in values)
-        if not any(reasons) or not finite:
-            self.argument.report.counts.claims += 1
-            return
-        count(self.argument, claim.line, claim.indices, False)
-        level = "possible" if self.argument.is_denied(claim.line) else "likely"
-        why = f"It contains {next(filter(None, reasons))}."
-        wrong = sides[0 if reasons[0] else 1].node
-        self.argument.add(claim.line, *claim.indices, level, "number", "no real value", why, at=wrong)
-
-    def write_form(self, line: Line, sides: tuple[int, int], start: int, verdict: Verdict, used: frozenset[Node]) -> None:
-        """The formula of a name, which stands at `start`, gives another value than the one that is printed now."""
-        judgement, printed = verdict.judgement, line.sides[sides[1]]
-        assert judgement is not None
-        place, names = self.argument.document.place(start).line, self.origins(used)
-        if judgement.shapes:
-            truth = f"{size(judgement.left)} by the formula of line {place}"
-            why = f"The formula of line {place} gives another shape{names}."
-            self.argument.add(line, *sides, "likely", "shape", truth, why)
-            return
-        x = entries(judgement.left)[judgement.entry]
-        unit = max_unit([units(printed)], judgement.entry)
-        at = where(judgement.left, judgement.entry)
-        truth = decimal(x, unit) + (f" in {at}" if at else "")
-        why = f"The formula of line {place} gives {truth}{names}."
-        kind, reading = "matrix" if at else "number", choices_text(verdict.reading, (printed,))
-        self.argument.add(line, *sides, "likely", kind, truth, why, reading, entry_node(printed, judgement.entry))
-
-    def origins(self, used: frozenset[Node]) -> str:
-        """Where the names that were used got their values."""
-        if not used:
-            return ""
-        places = sorted({self.argument.document.place(self.scope.definitions[name][-1].start).line for name in used})
-        lines = ", ".join(map(str, places))
-        return f" (with the definitions of line{'s' if len(places) > 1 else ''} {lines})"

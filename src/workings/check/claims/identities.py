@@ -8,8 +8,13 @@ conditions are not.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from collections import defaultdict
+from dataclasses import dataclass, field, replace
 
+from workings.check.argument.argument import DROPPED, Argument
+from workings.check.argument.contexts import Context
+from workings.check.argument.lines import EQUAL, Line
+from workings.check.argument.words import decimal
 from workings.check.claims.appearance import (
     OPAQUE,
     both_call,
@@ -22,9 +27,7 @@ from workings.check.claims.appearance import (
     uncalled_letters,
     vector_entries,
 )
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.words import decimal
+from workings.check.document.relation import Role
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
@@ -37,26 +40,57 @@ from workings.check.value.sample import Sample, differ, upper_ends
 from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
-SEEDS = range(4)
+SEEDS = (0, 1, 2, 3)
 MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
 """Letters that are mostly signs: of a transpose, of the sigmoid."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
 
 
-class Identities:
-    """The lines of a document as identities, with the formulas that names were set equal to."""
+@dataclass
+class Memory:
+    """What one problem has said so far."""
 
-    def __init__(self, argument: Argument, scope: Scope) -> None:
-        self.argument, self.scope = argument, scope
-        self.forms: dict[Node, Node] = {}
-        self.recurrences: dict[Node, Recurrence] = {}
-        self.bound_names: set[Node] = set()
-        """Names between which the document states a condition, so that they are not free."""
+    forms: dict[Node, Node] = field(default_factory=dict)
+    """The formulas that names were set equal to."""
+    recurrences: dict[Node, Recurrence] = field(default_factory=dict)
+    bound_names: set[Node] = field(default_factory=set)
+    """Names between which a condition is stated, so that they are not free."""
+
+
+class Identities:
+    """The lines of a document as identities, problem by problem."""
+
+    def __init__(self, argument: Argument) -> None:
+        self.argument = argument
+        self.scope = Scope()
+        self.memories: dict[Context, Memory] = defaultdict(Memory)
+        self.memory = Memory()
+
+    @property
+    def forms(self) -> dict[Node, Node]:
+        """The formulas of names in the problem at hand."""
+        return self.memory.forms
+
+    @property
+    def recurrences(self) -> dict[Node, Recurrence]:
+        """The recurrences of the problem at hand."""
+        return self.memory.recurrences
+
+    @property
+    def bound_names(self) -> set[Node]:
+        """The names of the problem at hand that are not free."""
+        return self.memory.bound_names
+
+    def agree(self, one: Node, other: Node) -> bool:
+        """Whether two formulas agree wherever their letters stand."""
+        return all(self.differs(one, other, seed) is False for seed in SEEDS[:2])
 
     def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
-        supposed = self.argument.in_doubt(line)
+        self.memory = self.memories[line.context.problem]
+        self.scope = self.argument.view(line).scope()
+        supposed = self.argument.is_doubtful(line)
         level = "possible" if supposed else "likely"
         self.check_gradient(line, level)
         primed = self.derivative_of(line.sides[0])
@@ -64,6 +98,8 @@ class Identities:
         for index in range(1, len(line.sides)):
             one, other = line.sides[index - 1], line.sides[index]
             if line.relations[index - 1] not in EQUAL - {"≈"} or (is_closed(one) and is_closed(other)):
+                continue
+            if self.argument.reading(line, index - 1).role in (*DROPPED, Role.INSTANTIATION):
                 continue
             inside_chain = index > 1 and line.relations[index - 2] in EQUAL
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:
@@ -102,7 +138,9 @@ class Identities:
             answers = [self.differs(derivative, part, seed) for seed in SEEDS]
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
-                self.argument.add(line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part)
+                self.argument.add(
+                    line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part, basis="identity"
+                )
 
     def derivative_of(self, node: Node) -> Node | None:
         """The derivative that f'(x) or σ'(x) stands for, if f is known."""
@@ -128,7 +166,10 @@ class Identities:
         one, other = line.sides
         if is_letter(one) or not self.is_testable(one, other, "near miss"):
             return
-        if not all(self.differs(one, other, seed) for seed in SEEDS):
+        answers = [self.differs(one, other, seed) for seed in SEEDS]
+        if all(answer is False for answer in answers):
+            self.argument.decide(line, 0, True)
+        if not all(answers):
             return
         for kind, repaired in [
             *(("sign", node) for node in other_signs(other)),
@@ -137,7 +178,16 @@ class Identities:
             sides = (one, repaired) if kind == "sign" else (repaired, other)
             if all(self.differs(*sides, seed) is False for seed in SEEDS):
                 why = f"It holds for all letters with {'another sign' if kind == 'sign' else 'brackets'}: {latex(repaired)}."
-                self.argument.add(line, 0, 1, "likely", "identity" if kind == "sign" else "brackets", latex(repaired), why)
+                self.argument.add(
+                    line,
+                    0,
+                    1,
+                    "likely",
+                    "identity" if kind == "sign" else "brackets",
+                    latex(repaired),
+                    why,
+                    basis="identity",
+                )
                 return
 
     def check_step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
@@ -150,14 +200,14 @@ class Identities:
         if any(answer is None for answer in answers):
             return
         wrong = all(answers) and not self.reads_otherwise(line, index)
-        self.argument.count(not wrong)
+        self.argument.decide(line, index - 1, not wrong)
         if wrong:
             why = {
                 "identity": "The two sides differ for almost all values of the letters.",
                 "derivative": "The derivative differs for almost all values of the letters.",
                 "recurrence": "Unrolling the recurrence gives another formula.",
             }[kind]
-            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why)
+            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why, basis="identity")
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
         """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
@@ -305,13 +355,14 @@ class Identities:
             one, other = line.sides[index - 1], line.sides[index]
             if index == 1 and (found := recurrence(one, other)) is not None:
                 self.recurrences[found[0]] = found[1]
-                self.forms = {name: form for name, form in self.forms.items() if not is_turn(name, found[0])}
+                for name in [name for name in self.forms if is_turn(name, found[0])]:
+                    del self.forms[name]
             elif index == 1 and is_name(one) and isinstance(one, Symbol | Script):
                 started = is_closed(other) and self.is_initial(plain(one))
                 if (is_formula(other) or started) and plain(one) not in self.free_letters(other):
                     self.forms[plain(one)] = other
                 else:
                     self.forms.pop(plain(one), None)
-                    self.bound_names |= {plain(one)} if not is_closed(other) else set()
+                    self.memory.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
-                self.bound_names |= self.free_letters(one) | self.free_letters(other)
+                self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)

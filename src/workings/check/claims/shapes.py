@@ -6,14 +6,13 @@ import re
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import EQUAL, Line
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import EQUAL, Line
 from workings.check.claims.sizes import Shapes, Size, Sizes, Unfit, shapes_text
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Dots, Items, Matrix, Node, Number, Product, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name
-from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
 SPOKEN = re.compile(
@@ -25,8 +24,8 @@ SPOKEN = re.compile(
 class DeclaredShapes:
     """The shapes that a document declares, part by part."""
 
-    def __init__(self, argument: Argument, scope: Scope) -> None:
-        self.argument, self.scope = argument, scope
+    def __init__(self, argument: Argument) -> None:
+        self.argument = argument
         self.parts: dict[int, Sizes] = {}
         for index, line in enumerate(argument.lines):
             self.declare(line, argument.lines[max(0, index - 8) : index])
@@ -83,7 +82,7 @@ class DeclaredShapes:
         sizes = self.sizes(line)
         if not sizes.declared and not any(sign == "∈" for sign in line.relations):
             return
-        sizes.tables = self.tables(self.argument.part(line))
+        sizes.tables = self.tables(line)
         stated = self.stated_shapes(line, sizes)
         self.check_printed(line, sizes)
         for index, side in enumerate(line.sides):
@@ -99,18 +98,19 @@ class DeclaredShapes:
             if not shapes or stated is None or is_name(side):
                 continue
             right = any(shape in stated for shape in shapes)
-            self.argument.count(right)
+            self.argument.decide(line, max(0, index - 1), right)
             if not right:
                 truth = shapes_text(shapes)
                 self.add_finding(line, index, truth, f"The formula is {truth}, and {shapes_text(stated)} is stated.")
 
-    def tables(self, part: int) -> dict[Node, tuple[int, int]]:
-        """The shapes of the names that were given a matrix in this part."""
-        return {
-            name: given[-1].value.shape
-            for name, given in self.scope.definitions.items()
-            if given[-1].part == part and isinstance(given[-1].value, Table) and not given[-1].value.free
-        }
+    def tables(self, line: Line) -> dict[Node, tuple[int, int]]:
+        """The shapes of the names that were given a matrix in this problem."""
+        view, found = self.argument.view(line), {}
+        for name in {plain(part) for side in line.sides for part in side.walk() if is_name(part)}:
+            for held in view.seen(name)[:1]:
+                if isinstance(held.stated.value, Table) and not held.stated.value.free:
+                    found[name] = held.stated.value.shape
+        return found
 
     def derive(self, sizes: Sizes, node: Node, shapes: Shapes) -> None:
         """Q = X W: the name has the shape of its formula, unless it was declared."""
@@ -145,5 +145,5 @@ class DeclaredShapes:
 
     def add_finding(self, line: Line, index: int, truth: str, why: str) -> None:
         """Report a shape that does not fit."""
-        level = "possible" if self.argument.is_denied(line) else "likely"
-        self.argument.add(line, index, index, level, "shape", truth, why)
+        level = "possible" if self.argument.is_doubtful(line) else "likely"
+        self.argument.add(line, index, index, level, "shape", truth, why, basis="declared sizes")

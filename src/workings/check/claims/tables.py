@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.finding_writer import side_at
-from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal
+from workings.check.claims.decide import side_at
 from workings.check.latex.syntax import Dots, Matrix, Node, Nothing, Words
 from workings.check.value.compare import value_of
 from workings.check.value.names import is_closed
@@ -37,7 +37,7 @@ def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> No
     row = next(i for i, width in enumerate(widths) if width != usual)
     at: Node = matrix.rows[row][-1] if matrix.rows[row] else matrix
     why = f"Row {row + 1} has {widths[row]} entries, and {usual} stand in the others."
-    argument.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at)
+    argument.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at, basis="closed")
 
 
 def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
@@ -57,7 +57,7 @@ def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -
             name = "Row" if table is value.rows else "Column"
             why = f"{name} {row + 1} sums to {decimal(total, arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
-            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at)
+            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at, basis="closed")
             return
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import Line
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
 from workings.check.knowledge.convolution import check_convolutions
 from workings.check.knowledge.distributions import check_shares
 from workings.check.knowledge.divergence import check_divergence

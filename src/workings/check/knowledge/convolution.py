@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
 from workings.check.document.document import Prose
 from workings.check.value.scope import Scope
 

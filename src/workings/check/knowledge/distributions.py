@@ -6,10 +6,10 @@ import re
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import Line
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal
 from workings.check.claims.tables import columns_of, not_one, rows_of, slack
-from workings.check.claims.words import decimal
 from workings.check.knowledge.nearby import unit_at, value_at
 from workings.check.latex.syntax import Function, Group, Matrix, Node, Script, Symbol
 from workings.check.latex.weights import plain
@@ -70,7 +70,7 @@ def check_list(line: Line, index: int, value: Table, argument: Argument) -> None
         return
     if argument.has_finding(line, index):
         return
-    if argument.in_doubt(line):
+    if argument.is_doubtful(line):
         level = "possible"
     why = f"The entries of a distribution sum to one; these sum to {decimal(total)}."
     argument.add(line, index, index, level, "rows", "a sum of 1", why)
@@ -100,7 +100,7 @@ def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None
     at = matrix.rows[first][-1] if by_row else matrix.rows[-1][first]
     name = "Row" if by_row else "Column"
     why = f"{name} {first + 1} sums to {decimal(total)}: softmax makes shares that sum to one."
-    argument.add(line, index, index, "possible" if argument.in_doubt(line) else level, "rows", "a sum of 1", why, at=at)
+    argument.add(line, index, index, "possible" if argument.is_doubtful(line) else level, "rows", "a sum of 1", why, at=at)
 
 
 def is_weights(node: Node) -> bool:

@@ -9,9 +9,9 @@ import re
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal
 from workings.check.knowledge.distributions import SHARES
 from workings.check.knowledge.nearby import agrees, definition_before, unit_at, value_at
 from workings.check.latex.syntax import Given, Group, Node, Product, Script, Symbol
@@ -73,7 +73,7 @@ def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
     if found is None:
         return
     index = next(line.closed_sides(), None)
-    if index is None or argument.in_doubt(line) or argument.has_finding(line, index):
+    if index is None or argument.is_doubtful(line) or argument.has_finding(line, index):
         return
     printed = value_at(line, index, Decimals.ROUNDED)
     what, names = found

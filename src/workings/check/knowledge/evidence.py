@@ -10,9 +10,9 @@ import re
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import EQUAL, Line
-from workings.check.claims.words import decimal
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import EQUAL, Line
+from workings.check.argument.words import decimal
 from workings.check.knowledge.divergence import is_divergence, letters
 from workings.check.knowledge.nearby import MOST_NAMES, last_before, unit_at, value_at
 from workings.check.latex.syntax import (
@@ -41,7 +41,7 @@ SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 def check_evidence(line: Line, argument: Argument, scope: Scope) -> None:
     """The signs of a bound, of a divergence in letters, and the order of printed numbers."""
     left = line.sides[0]
-    if isinstance(left, Number | Matrix) or argument.in_doubt(line):
+    if isinstance(left, Number | Matrix) or argument.is_doubtful(line):
         return
     if is_bound(left, line) or is_evidence(left):
         check_below_evidence(line, argument, scope, left)

@@ -17,10 +17,10 @@ from operator import itemgetter
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal, where
 from workings.check.claims.finding_writer import entry_node
-from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal, where
 from workings.check.knowledge.nearby import agrees, is_near, unit_at, value_at
 from workings.check.latex.syntax import Big, Function, Group, Node, Number, Script, Symbol
 from workings.check.value.rounding import one_shape, units
@@ -74,7 +74,7 @@ def check_families(argument: Argument, scope: Scope) -> None:
 def check_statistic(line: Line, argument: Argument, given: Given) -> None:
     """A printed statistic of a family that was listed before it in the same part."""
     kind = statistic(line)
-    if kind is None or argument.in_doubt(line) or OTHER.search(line.words):
+    if kind is None or argument.is_doubtful(line) or OTHER.search(line.words):
         return
     index = printed_side(line)
     if index is None or argument.has_finding(line, index):

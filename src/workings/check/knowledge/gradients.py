@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import EQUAL, Line
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import EQUAL, Line
 from workings.check.latex.syntax import Derivative, Function, Group, Node, Product, Script, Sum, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Scope
@@ -37,7 +37,7 @@ def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
     else:
         return
     near = argument.window(line)
-    if argument.in_doubt(line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+    if argument.is_doubtful(line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
         return
     if is_rising(left.body, argument, line):
         return
@@ -131,6 +131,6 @@ def check_descent(line: Line, argument: Argument, scope: Scope) -> None:
     if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
         return
     said = line.words
-    if DESCENT.search(said) and not RISING.search(argument.window(line, 600)) and not argument.in_doubt(line):
+    if DESCENT.search(said) and not RISING.search(argument.window(line, 600)) and not argument.is_doubtful(line):
         why = "Descent goes against the gradient: a step along it makes the loss larger."
         argument.add(line, 0, 1, "note", "step", "a minus before the step", why)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from workings.check.claims.argument import DEEPEST_PART, Argument
+from workings.check.argument.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.layers import Pair
 
@@ -32,9 +32,7 @@ def image_size(argument: Argument, listing: Listing, channels: int | None) -> tu
     if channels not in (1, 3) or CHANGED.search(listing.text):
         return None, False  # a block within a network
     text = argument.document.text
-    part = max(
-        (h.start for h in argument.document.headings if h.depth <= DEEPEST_PART and h.start < listing.start), default=0
-    )
+    part = argument.section_start(listing.start)
     before = text[max(part, listing.start - 5000) : listing.start]
     behind = text[listing.start + len(listing.text) :][:800]
     for near in (before, behind):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.images import image_size
 from workings.check.knowledge.layers import SIGNATURES, Flow, Layer, Pair, after

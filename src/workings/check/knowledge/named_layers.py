@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
 from workings.check.document.document import Prose
 from workings.check.knowledge.convolution import BY, FILTERS, KERNEL, PADDING, STRIDE, only_match, sizes, whole
 from workings.check.knowledge.images import stated_sizes

@@ -6,9 +6,9 @@ from bisect import bisect_left
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.finding_writer import side_at
-from workings.check.claims.lines import Line
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.claims.decide import side_at
 from workings.check.latex.syntax import Node
 from workings.check.value.compare import value_of
 from workings.check.value.rounding import units

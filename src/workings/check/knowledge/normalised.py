@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
 from workings.check.claims.finding_writer import entry_node
-from workings.check.claims.lines import Line
 from workings.check.knowledge.families import furthest_off, printed_side, square
 from workings.check.knowledge.nearby import agrees, definition_before, is_near, unit_at, value_at
 from workings.check.latex.syntax import Node, Number, Script, Symbol
@@ -35,7 +35,7 @@ def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
     kept = tuple(mark for mark in style if mark not in MARKS)
     member = definition_before(argument, scope, plain(Script(Symbol(name, kept), below, above)), line)
     index = printed_side(line) if member is not None else None
-    if member is None or index is None or argument.in_doubt(line) or not NORMALISED.search(argument.window(line, 3000)):
+    if member is None or index is None or argument.is_doubtful(line) or not NORMALISED.search(argument.window(line, 3000)):
         return
     mean, printed = first_value(argument, scope, line, MEANS), value_at(line, index)
     variance = first_value(argument, scope, line, VARIANCES) if mean is not None else None

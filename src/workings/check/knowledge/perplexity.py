@@ -7,9 +7,9 @@ import re
 
 from flint import arb
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.lines import Line
-from workings.check.claims.words import decimal
+from workings.check.argument.argument import Argument
+from workings.check.argument.lines import Line
+from workings.check.argument.words import decimal
 from workings.check.document.document import Prose
 from workings.check.knowledge.nearby import agrees, definition_before, unit_at, value_at
 from workings.check.latex.syntax import Symbol
@@ -73,7 +73,7 @@ def check_named(line: Line, argument: Argument, scope: Scope) -> None:
     """PP = 4.47 where the one cross-entropy of the part was given before."""
     left = line.sides[0]
     index = next(line.closed_sides(), None)
-    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or argument.in_doubt(line):
+    if not isinstance(left, Symbol) or left.name not in NAMES or index is None or argument.is_doubtful(line):
         return
     given = [found for name in LOSSES if (found := definition_before(argument, scope, name, line)) is not None]
     near = argument.window(line)

@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from workings.check.claims.argument import Argument
+from workings.check.argument.argument import Argument
 from workings.check.document.document import Listing
 from workings.check.knowledge.listings import Source, python_tree
 

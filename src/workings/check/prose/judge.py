@@ -6,7 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from itertools import accumulate
 
-from workings.check.claims.argument import DEEPEST_PART, Argument
+from workings.check.argument.argument import Argument
+from workings.check.argument.contexts import DEEPEST_SECTION
 from workings.check.document.document import Heading, Prose
 from workings.check.document.finding import Finding
 from workings.check.prose.sentences import Sentence, answers, is_doubted, sentences
@@ -19,7 +20,7 @@ NEAR = 1_500
 def claims_in_prose(argument: Argument) -> None:
     """Note the sentences that claim what a system of the catalogue refutes."""
     prose = argument.document.prose
-    headings = [Heading("", 0, 0), *(heading for heading in argument.document.headings if heading.depth <= DEEPEST_PART)]
+    headings = [Heading("", 0, 0), *(heading for heading in argument.document.headings if heading.depth <= DEEPEST_SECTION)]
     for index, cued in sorted(candidates(prose).items()):
         before = prose[index - 1].text if index else ""
         part = headings[bisect_right(headings, prose[index].start, key=lambda heading: heading.start) - 1]

@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from workings.check.claims.argument import Argument
-from workings.check.claims.chains import Chains
+from workings.check.argument.argument import Argument
 from workings.check.claims.identities import Identities
-from workings.check.claims.lines import EQUAL
+from workings.check.claims.numbers import Numbers
 from workings.check.claims.shapes import DeclaredShapes
 from workings.check.claims.tables import check_tables
 from workings.check.document.checked import Checked
 from workings.check.document.document import Document
-from workings.check.document.finding import LEVELS, Finding, Report
+from workings.check.document.finding import Report
 from workings.check.document.options import Options
 from workings.check.extract import read, read_text
 from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
-from workings.check.latex.syntax import Script, Symbol
-from workings.check.latex.weights import plain
 from workings.check.prose import claims_in_prose
-from workings.check.value.names import is_name
-from workings.check.value.scope import Scope
 from workings.check.value.value import ball_precision
 
 
@@ -54,39 +49,21 @@ def examine(document: Document, options: Options) -> Argument:
     """A document with all its lines read and checked."""
     with ball_precision():
         argument = Argument(document)
-        scope = Scope(one_weight=not tells_weights_apart(argument))
-        chains, identities, declared = Chains(argument, scope), Identities(argument, scope), DeclaredShapes(argument, scope)
+        identities, declared = Identities(argument), DeclaredShapes(argument)
+        numbers = Numbers(argument, identities)
         for line in argument.lines:
             try:
                 check_tables(line, argument)
                 declared.check(line)
+                numbers.read_line(line)
                 identities.check_line(line)
-                chains.check_line(line)
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
                 argument.give_up(line, error)
+        scope = argument.everything()
         for rule in AFTER:
             rule(argument, scope)
         claims_in_prose(argument)
     if options.run_code:
         run_listings(argument)
-    argument.report.findings = without_repeats(argument.report.findings)
+    argument.close()
     return argument
-
-
-def without_repeats(findings: list[Finding]) -> list[Finding]:
-    """In the order of the text, one finding for a place: the surest, and of equals the first."""
-    best: dict[tuple[int, int], Finding] = {}
-    for finding in findings:
-        place = finding.start, finding.end
-        if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
-            best[place] = finding
-    return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
-
-
-def tells_weights_apart(argument: Argument) -> bool:
-    """Whether a document defines a bold letter and the same letter in plain type, so that they are two names."""
-    defined = {
-        line.sides[0] for line in argument.lines if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])
-    }
-    names = [name for name in defined if isinstance(name, Symbol | Script)]
-    return len({plain(name) for name in names}) < len(names)

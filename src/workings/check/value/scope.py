@@ -90,8 +90,8 @@ def whole_index(node: Node, letters: Mapping[Node, Value]) -> Node:
 class Scope:
     """The definitions that hold at a place of a document. `letters` are bound by a sum or a function around it."""
 
-    definitions: dict[Node, list[Definition]] = field(default_factory=dict)
-    functions: dict[Node, Rule] = field(default_factory=dict)
+    definitions: Mapping[Node, list[Definition]] = field(default_factory=dict)
+    functions: Mapping[Node, Rule] = field(default_factory=dict)
     letters: dict[Node, Value] = field(default_factory=dict)
     one_weight: bool = True
     """Whether a bold and a plain letter are one name in this document."""
@@ -147,4 +147,5 @@ class Scope:
 
     def define(self, node: Node, definition: Definition) -> None:
         """Give a name a value."""
+        assert isinstance(self.definitions, dict)
         self.definitions.setdefault(self.name(node), []).append(definition)

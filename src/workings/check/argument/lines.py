@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from workings.check.argument.contexts import Context, Form
 from workings.check.document.document import Formula
 from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
 from workings.check.value.names import is_closed
@@ -13,6 +14,11 @@ from workings.check.value.names import is_closed
 UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
 """A word that may be a unit."""
 OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
+SCALE = re.compile(
+    r"\$?[ \t~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min"
+    r"|minutes?|percent|\\?%)(?![A-Za-z])"
+)
+"""What stands right behind a formula as the unit of its last number."""
 EQUAL = {"=", "≈", ":="}
 ORDER = {"<", ">", "≤", "≥", "≠"}
 
@@ -27,6 +33,11 @@ class Line:
     """For each side the formula it is written in."""
     units: set[int] = field(default_factory=set)
     """The sides with words behind a number, as units are."""
+    is_cut: bool = False
+    """Whether its first side begins before it: `5% of 200 = 10`."""
+    number: int = 0
+    """Which line of the document it is, counted from 0."""
+    context: Context = field(default_factory=lambda: Context(0, 0, Form.DOCUMENT))
 
     @property
     def start(self) -> int:
@@ -95,6 +106,11 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
         units = {i for i, side in enumerate(sides) if any(isinstance(part, Words) for part in side.walk())}
         last = Line(sides, relations, [formula] * len(sides), units)
         if found and OF.search(behind):
-            last.units.add(0)  # `5% of 200 = 10`: what stands before the words belongs to it
+            last.is_cut = True
         found.append(last)
     return found
+
+
+def has_scale(after: str) -> bool:
+    """Whether a unit such as MB or million stands right behind a formula."""
+    return SCALE.match(after) is not None

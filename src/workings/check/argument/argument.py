@@ -1,0 +1,257 @@
+"""A document being read: its contexts, its formulas as lines, the role and the outcome of every relation, and the report."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+
+from workings.check.argument.clause import Clause, clause_of, continues_list
+from workings.check.argument.contexts import Context, Contexts, Form
+from workings.check.argument.levels import cautious_level
+from workings.check.argument.lines import EQUAL, Line, has_scale, lines
+from workings.check.argument.values import Values, View
+from workings.check.argument.words import source
+from workings.check.document.document import Document, Formula
+from workings.check.document.finding import LEVELS, Finding, Report, Unread
+from workings.check.document.relation import Outcome, Relation, Role
+from workings.check.latex.parse import ParseError, parse
+from workings.check.latex.pieces import read_pieces
+from workings.check.latex.superscripts import as_indices, layer_bases
+from workings.check.latex.syntax import Node, Script, Symbol
+from workings.check.latex.weights import plain
+from workings.check.value.names import is_name
+from workings.check.value.scope import Rule, Scope
+
+CLAIMING = (Role.CLAIM, Role.INSTANTIATION)
+"""Roles that can be wrong."""
+DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.FRAGMENT)
+"""Roles in which nothing is stated as true."""
+DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
+"""Roles that say nothing about the sides as they stand."""
+BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
+
+
+@dataclass
+class Reading:
+    """One relation of a line: its role, why, and what came of it."""
+
+    line: Line
+    index: int
+    role: Role
+    evidence: str
+    outcome: Outcome = Outcome.NO_CLAIM
+    reason: str = ""
+    values: str = ""
+    cause: int = -1
+
+
+@dataclass
+class Argument:
+    """The document, its lines in order, what is known of them, and what was found so far."""
+
+    document: Document
+    lines: list[Line] = field(default_factory=list)
+    report: Report = field(default_factory=Report)
+    lone_letters: set[Node] = field(default_factory=set)
+    """The letters that stand alone as a formula, as when a letter is introduced."""
+    readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
+    """By line (its number in `lines`) and relation."""
+
+    def __post_init__(self) -> None:
+        self.contexts = Contexts(self.document)
+        formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
+        trees = [(formula, self._read(formula)) for formula in formulas]
+        bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
+        self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
+        before: tuple[Formula, Line] | None = None
+        for formula, tree in trees:
+            if tree is None:
+                before = None
+                continue
+            continued = before[1] if before is not None and self._follows(before[0], formula) else None
+            found = lines(as_indices(tree, bases), formula, continued)
+            self.lines += [line for line in found if line is not continued]
+            last = found[-1] if found else None
+            if last is not None and has_scale(formula.after):
+                last.units.add(len(last.sides) - 1)
+            before = (formula, last) if last is not None and formula.display else None
+        for number, line in enumerate(self.lines):
+            line.number = number
+            line.context = self.contexts.at(line.start)
+        self.values = Values(one_weight=not _tells_weights_apart(self.lines))
+
+    def _read(self, formula: Formula) -> Node | None:
+        """The tree of a formula, whole or what can be read of it."""
+        counts = self.report.counts
+        counts.formulas += 1
+        try:
+            return parse(formula.text)
+        except ParseError as error:
+            pieces = read_pieces(formula.text) if len(formula.text) < 20_000 else None
+            if pieces is not None and pieces[1] == 0:
+                return pieces[0]
+            counts.unread += 1
+            self.report.unread.append(Unread(formula.start, formula.end, error.reason))
+            return pieces[0] if pieces is not None else None
+
+    def _follows(self, one: Formula, other: Formula) -> bool:
+        """Whether nothing but blanks stands between two displayed formulas."""
+        between = self.document.text[one.end : other.start]
+        return other.display and len(between) < 60 and not BETWEEN.sub("", between)
+
+    def clause(self, line: Line, before: Line | None, handed_on: Clause | None) -> Clause:
+        """The words around a line; in a list they are those of the line before it."""
+        formula, text = line.formulas[0], self.document.text
+        goes_on = before is not None and continues_list(before.formulas[-1], formula, text)
+        return clause_of(formula, text, line.context.is_solution, handed_on if goes_on else None)
+
+    def view(self, line: Line) -> View:
+        """What is known where a line stands."""
+        return View(self.values, line.context, line.start)
+
+    def everything(self) -> Scope:
+        """All values that names were ever given, in the order of the text, each with the problem it belongs to."""
+        given = {name: [held.stated for held in every] for name, every in self.values.held.items()}
+        rules = {name: every[-1].what for name, every in self.values.rules.items() if isinstance(every[-1].what, Rule)}
+        return Scope(given, rules, one_weight=self.values.one_weight)
+
+    def section_start(self, position: int) -> int:
+        """Where the section begins in which a position stands."""
+        path = self.contexts.at(position).path()
+        return next((context.start for context in path if context.form is Form.SECTION), 0)
+
+    def part(self, line: Line) -> int:
+        """A number for the problem that a line stands in."""
+        return self.part_of(line.context)
+
+    def part_of(self, context: Context) -> int:
+        """A number for the problem of a context."""
+        return self.contexts.number(context.problem)
+
+    def note_role(self, line: Line, index: int, role: Role, evidence: str) -> Reading:
+        """A relation has this role; a claim is undecided until something decides it."""
+        outcome = Outcome.UNDECIDED if role in CLAIMING else Outcome.NO_CLAIM
+        reading = Reading(line, index, role, evidence, outcome)
+        self.readings[line.number, index] = reading
+        return reading
+
+    def reading(self, line: Line, index: int) -> Reading:
+        """What is known of relation `index` of a line."""
+        return self.readings.get((line.number, index)) or self.note_role(line, index, Role.CLAIM, "")
+
+    def decide(self, line: Line, index: int, right: bool) -> None:
+        """Relation `index` of a line is decided. What was found wrong stays wrong."""
+        reading = self.reading(line, index)
+        if reading.outcome is not Outcome.WRONG:
+            reading.outcome, reading.reason = Outcome.RIGHT if right else Outcome.WRONG, ""
+
+    def is_doubtful(self, line: Line) -> bool:
+        """Whether the line supposes, asks or denies, so that nothing in it is stated as true."""
+        return any(self.reading(line, index).role in DOUBTFUL for index in range(len(line.relations)))
+
+    def give_up(self, line: Line, error: Exception) -> None:
+        """A line that cannot be computed is unread."""
+        formula = line.formulas[0]
+        self.report.counts.unread += 1
+        self.report.unread.append(Unread(formula.start, formula.end, f"It could not be computed: {error}"))
+
+    def window(self, line: Line, before: int = 1500, after: int = 300) -> str:
+        """The text around a line, formulas included."""
+        return self.document.text[max(0, line.start - before) : line.start + after]
+
+    def has_finding(self, line: Line, index: int) -> bool:
+        """Whether something was already found in a side."""
+        formula, (first, last) = line.formulas[index], line.sides[index].span
+        start, end = formula.position(first), formula.position(max(first, last - 1))
+        return any(start <= f.start <= end and f.level in ("error", "likely") for f in self.report.findings)
+
+    def add_at(
+        self, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "", basis: str = "course"
+    ) -> None:
+        """Report a place of the text that is no side of a line."""
+        says = " ".join(self.document.text[start:end].split())[:160]
+        level = cautious_level(level, kind, basis)
+        self.report.findings.append(Finding(start, end, level, kind, says, truth, why, reading, basis))
+
+    def add(
+        self,
+        line: Line,
+        first: int,
+        last: int,
+        level: str,
+        kind: str,
+        truth: str,
+        why: str,
+        reading: str = "",
+        at: Node | None = None,
+        basis: str = "course",
+    ) -> Finding:
+        """Report what sides `first` … `last` of a line say; `at` is the very part that is wrong."""
+        node = at if at is not None else line.sides[last]
+        formula = line.formulas[last]
+        start = formula.position(node.span[0])
+        end = max(start + 1, formula.position(node.span[1] - 1) + 1) if node.span[1] > node.span[0] else start + 1
+        says = self.quote(line, first, last)
+        level = cautious_level(level, kind, basis)
+        found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
+        self.report.findings.append(found)
+        return found
+
+    def quote(self, line: Line, first: int, last: int) -> str:
+        """A part of a chain as it is written."""
+        texts = [self.text(line, index) for index in (first, last)]
+        if first == last:
+            return texts[0]
+        relation = line.relations[last - 1] if last > 0 else "="
+        return f"{texts[0]} {relation} {texts[1]}"
+
+    def text(self, line: Line, index: int) -> str:
+        """The source of one side."""
+        return source(line.formulas[index], *line.sides[index].span)
+
+    def close(self) -> None:
+        """The report is complete: the relations in the order of the text, counted, and one finding for a place."""
+        self.report.findings = _without_repeats(self.report.findings)
+        readings = sorted(self.readings.values(), key=lambda reading: (reading.line.number, reading.index))
+        self.report.relations = [self._relation(reading) for reading in readings]
+        counts, outcomes = self.report.counts, Counter(reading.outcome for reading in readings)
+        counts.right = outcomes[Outcome.RIGHT] + outcomes[Outcome.FOLLOWS]
+        counts.wrong = outcomes[Outcome.WRONG]
+        counts.decided = counts.right + counts.wrong
+        counts.claims = counts.decided + outcomes[Outcome.UNDECIDED]
+
+    def _relation(self, reading: Reading) -> Relation:
+        line, index = reading.line, reading.index
+        start = line.formulas[index].position(line.sides[index].span[0])
+        last = line.formulas[index + 1]
+        end = last.position(max(line.sides[index + 1].span[0], line.sides[index + 1].span[1] - 1)) + 1
+        says = self.quote(line, index, index + 1)
+        return Relation(
+            min(start, end),
+            min(max(start, end), len(self.document.text)),
+            says,
+            reading.role,
+            reading.evidence,
+            reading.outcome,
+            reading.reason,
+            reading.values,
+            reading.cause,
+        )
+
+
+def _without_repeats(findings: list[Finding]) -> list[Finding]:
+    """In the order of the text, one finding for a place: the surest, and of equals the first."""
+    best: dict[tuple[int, int], Finding] = {}
+    for finding in findings:
+        place = finding.start, finding.end
+        if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
+            best[place] = finding
+    return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
+
+
+def _tells_weights_apart(found: list[Line]) -> bool:
+    """Whether a document defines a bold letter and the same letter in plain type, so that they are two names."""
+    defined = {line.sides[0] for line in found if line.relations and line.relations[0] in EQUAL and is_name(line.sides[0])}
+    names = [name for name in defined if isinstance(name, Symbol | Script)]
+    return len({plain(name) for name in names}) < len(names)

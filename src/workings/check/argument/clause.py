@@ -1,0 +1,164 @@
+"""The words around a formula: the clause it stands in, and what kind of clause that is.
+
+Words only break ties between the roles that the form of a relation allows. The nearest cue to the left in the same sentence
+counts; a list («x = 4, y = 3 and z = 1») hands its cue on. Nothing but a denial or a question right beside it suspends
+arithmetic between numbers: «hypothesis», «suppose» and «not» stand in too many sentences.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from workings.check.document.document import Formula
+
+
+class Cue(StrEnum):
+    """What a clause does."""
+
+    THEN = "then"
+    """It concludes."""
+    LET = "let"
+    """It chooses."""
+    IF = "if"
+    """It restricts."""
+    GOAL = "goal"
+    SOLVE = "solve"
+    NAME = "name"
+    """It introduces a function or a model."""
+    ANSWER = "answer"
+    NONE = ""
+
+
+WORDS = {
+    Cue.THEN: r"given by|defined by|obtained (?:by|as)|then|so|thus|therefore|hence|we (?:get|have|obtain|find|see|know)"
+    r"|gives?|gave|yields?|impl(?:y|ies)|means?|equals?|equal to|is|are|was|becomes?|simplif\w+|results? in"
+    r"|comput\w+|calculat\w+|find(?:ing)?|following|finally|recall|note that|adds? up to|leav\w+|making|also"
+    r"|daher|folglich|ergibt|ist|则|因此|所以|可?得\w*|故|有|即|那么|易知|解得|\\therefore|∴",
+    Cue.LET: r"let|suppose|assum\w+|given|consider\w*|take|taking|choos\w+|pick|set|setting|put|plugging in|denot\w+"
+    r"|where|with|using|use|fix|for example|e\.g\.|defin\w+|call|represent\w*|parameters?|sei(?:en)?|gegeben"
+    r"|mit|wobei|设|令|记|假设|给定|已知|其中|取|置|定义|选\w*|例如",
+    Cue.IF: r"if|when(?:ever)?|unless|for (?:all|any|each|every|arbitrary|which|some)|for|such that|such as|subject to"
+    r"|s\.t\.|provided|as long as|constraint|condition|in case(?: of)?|whether|until|while|either|or|since"
+    r"|because|wenn|falls|für|若|如果|当|对于?|对所有\w*|对任意\w*|满足|使得|使其|只要|否则|∵|\\because",
+    Cue.GOAL: r"(?:show|prove|verify|demonstrate|derive|check|want)(?: that)?|to (?:show|prove)|zeigen?|beweisen?"
+    r"|试\w*推导|求证|推导|证明",
+    Cue.SOLVE: r"solv(?:e|ing)|solutions?|equations?|system|unknown|satisf\w+|roots?|lines?|hyperplanes?|set up"
+    r"|gleichung\w*|求\w*使得?|方程|超平面",
+    Cue.NAME: r"function|model|formula|form|defined as|called|encoding|loss|score|funktion|函数\w*为?|模型|分布",
+    Cue.ANSWER: r"(?:final )?answers?|in conclusion|antwort|答案?",
+}
+CUE = re.compile(
+    "|".join(rf"(?P<{cue.name}>(?<![a-z\\])(?:{words})(?![a-z]))" for cue, words in WORDS.items()), re.IGNORECASE
+)
+NEGATION = re.compile(
+    r"(?:(?:is|are|does|do|was|would) ?(?:not|n[o’']t)(?: (?:true|equal|say|mean|imply|claim))?(?: that)?|not|never"
+    r"|instead of|rather than|~~|不是|并非)[\s$(:*_]*$",
+    re.IGNORECASE,
+)
+"""A negation right before a formula."""
+OTHERS_SAY = re.compile(
+    r"(?<![a-z])(?:wrong\w*|incorrect\w*|mistak\w*|erroneous\w*|false|falsch\w*|tempting|naive\w*|claims?|wrote"
+    r"|no points?)(?![a-z])[^,;]*$",
+    re.IGNORECASE,
+)
+"""In the clause before a formula: somebody else's words, or what is called wrong."""
+SUPPOSITION = re.compile(
+    r"(?<![a-z])(?:assum(?:e|ing)|suppos(?:e|ing)|given|let|imagine|pretend|if|angenommen|设|假设)"
+    r"(?: us)?(?: (?:assume|suppose))?(?: that)?[\s$]*$",
+    re.IGNORECASE,
+)
+"""What is supposed right before a formula."""
+DENIED_AFTER = re.compile(
+    r"[\s$,.;)]*(?:here,? )?(?:(?:which|this|that|it|but) )*(?:(?:is|are|was|were|would be|has|looks)"
+    r"(?: the| an?)? (?:false|wrong|incorrect|impossible|mistake|error|not (?:true|right|correct))|should (?:be|have been)"
+    r"|but no\b)|\$?~~",
+    re.IGNORECASE,
+)
+"""A correction right behind a formula."""
+OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
+"""The box of an answer that is not chosen."""
+QUESTION = re.compile(r"[\s$)*_”\"']*\?")
+JOIN = re.compile(r"[\s$~,;，、&]*(?:and|or|und|oder|且|和|与|,|;)?[\s$~]*")
+"""What stands between the members of a list."""
+SENTENCE_END = re.compile(
+    r"(?<![\d(][.])(?<!e\.g\.)(?<!i\.e\.)(?:(?<=[.!?。！？；])|(?<=[.!?][)’”]))[\s}]+|\n[ \t]*\n"
+    r"|(?:^|\n)[ \t>]*(?:[-*+]|\d+[.)])[ \t]|\\item"
+)
+MATHEMATICS = re.compile(
+    r"\$\$.*?\$\$|\$[^$]*\$|\\\\?\(.*?\\\\?\)|\\\\?\[.*?\\\\?\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.DOTALL
+)
+OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
+RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
+"""Pages 3-5 =: from … to, where a noun stands before it."""
+NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
+
+
+@dataclass(frozen=True)
+class Clause:
+    """The kind of the clause, and whether its last conjunction is an «if»; denied, asked, or a part of something longer."""
+
+    cue: Cue = Cue.NONE
+    is_conditional: bool = False
+    is_denied: bool = False
+    """Denied, or somebody else's."""
+    is_supposed: bool = False
+    is_asked: bool = False
+    is_fragment: bool = False
+    """Whether its first side begins outside of the formula."""
+    is_answer: bool = False
+    """Whether it stands in a solution."""
+
+
+def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | None = None) -> Clause:
+    """The clause of a formula; `handed_on` is that of the formula before it in a list."""
+    sentence = sentence_before(formula)
+    found = [Cue[match.lastgroup] for match in CUE.finditer(sentence) if match.lastgroup]
+    conjunctions = [cue for cue in found if cue in (Cue.IF, Cue.THEN)]
+    cue = handed_on.cue if handed_on is not None else found[-1] if found else Cue.NONE
+    return Clause(
+        cue,
+        is_conditional=bool(conjunctions) and conjunctions[-1] is Cue.IF,
+        is_denied=is_denied(formula, sentence),
+        is_supposed=SUPPOSITION.search(sentence[-40:]) is not None,
+        is_asked=QUESTION.match(formula.after) is not None,
+        is_fragment=is_fragment(formula, text),
+        is_answer=is_answer,
+    )
+
+
+def sentence_before(formula: Formula) -> str:
+    """The sentence up to a formula, the formulas in it replaced by a mark."""
+    before = MATHEMATICS.sub("⟨F⟩", formula.before)
+    ends = [match.end() for match in SENTENCE_END.finditer(before)]
+    return before[ends[-1] if ends else 0 :]
+
+
+def is_denied(formula: Formula, sentence: str) -> bool:
+    """Whether the words right beside it deny it or leave it to others, or it is an answer not chosen."""
+    clause = re.split(r"[;,.]\s", sentence[-120:])[-1]
+    if NEGATION.search(sentence[-60:]) or OTHERS_SAY.search(clause) or DENIED_AFTER.match(formula.after[:60]):
+        return True
+    return OPTION.search(formula.before[-40:]) is not None
+
+
+def is_fragment(formula: Formula, text: str) -> bool:
+    """Whether the left side begins outside: a bracket that closes, an operator word, half a number, a range."""
+    depth = 0
+    for character in re.split(r"[=≈<>]", re.sub(r"\\(?:left|right)?", "", formula.text), maxsplit=1)[0]:
+        depth += {"(": 1, ")": -1}.get(character, 0)
+        if depth < 0:
+            return True
+    left = text[max(0, formula.start - 24) : formula.start]
+    if not left.endswith(("$", "(", "[", "\n", "}")) and formula.text[:1].isdigit():
+        return bool(re.search(r"\d\.\s*$", left)) or bool(NOUN_BEFORE.search(left) and RANGE.match(formula.text))
+    if re.search(r"[\d.][ \t]*\n$", left) and formula.text[:1].isdigit() and not formula.display:
+        return re.search(r"\d\.\s*$", left) is not None
+    return not formula.display and OPERATOR_WORD.search(left.rstrip("$\\( \n~") + " ") is not None
+
+
+def continues_list(one: Formula, other: Formula, text: str) -> bool:
+    """Whether a formula goes on with the list that the formula before it stands in."""
+    between = text[one.end : other.start]
+    return one is other or (not other.display and len(between) < 40 and JOIN.fullmatch(between) is not None)

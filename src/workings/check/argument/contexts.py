@@ -1,0 +1,339 @@
+"""The tree of contexts of a document: section → problem → part → step, and what a place sees of the values given elsewhere.
+
+Form alone makes a context: a heading, an environment, a macro with a long argument, a quote, a list item, labels that count
+up, a bold word at the beginning of a paragraph. Only environments and macros that are mere layout are known by name.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum, StrEnum
+from functools import cached_property
+from itertools import pairwise
+
+from workings.check.document.document import Document
+from workings.check.extract.spans import Ahead, braces
+
+
+class Form(StrEnum):
+    """What made a context."""
+
+    DOCUMENT = "document"
+    SECTION = "section"
+    BLOCK = "block"
+    """A theorem, an example, a solution, a quote: something that is complete in itself."""
+    PART = "part"
+    """(a), (b), (c); the items of a list."""
+    STEP = "step"
+    """A paragraph with a bold head, a cell: it divides the text, and hides nothing."""
+    ASIDE = "aside"
+    """A caption, a footnote: it sees what is around it, and nobody sees what it says."""
+
+
+class Sight(IntEnum):
+    """How a value that was given in one context is seen from another, from near to far."""
+
+    OWN = 0
+    """Given here, or around here in the same problem."""
+    SIBLING = 1
+    """Given in another part of the same problem."""
+    FAR = 2
+    """Given in a section around the problem."""
+    HIDDEN = 3
+
+
+@dataclass(eq=False)
+class Context:
+    """A stretch of the document."""
+
+    start: int
+    end: int
+    form: Form
+    title: str = ""
+    parent: Context | None = None
+    children: list[Context] = field(default_factory=list)
+    continues: Context | None = None
+    """The problem that a solution solves."""
+
+    def path(self) -> Iterator[Context]:
+        """This context and those around it, innermost first."""
+        here: Context | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
+    @cached_property
+    def problem(self) -> Context:
+        """The problem it belongs to: the outermost block below the nearest section, or that section.
+
+        A solution belongs to what it solves.
+        """
+        found: Context | None = None
+        for here in self.path():
+            if here.continues is not None:
+                return here.continues.problem
+            if here.form is Form.ASIDE:
+                return here
+            if here.form is Form.BLOCK:
+                found = here
+            elif here.form in (Form.SECTION, Form.DOCUMENT):
+                if is_solution(here) and found is None and here.parent is not None:
+                    continue  # a section «Solution» belongs to the exercise around it
+                return found or here
+        return self
+
+    @cached_property
+    def home(self) -> Context:
+        """The nearest context that keeps its values to itself: not a step, not a solution beside its problem."""
+        here = self
+        while here.form is Form.STEP and here.continues is None and here.parent is not None:
+            here = here.parent
+        return here.continues.home if here.continues is not None else here
+
+    @cached_property
+    def homes(self) -> frozenset[Context]:
+        """The homes of this context and of those around it in the same problem."""
+        found, here = set(), self.home
+        while True:
+            found.add(here)
+            if here is self.problem or here.parent is None:
+                return frozenset(found)
+            here = here.parent.home
+
+    @property
+    def is_solution(self) -> bool:
+        """Whether it, or something around it, answers a problem."""
+        return any(is_solution(here) for here in self.path())
+
+
+def sight(here: Context, there: Context) -> Sight:
+    """How a value given `there` is seen from `here`."""
+    if there.home in here.homes:
+        return Sight.OWN
+    if there.form is Form.ASIDE:
+        return Sight.HIDDEN
+    if here.problem is there.problem:
+        return Sight.SIBLING
+    return Sight.FAR if there.home in here.problem.path() else Sight.HIDDEN
+
+
+LAYOUT = re.compile(
+    r"(?:document|multicols|center|figure|table|tabular\w?|longtable|minipage|flush\w+|small|large|adjustwidth|wrapfigure|appendix"
+    r"|abstract|equation|align\w*|gather\w*|multline|flalign|eqnarray|split|array|d?cases|math|displaymath|\w*matrix|lstlisting"
+    r"|verbatim|minted|tikzpicture|axis|subfigure|subequations|comment|thebibliography|enumerate|itemize|description|tasks"
+    r"|(?:sub)?parts|compact\w+|frame|columns?)\*?"
+)
+"""Environments that only lay out what is in them."""
+FONT = re.compile(
+    r"text\w*|emph|small|large|color|underline|href|mbox|[hv]space|(?:re)?new\w*|def|provide\w*|setlength|(?:sub)*section|chapter"
+    r"|paragraph|label|index|includegraphics|usepackage|document\w*|bibitem|begin|end|item|caption\w*|footnote\w*|frametitle"
+)
+"""Macros that only set what is in them."""
+ASIDE = re.compile(r"\\(caption\w*|footnote(?:text)?|marginnote|sidenote|thanks)(?:\[[^\]]*\])?\s*\{")
+EDGE = re.compile(r"\\(begin|end)\s*\{(\w+\*?)\}|\\item\b")
+MACRO = re.compile(r"^[ \t]*\\(\w+)(?:\[[^\]]*\])?\{", re.MULTILINE)
+LABEL = re.compile(
+    r"(?:(?<=[\n{.!?:;])|^)[ \t~]*(?:\*\*|\\textbf\{|\\item\[?)?\(?([a-k]|[ivx]{1,4}|\d{1,2})\)[ \t~\n*}\]]", re.MULTILINE
+)
+SERIES = (
+    tuple("abcdefghijk"),
+    tuple(str(n) for n in range(1, 40)),
+    ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"),
+)
+RUN_IN = re.compile(
+    r"^[ \t>]*(?:\*\*|__|(?:\\noindent\s*)?\\textbf\{|\\paragraph\*?\{)([^*_}\n]{2,60})(?:\*\*|__|\})[:：.]?"
+    r"|^(?:#{1,6} |\\(?:sub)*section)",
+    re.MULTILINE,
+)
+BULLET = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
+QUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+COLONS = re.compile(r"^(:{3,}) *\{?([^\n]*)\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
+PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?![ \t])|\Z")
+SOLUTION = re.compile(
+    r"^\W*(?:sol\w*\b|answers?\b|ans\b|proof\b|hint)|解|证明|答|footnotetext|\bsolutions?\W*$|Lösung|corrigé", re.IGNORECASE
+)
+"""What a text calls the answer to the problem before it."""
+LONG_ARGUMENT = 60
+"""Characters from which on the argument of a macro is a text."""
+DEEPEST_SECTION = 5
+
+
+def is_solution(context: Context) -> bool:
+    """Whether its title says that it answers a problem."""
+    return SOLUTION.search(context.title) is not None
+
+
+Span = tuple[int, int, Form, str]
+
+
+class Contexts:
+    """The contexts of a document, found by position."""
+
+    def __init__(self, document: Document) -> None:
+        text = document.text
+        self.root = Context(0, len(text) + 1, Form.DOCUMENT)
+        closing = braces(text) if "\\" in text else {}
+        spans = [*_sections(document), *_run_ins(text), *_asides(text, closing), *_cells(document)]
+        spans += _latex_blocks(text, closing) if document.kind == "latex" else _markdown_blocks(text)
+        self._nest(spans)
+        labels = [span for context in list(self) for span in self._labelled(text, context)]
+        if labels:
+            spans += labels
+            self._nest(spans)
+        for context in self:
+            _link(context)
+        self.every = sorted(self, key=lambda context: context.start)
+        self.numbers = {context: number for number, context in enumerate(self.every)}
+
+    def __iter__(self) -> Iterator[Context]:
+        waiting = [self.root]
+        while waiting:
+            context = waiting.pop()
+            yield context
+            waiting += reversed(context.children)
+
+    def at(self, position: int) -> Context:
+        """The innermost context at a position."""
+        index = bisect_right(self._changes, position, key=lambda change: change[0])
+        return self._changes[index - 1][1] if index else self.root
+
+    def number(self, context: Context) -> int:
+        """A number for each context, counted in the order of the text."""
+        return self.numbers[context]
+
+    def _nest(self, spans: list[Span]) -> None:
+        """Make the tree: each span inside the one around it, cut to it; then where one context gives way to another."""
+        self.root.children.clear()
+        around = [self.root]
+        changes: list[tuple[int, Context]] = [(0, self.root)]
+
+        def leave(until: int) -> None:
+            while len(around) > 1 and around[-1].end <= until:
+                left = around.pop()
+                changes.append((left.end, around[-1]))
+
+        for start, end, form, title in sorted(spans, key=lambda span: (span[0], -span[1])):
+            leave(start)
+            parent = around[-1]
+            end = min(end, parent.end)
+            if end <= start or ((parent.start, parent.end) == (start, end) and parent.form is form):
+                continue
+            made = Context(start, end, form, title, parent)
+            parent.children.append(made)
+            around.append(made)
+            changes.append((start, made))
+        leave(self.root.end + 1)
+        self._changes = changes
+
+    def _labelled(self, text: str, context: Context) -> Iterator[Span]:
+        """Parts by labels that count up, (a) (b) (c) or 1) 2) 3), in the own text of a context."""
+        end = min([child.start for child in context.children if child.form is Form.SECTION] + [context.end])
+        own = [found for found in LABEL.finditer(text, context.start, end) if self.at(found.start(1)) is context]
+        for labels in SERIES if len(own) > 1 else ():
+            series: list[list[re.Match[str]]] = [[]]
+            for found in own:
+                if found[1] == labels[0]:
+                    series.append([found])
+                elif series[-1] and len(series[-1]) < len(labels) and found[1] == labels[len(series[-1])]:
+                    series[-1].append(found)
+            for index, run in enumerate(series):
+                if len(run) > 1:
+                    following = series[index + 1][0].start() if index + 1 < len(series) else end
+                    stops = [*(found.start() for found in run[1:]), following]
+                    yield from ((found.start(), stop, Form.PART, found[1]) for found, stop in zip(run, stops, strict=True))
+
+
+def _sections(document: Document) -> Iterator[Span]:
+    """From a heading to the next one that is as wide; the numbered and lettered items of a sheet are parts."""
+    heads = document.headings
+    ends = _ends([(head.start, head.depth) for head in heads], len(document.text))
+    for head, end in zip(heads, ends, strict=True):
+        form = Form.SECTION if head.depth <= DEEPEST_SECTION else Form.PART
+        yield head.start, end, form, head.text.strip(" #*")[:60]
+
+
+def _ends(marks: list[tuple[int, int]], last: int) -> list[int]:
+    """For each mark (its position, its depth) where the next one begins that is not deeper.
+
+    >>> _ends([(0, 1), (10, 2), (20, 2), (30, 1)], 40)
+    [30, 20, 30, 40]
+    """
+    ends = [last] * len(marks)
+    waiting: list[int] = []
+    for index, (start, depth) in enumerate(marks):
+        while waiting and marks[waiting[-1]][1] >= depth:
+            ends[waiting.pop()] = start
+        waiting.append(index)
+    return ends
+
+
+def _run_ins(text: str) -> Iterator[Span]:
+    """From a bold head in the line (Solution., Example 3:, Step 2) to the next one, or to the next heading."""
+    found = list(RUN_IN.finditer(text))
+    for index, head in enumerate(found):
+        if head[1]:
+            yield head.start(), found[index + 1].start() if index + 1 < len(found) else len(text), Form.STEP, head[1]
+
+
+def _asides(text: str, closing: dict[int, int]) -> Iterator[Span]:
+    for found in ASIDE.finditer(text):
+        yield found.start(), closing.get(found.end() - 1, found.end()), Form.ASIDE, found[1]
+
+
+def _cells(document: Document) -> Iterator[Span]:
+    for (start, number), (end, _) in pairwise([*document.cells, (len(document.text), 0)]):
+        yield start, end, Form.STEP, f"cell {number}"
+
+
+def _latex_blocks(text: str, closing: dict[int, int]) -> Iterator[Span]:
+    """Environments that are not mere layout, items of lists, and macros of the document with a long argument."""
+    waiting: list[tuple[str, int]] = []
+    for found in EDGE.finditer(text):
+        if found[1] == "begin":
+            waiting.append((found[2], found.start()))
+        elif found[1] is None:
+            if waiting and waiting[-1][0] == "\\item":
+                yield waiting.pop()[1], found.start(), Form.PART, "item"
+            if waiting:
+                waiting.append(("\\item", found.start()))
+        elif any(name == found[2] for name, _ in waiting):
+            while waiting:
+                name, start = waiting.pop()
+                if name == "\\item":
+                    yield start, found.start(), Form.PART, "item"
+                elif not LAYOUT.fullmatch(name):
+                    yield start, found.end(), Form.BLOCK, name
+                if name == found[2]:
+                    break
+    for found in MACRO.finditer(text):
+        end = closing.get(found.end() - 1, found.end())
+        is_text = end - found.end() > LONG_ARGUMENT and re.search(r"[$.]", text[found.end() : end]) is not None
+        if is_text and not FONT.fullmatch(found[1]):
+            yield found.start(), end, Form.BLOCK, found[1]
+
+
+def _markdown_blocks(text: str) -> Iterator[Span]:
+    """Quotes and callouts, fences of colons; items of lists."""
+    for found in QUOTE.finditer(text):
+        yield found.start(), found.end(), Form.BLOCK, found[0].strip("> \t\n[!*")[:30]
+    for found in COLONS.finditer(text):
+        yield found.start(), found.end(), Form.BLOCK, found[2]
+    items = list(BULLET.finditer(text))
+    ends = _ends([(item.start(), len(item[1])) for item in items], len(text))
+    paragraphs = Ahead(PARAGRAPH_END, text) if items else None
+    for item, end in zip(items, ends, strict=True):
+        yield item.start(), min(end, paragraphs.find(item.end()) if paragraphs else end), Form.PART, "item"
+
+
+def _link(context: Context) -> None:
+    """A solution continues the problem before it, unless its neighbours are solutions too (a list of answers)."""
+    before: Context | None = None
+    for child in context.children:
+        answers = is_solution(child)
+        if answers and before is not None and before.title != child.title and not is_solution(before):
+            child.continues = before
+        if child.form in (Form.BLOCK, Form.SECTION, Form.PART) or (child.form is Form.STEP and not answers):
+            before = child

@@ -1,0 +1,400 @@
+"""Is one side equal to another? Decided with every value that their names may have; what follows from an error is no error.
+
+A claim is wrong only if it is wrong for every value: stated and computed, and whatever other meaning its notation may have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from flint import arb
+
+from workings.check.argument.argument import Argument
+from workings.check.argument.contexts import Context, Sight, sight
+from workings.check.argument.lines import Line
+from workings.check.argument.roles import is_literal
+from workings.check.argument.values import Held, View
+from workings.check.argument.words import value_text
+from workings.check.claims.appearance import called_letters
+from workings.check.document.relation import Outcome
+from workings.check.latex.latex import latex
+from workings.check.latex.syntax import (
+    Chain,
+    Derivative,
+    Dots,
+    Function,
+    Given,
+    Group,
+    Node,
+    Nothing,
+    Number,
+    Product,
+    Root,
+    Script,
+    Symbol,
+    Words,
+)
+from workings.check.latex.weights import plain
+from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of
+from workings.check.value.names import is_closed, is_name, letters_of, unpacked_names
+from workings.check.value.rounding import Grade, Judgement
+from workings.check.value.scope import Scope
+from workings.check.value.value import Table, Value, entries
+
+LETTERS_TOO = (Symbol("e"), Symbol("pi"))
+"""Constants that a document may use as names."""
+BASES = {Sight.OWN: "letters", Sight.SIBLING: "letters of another part", Sight.FAR: "letters of another section"}
+"""What a finding rests on, by how far away the values were given."""
+MODULUS = re.compile(
+    r"\\(?:mathbb|mathbf|Z|Bbb|mathrm)\s*\{?\s*[ZF]\s*\}?\s*(?:_|/)\s*\{?\s*(\d+)|\bZ_\{?(\d+)|GF\s*\(\s*(\d+)"
+    r"|\b(?i:mod(?:ulo)?|bmod|pmod)\b[\s{$(]*(\d+)"
+)
+"""Arithmetic of remainders: ℤ_5, GF(2), modulo 7."""
+MOST_MODULI = 8
+
+
+@dataclass(frozen=True)
+class Known:
+    """A side that has a value: closed, or by the values of the names in it."""
+
+    index: int
+    side: Side
+    used: frozenset[Node] = frozenset()
+    called: frozenset[Node] = frozenset()
+    """The declared functions in it."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether numbers alone give it its value."""
+        return not self.used and not self.called and is_closed(self.side.node)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One side of a line is equal to a later one."""
+
+    line: Line
+    one: Known
+    other: Known
+
+    @property
+    def used(self) -> frozenset[Node]:
+        """The names whose values give the sides theirs."""
+        return self.one.used | self.other.used
+
+    @property
+    def about(self) -> bool:
+        """Whether it only says «about»."""
+        return "≈" in self.line.relations[self.one.index : self.other.index]
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether numbers alone decide it."""
+        return self.one.is_closed and self.other.is_closed
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What came of a claim; a verdict where the sides have values."""
+
+    outcome: Outcome
+    verdict: Verdict | None = None
+    basis: str = "closed"
+    reason: str = ""
+    cause: int = -1
+    values: str = ""
+
+
+@dataclass
+class Decider:
+    """Decides the claims of a document."""
+
+    argument: Argument
+    behind: dict[Context, dict[str, arb | None]] = field(default_factory=lambda: defaultdict(dict))
+    """For each problem: printed decimals, and the number that each was rounded from."""
+    operations: list[tuple[str, Context]] = field(default_factory=list)
+    """The signs of the author's own operations, and where each holds."""
+    moduli: dict[Context, tuple[int, ...]] = field(default_factory=dict)
+    aligned: dict[tuple[int, int], tuple[Side, Scope]] = field(default_factory=dict)
+    """For a side in numbers (its line and index): the general formula that the numbers were put into, and its letters."""
+
+    def scope(self, line: Line, view: View | None = None) -> Scope:
+        """What names mean at a line."""
+        view = self.argument.view(line) if view is None else view
+        return view.scope(self.behind[line.context.problem])
+
+    def closed_scope(self, line: Line) -> Scope:
+        """The scope of numbers alone."""
+        return Scope(behind=self.behind[line.context.problem])
+
+    def known(self, line: Line, index: int, is_first: bool) -> Known | None:
+        """A side as one with a value, if it has one. A name on the left is what the line defines, not a claim."""
+        node = line.sides[index]
+        side = side_at(line, index)
+        if self.is_opaque(line, node):
+            return None
+        scope = self.scope(line)
+        if is_closed(node) and not self.is_renamed(node, scope):
+            return None if self.is_unsure(node) else Known(index, side)
+        if (is_name(node) and not is_application(node, scope)) or not (self.argument.values.held or scope.functions):
+            return None
+        if is_first and unpacked_names(node):
+            return None
+        used: set[Node] = set()
+        called: set[Node] = set()
+        scope.used, scope.called = used, called
+        if compare(side, side, scope) is None:
+            return None
+        return Known(index, side, frozenset(used), frozenset(called))
+
+    def decide(self, claim: Claim) -> Decision:
+        """Whether two sides are equal, for some value that each of their names may have."""
+        return self._decide_closed(claim) if claim.is_closed else self._decide_open(claim)
+
+    def _decide_closed(self, claim: Claim) -> Decision:
+        line, one, other = claim.line, claim.one.side, claim.other.side
+        verdict = compare(one, other, self.closed_scope(line), claim.about)
+        if verdict is None:
+            return self._without_value(line, one, other)
+        if verdict.grade is not Grade.WRONG:
+            return Decision(Outcome.RIGHT, verdict)
+        if _sizes_agree(one.node, other.node):
+            return Decision(Outcome.RIGHT)
+        if _has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
+            return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
+        has_unit = bool(line.units & {claim.one.index, claim.other.index})
+        if has_unit and verdict.judgement is not None and not verdict.judgement.shapes and is_rescaled(verdict.judgement):
+            return Decision(Outcome.RIGHT)
+        if self._is_congruence(line, verdict) or _is_loose(claim, verdict) or self._is_meant(claim):
+            return Decision(Outcome.RIGHT)
+        return Decision(Outcome.WRONG, verdict, "numbers with units" if has_unit else "closed")
+
+    def _without_value(self, line: Line, one: Side, other: Side) -> Decision:
+        """A closed claim with a side that has no value: √−7 = 5 is wrong, anything else is left undecided."""
+        scope = self.closed_scope(line)
+        none = next(filter(None, (certainly_none(side, scope) for side in (one, other))), "")
+        values = [value_of(side, scope) for side in (one, other)]
+        if none and any(value is not None and all(x.is_finite() for x in entries(value)) for value in values):
+            return Decision(Outcome.WRONG, reason=none)
+        return Decision(Outcome.UNDECIDED, reason=self.reason(line, (one.node, other.node)))
+
+    def _decide_open(self, claim: Claim) -> Decision:
+        """With names: right for some choice of their values, wrong for every one, or undecided."""
+        line, view = claim.line, self.argument.view(claim.line)
+        worst: Verdict | None = None
+        for chosen, picked in view.choices(claim.used):
+            verdict = compare(claim.one.side, claim.other.side, self.scope(line, chosen), claim.about)
+            if verdict is None:
+                continue
+            if verdict.grade is not Grade.WRONG:
+                cause = max((held.cause for held, given in picked.values() if given is held.stated), default=-1)
+                outcome = Outcome.FOLLOWS if cause >= 0 else Outcome.RIGHT
+                return Decision(outcome, verdict, cause=cause, values=self.values_text(picked))
+            worst = worst or verdict
+        one, other = claim.one.side.node, claim.other.side.node
+        if worst is not None and worst.mismatch and claim.used & set(called_names((one, other))):
+            return Decision(Outcome.UNDECIDED, reason="a letter that may be a function")
+        if (line.number, claim.other.index) in self.aligned and worst is not None and not worst.mismatch:
+            return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters")
+        if is_closed(one) and is_closed(other) and worst is not None:  # e or π, which have another value here
+            usual = compare(claim.one.side, claim.other.side, self.closed_scope(line), claim.about)
+            if usual is not None and usual.grade is not Grade.WRONG:
+                return Decision(Outcome.RIGHT, usual)
+        if worst is None:
+            return Decision(Outcome.UNDECIDED, reason=self.reason(line, (one, other)))
+        values = self.values_text({name: (held, held.stated) for name in claim.used for held in view.seen(name)[:1]})
+        if worst.judgement is not None and isinstance(worst.judgement.left, Table) != isinstance(
+            worst.judgement.right, Table
+        ):
+            return Decision(
+                Outcome.UNDECIDED, reason="a number where a table is due: its letters mean something else", values=values
+            )
+        if not (is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)):
+            return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)
+        return Decision(Outcome.WRONG, worst, self.basis(claim, view), values=values)
+
+    def basis(self, claim: Claim, view: View) -> str:
+        """What a wrong claim rests on."""
+        functions = claim.one.called | claim.other.called
+        if not claim.used and functions:
+            return "function"
+        held = [value for name in claim.used for value in view.seen(name)]
+        of_tables = any(isinstance(value.stated.value, Table) for value in held)
+        if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
+            return "letters, a power"  # σ² may have a value of its own
+        return BASES.get(view.sight(claim.used), "letters")
+
+    def _puts_values_in(self, claim: Claim, view: View) -> bool:
+        """Whether the very values of the letters stand in the calculation on the other side."""
+        other = claim.other.side.node
+        numbers = [value_of(Side(part, ""), Scope()) for part in other.walk() if isinstance(part, Number)]
+        for name in claim.used:
+            held = view.seen(name)
+            if any(isinstance(definition.value, Table) for value in held for definition in value.definitions()):
+                continue
+            values = [definition.value for value in held for definition in value.definitions()]
+            if not any(is_same(abs(x), abs(v)) for x in numbers if isinstance(x, arb) for v in values if isinstance(v, arb)):
+                return False
+        return True
+
+    def _is_meant(self, claim: Claim) -> bool:
+        """Whether it is right with the brackets that numbers put in for letters were to have: −3² for x² with x = −3."""
+        general = self.aligned.get((claim.line.number, claim.one.index))
+        if general is None:
+            return False
+        verdict = compare(general[0], claim.other.side, general[1], claim.about)
+        return verdict is not None and verdict.grade is not Grade.WRONG
+
+    def _is_congruence(self, line: Line, verdict: Verdict) -> bool:
+        """Whether the sides are whole numbers that agree in the arithmetic of remainders that the problem speaks of."""
+        judgement = verdict.judgement
+        if judgement is None or judgement.shapes:
+            return False
+        pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
+        if not all(x.is_integer() and y.is_integer() for x, y in pairs):
+            return False
+        return any(
+            all(int((x - y).unique_fmpz() or 0) % n == 0 for x, y in pairs) for n in self._moduli(line.context.problem)
+        )
+
+    def _moduli(self, problem: Context) -> tuple[int, ...]:
+        if problem not in self.moduli:
+            text = self.argument.document.text[problem.start : problem.end]
+            found = {int(next(filter(None, match.groups()))) for match in MODULUS.finditer(text)}
+            self.moduli[problem] = tuple(sorted(n for n in found if 1 < n < 10**6)[:MOST_MODULI])
+        return self.moduli[problem]
+
+    def is_opaque(self, line: Line, node: Node) -> bool:
+        """Whether something stands in it that numbers cannot say: words, dots, a derivative, a sign of the author's own."""
+        if isinstance(node, Words | Dots | Derivative | Nothing | Chain):
+            return True
+        if isinstance(node, Product) and self.operations:
+            signs = {sign for sign, _ in node.factors}
+            if any(own in signs and sight(line.context, there) is not Sight.HIDDEN for own, there in self.operations):
+                return True
+        if is_name(node) and self.argument.view(line).has_value(node):
+            return False
+        return any(self.is_opaque(line, child) for child in node.children() if not isinstance(child, Chain))
+
+    def reason(self, line: Line, nodes: tuple[Node, ...]) -> str:
+        """Why these sides have no value."""
+        view = self.argument.view(line)
+        for node in nodes:
+            for part in node.walk():
+                if isinstance(part, Words):
+                    return "words"
+                if isinstance(part, Dots):
+                    return "dots"
+                if isinstance(part, Given):
+                    return "a condition inside a function"
+        if any(self.is_opaque(line, node) for node in nodes):
+            return "notation without a value"
+        unknown = {letter for node in nodes for letter in letters_of(node) if not view.has_value(letter)}
+        if unknown:
+            return "letters without a value"
+        return "notation without a value"
+
+    def is_unsure(self, node: Node) -> bool:
+        """Whether e or π stands in it as a factor or a term, and the document speaks of a letter $e$ or $π$."""
+        powers = {id(part.base) for part in node.walk() if isinstance(part, Script) and part.above is not None}
+        letters = [part for part in LETTERS_TOO if part in self.argument.lone_letters or part in self.argument.values.held]
+        return any(part in letters and id(part) not in powers for part in node.walk())
+
+    def is_renamed(self, node: Node, scope: Scope) -> bool:
+        """Whether e or π stands in it, and has been given another meaning here."""
+        return any(part in LETTERS_TOO and scope.definition(part) is not None for part in node.walk())
+
+    def values_text(self, picked: Mapping[Node, tuple[Held, object]]) -> str:
+        """What was put in for names: a = 6 (line 3)."""
+        place = self.argument.document.place
+        return ", ".join(
+            f"{latex(name).strip()} = {value_text(held.stated.value)} (line {place(held.start).line})"
+            for name, (held, _) in picked.items()
+        )
+
+
+def side_at(line: Line, index: int) -> Side:
+    """One side of a line with its source."""
+    node = line.sides[index]
+    return Side(node, line.formulas[index].text[node.span[0] : node.span[1]])
+
+
+def is_application(node: Node, scope: Scope) -> bool:
+    """f(3) with f declared; softmax(z), σ(z), log p, which have a value if their letters have."""
+    match node:
+        case Function(arguments=arguments):
+            return bool(arguments)
+        case Root() | Product(factors=((_, Symbol(name="sigma")), ("", Group()))):
+            return True
+        case Product(factors=((_, name), ("", Group(items=items)))):
+            return scope.function(name) is not None and all(map(is_closed, items))
+    return False
+
+
+def is_same(one: Value, other: Value) -> bool:
+    """Whether two values are one, up to a rounding in the third digit."""
+    x, y = entries(one), entries(other)
+    return len(x) == len(y) and all(abs(a - b) <= (abs(a) + abs(b)) / 100 + arb("1e-9") for a, b in zip(x, y, strict=True))
+
+
+SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
+"""How many of a smaller unit make a larger one."""
+
+
+def is_rescaled(judgement: Judgement) -> bool:
+    """Whether two numbers differ by the step from one unit to another: 2408448 ≈ 2.4 million."""
+    pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
+    return any(
+        all(abs(a - s * b) <= abs(a) / 20 or abs(s * a - b) <= abs(b) / 20 for a, b in pairs) for s in map(arb, SCALES)
+    )
+
+
+def _is_loose(claim: Claim, verdict: Verdict) -> bool:
+    """Whether two printed numbers are said to be about equal, and are within a hundredth."""
+    judgement = verdict.judgement
+    if judgement is None or judgement.shapes or not claim.about:
+        return False
+    if not (is_literal(claim.one.side.node) and is_literal(claim.other.side.node)):
+        return False
+    return all(abs(x - y) <= abs(x) / 100 for x, y in zip(entries(judgement.left), entries(judgement.right), strict=True))
+
+
+def called_names(nodes: tuple[Node, ...]) -> Iterator[Node]:
+    """The letters that stand right before brackets, as functions do."""
+    for node in nodes:
+        for part in node.walk():
+            if isinstance(part, Product):
+                yield from map(plain, called_letters(part))
+
+
+def _has_sliding_kernel(claim: Claim) -> bool:
+    """Whether a kernel is slid over a table: X * K."""
+    return any(
+        isinstance(part, Product) and any(sign in ("*", "⋆") for sign, _ in part.factors)
+        for known in (claim.one, claim.other)
+        for part in known.side.node.walk()
+    )
+
+
+def _sizes_agree(left: Node, right: Node) -> bool:
+    """(2 × 3)(3 × 4) = 2 × 4: sizes of a product of matrices, not numbers."""
+    shapes = [_size_of(factor) for _, factor in left.factors] if isinstance(left, Product) else []
+    result = _size_of(right)
+    if len(shapes) < 2 or result is None or any(shape is None for shape in shapes):
+        return False
+    known = [shape for shape in shapes if shape is not None]
+    return all(a[1] == b[0] for a, b in pairwise(known)) and (known[0][0], known[-1][1]) == result
+
+
+def _size_of(node: Node) -> tuple[str, str] | None:
+    """The two numbers of 2 × 3."""
+    match node:
+        case Group(open="(" | "[", items=(item,)):
+            return _size_of(item)
+        case Product(factors=((_, Number(text=n)), ("×", Number(text=m)))):
+            return n, m
+    return None

@@ -1,0 +1,212 @@
+"""The lines of a document in order: roles are given, claims between values decided, causes blamed, values carried on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from workings.check.argument.align import align
+from workings.check.argument.argument import DROPPED, Argument
+from workings.check.argument.clause import Clause
+from workings.check.argument.lines import ORDER, Line
+from workings.check.argument.roles import Known as KnownHere
+from workings.check.argument.roles import is_literal, names_in, role
+from workings.check.argument.words import decimal, value_text
+from workings.check.claims.carry import Carrier
+from workings.check.claims.decide import Claim, Decider, Known, side_at
+from workings.check.claims.finding_writer import FindingWriter
+from workings.check.claims.identities import Identities
+from workings.check.claims.restated import Restated
+from workings.check.document.finding import Finding
+from workings.check.document.relation import Outcome, Role
+from workings.check.latex.syntax import Labelled, Product
+from workings.check.value.compare import Side, compare, in_order, value_of
+from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number
+from workings.check.value.rounding import Grade, max_unit, units
+from workings.check.value.value import entries
+
+
+class Numbers:
+    """The numbers of a document, line by line."""
+
+    def __init__(self, argument: Argument, identities: Identities) -> None:
+        self.argument, self.identities = argument, identities
+        self.decider = Decider(argument)
+        self.writer = FindingWriter(argument, self.decider)
+        self.restated = Restated(argument, self.decider, self.writer)
+        self.carrier = Carrier(argument, self.decider, self.restated)
+        self.before: tuple[Line, Clause] | None = None
+
+    def read_line(self, line: Line) -> None:
+        """Give each relation its role, decide what it claims, then carry what it defines."""
+        clause = self.argument.clause(line, *(self.before or (None, None)))
+        self.before = line, clause
+        self.give_roles(line, clause)
+        for index, side in enumerate(line.sides):
+            for part in side.walk():
+                if isinstance(part, Labelled) and is_number(part.label) and is_closed(part.body):
+                    self.check_label(line, index, part)
+        for index, relation in enumerate(line.relations):
+            reading = self.argument.reading(line, index)
+            if relation in ORDER and reading.role is Role.CLAIM:
+                self.check_order(line, index, relation)
+            elif relation == "→":
+                self.check_arrow(line, index)
+        for run in line.runs():
+            if len(run) > 1:
+                self.read_run(line, run, clause)
+        if line.relations[:1] == ["←"]:
+            self.carrier.update(line)
+
+    def give_roles(self, line: Line, clause: Clause) -> None:
+        """The role of every relation of a line."""
+        view = self.argument.view(line)
+        names = set().union(*map(names_in, line.sides)) | {
+            self.argument.values.name(side) for side in line.sides if is_name(side)
+        }
+        scope = self.decider.scope(line)
+        valued = {name for name in names if self.argument.values.held and value_of(Side(name, ""), scope) is not None}
+        known = KnownHere(valued, view.formulas(), self.identities.agree)
+        for index in range(len(line.relations)):
+            self.argument.note_role(line, index, *role(line, index, clause, known))
+        first = line.sides[0]
+        if line.relations and self.argument.reading(line, 0).role is Role.RULE and isinstance(first, Product):
+            self.decider.operations.append((first.factors[1][0], line.context))
+
+    def check_label(self, line: Line, index: int, node: Labelled) -> None:
+        """A number below a brace is the value of what stands above it."""
+        text = line.formulas[index].text
+        body, label = (Side(part, text[part.span[0] : part.span[1]]) for part in (node.body, node.label))
+        verdict = compare(body, label, self.decider.closed_scope(line))
+        if verdict is None or verdict.judgement is None:
+            return
+        if verdict.grade is Grade.WRONG and not verdict.judgement.shapes:
+            truth = decimal(entries(verdict.judgement.left)[0], max_unit([units(node.label)], 0))
+            why = f"You wrote {label.text} below the brace; correct is {truth}."
+            self.argument.add(line, index, index, "likely", "number", truth, why, at=node.label, basis="below a brace")
+
+    def check_order(self, line: Line, index: int, relation: str) -> None:
+        """a < b between sides with values."""
+        left, right = side_at(line, index), side_at(line, index + 1)
+        reading = self.argument.reading(line, index)
+        if not all(is_closed(side.node) or side.node in CONSTANTS for side in (left, right)):
+            reading.reason = self.decider.reason(line, (left.node, right.node))
+            return
+        scope = self.decider.closed_scope(line)
+        holds = in_order(left, relation, right, scope)
+        if holds is None:
+            reading.reason = self.decider.reason(line, (left.node, right.node))
+            return
+        self.argument.decide(line, index, holds)
+        if not holds:
+            values = [(side, value_of(side, scope)) for side in (left, right)]
+            truth = " and ".join(f"{side.text.strip()} = {value_text(v)}" for side, v in values if v is not None)
+            why = f"The relation {relation} does not hold."
+            self.argument.add(line, index, index + 1, "error", "order", truth, why, basis="closed")
+
+    def check_arrow(self, line: Line, index: int) -> None:
+        """a → b between closed sides: b is a, rounded. Anything else that an arrow may mean is no claim."""
+        left, right = side_at(line, index), side_at(line, index + 1)
+        if is_closed(left.node) and is_closed(right.node):
+            verdict = compare(left, right, self.decider.closed_scope(line), about=True)
+            if verdict is not None and verdict.grade <= Grade.ROUNDED:
+                self.argument.decide(line, index, True)
+
+    def read_run(self, line: Line, run: list[int], clause: Clause) -> None:
+        """A run of equalities: learn from numbers put in, compare neighbours, blame the first cause, carry values."""
+        wrong: Finding | None = None
+        for part in self.claiming_parts(line, run):
+            self.learn(line, part, clause)
+            known = [found for k in part if (found := self.decider.known(line, k, k == run[0])) is not None]
+            self.explain_unknown(line, part, known)
+            wrong = self.decide_run(line, known) or wrong
+        first = self.argument.reading(line, run[0]).role
+        if first not in DROPPED:
+            self.carrier.carry(line, run, clause, wrong)
+        elif first is Role.EQUATION and len(run) == 2:
+            self.restated.remember_equation(line, run[0])
+        elif first is Role.CONDITION:
+            self.carrier.suppose(line, run)
+
+    def claiming_parts(self, line: Line, run: list[int]) -> Iterator[list[int]]:
+        """The parts of a run whose sides are stated to be equal."""
+        part = [run[0]]
+        for k in run[1:]:
+            if self.argument.reading(line, k - 1).role in (*DROPPED, Role.FRAGMENT):
+                if len(part) > 1:
+                    yield part
+                part = []
+            part.append(k)
+        if len(part) > 1:
+            yield part
+
+    def explain_unknown(self, line: Line, part: list[int], known: list[Known]) -> None:
+        """Why a relation of the part cannot be decided: a side without a value."""
+        valued = {found.index for found in known}
+        for k in part[1:]:
+            reading = self.argument.reading(line, k - 1)
+            missing = [line.sides[i] for i in (k - 1, k) if i not in valued]
+            if reading.outcome is Outcome.UNDECIDED and missing:
+                reading.reason = self.decider.reason(line, tuple(missing))
+
+    def decide_run(self, line: Line, known: list[Known]) -> Finding | None:
+        """a = b ≈ c: every side that has a value against the next one that has. What was found wrong first is the cause."""
+        claims = [Claim(line, one, other) for one, other in pairwise(known)]
+        decisions = [self.decider.decide(claim) for claim in claims]
+        found: Finding | None = None
+        confirmed = False
+        skip = -1
+        for i, (claim, decision) in enumerate(zip(claims, decisions, strict=True)):
+            reading = self.argument.reading(line, claim.other.index - 1)
+            if reading.outcome is Outcome.NO_CLAIM and decision.outcome is not Outcome.UNDECIDED:
+                reading.outcome = Outcome.UNDECIDED  # a calculation that begins with a definition goes on as a claim
+            if i == skip:
+                reading.outcome = Outcome.RIGHT  # the side before the odd one and the side after it agree
+                continue
+            if decision.outcome is not Outcome.WRONG:
+                reading.outcome, reading.reason = decision.outcome, decision.reason
+                reading.values, reading.cause = decision.values, decision.cause
+                if decision.verdict is not None:
+                    self.writer.write_rounding(claim, decision)
+                    self.carrier.remember_behind(claim, decision.verdict)
+                confirmed = confirmed or decision.outcome is Outcome.RIGHT
+                continue
+            reading.outcome, reading.values = Outcome.WRONG, decision.values
+            odd = i + 1 < len(claims) and self.decider.decide(Claim(line, claim.one, claims[i + 1].other)).outcome in (
+                Outcome.RIGHT,
+                Outcome.FOLLOWS,
+            )
+            written = self.writer.write(claim, decision, confirmed or odd) if found is None or odd else None
+            if written is not None and written.level == "possible":
+                reading.outcome, reading.reason, written = (
+                    Outcome.UNDECIDED,
+                    "its letters may mean something else here",
+                    None,
+                )
+            elif written is None:
+                if found is not None:
+                    reading.outcome, reading.cause = Outcome.WRONG, found.start
+                elif decision.verdict is not None:
+                    reading.outcome = Outcome.UNDECIDED
+                    reading.reason = "it may be a rounding"
+            found = found or written
+            skip = i + 1 if odd else skip
+        return found
+
+    def learn(self, line: Line, part: list[int], clause: Clause) -> None:
+        """A formula in letters, then the same in numbers: align them, keep the letters' values, compare with those known."""
+        for one, other in pairwise(part):
+            general, numbers = line.sides[one], line.sides[other]
+            if is_closed(general) or not is_closed(numbers) or is_literal(numbers):
+                continue
+            if is_name(general):
+                found_formula = self.argument.view(line).formulas().get(self.argument.values.name(general))
+                if found_formula is None:
+                    continue
+                general = found_formula
+            found = align(general, numbers)
+            if found is None:
+                continue
+            if not found.contradicts_itself():
+                self.decider.aligned[line.number, other] = Side(general, ""), found.scope()
+                self.carrier.learn(line, other, found, clause)
