@@ -124,7 +124,7 @@ def _symbol(node: syntax.Symbol) -> str:
         text = node.name
     else:
         text = "\\" + node.name if "\\" + node.name in KINDS and len(node.name) > 1 else node.name
-    text = {"circ": "°", "#": r"\#", "∥": r"\parallel"}.get(text.removeprefix("\\"), text)
+    text = {"#": r"\#", "∥": r"\parallel"}.get(text.removeprefix("\\"), text)
     for style in node.style:
         text = f"{STYLES[style]}{{{text}}}"
     return text

@@ -92,7 +92,6 @@ class Parser(Reader):
         separator = ""
         while True:
             kind, value, start, end = self.tokens[self.at]
-            following = self.tokens[self.at + 1][0] if kind != "end of text" else ""
             if kind == "words" and not self.is_operand(bool(parts) and not separator):
                 parts.append((separator, Words(value, span=(start, end))))
                 separator = ""
@@ -343,7 +342,7 @@ class Parser(Reader):
         return self.tokens[self.at + 1][0] in LONE or (self.at == 0 and self.tokens[1][0] == "end of text")
 
     def is_unit(self, last: Node) -> bool:
-        """Whether words after a factor belong to it: `5 \\text{ apples} + 3 \\text{ apples}`, but not `0 \\text{ and } -x`."""
+        """Whether words after a factor belong to it: `5 \\text{ apples} + 3 \\text{ apples}`, not `0 \\text{ and } -x`."""
         words, (following, sign, *_) = self.tokens[self.at], self.tokens[self.at + 1]
         if following in ("relation", "times", "slash", "_", "^"):
             return True

@@ -89,7 +89,7 @@ def argument(reader: Reader, name: str, script: bool = False) -> Node:
     if kind in SIGNS and script:
         if kind == "sign" and reader.kind == "number":
             return Sum(((value, reader.factor()),), span=reader.span(start))
-        return Symbol(value, span=(start, end))
+        return Symbol("circ" if value == "∘" else value, span=(start, end))
     reader.at -= 1
     if kind in BREAKS:
         raise reader.refuse(f"Something in braces after {name}")
@@ -114,7 +114,7 @@ def braces(reader: Reader, script: bool = False) -> Node:
     kind, value, here, end = reader.tokens[reader.at + 1]
     if script and kind in SIGNS and reader.tokens[reader.at + 2][0] == "}":
         reader.at += 3
-        return Symbol(value, span=(here, end))
+        return Symbol("circ" if value == "∘" else value, span=(here, end))
     reader.at += 1
     saved = reader.bar, reader.thousands
     reader.bar, reader.thousands = "", not script

@@ -20,7 +20,7 @@ _LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK, s
 )
 _VARIANTS = {"ϵ": "epsilon", "ϑ": "theta", "ϕ": "phi", "ς": "sigma", "ϱ": "rho", "ϖ": "pi", "ϰ": "kappa"}
 _OTHER_SYMBOLS = {
-    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "°": "circ", "?": "?",
+    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "?": "?",
     "ø": "emptyset", "∆": "Delta",
 }  # fmt: skip
 _NAMED_SYMBOLS = (
@@ -70,13 +70,14 @@ BARS = {"|": "vert", "‖": "Vert \\| ∥ ‖"}
 FONTS = {
     "bold": "mathbf boldsymbol bm textbf pmb symbf mathbfit", "rm": "mathrm textrm textup mathup", "cal": "mathcal",
     "scr": "mathscr",
-    "bb": "mathbb mathds mathbbm Bbb", "frak": "mathfrak", "tt": "mathtt texttt", "sf": "mathsf textsf", "it": "mathit textit emph",
+    "bb": "mathbb mathds mathbbm Bbb", "frak": "mathfrak", "tt": "mathtt texttt", "sf": "mathsf textsf",
+    "it": "mathit textit emph",
 }  # fmt: skip
 SWITCHES = {"bold": "bf bfseries", "rm": "rm", "cal": "cal", "it": "it", "tt": "tt", "sf": "sf"}
 ACCENTS = {
     "hat": "hat widehat Hat", "bar": "bar overline Bar", "tilde": "tilde widetilde Tilde", "vec": "vec overrightarrow Vec",
-    "dot": "dot Dot", "ddot": "ddot Ddot", "check": "check", "breve": "breve", "mathring": "mathring", "underline": "underline underbar",
-    "acute": "acute", "grave": "grave",
+    "dot": "dot Dot", "ddot": "ddot Ddot", "check": "check", "breve": "breve", "mathring": "mathring",
+    "underline": "underline underbar", "acute": "acute", "grave": "grave",
 }  # fmt: skip
 WIDE = {"hat": "widehat", "bar": "overline", "tilde": "widetilde", "vec": "overrightarrow"}
 """What an accent over more than one letter is called as a function of them."""
@@ -139,7 +140,7 @@ def _table() -> dict[str, Kind]:
         kinds[sign] = (sign, sign)
     kinds |= {"\\sb": ("_", "_"), "\\sp": ("^", "^")}
     kinds |= {slash: ("slash", "/") for slash in ("/", "∕", "\\middle/")} | {sign: ("slash", "÷") for sign in ("\\div", "÷")}
-    kinds |= {"!": ("postfix", "!"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
+    kinds |= {"!": ("postfix", "!"), "°": ("postfix", "°"), "\\degree": ("postfix", "°"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
     kinds |= {"'": ("prime", 1), "\\prime": ("prime", 1), "′": ("prime", 1), "″": ("prime", 2), "’": ("prime", 1)}
     kinds |= {comma: ("separator", ",") for comma in ",，、"} | {mark: ("separator", ";") for mark in ";；"}
     kinds |= {"\\quad": ("quad", ""), "\\qquad": ("quad", ""), "\\hfil": ("quad", "")}
@@ -161,7 +162,7 @@ KINDS = _table()
 """How a thing is written → what it is."""
 OPERATOR_WORDS: dict[str, Kind] = {
     "plus": ("sign", "+"), "minus": ("sign", "-"), "times": ("times", "×"), "divided by": ("slash", "÷"),
-    "mod": ("times", "mod"), "modulo": ("times", "mod"), "choose": ("times", "choose"),
+    "mod": ("times", "mod"), "modulo": ("times", "mod"), "choose": ("times", "choose"), "of": ("times", "·"),
 }  # fmt: skip
 """Words that stand for a sign between two operands."""
 SPELLED = frozenset(

@@ -1,8 +1,8 @@
 """Units behind numbers: what each is worth in the basic unit of its kind (metre, second, kilogram, byte …).
 
-A unit is a base with a prefix (`km`, `ms`), or one with a word of its own (`hours`); words for numbers (`million`) and `%`
-count as units, too. A word that stands in no table may be a unit as well (`apples`): its worth is not known, and not needed as
-long as it stands on both sides or on one side alone.
+A unit is a base with a prefix (`km`, `ms`), or one with a word of its own (`hours`); words for numbers (`million`) count as
+units, too. A word that stands in no table may be a unit as well (`apples`): its worth is not known, and not needed as long
+as it stands on both sides or on one side alone.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from functools import lru_cache
 PREFIXES = {"": 0, "n": -9, "μ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 """Powers of ten."""
 BASES = {
-    "m": Fraction(1), "g": Fraction(1, 1000), "s": Fraction(1), "l": Fraction(1, 1000), "L": Fraction(1, 1000), "N": Fraction(1),
+    "m": Fraction(1), "g": Fraction(1, 1000), "s": Fraction(1), "l": Fraction(1, 1000), "L": Fraction(1, 1000),
+    "N": Fraction(1),
     "J": Fraction(1), "W": Fraction(1), "Hz": Fraction(1), "V": Fraction(1), "A": Fraction(1), "Pa": Fraction(1),
     "B": Fraction(8), "b": Fraction(1), "eV": Fraction(1), "bps": Fraction(1), "FLOPs": Fraction(1), "FLOPS": Fraction(1),
 }  # fmt: skip
@@ -23,7 +24,8 @@ WORDS = {
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "week": 604800,
     "millisecond": Fraction(1, 10**3), "microsecond": Fraction(1, 10**6), "nanosecond": Fraction(1, 10**9),
     "metre": 1, "meter": 1, "kilometre": 1000, "kilometer": 1000, "centimetre": Fraction(1, 100),
-    "centimeter": Fraction(1, 100), "millimetre": Fraction(1, 1000), "millimeter": Fraction(1, 1000), "mile": Fraction(1609344, 1000),
+    "centimeter": Fraction(1, 100), "millimetre": Fraction(1, 1000), "millimeter": Fraction(1, 1000),
+    "mile": Fraction(1609344, 1000),
     "foot": Fraction(3048, 10**4), "feet": Fraction(3048, 10**4), "ft": Fraction(3048, 10**4), "inch": Fraction(254, 10**4),
     "inches": Fraction(254, 10**4), "yard": Fraction(9144, 10**4), "gram": Fraction(1, 1000), "kilogram": 1, "tonne": 1000,
     "litre": Fraction(1, 1000), "liter": Fraction(1, 1000), "bit": 1, "byte": 8, "cent": Fraction(1, 100), "dollar": 1,

@@ -7,7 +7,7 @@ from workings.check.value.evaluation.brackets import length
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO, exponential
 from workings.check.value.scope import is_transpose
-from workings.check.value.value import Table, Undecided, Value, each, inverse, matrix_product, power, scalar
+from workings.check.value.value import Reason, Table, Undecided, Value, each, inverse, matrix_product, power, scalar
 
 MARKS = ("ast", "star", "dagger", "circ", "prime")
 """Superscripts that are part of a name."""
@@ -78,13 +78,13 @@ def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
     table = value(base, context)
     indices = whole_numbers(below, table, context)
     if not isinstance(table, Table):
-        raise Undecided("an index of a number")
+        raise Undecided("an index of a number", Reason.SIZE)
     match [i - context.reading.first for i in indices]:
         case [i] if table.is_vector and 0 <= i < table.shape[0] * table.shape[1]:
             return table.entries[i]
         case [i, j] if 0 <= i < table.shape[0] and 0 <= j < table.shape[1]:
             return table.rows[i][j]
-    raise Undecided("an index outside of the table")
+    raise Undecided("an index outside of the table", Reason.SIZE)
 
 
 def whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list[int]:
