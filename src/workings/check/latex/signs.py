@@ -140,7 +140,8 @@ def _table() -> dict[str, Kind]:
         kinds[sign] = (sign, sign)
     kinds |= {"\\sb": ("_", "_"), "\\sp": ("^", "^")}
     kinds |= {slash: ("slash", "/") for slash in ("/", "∕", "\\middle/")} | {sign: ("slash", "÷") for sign in ("\\div", "÷")}
-    kinds |= {"!": ("postfix", "!"), "°": ("postfix", "°"), "\\degree": ("postfix", "°"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
+    kinds |= {"!": ("postfix", "!"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
+    kinds |= {"°": ("postfix", "°"), "\\degree": ("postfix", "°")}
     kinds |= {"'": ("prime", 1), "\\prime": ("prime", 1), "′": ("prime", 1), "″": ("prime", 2), "’": ("prime", 1)}
     kinds |= {comma: ("separator", ",") for comma in ",，、"} | {mark: ("separator", ";") for mark in ";；"}
     kinds |= {"\\quad": ("quad", ""), "\\qquad": ("quad", ""), "\\hfil": ("quad", "")}

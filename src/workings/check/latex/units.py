@@ -19,7 +19,7 @@ BASES = {
     "J": Fraction(1), "W": Fraction(1), "Hz": Fraction(1), "V": Fraction(1), "A": Fraction(1), "Pa": Fraction(1),
     "B": Fraction(8), "b": Fraction(1), "eV": Fraction(1), "bps": Fraction(1), "FLOPs": Fraction(1), "FLOPS": Fraction(1),
 }  # fmt: skip
-WORDS = {
+WORDS: dict[str, int | Fraction] = {
     "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12, "percent": Fraction(1, 100),
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "week": 604800,
     "millisecond": Fraction(1, 10**3), "microsecond": Fraction(1, 10**6), "nanosecond": Fraction(1, 10**9),
@@ -31,6 +31,10 @@ WORDS = {
     "litre": Fraction(1, 1000), "liter": Fraction(1, 1000), "bit": 1, "byte": 8, "cent": Fraction(1, 100), "dollar": 1,
     "euro": 1,
 }  # fmt: skip
+COUNTED = frozenset(
+    "unit item piece point person people student time year month pixel token parameter weight sample example step".split()
+)
+"""What is counted; a year or a month has no fixed worth."""
 BINARY = {"KB": 2**13, "MB": 2**23, "GB": 2**33, "TB": 2**43, "KiB": 2**13, "MiB": 2**23, "GiB": 2**33, "TiB": 2**43}
 """Bytes with prefixes that count in powers of 1024."""
 _PREFIXED = re.compile(rf"([{''.join(PREFIXES)}]?)({'|'.join(sorted(BASES, key=len, reverse=True))})")
@@ -63,7 +67,7 @@ def _one(word: str, binary: bool) -> Fraction | None:
         return Fraction(BINARY[word])
     lower = word.lower()
     for name in (lower, lower.removesuffix("s")):
-        if name in WORDS:
-            return Fraction(WORDS[name])
+        if name in WORDS or name in COUNTED:
+            return Fraction(WORDS.get(name, 1))
     found = _PREFIXED.fullmatch(word)
     return BASES[found[2]] * Fraction(10) ** PREFIXES[found[1]] if found else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import flint
@@ -9,8 +10,8 @@ from flint import arb
 
 from workings.check.value.reading import Reading
 from workings.check.value.value import (
-    Reason,
     NoValue,
+    Reason,
     Table,
     Undecided,
     Value,
@@ -25,6 +26,11 @@ from workings.check.value.value import (
 )
 
 ZERO, ONE = arb(0), arb(1)
+
+
+def degree() -> arb:
+    """π / 180, to the precision of the moment."""
+    return arb.pi() / 180
 
 
 def real(rule: Callable[[arb], arb], name: str) -> Callable[[arb], arb]:
@@ -196,6 +202,14 @@ def binomial(n: Value, k: Value) -> arb:
     return arb.bin_uiui(int(float(above)), int(float(below)))
 
 
+def common(name: str, numbers: list[arb]) -> arb:
+    """The greatest common divisor or the least common multiple."""
+    if not all(x.is_integer() and abs(float(x)) < 2**53 for x in numbers):
+        raise Undecided(f"the {name} of what are not moderate whole numbers", Reason.LARGE)
+    rule = math.gcd if name == "gcd" else math.lcm
+    return arb(rule(*(int(float(x)) for x in numbers)))
+
+
 def factorial(value: Value) -> arb:
     """n!"""
     n = scalar(value)
@@ -232,6 +246,8 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
         return concatenate(values, below=not reading.beside)
     if name == "diag":
         return diagonal(values)
+    if name in ("gcd", "lcm") and len(values) > 1:
+        return common(name, numbers_of(values))
     if name == "binom" and len(values) == 2:
         return binomial(*values)
     if len(values) == 1 and name in ONE_ARGUMENT:

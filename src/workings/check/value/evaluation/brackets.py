@@ -9,8 +9,8 @@ from workings.check.value.evaluation.context import EvaluationContext, rule, val
 from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
 from workings.check.value.value import (
-    Reason,
     Mismatch,
+    Reason,
     Table,
     Undecided,
     Value,

@@ -8,9 +8,10 @@ from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Q
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call
 from workings.check.value.reading import Reading
+from workings.check.value.units import UNIT
 from workings.check.value.value import Reason, Table, Undecided, Value, correlation, plus, product, quotient, scalar
 
-PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": ""}
+PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": "", UNIT: ""}
 """For each sign between two factors the product that it means."""
 SIGMOID = Symbol("sigma")
 """σ(x) is the sigmoid, unless the document says otherwise."""
