@@ -69,8 +69,8 @@ def repaired(formula: Traced) -> Traced:
 def together(formula: Traced) -> Traced:
     r"""Numbers and names whose characters recognition set apart: `0 . 5 5`, `\operatorname { t a n h }`.
 
-    Only in a formula where everything is set apart: no two digits and no two letters stand together, and no other signs either, or
-    braces or a decimal point have spaces.
+    Only in a formula where everything is set apart: no two digits and no two letters stand together, and no other signs
+    either, or braces or a decimal point have spaces.
     """
     if (
         not APART_DIGITS.search(formula.text)

@@ -246,7 +246,7 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
         return Grade.RIGHT  # ≈ with a whole number
     if about and unit.is_zero() and distance <= scale / 200:
         return Grade.RIGHT  # ≈ with a fraction or a formula
-    both = all(units(side) is not None for side in sides)  # two printed numbers may stand for the one between them
+    both = all(any(place > 0 for place in units(side) or ()) for side in sides)  # they may stand for what is between them
     if unit > 0 and distance < (unit + slack if both else unit - slack):
         return Grade.LAST_DIGIT
     if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
