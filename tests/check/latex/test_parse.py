@@ -179,7 +179,13 @@ READ: dict[str, Node] = {
     "x_i^2": Script(x, i, TWO),
     "x^2_i": Script(x, i, TWO),
     "x_{i_k}": Script(x, Script(i, k)),
-    "x_12": P(Script(x, ONE), TWO),
+    "x_12": Script(x, N("12")),
+    "2^10": Script(TWO, None, N("10")),
+    "x^(2)": Script(x, None, G(TWO)),
+    r"x_\text{No Reg}": Script(x, Words("No Reg")),
+    r"E_\parallel": Script(S("E"), S("∥")),
+    r"x\_{1}": Script(x, ONE),
+    r"\frac12": Quotient(ONE, TWO),
     r"W^\top": Script(W, None, S("top")),
     "W^T": Script(W, None, T),
     "W^{-1}": Script(W, None, minus(ONE)),
@@ -309,18 +315,16 @@ def test_spans_of_rows_and_products() -> None:
 
 
 REFUSED = {
-    "1 +": ("Expected a term after +, found the end.", 3),
     "(a": ("Expected a closing ) for the bracket at character 1, found the end.", 2),
     "a)": ("Expected the end of the formula, found ')'.", 1),
     "(a]]": ("Expected the end of the formula, found ']'.", 3),
     "{a": ("Expected a closing brace, found the end.", 2),
-    r"a \cdot": ("Expected a number, a letter or a bracket, found the end.", 7),
+    "a /": ("Expected a number, a letter or a bracket, found the end.", 3),
     r"\times a": ("Expected a number, a letter or a bracket, found '\\times'.", 0),
     r"a + \foo{b}": ("'\\foo' is not known here.", 4),
     r"x \foo{b}": ("'\\foo' is not known here.", 2),
     "x^": ("Expected something in braces after ^, found the end.", 2),
     "x_i_k": ("Only one _ is allowed here: use braces to say what the second belongs to.", 3),
-    "2^10": ("The power 10 needs braces: ^{10}.", 2),
     "1 000": ("A sign is needed between two numbers.", 2),
     "(1,000 + x)": ("A list or one number? In brackets 1,000 needs a space, or 1{,}000.", 1),
     "a = = b": ("Expected something between = and =, found 'b'.", 6),
@@ -339,6 +343,52 @@ def test_refused_at_the_character_where_reading_stopped(text: str) -> None:
     with pytest.raises(ParseError) as caught:
         parse(text)
     assert (caught.value.reason, caught.value.position) == REFUSED[text]
+
+
+FORMS = {
+    # numbers as people write them
+    "2½": G(plus(TWO, Quotient(ONE, TWO))),
+    r"0.1\overline{6}": Quotient(N("15"), N("90")),
+    r"\text{24,319}": N("24319"),
+    "26.\n86 - x": Sum((("+", N("26.86")), ("-", x))),
+    "1,5 + 2": plus(N("1.5"), TWO),
+    "x + 0,5": plus(x, N("0.5")),
+    "x = 1,5": Items((eq(x, ONE), N("5"))),
+    r"\$1,200 + €5": plus(N("1200"), N("5")),
+    # a sign that stands for itself, a formula that goes on outside
+    r"\circ": S("∘"),
+    "-": S("-"),
+    "+_k": Script(S("+"), k),
+    "1 +": Sum((("+", ONE), ("+", Nothing()))),
+    r"a \cdot": P(a, "·", Nothing()),
+    # words between operands
+    r"a \text{ plus } b": plus(a, b),
+    "a mod b": P(a, "mod", b),
+    "5 choose 2": Function("binom", (N("5"), TWO)),
+    r"2 \text{ apples} + 3 \text{ apples}": plus(P(TWO, Words(" apples")), P(THREE, Words(" apples"))),
+    r"x > 2 \text{ and } -y < 3": Items((Chain((x, TWO), (">",)), Words(" and "), Chain((minus(y), THREE), ("<",)))),
+    r"2 \text{ min} - 3": Sum((("+", P(TWO, Words(" min"))), ("-", THREE))),
+    # a modulus belongs to every side of a congruence
+    r"a \equiv b \pmod 3": Chain((P(a, "mod", THREE), P(b, "mod", THREE)), ("≡",)),
+    r"a \equiv b (\text{mod } 3)": Chain((P(a, "mod", THREE), P(b, "mod", THREE)), ("≡",)),
+    r"a = b \mod 3": eq(a, P(b, "mod", THREE)),
+    # ÷ divides by the fraction that follows it
+    "1/2 ÷ a/3": Quotient(Quotient(ONE, TWO, False), Quotient(a, THREE, False), False),
+    "<a, b> = c": eq(Group("⟨", (a, b), "⟩"), c),
+    "a < b": Chain((a, b), ("<",)),
+    # rows: a doubled row break, an array that is used like align
+    r"\begin{bmatrix} 1 \\\\ 2 \end{bmatrix}": Matrix(((ONE,), (TWO,))),
+    r"\begin{array}{rcl} a & = & 1 \\ b & = & 2 \end{array}": Items((eq(a, ONE), eq(b, TWO))),
+    r"\left[ \begin{array}{c} 1 \end{array} \right.": Group("[", (Matrix(((ONE,),), "array"),), ""),
+    r"\overset{*}⇒ x": Chain((Nothing(), x), ("⇒",)),
+    r"\text{so $x_{1}$ is} ": Words("so $x_{1}$ is"),
+    'x: "even"': Chain((x, Words("even")), (":",)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", FORMS)
+def test_what_authors_write_is_read_as_they_mean_it(text: str) -> None:
+    assert parse(text) == FORMS[text]
 
 
 def test_nothing_is_nothing() -> None:

@@ -43,7 +43,9 @@ APART_DIGITS = re.compile(r"\d +\.? *\d|\d *\. +\d")
 COMMAND = re.compile(r"\\[A-Za-z]+|\{ *[a-z]+ *\}")
 CLOSE = re.compile(r"\d\d|\d\.\d|[A-Za-z]{2}")
 SPACED_NAME = re.compile(r"(\\(?:operatorname\*?|mathrm|text)\s*\{) *((?:[A-Za-z] )+[A-Za-z]) *\}")
-BETWEEN = re.compile(r"(\d)( *\. *| +)(?=\d)")
+BETWEEN = re.compile(r"((?<![_^])\d)( *\. *| +)(?=\d)")
+TOUCHING = re.compile(r"\S\S")
+SET_APART = re.compile(r"\{ |\d(?: +\. *| *\. +)\d")
 SIDE = re.compile(r"\\(left|right)(?![A-Za-z])[ \t]{0,9}(\.?)")
 
 
@@ -67,12 +69,13 @@ def repaired(formula: Traced) -> Traced:
 def together(formula: Traced) -> Traced:
     r"""Numbers and names whose characters recognition set apart: `0 . 5 5`, `\operatorname { t a n h }`.
 
-    Only in a formula where everything is set apart: no two digits and no two letters stand together, and braces have spaces.
+    Only in a formula where everything is set apart: no two digits and no two letters stand together, and no other signs
+    either, or braces or a decimal point have spaces.
     """
     if (
         not APART_DIGITS.search(formula.text)
         or CLOSE.search(COMMAND.sub(" ", formula.text))
-        or "{ " not in f"{formula.text} {{ "
+        or (TOUCHING.search(COMMAND.sub(" ", formula.text)) and not SET_APART.search(formula.text))
     ):
         return formula
     formula = formula.sub(SPACED_NAME, lambda found: found[1] + found[2].replace(" ", "") + "}")

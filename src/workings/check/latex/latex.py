@@ -124,7 +124,7 @@ def _symbol(node: syntax.Symbol) -> str:
         text = node.name
     else:
         text = "\\" + node.name if "\\" + node.name in KINDS and len(node.name) > 1 else node.name
-    text = {"circ": "°", "#": r"\#"}.get(text.removeprefix("\\"), text)
+    text = {"#": r"\#", "∥": r"\parallel"}.get(text.removeprefix("\\"), text)
     for style in node.style:
         text = f"{STYLES[style]}{{{text}}}"
     return text
@@ -146,7 +146,7 @@ def _group(node: syntax.Group) -> str:
     if node.open in BARS:
         return BARS[node.open][0] + inside + BARS[node.open][1]
     if node.close == "":
-        return rf"\left\{{ {inside} \right."
+        return rf"\left{BRACKETS.get(node.open, node.open)} {inside} \right."
     return BRACKETS.get(node.open, node.open) + inside + BRACKETS.get(node.close, node.close)
 
 
@@ -195,7 +195,9 @@ def _matrix(node: syntax.Matrix) -> str:
     if node.kind == "[;]":
         return "[" + "; ".join(", ".join(map(_formula, row)) for row in node.rows) + "]"
     columns = "{" + "c" * max(map(len, node.rows), default=1) + "}" if node.kind == "array" else ""
-    return rf"\begin{{{node.kind}}}{columns} {_rows(node.rows)} \end{{{node.kind}}}"
+    text = rf"\begin{{{node.kind}}}{columns} {_rows(node.rows)} \end{{{node.kind}}}"
+    aligned = node.kind == "array" and any(isinstance(part, syntax.Chain) for part in node.walk())
+    return "{" + text + "}" if aligned else text  # alone it would read like align
 
 
 def _root(node: syntax.Root) -> str:

@@ -21,7 +21,21 @@ from workings.check.latex.parse_environments import continues
 from workings.check.latex.parse_groups import condition_sign, opens_bar
 from workings.check.latex.parse_scripts import with_scripts
 from workings.check.latex.reader import Reader, product, side_by_side
-from workings.check.latex.syntax import Chain, Given, Node, Nothing, Number, Postfix, Quotient, Sum, Symbol, Words
+from workings.check.latex.syntax import (
+    Chain,
+    Function,
+    Given,
+    Node,
+    Nothing,
+    Number,
+    Postfix,
+    Product,
+    Quotient,
+    Sum,
+    Symbol,
+    Words,
+)
+from workings.check.latex.units import worth
 from workings.errors import ParseError
 
 __all__ = ["DEEPEST", "ParseError", "Parser", "parse"]
@@ -31,6 +45,10 @@ DEEPEST = 80
 STARTS = frozenset(ATOMS) - {"bar"}
 SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
 ENDS = frozenset(("end of text", "end", "close", "}"))
+OPEN_ENDS = frozenset(("end of text", "row", "&", "end"))
+"""Where a formula may break off after a sign: what follows stands outside of it."""
+LONE = frozenset(("close", "mid", "separator", "_", "^"))
+"""What follows a sign that stands for itself: P(+ | ill), the operation +_m."""
 SEPARATORS = frozenset(("separator", "quad", "row", "&", ".", "words"))
 
 
@@ -74,15 +92,14 @@ class Parser(Reader):
         separator = ""
         while True:
             kind, value, start, end = self.tokens[self.at]
-            following = self.tokens[self.at + 1][0] if kind != "end of text" else ""
-            if kind == "words" and not self.is_operand():
+            if kind == "words" and not self.is_operand(bool(parts) and not separator):
                 parts.append((separator, Words(value, span=(start, end))))
                 separator = ""
                 self.at += 1
             elif kind == "separator" or kind == "quad" or (rows and kind in ("row", "&")):
                 separator = value or separator or " "
                 self.at += 1
-            elif kind == "." and (following in SEPARATORS or following in ENDS):
+            elif kind == ".":
                 self.at += 1
             elif kind in SEPARATORS and kind != "words":
                 return parts
@@ -95,9 +112,10 @@ class Parser(Reader):
                 if self.tokens[self.at][0] not in SEPARATORS:
                     return parts
 
-    def is_operand(self) -> bool:
-        """Whether these words stand for a quantity: `\\text{number of words} + 1`."""
-        return self.tokens[self.at + 1][0] in ("sign", "relation", "times", "slash", "_", "^")
+    def is_operand(self, joins: bool) -> bool:
+        """Whether these words stand for a quantity: `\\text{number of words} + 1`, but not `x \\text{ and } -y`."""
+        kind, value, *_ = self.tokens[self.at + 1]
+        return kind in ("relation", "times", "slash", "_", "^") or (kind == "sign" and not (joins and value == "-"))
 
     def formula(self, rows: bool) -> Node | None:
         """Sums with relations between them; none if nothing is written."""
@@ -124,6 +142,9 @@ class Parser(Reader):
                 item = Nothing(span=(here, here))
             if item is not None:
                 items.append(item)
+            if kind == "pmod" or (kind == "open" and self.is_modulus()):
+                kind = self.modulus(items, relations)
+                relation = self.relation() if kind in ("relation", "stack", "arrow") else None
             if relation is None:
                 break
             relations.append(relation)
@@ -138,6 +159,26 @@ class Parser(Reader):
             return items[0] if items else None
         return Chain(tuple(items), tuple(relations), span=self.span(min(start, items[0].span[0])))
 
+    def is_modulus(self) -> bool:
+        """`(\\mod 5)`: a bracket that begins with mod."""
+        return self.kind == "open" and self.tokens[self.at + 1][:2] in (("times", "mod"), ("pmod", "mod"))
+
+    def modulus(self, items: list[Node], relations: list[str]) -> str:
+        """`\\pmod{5}`: after ≡ it belongs to every side before it, otherwise to the last; the kind of what follows."""
+        start = self.tokens[self.at][2]
+        bracket = self.kind == "open"
+        self.at += 2 if bracket else 1
+        number = self.factor()
+        if bracket:
+            self.take("close", "A closing )")
+        if not items:
+            raise ParseError("Something is needed before the modulus.", self.text, start)
+        first = 0 if "≡" in relations else len(items) - 1
+        for at, item in enumerate(items[first:], first):
+            if not isinstance(item, Nothing):
+                items[at] = Product((("", item), ("mod", number)), span=item.span)
+        return self.kind
+
     def is_wrapped_relation(self) -> bool:
         """`{=}`, `\\boxed{= 5}`: the brace opens before a relation."""
         return self.kind == "{" and self.tokens[self.at + 1][0] == "relation"
@@ -151,7 +192,10 @@ class Parser(Reader):
         after = self.skip_braces(self.at + 1)
         if kind == "arrow":
             self.at = after
-            return "→" if value == "xrightarrow" else "←"
+            return {"xrightarrow": "→", "xleftarrow": "←", "xRightarrow": "⇒"}.get(value, "⇐")
+        if kind == "stack" and self.tokens[after][0] == "relation":
+            self.at = after + 1
+            return str(self.tokens[after][1])
         inside = [token for token in self.tokens[after : after + 3] if token[0] in ("{", "relation", "}")]
         if [token[0] for token in inside] == ["{", "relation", "}"]:
             label = self.text[self.tokens[self.at][3] : self.tokens[after][2]]
@@ -175,13 +219,17 @@ class Parser(Reader):
         terms: list[tuple[str, Node]] = []
         signed = self.kind == "sign"
         if signed and self.is_lone():
-            return Symbol(self.sign(False), span=self.span(start))
+            return with_scripts(self, Symbol(self.sign(False), span=self.span(start)))
         while True:
             sign = self.sign(rows) if self.kind == "sign" else ""
             term = self.signed_term(rows) if sign and self.kind == "sign" else self.term(rows)
             if term is None and self.kind == "sign" and not terms and not sign:
                 signed = True
                 continue
+            if term is None and sign and self.kind in OPEN_ENDS:
+                here = self.span(start)[1]
+                terms.append((sign, Nothing(span=(here, here))))
+                break
             if term is None:
                 if sign:
                     raise self.refuse(f"A term after {sign}")
@@ -200,7 +248,7 @@ class Parser(Reader):
         """Whether a sign stands for itself, as in P(+ | ill): nothing follows that it could belong to."""
         kind = self.tokens[self.at + 1][0]
         if kind != "bar":
-            return kind in ("close", "mid", "separator")
+            return kind in LONE or (kind == "end of text" and self.at == 0)
         bars = 0
         for kind, *_ in self.tokens[self.at + 1 :]:
             if kind in ("open", "close", "end"):
@@ -233,12 +281,18 @@ class Parser(Reader):
         while True:
             kind, value, start, end = self.tokens[self.at]
             if kind == "times" or kind == "slash":
+                if not factors and times is None and self.is_alone():
+                    self.at += 1
+                    factors.append(("", with_scripts(self, Symbol(value, span=(start, end)))))
+                    continue
                 if times is not None or not factors:
                     raise self.refuse("A number, a letter or a bracket")
                 times = value
                 self.at += 1
                 while rows and self.kind in ("row", "&"):
                     self.at += 1
+            elif kind == "open" and factors and times is None and self.is_modulus():
+                break
             elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
                 if reach and factors and kind in ("function", "big"):
                     break
@@ -247,9 +301,12 @@ class Parser(Reader):
                 factor = self.factor()
                 if type(factor) is Nothing:
                     continue
-                if times == "/":
+                if times in ("/", "÷"):
                     slashes += 1
-                    self.divide(factors, factor, slashes)
+                    self.divide(factors, self.divisor(factor) if times == "÷" else factor, slashes)
+                elif times == "choose":
+                    above = product(factors)
+                    factors[:] = [("", Function("binom", (above, factor), span=(above.span[0], factor.span[1])))]
                 else:
                     if times is None and factors and kind == "number" and type(factors[-1][1]) is Number:
                         raise ParseError("A sign is needed between two numbers.", self.text, start)
@@ -258,7 +315,7 @@ class Parser(Reader):
             elif kind == "sign" and times is not None:
                 self.at += 1
                 factor = Sum(((value, self.factor()),), span=self.span(start))
-                if times == "/":
+                if times in ("/", "÷"):
                     self.divide(factors, factor, slashes)
                 else:
                     factors.append((times, factor))
@@ -267,22 +324,47 @@ class Parser(Reader):
                 self.at += 1
                 sign, body = factors[-1]
                 factors[-1] = sign, with_scripts(self, Postfix(body, value, span=(body.span[0], end)))
-            elif kind == "words" and (times is not None or not factors):
+            elif kind == "words" and (times is not None or not factors or self.is_unit(factors[-1][1])):
                 self.at += 1
                 factors.append((times or "" if factors else "", with_scripts(self, Words(value, span=(start, end)))))
                 times = None
             elif not (rows and factors and kind in ("row", "&") and self.skip_to(("times", "slash"))):
                 break
-        if times is not None:
+        if times is not None and self.kind in OPEN_ENDS and times not in ("/", "÷", "choose"):
+            here = self.span(0)[1]
+            factors.append((times, Nothing(span=(here, here))))
+        elif times is not None:
             raise self.refuse("A number, a letter or a bracket")
         return product(factors) if factors else None
+
+    def is_alone(self) -> bool:
+        """Whether an operator stands for itself: all of a formula, or with an index."""
+        return self.tokens[self.at + 1][0] in LONE or (self.at == 0 and self.tokens[1][0] == "end of text")
+
+    def is_unit(self, last: Node) -> bool:
+        """Whether words after a factor belong to it: `5 \\text{ apples} + 3 \\text{ apples}`, not `0 \\text{ and } -x`."""
+        words, (following, sign, *_) = self.tokens[self.at], self.tokens[self.at + 1]
+        if following in ("relation", "times", "slash", "_", "^"):
+            return True
+        if following == "sign":
+            again = any(token[:2] == words[:2] for token in self.tokens[self.at + 1 :])
+            return sign == "+" or again or worth(words[1]) is not None
+        return isinstance(last, Number) and (following in ENDS or following in SEPARATORS)
+
+    def divisor(self, below: Node) -> Node:
+        """What ÷ divides by: a slash after it binds closer, so that 1/18 ÷ 11/36 divides two fractions."""
+        while self.tokens[self.at][:2] == ("slash", "/"):
+            self.at += 1
+            under = self.factor()
+            below = Quotient(below, under, False, span=(below.span[0], under.span[1]))
+        return below
 
     def is_relation_here(self) -> bool:
         """Whether a relation stands here, in braces or under a label."""
         if self.kind == "{":
             return self.is_wrapped_relation()
         after = self.skip_braces(self.at + 1)
-        return self.tokens[min(after + 1, len(self.tokens) - 1)][0] == "relation"
+        return "relation" in (self.tokens[after][0], self.tokens[min(after + 1, len(self.tokens) - 1)][0])
 
     def divide(self, factors: list[tuple[str, Node]], below: Node, slashes: int) -> None:
         """Put the factors so far over `below`, which takes more factors if the slash is wide or ∂ stands there."""

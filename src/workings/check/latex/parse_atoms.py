@@ -172,10 +172,11 @@ def nabla(reader: Reader, token: Token) -> Node:
 def font(reader: Reader, token: Token) -> Node:
     r"""`\mathbf{…}`: the font of every letter inside. `\mathbf{1}` is a name, not the number."""
     inside = [kind for kind, *_ in reader.tokens[reader.at : reader.at + 3]]
-    if inside == ["{", "number", "}"] and token[1] in ("bold", "bb"):
-        text = reader.tokens[reader.at + 1][1]
+    braced = inside == ["{", "number", "}"]
+    if (braced or inside[:1] == ["number"]) and token[1] in ("bold", "bb"):
+        text = reader.tokens[reader.at + braced][1]
         if text in "01":
-            reader.at += 3
+            reader.at += 3 if braced else 1
             return Symbol(text, (token[1],), span=reader.span(token[2]))
     saved = reader.style
     reader.style = _fonts((token[1],), saved)

@@ -23,7 +23,7 @@ def environment(reader: Reader, token: Token) -> Node:
     _, name, start, _ = token
     saved = reader.bar, reader.thousands, reader.style
     reader.bar, reader.thousands = "", True
-    if name in ROWS:
+    if name in ROWS or (name == "array" and _holds_relations(reader)):
         node = reader.formulas(rows=True)
         end(reader, name)
     elif name in MATRICES or name in CASES:
@@ -37,6 +37,17 @@ def environment(reader: Reader, token: Token) -> Node:
     return node
 
 
+def _holds_relations(reader: Reader) -> bool:
+    """Whether an array that is all of a formula is used like align: relations stand in it."""
+    tokens, at = reader.tokens, reader.at
+    depth, found = 0, False
+    while reader.at == 1 and depth >= 0 and tokens[at][0] != "end of text":
+        found |= tokens[at][0] == "relation" and depth == 0
+        depth += {"begin": 1, "{": 1, "open": 1, "end": -1, "}": -1, "close": -1}.get(tokens[at][0], 0)
+        at += 1
+    return found and all(kind in ("end of text", ".", "separator") for kind, *_ in tokens[at : at + 2])
+
+
 def end(reader: Reader, name: str) -> None:
     """The end of this environment."""
     if reader.tokens[reader.at][:2] != ("end", name):
@@ -45,7 +56,7 @@ def end(reader: Reader, name: str) -> None:
 
 
 def cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
-    """Rows of cells; an empty row at the end is none."""
+    """Rows of cells. An empty row is none: it ends the matrix, or its row break is doubled."""
     rows: list[tuple[Node, ...]] = []
     row: list[Node] = []
     while True:
@@ -53,7 +64,7 @@ def cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
         if reader.kind == "&":
             reader.at += 1
             continue
-        if len(row) > 1 or not isinstance(row[0], Nothing) or reader.kind == "row":
+        if len(row) > 1 or not isinstance(row[0], Nothing):
             rows.append(tuple(row))
         if reader.kind != "row":
             return tuple(rows)

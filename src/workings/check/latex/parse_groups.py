@@ -14,6 +14,8 @@ from workings.errors import ParseError
 
 CLOSES = {"(": ")]", "[": "])", "{": "}", "⌊": "⌋⌉", "⌈": "⌉⌋", "⟨": "⟩", "|": "|", "‖": "‖", "": "|‖"}
 """What may close each bracket; intervals are half open, as in [0, 1)."""
+OPERATORS = frozenset(("sign", "times", "slash"))
+OPERANDS = frozenset(("number", "symbol", "close", "}"))
 KINDS = {"[": "bmatrix", "(": "pmatrix", "{": "Bmatrix", "|": "vmatrix", "‖": "Vmatrix"}
 
 
@@ -46,7 +48,7 @@ def _given(reader: Reader, parts: list[tuple[str, Node]]) -> Node:
 def _close(reader: Reader, opening: str, token: Token) -> str:
     kind, value, *_ = reader.tokens[reader.at]
     fits = (kind == "close" and value in CLOSES[opening]) or (kind == "bar" and token[0] == "bar" and value == opening)
-    half = kind == "close" and value == "" and opening == "{"
+    half = kind == "close" and value == "" and opening in "{[(|‖"
     if not (fits or half) or (value == "" and not half):
         name = CLOSES[opening][0]
         raise reader.refuse(f"A closing {name} for the bracket at character {token[2] + 1}")
@@ -62,11 +64,11 @@ def _meaning(opening: str, items: tuple[Node, ...], closing: str, separators: li
     if opening == "[" and ";" in separators:
         return Matrix(_by_semicolons(items, separators), "[;]", span=span)
     if isinstance(only, Matrix) and only.kind in ("array", "matrix", "smallmatrix"):
-        if closing == "":
+        if closing == "" and opening == "{":
             return Cases(only.rows, span=span)
-        return (
-            replace(only, kind=KINDS[opening], span=span) if opening in KINDS else Group(opening, items, closing, span=span)
-        )
+        if opening in KINDS and closing:
+            return replace(only, kind=KINDS[opening], span=span)
+        return Group(opening, items, closing, span=span)
     if (
         opening == closing == "|"
         and isinstance(only, Group)
@@ -94,8 +96,9 @@ def number(reader: Reader, token: Token) -> Node:
     _, text, start, end = token
     tokens = reader.tokens
     at = reader.at
-    if text == "0" and reader.thousands:
-        _refuse_decimal_comma(reader, end)
+    if reader.thousands and text.isdigit() and tokens[at][:2] == ("separator", ",") and _is_decimal_comma(reader, text, end):
+        reader.at += 2
+        return Number(f"{text}.{tokens[at + 1][1]}", span=(start, tokens[at + 1][3]))
     if tokens[at][0] == "separator" and tokens[at][2] == end and text.isdigit() and len(text) <= 3 and text[0] != "0":
         while (
             tokens[at][0] == "separator"
@@ -123,14 +126,22 @@ def number(reader: Reader, token: Token) -> Node:
     return Number(text, span=(start, end))
 
 
-def _refuse_decimal_comma(reader: Reader, end: int) -> None:
-    """`0,5` may be a list or a decimal; `0,1,2` is a list, and so is what has spaces after its commas."""
+def _is_decimal_comma(reader: Reader, whole: str, end: int) -> bool:
+    """Whether the comma at `end` is a decimal one: `1,5 + 2` is a sum, `1,5` may be a list.
+
+    `0,5` alone may be either and is refused; `0,1,2` is a list, and so is what has spaces after its commas.
+    """
     comma, digits, more = (reader.tokens[reader.at : reader.at + 3] + [("", "", -1, -1)] * 2)[:3]
-    before = reader.tokens[reader.at - 2] if reader.at > 1 else ("", "", -1, -1)
-    close = comma[:2] == ("separator", ",") and comma[2] == end and digits[0] == "number" and digits[2] == comma[3]
-    if close and more[0] != "separator" and before[0] != "separator":
+    earlier, before = ([("", "", -1, -1)] * 2 + reader.tokens[: reader.at - 1])[-2:]
+    close = comma[2] == end and digits[0] == "number" and digits[2] == comma[3] and digits[1].isdigit()
+    if not close or more[0] == "separator" or before[0] == "separator" or (len(digits[1]) == 3 and whole[0] != "0"):
+        return False
+    if more[0] in OPERATORS or before[0] in ("times", "slash") or (before[0] == "sign" and earlier[0] in OPERANDS):
+        return True
+    if whole == "0":
         decimal = f"{{,}}{digits[1]}"
         raise ParseError(f"A list or a decimal? 0,{digits[1]} needs a space, or 0{decimal}.", reader.text, end - 1)
+    return False
 
 
 def opens_bar(reader: Reader) -> bool:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from workings.check.latex.parse_derivatives import fraction
 from workings.check.latex.reader import Reader
-from workings.check.latex.syntax import Node, Number, Postfix, Script, Sum, Symbol
+from workings.check.latex.syntax import Node, Number, Postfix, Script, Sum, Symbol, Words
 from workings.errors import ParseError
 
 MARKS = 8
 """Primes, or signs such as !, that may follow one another."""
+SIGNS = frozenset(("sign", "times", "relation"))
+"""What stands for itself where it is all of a script: X⁺, E_∥."""
 BREAKS = frozenset(
-    ("end of text", "}", "&", "row", "separator", "quad", "end", "_", "^", "open", "close", "bar", "root", "begin", "words")
+    ("end of text", "}", "&", "row", "separator", "quad", "end", "_", "^", "close", "bar", "root", "begin", "words")
 )
 
 
@@ -82,10 +84,12 @@ def argument(reader: Reader, name: str, script: bool = False) -> Node:
     reader.at += 1
     if kind == "number":
         return digit(reader, name)
-    if kind in ("sign", "times") and script:
+    if kind == "words" and script:
+        return Words(value, span=(start, end))
+    if kind in SIGNS and script:
         if kind == "sign" and reader.kind == "number":
             return Sum(((value, reader.factor()),), span=reader.span(start))
-        return Symbol(value, span=(start, end))
+        return Symbol("circ" if value == "∘" else value, span=(start, end))
     reader.at -= 1
     if kind in BREAKS:
         raise reader.refuse(f"Something in braces after {name}")
@@ -93,12 +97,10 @@ def argument(reader: Reader, name: str, script: bool = False) -> Node:
 
 
 def digit(reader: Reader, name: str) -> Number:
-    """The first character of a number; the rest is read next."""
+    r"""A number without braces: all of it in a script (`2^10`), its first digit after a command (`\frac12`)."""
     _, value, start, end = reader.tokens[reader.at - 1]
-    if len(value) == 1:
+    if len(value) == 1 or name in ("^", "_"):
         return Number(value, span=(start, end))
-    if name == "^" and reader.at > 2 and reader.tokens[reader.at - 3][0] == "number":
-        raise ParseError(f"The power {value} needs braces: ^{{{value}}}.", reader.text, start)
     if not value[0].isdigit() or not value[1:].replace(".", "", 1).isdigit():
         raise ParseError(f"The number {value} needs braces after {name}.", reader.text, start)
     reader.at -= 1
@@ -110,9 +112,9 @@ def braces(reader: Reader, script: bool = False) -> Node:
     """What stands in braces."""
     start = reader.tokens[reader.at][2]
     kind, value, here, end = reader.tokens[reader.at + 1]
-    if script and kind in ("sign", "times") and reader.tokens[reader.at + 2][0] == "}":
+    if script and kind in SIGNS and reader.tokens[reader.at + 2][0] == "}":
         reader.at += 3
-        return Symbol(value, span=(here, end))
+        return Symbol("circ" if value == "∘" else value, span=(here, end))
     reader.at += 1
     saved = reader.bar, reader.thousands
     reader.bar, reader.thousands = "", not script

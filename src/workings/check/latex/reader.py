@@ -22,7 +22,7 @@ class Reader(ABC):
 
     def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
         self.text = text
-        self.tokens = tokens(text)
+        self.tokens = with_angles(tokens(text)) if "<" in text else tokens(text)
         self.at = 0
         self.wide_slash = wide_slash
         self.long_reach = long_reach
@@ -81,6 +81,34 @@ class Reader(ABC):
     @abstractmethod
     def factor(self, scripts: bool = True) -> Node:
         """One thing with its scripts, or without."""
+
+
+EXPECTS = frozenset(("relation", "open", "separator", "sign", "times", "slash", "{", "row", "&", "quad", "mid", "words"))
+"""After these an operand comes, so that < is no relation there."""
+
+
+def with_angles(found: list[Token]) -> list[Token]:
+    """`<M, w>` where an operand is expected: < and > are brackets there."""
+    for at, (kind, value, start, end) in enumerate(found):
+        if kind == "relation" and value == "<" and (at == 0 or found[at - 1][0] in EXPECTS):
+            close = _closing_angle(found, at + 1)
+            if close:
+                found[at] = ("open", "⟨", start, end)
+                found[close] = ("close", "⟩", *found[close][2:])
+    return found
+
+
+def _closing_angle(found: list[Token], at: int) -> int:
+    """Where the > stands that closes a bracket opened before `at`; 0 if there is none."""
+    depth = 0
+    for place in range(at, len(found)):
+        kind, value, *_ = found[place]
+        depth += (kind in ("open", "{")) - (kind in ("close", "}"))
+        if depth < 0 or kind in ("row", "&", "begin", "end") or (kind == "relation" and value != ">"):
+            return 0
+        if kind == "relation" and depth == 0:
+            return place if place > at else 0
+    return 0
 
 
 def side_by_side(parts: Sequence[Node]) -> Node:

@@ -20,8 +20,8 @@ _LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK, s
 )
 _VARIANTS = {"ϵ": "epsilon", "ϑ": "theta", "ϕ": "phi", "ς": "sigma", "ϱ": "rho", "ϖ": "pi", "ϰ": "kappa"}
 _OTHER_SYMBOLS = {
-    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "°": "circ", "?": "?",
-    "ø": "emptyset",
+    "∞": "infty", "∂": "partial", "ℓ": "ell", "⊤": "top", "∅": "emptyset", "ħ": "hbar", "†": "dagger", "?": "?",
+    "ø": "emptyset", "∆": "Delta",
 }  # fmt: skip
 _NAMED_SYMBOLS = (
     "infty partial ell top emptyset hbar dagger ddagger imath jmath Re Im aleph wp natural sharp flat clubsuit spadesuit "
@@ -62,7 +62,7 @@ SIGNS = {"+": "", "-": "− – —", "±": "pm", "∓": "mp"}
 TIMES = {
     "·": "cdot ⋅ cdotp", "×": "times", "*": "ast ∗", "∘": "circ", "⊙": "odot", "⊗": "otimes", "@": "", "⊕": "oplus",
     "∪": "cup", "∩": "cap", "∧": "wedge land", "∨": "vee lor", "∖": "setminus smallsetminus backslash", "⊖": "ominus",
-    "⋆": "", "mod": "bmod mod", "•": "bullet", "⊘": "oslash",
+    "⋆": "", "mod": "bmod", "•": "bullet", "⊘": "oslash",
 }  # fmt: skip
 OPEN = {"(": "lparen", "[": "lbrack left[", "{": "\\{ lbrace", "⌊": "lfloor", "⌈": "lceil", "⟨": "langle left< 〈"}
 CLOSE = {")": "rparen", "]": "rbrack", "}": "\\} rbrace", "⌋": "rfloor", "⌉": "rceil", "⟩": "rangle right> 〉"}
@@ -70,13 +70,14 @@ BARS = {"|": "vert", "‖": "Vert \\| ∥ ‖"}
 FONTS = {
     "bold": "mathbf boldsymbol bm textbf pmb symbf mathbfit", "rm": "mathrm textrm textup mathup", "cal": "mathcal",
     "scr": "mathscr",
-    "bb": "mathbb mathds", "frak": "mathfrak", "tt": "mathtt texttt", "sf": "mathsf textsf", "it": "mathit textit emph",
+    "bb": "mathbb mathds mathbbm Bbb", "frak": "mathfrak", "tt": "mathtt texttt", "sf": "mathsf textsf",
+    "it": "mathit textit emph",
 }  # fmt: skip
 SWITCHES = {"bold": "bf bfseries", "rm": "rm", "cal": "cal", "it": "it", "tt": "tt", "sf": "sf"}
 ACCENTS = {
-    "hat": "hat widehat", "bar": "bar overline", "tilde": "tilde widetilde", "vec": "vec overrightarrow", "dot": "dot",
-    "ddot": "ddot", "check": "check", "breve": "breve", "mathring": "mathring", "underline": "underline underbar",
-    "acute": "acute", "grave": "grave",
+    "hat": "hat widehat Hat", "bar": "bar overline Bar", "tilde": "tilde widetilde Tilde", "vec": "vec overrightarrow Vec",
+    "dot": "dot Dot", "ddot": "ddot Ddot", "check": "check", "breve": "breve", "mathring": "mathring",
+    "underline": "underline underbar", "acute": "acute", "grave": "grave",
 }  # fmt: skip
 WIDE = {"hat": "widehat", "bar": "overline", "tilde": "widetilde", "vec": "overrightarrow"}
 """What an accent over more than one letter is called as a function of them."""
@@ -92,7 +93,8 @@ _COMMANDS = {
     "flatfrac": "frac", "binom": "binom", "dbinom": "binom", "tbinom": "binom", "sqrt": "sqrt", "over": "over",
     "choose": "over", "underbrace": "brace", "overbrace": "brace", "stackrel": "stack", "overset": "stack",
     "underset": "stack", "substack": "substack", "phantom": "phantom", "hphantom": "phantom", "vphantom": "phantom",
-    "nabla": "nabla", "xrightarrow": "arrow", "xleftarrow": "arrow", "pmod": "pmod", "mathop": "mathop",
+    "nabla": "nabla", "xrightarrow": "arrow", "xleftarrow": "arrow", "pmod": "pmod", "pod": "pmod", "mod": "pmod",
+    "mathop": "mathop", "xRightarrow": "arrow", "xLeftarrow": "arrow",
 }  # fmt: skip
 
 
@@ -137,12 +139,14 @@ def _table() -> dict[str, Kind]:
     for sign in ("{", "}", "_", "^", "&", "."):
         kinds[sign] = (sign, sign)
     kinds |= {"\\sb": ("_", "_"), "\\sp": ("^", "^")}
-    kinds |= {slash: ("slash", "/") for slash in ("/", "\\div", "÷", "∕", "\\middle/")}
+    kinds |= {slash: ("slash", "/") for slash in ("/", "∕", "\\middle/")} | {sign: ("slash", "÷") for sign in ("\\div", "÷")}
     kinds |= {"!": ("postfix", "!"), "%": ("postfix", "%"), "\\%": ("postfix", "%"), "√": ("root", "√"), "∇": ("nabla", "")}
+    kinds |= {"°": ("postfix", "°"), "\\degree": ("postfix", "°")}
     kinds |= {"'": ("prime", 1), "\\prime": ("prime", 1), "′": ("prime", 1), "″": ("prime", 2), "’": ("prime", 1)}
     kinds |= {comma: ("separator", ",") for comma in ",，、"} | {mark: ("separator", ";") for mark in ";；"}
     kinds |= {"\\quad": ("quad", ""), "\\qquad": ("quad", ""), "\\hfil": ("quad", "")}
-    for dots in r"\ldots \dots \cdots \vdots \ddots \dotsc \dotsb \dotsm … ⋯ ⋮ ⋱ ...".split():
+    kinds |= {currency: ("nothing", "") for currency in ("\\$", "\\pounds", "\\euro", "€", "£", "¥", "₹")}
+    for dots in r"\ldots \dots \cdots \vdots \ddots \dotsc \dotsb \dotsm … ⋯ ⋮ ⋱ ... ..".split():
         kinds[dots] = ("dots", "…")
     kinds |= {bar: ("mid", "|") for bar in ("\\mid", "∣", "\\middle|")}
     kinds |= {bar: ("mid", "‖") for bar in ("\\middle‖", "\\middle\\|")}
@@ -157,6 +161,11 @@ def _table() -> dict[str, Kind]:
 
 KINDS = _table()
 """How a thing is written → what it is."""
+OPERATOR_WORDS: dict[str, Kind] = {
+    "plus": ("sign", "+"), "minus": ("sign", "-"), "times": ("times", "×"), "divided by": ("slash", "÷"),
+    "mod": ("times", "mod"), "modulo": ("times", "mod"), "choose": ("times", "choose"), "of": ("times", "·"),
+}  # fmt: skip
+"""Words that stand for a sign between two operands."""
 SPELLED = frozenset(
     name[1:]
     for name in KINDS

@@ -11,7 +11,7 @@ import re
 import unicodedata
 from typing import Any
 
-from workings.check.latex.signs import FUNCTIONS, KINDS, SPELLED
+from workings.check.latex.signs import FUNCTIONS, KINDS, OPERATOR_WORDS, SPELLED
 from workings.errors import ParseError
 
 Token = tuple[str, Any, int, int]
@@ -26,33 +26,39 @@ _WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|ma
 _MASTER = re.compile(
     rf"""
       (?P<skip>(?:\s|[~\u200b\u2060-\u2064\ufeff])+|\\[,;:!>/ \n]|\\-
-         |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace|pmod){_ARGUMENT}|\\pmod\s*\w
+         |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace){_ARGUMENT}
          |\\textcolor\s*(?:\[\w*\]\s*)?{_ARGUMENT}|\\[hv]skip\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu)
          |\\(?:left|right|middle)(?=\s*\\?[Vv]ert|\s*\\[lr][Vv]ert|\s*[()\[\]]|\s*\\[{{}}]|\s*\\[lr](?:angle|floor|ceil|brack|brace))
          |\\[bB]igg?[lrm]?(?![a-zA-Z]))
-    | (?P<number>(?:[1-9]\d*(?:(?:\{{,\}}|\\,)\d{{3}})+(?!\d)(?:\.\d+)?|\d+\{{,\}}\d+|\d+(?:\.\d+)?
+    | (?P<part>(?:\d+[ ]?)?[¼½¾⅐-⅞])
+    | (?P<repeating>\d*\.\d*\\(?:overline|bar|dot)\s*(?:\{{\d+\}}|\d))
+    | (?P<number>(?:[1-9]\d*(?:(?:\{{,\}}|\\,)\d{{3}})+(?!\d)(?:\.\d+)?|\d+\{{,\}}\d+|\d+(?:\.(?:[ \t]*\n[ \t]*)?\d+)?
          |\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
     | (?P<run>[A-Za-z]{{2,}})
-    | (?P<word>\\(?P<font>{_WORDS})\s*\{{(?P<inner>[^{{}}$]*)\}}|\{{\s*\\rm\s+(?P<roman>[A-Za-z]{{2,}})\s*\}})
+    | (?P<word>\\(?P<font>{_WORDS})\s*\{{(?P<inner>(?:[^{{}}$]|\$[^$]*\$)*)\}}|\{{\s*\\rm\s+(?P<roman>[A-Za-z]{{2,}})\s*\}})
     | (?P<env>\\begin\s*\{{(?:array|alignat\*?|alignedat|xalignat\*?|tabular)\}}\s*(?:\[\w\])?
             \s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}
          |\\begin\s*\{{[a-zA-Z]*\*?\}}(?:\[[lrctb]\])?|\\end\s*\{{[a-zA-Z]*\*?\}})
     | (?P<row>\\\\\*?(?:\s*\[\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu|\\jot|\\baselineskip)\s*\])?
          |\\(?:newline|cr)(?![a-zA-Z]))
     | (?P<raised>[⁰¹²³⁴-⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ]+|[₀-₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ]+)
-    | (?P<part>[¼½¾⅐-⅞])
     | (?P<sign>\\(?:arg\s*\\(?:max|min)(?![a-zA-Z])|not\s*(?:\\[a-zA-Z]+|[=<>∈])|(?:left|right|middle)\s*(?:\\\||[.|/<>‖])
-         |[a-zA-Z]+\*?|.)|\.\.\.|:=|<=>|<=|>=|<<|>>|->|=>|<-(?=\s)|.)
+         |[a-zA-Z]+\*?|.)|\.\.\.?|"[^"\n]*"|:=|<=>|<=|>=|<<|>>|->|=>|<-(?=\s)|.)
     """,
     re.VERBOSE | re.DOTALL,
 )
 _BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
 _OWN = re.compile(r"\\[A-Za-z]+")
+_AFTER_NUMBER = re.compile(r"\d(?:\s|~|\\[,;: ])*\Z")
 _FOLLOWED = re.compile(r"\s*[{\[]")
-_NUMBER = re.compile(r"\d+(?:\.\d+)?|\.\d+")
+_NUMBER = re.compile(r"(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+")
+_ESCAPED = re.compile(r"\\[^A-Za-z&]")
+_INDEX = re.compile(r"[_^]\s*\{\s*\Z")
 _SPACING = re.compile(r"\\[,;:! ]|[\s~]+")
 _KEEP = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ")
+_APART = frozenset(("", " ", "\n", "\t", "}", "{"))
+_CAMEL = re.compile(r"[A-Za-z]?[a-z]*(?:[A-Z]+[a-z]*){2,}")
 _STYLES = {"textbf": ("bold",), "mathbf": ("bold",)}
 
 
@@ -84,7 +90,9 @@ def tokens(text: str) -> list[Token]:
 
 
 def number(piece: str) -> str:
-    """The digits of a number as a decimal: `1{,}000` is `1000`, and `0{,}5` is `0.5`."""
+    """The digits of a number as a decimal: `1{,}000` is `1000`, `0{,}5` is `0.5`; a line may end after the point."""
+    if "\n" in piece:
+        piece = "".join(piece.split())
     if "{" not in piece and "\\" not in piece and "−" not in piece:
         return piece
     decimal = piece[0] == "0" or any(len(digits.partition(".")[0]) != 3 for digits in piece.split("{,}")[1:])
@@ -104,9 +112,18 @@ def _run(match: re.Match[str], text: str) -> list[Token]:
     run, start = match.group(), match.start()
     if run.lower() in FUNCTIONS and _BRACKET.match(match.string, match.end()):
         return [(*FUNCTIONS[run.lower()], start, match.end())]
+    operator = OPERATOR_WORDS.get(run)
+    if (
+        operator
+        and match.string[max(0, start - 1) : start] in _APART
+        and match.string[match.end() : match.end() + 1] in _APART
+    ):
+        return [(*operator, start, match.end())]
+    if len(run) > PROSE and _CAMEL.fullmatch(run):
+        return [("symbol", (run, ("text",)), start, match.end())]
     if len(run) > PROSE:
         raise ParseError(f"Expected a formula, found the word {run!r}: this is prose.", text, start)
-    if run in SPELLED:
+    if run in SPELLED and not _INDEX.search(match.string, 0, start):
         raise ParseError(f"The word {run!r} may be the command \\{run} without its backslash.", text, start)
     return [("symbol", (letter, ()), start + i, start + i + 1) for i, letter in enumerate(run)]
 
@@ -118,7 +135,10 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
     name = _SPACING.sub("", inner)
     function = FUNCTIONS.get(name.replace("-", "").lower())
     if function and len(name) > 1:
-        return [(*function, *span)]
+        unit = _AFTER_NUMBER.search(match.string, max(0, span[0] - 12), span[0]) and not _BRACKET.match(
+            match.string, span[1]
+        )
+        return [("words", inner, *span)] if unit else [(*function, *span)]
     spaced = name != inner if font.startswith(("text", "mbox", "hbox")) else not name
     named = _NAME.fullmatch(name) and not spaced
     if named and font != "mathbf" and (len(name) > 1 or font in ("text", "mbox", "hbox")):
@@ -126,7 +146,10 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
     if not font.startswith(("text", "mbox", "hbox")) or (named and font != "mathbf"):
         return _reread(match, font)
     if _NUMBER.fullmatch(inner.strip()):
-        return [("number", inner.strip(), *span)]
+        return [("number", inner.strip().replace(",", ""), *span)]
+    operator = OPERATOR_WORDS.get(" ".join(inner.split()).lower())
+    if operator:
+        return [(*operator, *span)]
     return [("words", inner, *span)] if inner.strip() else []
 
 
@@ -158,14 +181,30 @@ def _raised(match: re.Match[str], _: str) -> list[Token]:
     return [(script, script, start, start), ("{", "{", start, start), *inside, ("}", "}", end, end)]
 
 
-def _part(match: re.Match[str], text: str) -> list[Token]:
-    """`½` is a fraction; after a digit it would be a mixed number, which is no product."""
+def _part(match: re.Match[str], _: str) -> list[Token]:
+    """`½` is a fraction, and `2½` is the mixed number (2 + ½)."""
     start, end = match.span()
-    if text[max(0, start - 20) : start].rstrip()[-1:].isdigit():
-        raise ParseError("A sign is needed between a number and a fraction such as ½.", text, start)
-    above, _, below = unicodedata.normalize("NFKC", match.group()).partition("⁄")
+    above, _, below = unicodedata.normalize("NFKC", match.group()[-1]).partition("⁄")
+    whole = match.group()[:-1].strip()
+    if not whole:
+        return _fraction(above, below, start, end)
+    before: list[Token] = [("open", "(", start, start), ("number", whole, start, end), ("sign", "+", end, end)]
+    return [*before, *_fraction(above, below, start, end), ("close", ")", end, end)]
+
+
+def _fraction(above: str, below: str, start: int, end: int) -> list[Token]:
+    """The tokens of a fraction of two whole numbers."""
     braced = [(("{", "{", start, start), ("number", digits, start, end), ("}", "}", end, end)) for digits in (above, below)]
     return [("{", "{", start, start), ("frac", "", start, start), *braced[0], *braced[1], ("}", "}", end, end)]
+
+
+def _repeating(match: re.Match[str], _: str) -> list[Token]:
+    r"""`0.1\overline{6}` is the fraction 15/90."""
+    once, _, again = match.group().partition("\\")
+    whole, _, before = once.partition(".")
+    period = "".join(filter(str.isdigit, again))
+    above = int(whole + before + period) - int((whole + before) or "0")
+    return _fraction(str(above), "9" * len(period) + "0" * len(before), *match.span())
 
 
 def _sign(match: re.Match[str], text: str) -> list[Token]:
@@ -174,8 +213,15 @@ def _sign(match: re.Match[str], text: str) -> list[Token]:
     if known is None:
         if _OWN.fullmatch(piece) and not _FOLLOWED.match(text, match.end()):
             return [("symbol", (piece, ()), *match.span())]  # a name of the document's own
+        if _ESCAPED.fullmatch(piece) and piece[1] in KINDS:
+            return [(*KINDS[piece[1]], *match.span())]  # Markdown's own escapes
+        if piece[0] == '"' or (piece[0].isalpha() and not piece.isascii()):
+            return [("words", piece.strip('"'), *match.span())]
         return [("unknown", match.group(), *match.span())]
     return [] if known[0] == "nothing" else [(*known, *match.span())]
 
 
-_RULES = {"run": _run, "word": _word, "env": _environment, "row": _row, "raised": _raised, "part": _part, "sign": _sign}
+_RULES = {
+    "run": _run, "word": _word, "env": _environment, "row": _row, "raised": _raised, "part": _part,
+    "repeating": _repeating, "sign": _sign,
+}  # fmt: skip

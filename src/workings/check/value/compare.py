@@ -5,12 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.syntax import Node, Number, Product, Quotient, Script, Sum
+from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Sum, Symbol
 from workings.check.value.evaluate import EvaluationContext, evaluate, looks_rounded
+from workings.check.value.evaluation.context import Budget
+from workings.check.value.imaginary import complex_list, imaginary_unit, printed_pair
 from workings.check.value.reading import USUAL, Reading, readings
 from workings.check.value.rounding import Grade, Judgement, judge, units
 from workings.check.value.scope import Decimals, Scope
-from workings.check.value.value import Mismatch, NoValue, Table, Undecided, Value
+from workings.check.value.sets import is_set, relation_of_sets
+from workings.check.value.units import has_units, with_worth, without_units
+from workings.check.value.value import Mismatch, NoValue, Reason, Table, Undecided, Value
 
 
 @dataclass(frozen=True)
@@ -21,14 +25,19 @@ class Side:
     text: str
 
     def read(self, reading: Reading) -> Node:
-        """The tree under a reading, which may ask for another reach of a slash or of a function."""
-        if not reading.wide_slash and not reading.long_reach:
-            return self.node
-        try:
-            node = parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
-            return scientific(node) if reading.wide_slash else node
-        except ParseError as error:
-            raise Undecided("it cannot be read that way") from error
+        """The tree under a reading, which may ask for another reach of a slash or of a function, or for units."""
+        node = self.node
+        if reading.wide_slash or reading.long_reach:
+            try:
+                node = parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
+            except ParseError as error:
+                raise Undecided("it cannot be read that way") from error
+            node = scientific(node) if reading.wide_slash else node
+        if reading.percent == "mod":
+            node = with_remainders(node)
+        if reading.units == "plain":
+            return without_units(node) if has_units(node) else node
+        return with_worth(node, binary=reading.units == "binary")
 
 
 def scientific(node: Node) -> Node:
@@ -39,6 +48,41 @@ def scientific(node: Node) -> Node:
                 whole = Quotient(above, Product((("", below), (sign, factor))), span=node.span)
                 return Product((("", whole), *rest)) if rest else whole
             return Quotient(above, Product((("", below), (sign, factor), *rest)), span=node.span)
+    return node
+
+
+def with_remainders(node: Node) -> Node:
+    """17 % 5 as 17 mod 5."""
+    node = node.rebuilt(with_remainders)
+    match node:
+        case Product(factors=((_, Postfix(body=body, sign="%")), ("", number), *rest)):
+            whole = Product((("", body), ("mod", number)), span=node.span)
+            return Product((("", whole), *rest), span=node.span) if rest else whole
+    return node
+
+
+def modulo(nodes: list[Node]) -> list[Node]:
+    """Both sides modulo n, where one of them is written with mod n: 17 = 2 mod 5, 7 + 8 mod 12 = 3."""
+    modulus = next((number for node in nodes for number in moduli(node)), None)
+    if modulus is None:
+        raise Undecided("it cannot be read that way")
+    return [Product((("", without_moduli(node)), ("mod", modulus)), span=node.span) for node in nodes]
+
+
+def moduli(node: Node) -> list[Node]:
+    """What stands behind a mod in the last term of a formula."""
+    last = node.terms[-1][1] if isinstance(node, Sum) else node
+    return [factor for sign, factor in last.factors if sign == "mod"] if isinstance(last, Product) else []
+
+
+def without_moduli(node: Node) -> Node:
+    """The formula without the mod at its end."""
+    if isinstance(node, Sum):
+        sign, last = node.terms[-1]
+        return replace(node, terms=(*node.terms[:-1], (sign, without_moduli(last))))
+    if isinstance(node, Product) and node.factors[-1][0] == "mod":
+        kept = node.factors[:-1]
+        return kept[0][1] if len(kept) == 1 else replace(node, factors=kept)
     return node
 
 
@@ -58,9 +102,13 @@ class Verdict:
 def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdict | None:
     """The best verdict over all plausible readings; none if no reading gives both sides a value.
 
-    Where ± is written, the sides must agree with the upper signs and with the lower ones.
+    Where ± is written, the sides must agree with the upper signs and with the lower ones; a pair beside it is an interval.
     """
+    if is_set(left.node) and is_set(right.node):
+        return compare_sets(left, right, scope)
     if has_both_signs(left.node) or has_both_signs(right.node):
+        if interval := as_interval(left, right) or as_interval(right, left):
+            return compare(*interval, scope, about)
         found = [
             compare(Side(with_sign(left.node, upper), ""), Side(with_sign(right.node, upper), ""), scope, about)
             for upper in (True, False)
@@ -73,8 +121,45 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
         if verdict is not None and (best is None or rank(verdict) < rank(best)):
             best = verdict
         if best is not None and best.grade <= Grade.ROUNDED:
-            break
+            return best
+    letter = imaginary_unit((left.node, right.node))
+    if letter is not None and scope.value(letter) is None:
+        return compare_complex(left, right, letter, scope, about) or best
     return best
+
+
+def compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
+    """Two sets, whose elements have no order."""
+    try:
+        same = relation_of_sets(left.node, "=", right.node, EvaluationContext(scope))
+    except (Undecided, Mismatch):
+        return None
+    return None if same is None else Verdict(Grade.RIGHT if same else Grade.WRONG, USUAL)
+
+
+def as_interval(left: Side, right: Side) -> tuple[Side, Side] | None:
+    """a ± b beside a pair: (a − b, a + b), and the pair."""
+    if not has_both_signs(left.node) or not isinstance(right.node, Group) or len(right.node.items) != 2:
+        return None
+    ends = tuple(with_sign(left.node, upper) for upper in (False, True))
+    return Side(Group("(", ends, ")", span=left.node.span), ""), Side(replace(right.node, open="(", close=")"), "")
+
+
+def compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, about: bool) -> Verdict | None:
+    """The verdict with `letter` as the imaginary unit: real and imaginary parts."""
+    context = EvaluationContext(scope, budget=Budget())
+    sides = [printed_pair(side.node, letter) for side in (left, right)]
+
+    def again(decimals: Decimals, places: int | None) -> tuple[Value, Value]:
+        seen = replace(context, decimals=decimals, places=places, budget=Budget())
+        first, second = (complex_list(side.node, letter, seen) for side in (left, right))
+        return first, second
+
+    try:
+        judgement = judge((sides[0], sides[1]), again(Decimals.PRINTED, None), again, about)
+    except (Undecided, Mismatch):
+        return None
+    return Verdict(judgement.grade, USUAL, judgement)
 
 
 def has_both_signs(node: Node) -> bool:
@@ -102,12 +187,15 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
     """The verdict under one reading."""
     context = EvaluationContext(scope, reading)
     values: list[Value] = []
-    nodes: list[Node] = []
-    for index, side in enumerate((left, right)):
+    try:
+        nodes = [side.read(reading) for side in (left, right)]
+        if reading.congruent:
+            nodes = modulo(nodes)
+    except Undecided:
+        return None
+    for index, node in enumerate(nodes):
         try:
-            node = side.read(reading)
             values.append(evaluate(node, context))
-            nodes.append(node)
         except Undecided:
             return None
         except Mismatch as error:
@@ -124,7 +212,12 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
 
 
 def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | None:
-    """Whether left < right (≤, >, ≥, ≠) holds under some reading; none if it cannot be decided."""
+    """Whether left < right (≤, >, ≥, ≠; ∈, ⊂ … of sets) holds under some reading; none if it cannot be decided."""
+    if relation in "∈∉⊂⊆⊃⊇" or is_set(left.node):
+        try:
+            return relation_of_sets(left.node, relation, right.node, EvaluationContext(scope))
+        except (Undecided, Mismatch):
+            return None
     answers: list[bool] = []
     for reading in readings((left.node, right.node)):
         context = EvaluationContext(scope, reading, Decimals.ROUNDED)
@@ -152,6 +245,18 @@ def is_settled(node: Node, scope: Scope) -> bool:
     return all(
         scope.behind.get(part.text) is not None for part in node.walk() if isinstance(part, Number) and looks_rounded(part)
     )
+
+
+def why_undecided(left: Side, right: Side, scope: Scope) -> Reason | None:
+    """Why no reading gives both sides a value; none if the usual one does."""
+    for side in (left, right):
+        try:
+            evaluate(side.read(USUAL), EvaluationContext(scope))
+        except Undecided as error:
+            return error.reason
+        except Mismatch:
+            return Reason.SIZE
+    return None
 
 
 def certainly_none(side: Side, scope: Scope) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import flint
@@ -10,6 +11,7 @@ from flint import arb
 from workings.check.value.reading import Reading
 from workings.check.value.value import (
     NoValue,
+    Reason,
     Table,
     Undecided,
     Value,
@@ -26,6 +28,11 @@ from workings.check.value.value import (
 ZERO, ONE = arb(0), arb(1)
 
 
+def degree() -> arb:
+    """π / 180, to the precision of the moment."""
+    return arb.pi() / 180
+
+
 def real(rule: Callable[[arb], arb], name: str) -> Callable[[arb], arb]:
     """`rule`, refusing arguments at which it is not a real number."""
 
@@ -34,7 +41,7 @@ def real(rule: Callable[[arb], arb], name: str) -> Callable[[arb], arb]:
             raise NoValue("the root of a negative number")
         y = rule(x)
         if not y.is_finite() and x.is_finite():
-            raise Undecided(f"{name} is not a real number there")
+            raise Undecided(f"{name} is not a real number there", Reason.NUMBER)
         return y
 
     return value
@@ -71,11 +78,11 @@ def logarithm(value: Value, base: arb | None) -> Value:
 
     def rule(x: arb) -> arb:
         if x.is_zero():
-            raise Undecided("the logarithm of zero")
+            raise Undecided("the logarithm of zero", Reason.NUMBER)
         if x < 0:
             raise NoValue("the logarithm of a negative number")
         if not x > 0:
-            raise Undecided("the logarithm of what may not be positive")
+            raise Undecided("the logarithm of what may not be positive", Reason.NUMBER)
         return x.log() if base is None else x.log() / base.log()
 
     return each(rule, value)
@@ -85,7 +92,7 @@ def exponential(x: arb) -> arb:
     """eˣ, where −∞ gives 0."""
     if x.is_finite():
         if float(x) > 1e5:
-            raise Undecided("the exponential is too large")
+            raise Undecided("the exponential is too large", Reason.LARGE)
         return x.exp()
     return ZERO if not x.is_nan() and x < 0 else x.exp()
 
@@ -97,7 +104,7 @@ def softmax_row(row: tuple[arb, ...]) -> tuple[arb, ...]:
     powers = [exponential(x - top) if x.is_finite() else exponential(x) for x in row]
     total = sum(powers, ZERO)
     if not total > 0:
-        raise Undecided("softmax of nothing but −∞")
+        raise Undecided("softmax of nothing but −∞", Reason.NUMBER)
     return tuple(p / total for p in powers)
 
 
@@ -191,22 +198,30 @@ def binomial(n: Value, k: Value) -> arb:
     """n over k."""
     above, below = scalar(n), scalar(k)
     if not (above.is_integer() and below.is_integer() and 0 <= float(below) <= float(above) <= 2000):
-        raise Undecided("a binomial of what are not moderate whole numbers")
+        raise Undecided("a binomial of what are not moderate whole numbers", Reason.LARGE)
     return arb.bin_uiui(int(float(above)), int(float(below)))
+
+
+def common(name: str, numbers: list[arb]) -> arb:
+    """The greatest common divisor or the least common multiple."""
+    if not all(x.is_integer() and abs(float(x)) < 2**53 for x in numbers):
+        raise Undecided(f"the {name} of what are not moderate whole numbers", Reason.LARGE)
+    rule = math.gcd if name == "gcd" else math.lcm
+    return arb(rule(*(int(float(x)) for x in numbers)))
 
 
 def factorial(value: Value) -> arb:
     """n!"""
     n = scalar(value)
     if not n.is_integer() or not 0 <= float(n) <= 5000:
-        raise Undecided("a factorial of what is not a moderate whole number")
+        raise Undecided("a factorial of what is not a moderate whole number", Reason.LARGE)
     return arb.fac_ui(int(float(n)))
 
 
 def call(name: str, values: list[Value], reading: Reading) -> Value:
     """The value of a named function."""
     if not values:
-        raise Undecided(f"{name} of nothing")
+        raise Undecided(f"{name} of nothing", Reason.UNFINISHED)
     if name in ENTRYWISE and len(values) == 1:
         return each(exponential if name == "exp" else ENTRYWISE[name], values[0])
     if name in ("softmax", "softargmax", "logsoftmax"):
@@ -231,11 +246,13 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
         return concatenate(values, below=not reading.beside)
     if name == "diag":
         return diagonal(values)
+    if name in ("gcd", "lcm") and len(values) > 1:
+        return common(name, numbers_of(values))
     if name == "binom" and len(values) == 2:
         return binomial(*values)
     if len(values) == 1 and name in ONE_ARGUMENT:
         return ONE_ARGUMENT[name](values[0])
-    raise Undecided(f"{name} is not known")
+    raise Undecided(f"{name} is not known", Reason.FUNCTION)
 
 
 def need_table(value: Value) -> Table:

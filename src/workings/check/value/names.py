@@ -20,6 +20,7 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.value.scope import is_transpose
+from workings.check.value.units import has_units, without_units
 
 
 def is_name(node: Node) -> bool:
@@ -122,6 +123,8 @@ def is_closed(node: Node) -> bool:
     running: set[Node] = set()
     letters: set[Node] = set()
     marks: set[int] = set()
+    if has_units(node):
+        node = without_units(node)
     for part in node.walk():
         match part:
             case Symbol():

@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from workings.check.latex.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
+from workings.check.value.units import has_units
 
 CHOICES: dict[str, dict[Any, str]] = {
     "log": {"e": "log is the natural logarithm", "2": "log has base 2", "10": "log has base 10"},
@@ -19,7 +20,10 @@ CHOICES: dict[str, dict[Any, str]] = {
     "beside": {True: "parts joined side by side", False: "parts joined one below the other"},
     "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix", "dot": "x² is x · x"},
     "spread": {"n": "a variance divides by n", "n-1": "a variance divides by n − 1"},
-    "percent": {True: "% is a hundredth", False: "% is a unit"},
+    "percent": {True: "% is a hundredth", False: "% is a unit", "mod": "% is a remainder"},
+    "units": {"plain": "numbers alone, without units", "worth": "units converted", "binary": "KB is 1024 B"},
+    "angle": {"rad": "angles in radians", "deg": "angles in degrees"},
+    "congruent": {False: "mod is a remainder", True: "equal modulo n"},
     "turned": {False: "* slides the kernel", True: "* turns the kernel and slides it"},
     "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
     "base": {10: "digits are decimal", 2: "digits are binary"},
@@ -38,7 +42,10 @@ class Reading:
     beside: bool = True
     powers: str = "entries"
     spread: str = "n"
-    percent: bool = True
+    percent: bool | str = True
+    units: str = "plain"
+    angle: str = "rad"
+    congruent: bool = False
     turned: bool = False
     mixed: bool = False
     base: int = 10
@@ -62,6 +69,8 @@ def names() -> list[str]:
 
 USUAL = Reading()
 SPREADS = {"var", "std"}
+TURNS = {"sin", "cos", "tan"}
+ANGLES = {"arcsin", "arccos", "arctan", "asin", "acos", "atan"}
 
 
 def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
@@ -76,6 +85,14 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["softmax"] = None
                 case Product(factors=factors) if any(sign in ("*", "⋆") for sign, _ in factors):
                     found["turned"] = None
+                case Product(factors=factors) if any(sign == "mod" for sign, _ in factors):
+                    found["congruent"] = None
+                case Product(factors=((_, Postfix(sign="%")), ("", _))):
+                    found["percent"] = None
+                case Function(name=name, arguments=(angle,)) if name in ANGLES or (
+                    name in TURNS and Symbol("pi") not in angle.walk()
+                ):
+                    found["angle"] = None
                 case Function(name="argmax" | "argmin"):
                     found["first"] = None
                 case Product(factors=((_, Number(text=whole)), ("", Quotient(above=Number(), below=Number())))) if (
@@ -96,6 +113,9 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["powers"] = None
                 case Script(base=Symbol(), below=Node()):
                     found["first"] = None
+        if has_units(top):
+            found["units"] = None
+        for node in top.walk():
             if isinstance(node, Function) and not node.bracketed:
                 found["long_reach"] = None
     digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
@@ -104,7 +124,7 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     return found
 
 
-NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned")
+NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned", "angle")
 
 
 def choices_text(reading: Reading, nodes: tuple[Node, ...]) -> str:

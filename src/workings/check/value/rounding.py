@@ -16,7 +16,20 @@ from enum import IntEnum
 
 from flint import arb
 
-from workings.check.latex.syntax import Group, Matrix, Node, Number, Postfix, Product, Quotient, Root, Script, Sum, Words
+from workings.check.latex.syntax import (
+    Group,
+    Matrix,
+    Node,
+    Number,
+    Postfix,
+    Product,
+    Quotient,
+    Root,
+    Script,
+    Sum,
+    Symbol,
+    Words,
+)
 from workings.check.value.scope import Decimals, is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided, Value, entries
 
@@ -64,6 +77,10 @@ def units(node: Node) -> list[arb] | None:
             return units(term)
         case Postfix(body=Number(places=places), sign="%"):
             return [(arb(1) if places is None else arb(10) ** -places) / 100]
+        case Postfix(body=Number() as body, sign="°") | Script(base=Number() as body, below=None, above=Symbol(name="circ")):
+            return [(units(body) or [ZERO])[0] * arb.pi() / 180]
+        case Product(factors=((_, number), ("unit", worth))) if (printed := units(number)) and len(printed) == 1:
+            return [printed[0] * _ratio(worth)]
         case Product(factors=factors) if isinstance(factors[-1][1], Words) and len(factors) == 2:
             return units(factors[0][1])
         case Product(factors=((_, Number(places=places)), ("×" | "·" | "*", Script(base=Number(text="10"), above=above)))):
@@ -80,6 +97,16 @@ def units(node: Node) -> list[arb] | None:
         case Quotient(above=above, below=below):
             return [ZERO] if units(above) == [ZERO] and units(below) == [ZERO] else None
     return None
+
+
+def _ratio(node: Node) -> arb:
+    """A whole number or a fraction of two: what a unit is worth."""
+    match node:
+        case Quotient(above=Number(value=above), below=Number(value=below)):
+            return arb(int(above)) / arb(int(below))
+        case Number(value=value):
+            return arb(int(value))
+    return arb(1)
 
 
 def _whole(node: Node | None) -> int | None:
@@ -219,7 +246,8 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
         return Grade.RIGHT  # ≈ with a whole number
     if about and unit.is_zero() and distance <= scale / 200:
         return Grade.RIGHT  # ≈ with a fraction or a formula
-    if unit > 0 and distance < unit + slack:
+    both = all(any(place > 0 for place in units(side) or ()) for side in sides)  # they may stand for what is between them
+    if unit > 0 and distance < (unit + slack if both else unit - slack):
         return Grade.LAST_DIGIT
     if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
         return Grade.IMPRECISE

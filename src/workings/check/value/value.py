@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 
 import flint
 from flint import arb
@@ -19,12 +20,34 @@ MOST_ENTRIES = 250_000
 """A table with more entries than this is refused."""
 
 
+class Reason(StrEnum):
+    """Why a formula has no value that can be computed: few kinds, so that a report can count them."""
+
+    LETTERS = "letters without a value"
+    WORDS = "words"
+    DOTS = "dots"
+    FUNCTION = "a function that is not known"
+    SIZE = "a size that is not known"
+    LARGE = "too large"
+    NUMBER = "no real number"
+    """A division by zero, the logarithm of what may be negative."""
+    UNFINISHED = "not a whole formula"
+    NOTATION = "notation that is not computed"
+
+
 class Undecided(Exception):
-    """A formula has no value that can be computed; the message says why."""
+    """A formula has no value that can be computed; the message says why, and `reason` of which kind that is."""
+
+    def __init__(self, message: str, reason: Reason = Reason.NOTATION) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class NoValue(Undecided):
     """A formula certainly has no real value: the root of −1, a division by zero."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Reason.NUMBER)
 
 
 class Mismatch(Exception):
@@ -173,7 +196,7 @@ def inner(a: list[arb], b: list[arb]) -> arb:
 def matrix_product(a: Table, b: Table) -> Table:
     """A B, as it is written."""
     if len(a.rows) * len(b.rows[0]) > MOST_ENTRIES or len(a.rows) * len(b.rows[0]) * len(b.rows) > 8 * MOST_ENTRIES:
-        raise Undecided("the product is too large")
+        raise Undecided("the product is too large", Reason.LARGE)
     columns = [list(column) for column in zip(*b.rows, strict=True)]
     return Table(tuple(tuple(inner(list(row), column) for column in columns) for row in a.rows))
 
@@ -228,7 +251,7 @@ def quotient(a: Value, b: Value) -> Value:
     if any(y.is_zero() for y in entries(b)):
         raise NoValue("a division by zero")
     if any(y.contains(0) for y in entries(b)):
-        raise Undecided("a division by zero, or by what may be zero")
+        raise Undecided("a division by zero, or by what may be zero", Reason.NUMBER)
     if isinstance(b, Table) and not isinstance(a, Table):
         raise Undecided("a number divided by a table")
     return entrywise(lambda x, y: x / y, a, b, "/")
@@ -258,7 +281,7 @@ def inverse(a: Table) -> Table:
     try:
         solved = flint.arb_mat(n, n, a.entries).inv()
     except ZeroDivisionError as error:
-        raise Undecided("a singular matrix has no inverse") from error
+        raise Undecided("a singular matrix has no inverse", Reason.NUMBER) from error
     return Table(tuple(tuple(solved[i, j] for j in range(n)) for i in range(n)))
 
 
@@ -273,17 +296,17 @@ def determinant(a: Table) -> arb:
 def power(x: arb, y: arb) -> arb:
     """xʸ, if it is a real number of moderate size."""
     if not x.is_finite() or not y.is_finite():
-        raise Undecided("a power of infinity")
+        raise Undecided("a power of infinity", Reason.NUMBER)
     if x.contains(0):
         if not x.is_zero() or not y > 0:
-            raise Undecided("a power of zero, or of what may be zero")
+            raise Undecided("a power of zero, or of what may be zero", Reason.NUMBER)
         return arb(0)
     exponent = y * abs(x).log()
     if not abs(exponent) < 1e7 or not abs(y) < 1e20:
-        raise Undecided("the power is too large")
+        raise Undecided("the power is too large", Reason.LARGE)
     if x > 0 and abs(y) > 1000:
         return exponent.exp()
     result = x**y
     if not result.is_finite():
-        raise Undecided("not a real number")
+        raise Undecided("not a real number", Reason.NUMBER)
     return result

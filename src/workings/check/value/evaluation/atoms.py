@@ -12,7 +12,7 @@ from flint import arb, fmpq
 from workings.check.latex.syntax import Items, Labelled, Nothing, Number, Symbol, Words
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.scope import Decimals
-from workings.check.value.value import Undecided, Value
+from workings.check.value.value import Reason, Undecided, Value
 
 
 @lru_cache(maxsize=50_000)
@@ -60,7 +60,7 @@ def constant(node: Symbol, context: EvaluationContext) -> Value:
     """π, e and ∞; any other letter would have been known."""
     constants = {"pi": arb.pi, "e": arb.const_e, "infty": arb.pos_inf}
     if node.style or node.name not in constants:
-        raise Undecided(f"{node.name} is not known")
+        raise Undecided(f"{node.name} is not known", Reason.LETTERS)
     return constants[node.name]()
 
 

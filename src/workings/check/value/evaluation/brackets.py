@@ -10,6 +10,7 @@ from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
 from workings.check.value.value import (
     Mismatch,
+    Reason,
     Table,
     Undecided,
     Value,
@@ -39,7 +40,7 @@ def group(node: Group, context: EvaluationContext) -> Value:
     if len(node.items) == 1:
         return value(node.items[0], context)
     if not node.items:
-        raise Undecided("empty brackets")
+        raise Undecided("empty brackets", Reason.UNFINISHED)
     return list_table(node, context)
 
 

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from workings.check.latex.syntax import Node
+from workings.check.latex.syntax import Dots, Node, Nothing, Words
 from workings.check.value.reading import USUAL, Reading
 from workings.check.value.scope import Decimals, Scope
-from workings.check.value.value import Undecided, Value
+from workings.check.value.value import Reason, Undecided, Value
 
 MOST_STEPS = 400_000
 """A formula that takes more steps than this (a sum of very many terms) is left undecided."""
@@ -49,6 +49,9 @@ class EvaluationContext:
         return replace(self, scope=self.scope.bound(letters))
 
 
+REASONS: dict[type[Node], Reason] = {Words: Reason.WORDS, Dots: Reason.DOTS, Nothing: Reason.UNFINISHED}
+"""Why a kind of formula without a rule has no value."""
+
 N = TypeVar("N", bound=Node)
 RULES: dict[type[Node], Callable[..., Value]] = {}
 """For each kind of formula the function that computes it."""
@@ -69,11 +72,11 @@ def value(node: Node, context: EvaluationContext) -> Value:
     assert context.budget is not None
     context.budget.left -= 1
     if context.budget.left < 0:
-        raise Undecided("it takes too many steps")
+        raise Undecided("it takes too many steps", Reason.LARGE)
     known = context.scope.value(node, context.decimals)
     if known is not None:
         return known
     compute = RULES.get(type(node))
     if compute is None:
-        raise Undecided(f"{type(node).__name__.lower()} has no value")
+        raise Undecided(f"{type(node).__name__.lower()} has no value", REASONS.get(type(node), Reason.NOTATION))
     return compute(node, context)

@@ -6,7 +6,8 @@ from flint import arb
 
 from workings.check.latex.syntax import Function, Postfix, Root, Symbol
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
-from workings.check.value.functions import call, factorial, logarithm
+from workings.check.value.functions import call, degree, factorial, logarithm
+from workings.check.value.reading import ANGLES, TURNS
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Table, Undecided, Value, each, power, scalar
 
@@ -34,7 +35,12 @@ def function_value(node: Function, context: EvaluationContext) -> Value:
         return logarithm(values[0], base(node, context))
     if node.below is not None:
         raise Undecided(f"{node.name} with an index")
-    return call(node.name, values, context.reading)
+    if context.reading.angle == "deg" and node.name in TURNS:
+        values = [each(lambda x: x * degree(), angle) for angle in values]
+    result = call(node.name, values, context.reading)
+    if context.reading.angle == "deg" and node.name in ANGLES:
+        return each(lambda x: x / degree(), result)
+    return result
 
 
 def base(node: Function, context: EvaluationContext) -> arb | None:
@@ -66,4 +72,6 @@ def postfix(node: Postfix, context: EvaluationContext) -> Value:
         return each(lambda x: x / 100, body) if context.reading.percent else body
     if node.sign == "!":
         return factorial(value(node.body, context))
+    if node.sign == "°":
+        return each(lambda x: x * degree(), value(node.body, context))
     raise Undecided(f"{node.sign} after a formula")

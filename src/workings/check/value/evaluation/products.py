@@ -8,9 +8,10 @@ from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Q
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call
 from workings.check.value.reading import Reading
-from workings.check.value.value import Table, Undecided, Value, correlation, plus, product, quotient, scalar
+from workings.check.value.units import UNIT
+from workings.check.value.value import Reason, Table, Undecided, Value, correlation, plus, product, quotient, scalar
 
-PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": ""}
+PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": "", UNIT: ""}
 """For each sign between two factors the product that it means."""
 SIGMOID = Symbol("sigma")
 """σ(x) is the sigmoid, unless the document says otherwise."""
@@ -82,7 +83,7 @@ def application(name: Node, argument: Group, context: EvaluationContext) -> Valu
     if name == SIGMOID and context.scope.definition(name) is None:
         return call("sigmoid", [value(item, context) for item in argument.items], context.reading)
     if isinstance(name, Symbol | Script | Postfix) and context.known(name) is None and not is_factor(name, context):
-        raise Undecided("a letter before brackets may be a function")
+        raise Undecided("a letter before brackets may be a function", Reason.FUNCTION)
     return None
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from flint import arb
+
 from workings.check.latex.syntax import Big, Function, Group, Items, Node, Number, Product, Script, Symbol
 from workings.check.value.evaluation.brackets import length
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
-from workings.check.value.functions import ZERO, exponential
+from workings.check.value.functions import ZERO, degree, exponential
 from workings.check.value.scope import is_transpose
-from workings.check.value.value import Table, Undecided, Value, each, inverse, matrix_product, power, scalar
+from workings.check.value.value import Reason, Table, Undecided, Value, each, inverse, matrix_product, power, scalar
 
 MARKS = ("ast", "star", "dagger", "circ", "prime")
 """Superscripts that are part of a name."""
@@ -29,7 +31,9 @@ def script(node: Script, context: EvaluationContext) -> Value:
     body = base if below is None else Script(base, below, span=node.span)
     if is_transpose(above):
         return transpose(body, above, context)
-    if isinstance(above, Group) and above.open in "([":
+    if isinstance(above, Symbol) and above.name == "circ" and isinstance(base, Number) and below is None:
+        return scalar(value(base, context)) * degree()
+    if isinstance(above, Group) and above.open in "([" and not isinstance(base, Number):
         raise Undecided("a superscript in brackets is an index")
     return power_of(value(body, context), above, context)
 
@@ -73,18 +77,33 @@ def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
     """xᵢ, Aᵢⱼ, A_{i,j}: an entry of a known table."""
     if below is None:
         return value(base, context)
+    if isinstance(base, Number):
+        return in_base(base, below, context)
     if isinstance(base, Function | Big):
         raise Undecided("an index of a function")
     table = value(base, context)
     indices = whole_numbers(below, table, context)
     if not isinstance(table, Table):
-        raise Undecided("an index of a number")
+        raise Undecided("an index of a number", Reason.SIZE)
     match [i - context.reading.first for i in indices]:
         case [i] if table.is_vector and 0 <= i < table.shape[0] * table.shape[1]:
             return table.entries[i]
         case [i, j] if 0 <= i < table.shape[0] and 0 <= j < table.shape[1]:
             return table.rows[i][j]
-    raise Undecided("an index outside of the table")
+    raise Undecided("an index outside of the table", Reason.SIZE)
+
+
+def in_base(number: Number, below: Node, context: EvaluationContext) -> arb:
+    """101₂: the digits of a number in another base."""
+    base = scalar(value(below, context))
+    whole, _, part = number.text.partition(".")
+    digits = whole + part
+    if not base.is_integer() or not 2 <= float(base) <= 10 or not digits.isdigit():
+        raise Undecided("an index of a number", Reason.SIZE)
+    b = int(float(base))
+    if any(int(digit) >= b for digit in digits):
+        raise Undecided(f"digits that base {b} does not have")
+    return arb(int(digits, b)) / arb(b) ** len(part)
 
 
 def whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list[int]:

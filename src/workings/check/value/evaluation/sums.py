@@ -14,6 +14,7 @@ from workings.check.value.functions import ZERO
 from workings.check.value.names import variable
 from workings.check.value.scope import Decimals
 from workings.check.value.value import (
+    Reason,
     Table,
     Undecided,
     Value,
@@ -117,9 +118,9 @@ def bounds(node: Big, context: EvaluationContext) -> tuple[Node, range]:
         case Symbol() as letter if node.above is None:
             first, last = arb(1), arb(terms(letter, node.body, context))
         case _:
-            raise Undecided("a sum without bounds")
+            raise Undecided("a sum without bounds", Reason.SIZE)
     if not first.is_integer() or not last.is_integer() or not float(last) - float(first) < MOST_TERMS:
-        raise Undecided("a sum whose bounds are not moderate whole numbers")
+        raise Undecided("a sum whose bounds are not moderate whole numbers", Reason.LARGE)
     return letter, range(int(float(first)), int(float(last)) + 1)
 
 
@@ -132,7 +133,7 @@ def terms(letter: Node, body: Node, context: EvaluationContext) -> int:
             if isinstance(vector, Table) and vector.is_vector:
                 lengths.add(len(vector.entries))
     if len(lengths) != 1:
-        raise Undecided("a sum without bounds")
+        raise Undecided("a sum without bounds", Reason.SIZE)
     return lengths.pop()
 
 
@@ -179,6 +180,6 @@ def derivative(node: Derivative, context: EvaluationContext) -> Value:
     letter = node.by[0]
     here = context.known(letter)
     if here is None or isinstance(here, Table):
-        raise Undecided("a derivative at an unknown place")
+        raise Undecided("a derivative at an unknown place", Reason.LETTERS)
     ahead, behind = (value(node.body, context.bound({letter: here + side * STEP})) for side in (1, -1))
     return each(lambda x: x.mid(), entrywise(lambda a, b: (a - b) / (2 * STEP), ahead, behind, "−"))

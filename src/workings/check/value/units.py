@@ -1,0 +1,70 @@
+"""Units behind numbers in a formula: left out, or put in with what they are worth.
+
+168 − 126 = 52 minutes compares numbers; 3 km = 3000 m compares what they are worth. Both are readings of one formula.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from workings.check.latex.syntax import Function, Node, Number, Product, Quotient, Script, Symbol, Words
+from workings.check.latex.units import worth
+
+UNIT = "unit"
+"""The sign before a factor that is what a unit is worth."""
+
+
+def unit_text(factor: Node) -> str | None:
+    """The unit that a factor behind a number is; none if it is something else. Words are always a unit, or a remark."""
+    match factor:
+        case Words(text=text):
+            return text
+        case Script(base=Words() | Symbol() as base, below=None, above=Number(text=power)):
+            unit = unit_text(base)
+            return None if unit is None else f"{unit.strip()}{power}"
+        case Symbol(name=name, style=style) if ("text" in style or "rm" in style) and worth(name) is not None:
+            return name
+        case Function(name=name, arguments=()) if worth(name) is not None:
+            return name
+    return None
+
+
+def is_unit(product: Product, index: int) -> bool:
+    """Whether factor `index` of a product is a unit: it stands without a sign behind something else."""
+    sign, factor = product.factors[index]
+    return index > 0 and not sign and unit_text(factor) is not None
+
+
+def has_units(node: Node) -> bool:
+    """Whether a unit stands behind a number somewhere in a formula."""
+    return any(
+        isinstance(part, Product) and any(is_unit(part, index) for index in range(1, len(part.factors)))
+        for part in node.walk()
+    )
+
+
+def without_units(node: Node) -> Node:
+    """The formula with its numbers alone."""
+    node = node.rebuilt(without_units)
+    if not isinstance(node, Product):
+        return node
+    kept = tuple(factor for index, factor in enumerate(node.factors) if not is_unit(node, index))
+    if len(kept) == len(node.factors):
+        return node
+    return kept[0][1] if len(kept) == 1 else replace(node, factors=kept)
+
+
+def with_worth(node: Node, binary: bool = False) -> Node:
+    """The formula with what each unit is worth in its place; a unit that is not known is left out."""
+    node = node.rebuilt(lambda part: with_worth(part, binary))
+    if not isinstance(node, Product):
+        return node
+    factors: list[tuple[str, Node]] = []
+    for index, (sign, factor) in enumerate(node.factors):
+        text = unit_text(factor) if is_unit(node, index) else None
+        if text is None:
+            factors.append((sign, factor))
+        elif (value := worth(text, binary)) is not None and value != 1:
+            above, below = Number(str(value.numerator)), Number(str(value.denominator))
+            factors.append((UNIT, above if value.denominator == 1 else Quotient(above, below)))
+    return factors[0][1] if len(factors) == 1 else replace(node, factors=tuple(factors))
