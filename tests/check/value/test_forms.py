@@ -156,7 +156,7 @@ def test_the_reason_why_nothing_is_decided(text: str, reason: Reason) -> None:
     left, _, right = sides(text) if "+ =" not in text else (Side(parse("1 +"), "1 +"), "=", Side(Number("2"), "2"))
     with ball_precision():
         assert compare(left, right, Scope()) is None
-        assert why_undecided(left, right, Scope()) == reason
+        assert next(filter(None, (why_undecided(side, Scope()) for side in (left, right))), None) == reason
 
 
 @pytest.mark.parametrize("text", ["(1 + i)^2 = 1.21", "i + 1 = 3", "2i = 6", "j^2 = 9"])

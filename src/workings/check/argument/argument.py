@@ -15,8 +15,10 @@ from workings.check.argument.words import source
 from workings.check.document.document import Document, Formula
 from workings.check.document.finding import LEVELS, Finding, Report, Unread
 from workings.check.document.relation import Outcome, Relation, Role
+from workings.check.latex.calls import SIGMOID, function_letters, powers_of_calls
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
+from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases
 from workings.check.latex.syntax import Node, Script, Symbol
 from workings.check.latex.weights import plain
@@ -64,13 +66,15 @@ class Argument:
         trees = [(formula, self._read(formula)) for formula in formulas]
         bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
         self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
+        self.spoken = set[str]().union(*(letters_alone(tree) for _, tree in trees if tree is not None))
+        functions = function_letters([tree for _, tree in trees if tree is not None]) | {SIGMOID}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
             if tree is None:
                 before = None
                 continue
             continued = before[1] if before is not None and self._follows(before[0], formula) else None
-            found = lines(as_indices(tree, bases), formula, continued)
+            found = lines(self._normal(tree, bases, functions), formula, continued)
             self.lines += [line for line in found if line is not continued]
             last = found[-1] if found else None
             if last is not None and has_scale(formula.after):
@@ -80,6 +84,10 @@ class Argument:
             line.number = number
             line.context = self.contexts.at(line.start)
         self.values = Values(one_weight=not _tells_weights_apart(self.lines))
+
+    def _normal(self, tree: Node, bases: set[Node], functions: set[Node]) -> Node:
+        """The tree as the whole document shows that it is meant."""
+        return powers_of_calls(words_as_names(as_indices(tree, bases), self.spoken), functions)
 
     def _read(self, formula: Formula) -> Node | None:
         """The tree of a formula, whole or what can be read of it."""

@@ -71,9 +71,8 @@ SUPPOSITION = re.compile(
 )
 """What is supposed right before a formula."""
 DENIED_AFTER = re.compile(
-    r"[\s$,.;)]*(?:here,? )?(?:(?:which|this|that|it|but) )*(?:(?:is|are|was|were|would be|has|looks)"
-    r"(?: the| an?)? (?:false|wrong|incorrect|impossible|mistake|error|not (?:true|right|correct))|should (?:be|have been)"
-    r"|but no\b)|\$?~~",
+    r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|not (?:true|right|correct))(?![a-z])"
+    r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~",
     re.IGNORECASE,
 )
 """A correction right behind a formula."""

@@ -87,6 +87,8 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
         if isinstance(part, Words):
             if last is not None and UNIT.fullmatch(part.text.strip(" .,~")):
                 last.units.add(len(last.sides) - 1)
+            else:
+                last = None  # what goes on with `= …` behind words does not go on with what stands before them
             continue
         if isinstance(part, Chain):
             sides, relations = list(part.items), list(part.relations)

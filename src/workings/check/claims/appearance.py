@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
+from workings.check.latex.calls import called_letters
 from workings.check.latex.syntax import (
     Cases,
     Derivative,
@@ -22,7 +21,6 @@ from workings.check.latex.syntax import (
     Symbol,
     Words,
 )
-from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name, letters_of
 from workings.check.value.scope import is_transpose
 
@@ -85,18 +83,3 @@ def is_derivative(node: Node) -> bool:
 def is_formula(node: Node) -> bool:
     """Something that can be computed from its letters."""
     return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
-
-
-def called_letters(product: Product) -> list[Node]:
-    """The letters of a product that stand right before brackets."""
-    return [
-        factor
-        for (_, factor), (sign, group) in pairwise(product.factors)
-        if sign == "" and isinstance(group, Group) and group.open in ("(", "[") and isinstance(factor, Symbol | Script)
-    ]
-
-
-def uncalled_letters(node: Node) -> set[Node]:
-    """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
-    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called_letters(part)]
-    return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}

@@ -19,15 +19,14 @@ from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import value_text
-from workings.check.claims.appearance import called_letters
 from workings.check.document.relation import Outcome
+from workings.check.latex.calls import called_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import (
     Chain,
     Derivative,
     Dots,
     Function,
-    Given,
     Group,
     Node,
     Nothing,
@@ -39,11 +38,12 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.latex.weights import plain
-from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of
-from workings.check.value.names import is_closed, is_name, letters_of, unpacked_names
+from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of, why_undecided
+from workings.check.value.names import is_closed, is_name, unpacked_names
 from workings.check.value.rounding import Grade, Judgement
 from workings.check.value.scope import Scope
-from workings.check.value.value import Table, Value, entries
+from workings.check.value.units import without_units
+from workings.check.value.value import Reason, Table, Value, entries
 
 LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
@@ -140,7 +140,7 @@ class Decider:
         scope = self.scope(line)
         if is_closed(node) and not self.is_renamed(node, scope):
             return None if self.is_unsure(node) else Known(index, side)
-        if (is_name(node) and not is_application(node, scope)) or not (self.argument.values.held or scope.functions):
+        if is_name(node) and not is_application(node, scope):
             return None
         if is_first and unpacked_names(node):
             return None
@@ -270,6 +270,7 @@ class Decider:
 
     def is_opaque(self, line: Line, node: Node) -> bool:
         """Whether something stands in it that numbers cannot say: words, dots, a derivative, a sign of the author's own."""
+        node = without_units(node)
         if isinstance(node, Words | Dots | Derivative | Nothing | Chain):
             return True
         if isinstance(node, Product) and self.operations:
@@ -282,21 +283,12 @@ class Decider:
 
     def reason(self, line: Line, nodes: tuple[Node, ...]) -> str:
         """Why these sides have no value."""
-        view = self.argument.view(line)
+        scope = self.scope(line)
         for node in nodes:
-            for part in node.walk():
-                if isinstance(part, Words):
-                    return "words"
-                if isinstance(part, Dots):
-                    return "dots"
-                if isinstance(part, Given):
-                    return "a condition inside a function"
-        if any(self.is_opaque(line, node) for node in nodes):
-            return "notation without a value"
-        unknown = {letter for node in nodes for letter in letters_of(node) if not view.has_value(letter)}
-        if unknown:
-            return "letters without a value"
-        return "notation without a value"
+            why = why_undecided(Side(node, ""), scope)
+            if why is not None:
+                return why.value
+        return Reason.NOTATION.value
 
     def is_unsure(self, node: Node) -> bool:
         """Whether e or π stands in it as a factor or a term, and the document speaks of a letter $e$ or $π$."""

@@ -18,16 +18,15 @@ from workings.check.argument.words import decimal
 from workings.check.claims.appearance import (
     OPAQUE,
     both_call,
-    called_letters,
     has_transpose,
     is_derivative,
     is_formula,
     is_letter,
     is_of_matrices,
-    uncalled_letters,
     vector_entries,
 )
-from workings.check.document.relation import Role
+from workings.check.document.relation import Outcome, Role
+from workings.check.latex.calls import called_letters, uncalled_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
@@ -99,7 +98,8 @@ class Identities:
             one, other = line.sides[index - 1], line.sides[index]
             if line.relations[index - 1] not in EQUAL - {"≈"} or (is_closed(one) and is_closed(other)):
                 continue
-            if self.argument.reading(line, index - 1).role in (*DROPPED, Role.INSTANTIATION):
+            reading = self.argument.reading(line, index - 1)
+            if reading.role in (*DROPPED, Role.INSTANTIATION) or reading.outcome is Outcome.RIGHT:
                 continue
             inside_chain = index > 1 and line.relations[index - 2] in EQUAL
             if index == 1 and not is_closed(other) and turn(one, {}, self.recurrences) is not None:

@@ -1,7 +1,7 @@
 """Words that are written as products: SE, df, MSE are names, np is n times p.
 
-A run of letters is a name where the document never speaks of most of its letters alone. Which letters stand alone, only the whole
-document tells: collect `letters_alone` over all its formulas, then put `words_as_names` on each of them.
+A run of letters is a name where the document never speaks of most of its letters alone. Which letters stand alone, only the
+whole document tells: collect `letters_alone` over all its formulas, then put `words_as_names` on each of them.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from workings.check.latex.syntax import Node, Number, Product, Script, Symbol
+from workings.check.latex.syntax import Big, Node, Number, Product, Script, Symbol
 
 
 def letters_alone(tree: Node) -> set[str]:
@@ -44,8 +44,13 @@ def words_as_names(tree: Node, spoken: Collection[str]) -> Node:
     >>> words_as_names(parse("SE + np"), {"n", "p"}) == parse(r"\text{SE} + np")
     True
     """
-    below = tree.below if isinstance(tree, Script) else None
-    tree = tree.rebuilt(lambda part: part if part is below else words_as_names(part, spoken))
+    kept: Node | None = None
+    match tree:
+        case Script(below=below):
+            kept = below
+        case Big(operator="∫", body=Product(factors=(*_, (_, Symbol(name="d")), (_, Symbol()))) as whole):
+            kept = whole  # ∫ … dx: what the integral runs over is no word
+    tree = tree.rebuilt(lambda part: part if part is kept else words_as_names(part, spoken))
     if not isinstance(tree, Product):
         return tree
     factors = list(tree.factors)

@@ -247,15 +247,14 @@ def is_settled(node: Node, scope: Scope) -> bool:
     )
 
 
-def why_undecided(left: Side, right: Side, scope: Scope) -> Reason | None:
-    """Why no reading gives both sides a value; none if the usual one does."""
-    for side in (left, right):
-        try:
-            evaluate(side.read(USUAL), EvaluationContext(scope))
-        except Undecided as error:
-            return error.reason
-        except Mismatch:
-            return Reason.SIZE
+def why_undecided(side: Side, scope: Scope) -> Reason | None:
+    """Why a side has no value in the usual reading; none if it has one."""
+    try:
+        evaluate(side.read(USUAL), EvaluationContext(scope))
+    except Undecided as error:
+        return error.reason
+    except Mismatch:
+        return Reason.SIZE
     return None
 
 
