@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all conformance docs bench-against format clean check
+.PHONY: help demo test test-all conformance docs calibrate mutants bench-against format clean check
 
 help:  ## list the targets
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -29,6 +29,9 @@ docs: .venv/installed-test  ## write the generated pages: public names, operatio
 	@$(BIN)/python tools/api_table.py docs/api.md
 	@$(BIN)/python tools/operations_table.py docs/operations.md
 	@$(BIN)/python tools/draw_plan.py docs/architecture.svg
+
+calibrate: .venv/installed-test  ## count the judged findings of bench/judged, write how sure each kind of finding is
+	@$(BIN)/python tools/calibrate.py
 
 bench-against: .venv/installed-test  ## is it slower than it was? make bench-against OLD=../old/src
 	@$(BIN)/python bench/against.py $(OLD)

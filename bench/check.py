@@ -3,23 +3,30 @@
     make bench-check                        the documents of bench/documents
     python bench/check.py FILE … --times 200 [--seed 0]
 
-An error is a digit changed, two digits swapped, a sign flipped, a row dropped or a transpose dropped, in a formula that
-takes part in a claim; a change that leaves the value as it is counts for none. It is found if the damaged document has a
-finding (at `note` or above) that the correct one has not. Then come false alarms in the correct documents, the share of
-claims that is decided, and the speed.
+An error is a digit changed, two digits swapped, a sign flipped, a row dropped or a transpose dropped, in an equation that
+ends in numbers, whether or not the checker had decided it; a change that leaves the value as it is counts for none. It is
+found if the damaged document has a finding (at `note` or above) that the document has not. First stand the judged findings
+of `bench/judged/` (see tools/calibrate.py), blind ones apart; then what is found and decided in each document; last the speed.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import random
 import re
 import statistics
+import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from tools.calibrate import rows
+from workings.check.argument.lines import EQUAL
 from workings.check.document.document import Document
 from workings.check.document.finding import LEVELS, Finding
 from workings.check.document.options import Options
@@ -28,7 +35,7 @@ from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Matrix, Node, Number, Script, Sum
 from workings.check.run.checker import check_document, examine
 from workings.check.value.evaluate import EvaluationContext, evaluate
-from workings.check.value.names import is_closed
+from workings.check.value.names import is_closed, is_name
 from workings.check.value.rounding import one_shape
 from workings.check.value.scope import Scope, is_transpose
 from workings.check.value.value import Mismatch, Undecided, ball_precision, entries
@@ -38,14 +45,31 @@ CORRECT_TEXTS = [path.read_text() for path in sorted(HERE.glob("*.*")) if path.s
 LEVEL = "note"
 
 
-def claimed(document: Document) -> list[tuple[Node, Node, list[int], str]]:
-    """Every part of a side in a decided claim: the part, the side, the part's positions, the formula's text."""
-    found = []
-    for line, index in examine(document, Options()).decided:
-        formula, side = line.formulas[index], line.sides[index]
-        for node in side.walk():
-            found.append((node, side, [formula.position(i) for i in range(*node.span)], formula.text))
-    return found
+@dataclass(frozen=True)
+class Part:
+    """A part of a side of an equation: the part, its side, its positions in the document, the formula's text."""
+
+    node: Node
+    side: Node
+    places: list[int]
+    text: str
+    closed: bool
+    """Whether the equation is between numbers alone."""
+
+
+def calculations(document: Document) -> Iterator[Part]:
+    """Every part of the sides of equations that end in numbers, whatever the checker makes of them."""
+    for line in examine(document, Options()).lines:
+        for index, relation in enumerate(line.relations):
+            if relation not in EQUAL or not is_closed(line.sides[index + 1]):
+                continue
+            closed = is_closed(line.sides[index])
+            if is_name(line.sides[index]) and not closed:
+                continue  # a name that is given a value
+            for k in (index, index + 1) if closed else (index + 1,):
+                formula, side = line.formulas[k], line.sides[k]
+                for node in side.walk():
+                    yield Part(node, side, [formula.position(i) for i in range(*node.span)], formula.text, closed)
 
 
 def is_harmless(node: Node, side: Node, text: str, changed: str) -> bool:
@@ -65,19 +89,20 @@ def is_harmless(node: Node, side: Node, text: str, changed: str) -> bool:
         return False
 
 
-def damages(document: Document, rng: random.Random) -> Iterator[tuple[str, str]]:
-    """Damaged texts, one error each, with the kind of the error."""
+def damages(document: Document, rng: random.Random) -> Iterator[tuple[str, bool, str]]:
+    """Damaged texts, one error each, with the kind of the error and whether it stands between numbers alone."""
     text = document.text
-    parts = claimed(document)
+    parts = list(calculations(document))
     rng.shuffle(parts)
-    for node, side, places, source in parts:
+    for part in parts:
+        places = part.places
         if not places or places != list(range(places[0], places[0] + len(places))):
             continue  # the part comes out of a macro
         start, end = places[0], places[-1] + 1
         written = text[start:end]
-        for kind, changed in damaged(node, written, rng):
-            if changed != written and not is_harmless(node, side, source, changed):
-                yield kind, text[:start] + changed + text[end:]
+        for kind, changed in damaged(part.node, written, rng):
+            if changed != written and not is_harmless(part.node, part.side, part.text, changed):
+                yield kind, part.closed, text[:start] + changed + text[end:]
 
 
 def damaged(node: Node, written: str, rng: random.Random) -> Iterator[tuple[str, str]]:
@@ -165,58 +190,91 @@ def scrambled(text: str, pieces: list[str], rng: random.Random) -> str:
     return "".join(characters)
 
 
+def inject(documents: list[Document], options: argparse.Namespace) -> None:
+    """Damage the documents in one place at a time, check them again, and print what is found."""
+    found: dict[tuple[bool, str], list[bool]] = {}
+    for document in documents:
+        before = marks(check_document(document).findings)
+        tried: dict[tuple[bool, str], int] = {}
+        for kind, closed, text in damages(document, random.Random(options.seed)):
+            if tried.get((closed, kind), 0) >= options.times:
+                continue
+            tried[closed, kind] = tried.get((closed, kind), 0) + 1
+            kind_of = "markdown" if document.kind == "notebook" else document.kind
+            after = marks(check_document(read_text(text, document.name, kind_of)).findings)
+            hit = bool(after - before)
+            found.setdefault((closed, kind), []).append(hit)
+            if not hit and options.missed and closed:
+                first = next((i for i, (a, b) in enumerate(zip(text, document.text, strict=False)) if a != b), 0)
+                print(f"  missed {kind}: {document.place(first)} …{text[max(0, first - 50) : first + 50]!r}…")
+    for closed, title in ((True, "between numbers alone"), (False, "with letters on the left")):
+        print(f"\nerrors found (at level note or above), {title}")
+        hits = {kind: each for (is_closed_one, kind), each in sorted(found.items()) if is_closed_one == closed}
+        hits["all"] = [hit for each in hits.values() for hit in each]
+        for kind, each in hits.items():
+            if each:
+                print(f"  {kind:18} {sum(each):5} of {len(each):5}   {sum(each) / len(each):6.1%}")
+
+
+def judged_figures() -> None:
+    """What was judged: real findings by level, blind ones apart, with the 95 % interval (Wilson)."""
+    every = list(rows())
+    if not every:
+        return
+    print("judged findings: real of all, share, 95 % interval")
+    for design, blind in ((1, True), (2, True), (2, False)):
+        title = f"  design {design}, {'blind' if blind else 'on documents seen before'}"
+        chosen = [row for row in every if row.design == design and row.is_blind == blind]
+        for level in LEVELS[:2]:
+            real = [row.is_real for row in chosen if row.level == level]
+            if real:
+                low, high = wilson(sum(real), len(real))
+                share = f"{sum(real) / len(real):6.1%}  {low:.0%} … {high:.0%}"
+                print(f"{title:42} {level:7} {sum(real):4} of {len(real):4}  {share}")
+
+
+def wilson(successes: int, n: int, z: float = 1.96) -> tuple[float, float]:
+    """The interval of a share.
+
+    >>> [round(end, 2) for end in wilson(9, 10)]
+    [0.6, 0.98]
+    """
+    share = successes / n
+    middle, half = share + z * z / (2 * n), z * math.sqrt(share * (1 - share) / n + z * z / (4 * n * n))
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
 def main() -> None:
-    """Damage, check, print the table."""
+    """Count, damage, check, print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="*", type=Path, default=sorted(p for p in HERE.glob("*.*") if p.suffix != ".py"))
     parser.add_argument("--times", type=int, default=60, help="damages of each kind and document")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--fuzz", type=float, default=20, help="seconds of damaged texts; an hour is 3600")
-    parser.add_argument("--missed", action="store_true", help="print the damages that are not found")
+    parser.add_argument("--missed", action="store_true", help="print the damages between numbers that are not found")
     options = parser.parse_args()
+    judged_figures()
+    start = time.process_time()
     documents = [read(path) for path in options.files]
-    found: dict[str, list[int]] = {}
-    print("document                          formulas  unread  claims  decided  error  likely  note")
-    for document in documents:
-        report = check_document(document)
+    reports = [check_document(document) for document in documents]
+    spent = time.process_time() - start
+    print("\ndocument                          formulas  unread  claims  decided  error  likely  note")
+    for document, report in zip(documents, reports, strict=True):
         levels = [sum(finding.level == level for finding in report.findings) for level in LEVELS[:3]]
         counts = report.counts
         print(
             f"{Path(document.name).name:32}  {counts.formulas:8}  {counts.unread:6}  {counts.claims:6}  {counts.decided:7}"
             f"  {levels[0]:5}  {levels[1]:6}  {levels[2]:4}"
         )
-        before = marks(report.findings)
-        tried: dict[str, int] = {}
-        rng = random.Random(options.seed)
-        for kind, text in damages(document, rng):
-            if tried.get(kind, 0) >= options.times:
-                continue
-            tried[kind] = tried.get(kind, 0) + 1
-            kind_of = "markdown" if document.kind == "notebook" else document.kind
-            after = marks(check_document(read_text(text, document.name, kind_of)).findings)
-            hit = bool(after - before)
-            found.setdefault(kind, []).append(hit)
-            if not hit and options.missed:
-                first = next((i for i, (a, b) in enumerate(zip(text, document.text, strict=False)) if a != b), 0)
-                print(f"  missed {kind}: {document.place(first)} …{text[max(0, first - 50) : first + 50]!r}…")
-    print("\nerrors found (at level note or above)")
-    for kind, hits in sorted(found.items()):
-        print(f"  {kind:18} {sum(hits):5} of {len(hits):5}   {sum(hits) / len(hits):6.1%}")
-    everything = [hit for hits in found.values() for hit in hits]
-    if everything:
-        print(f"  {'all':18} {sum(everything):5} of {len(everything):5}   {sum(everything) / len(everything):6.1%}")
+    if options.times:
+        inject(documents, options)
     times = parse_times(documents)
     print(f"\nparse: median {statistics.median(times) * 1e3:.3f} ms per formula, {len(times)} formulas")
-    lines = sum(
-        formula.text.count("\n") + formula.text.count("\\\\") + 1 for document in documents for formula in document.formulas
-    )
-    start = time.process_time()
-    for document in documents:
-        check_document(read_text(document.text, document.name, "markdown" if document.kind == "notebook" else document.kind))
-    spent = time.process_time() - start
-    count, longest = fuzz(documents, options.fuzz, options.seed)
-    print(f"fuzz: {count} damaged texts in {options.fuzz:g} s without an error, the longest took {longest:.2f} s")
-    print(f"check: {lines} lines of mathematics in {spent:.2f} s of CPU, {lines / spent:,.0f} lines per second")
+    if options.fuzz:
+        count, longest = fuzz(documents, options.fuzz, options.seed)
+        print(f"fuzz: {count} damaged texts in {options.fuzz:g} s without an error, the longest took {longest:.2f} s")
+    lines = sum(document.text.count("\n") + 1 for document in documents)
+    print(f"check: {lines} lines of files in {spent:.2f} s of CPU, {lines / spent:,.0f} lines per second")
 
 
 if __name__ == "__main__":
