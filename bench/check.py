@@ -6,7 +6,7 @@
 An error is a digit changed, two digits swapped, a sign flipped, a row dropped or a transpose dropped, in an equation that
 ends in numbers, whether or not the checker had decided it; a change that leaves the value as it is counts for none. It is
 found if the damaged document has a finding (at `note` or above) that the document has not. First stand the judged findings
-of `bench/judged/` (see tools/calibrate.py), blind ones apart; then what is found and decided in each document; last the speed.
+of `bench/judged/` (see tools/calibrate.py), blind ones apart; then what is found and decided in each document; then speed.
 """
 
 from __future__ import annotations
