@@ -214,6 +214,65 @@ def test_other_numbers_in_prose_are_left_alone(text: str) -> None:
     assert [found for found in formulas(text) if "+" in found or "×" in found] == []
 
 
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        # a formula cut in two by a sign or by words is one
+        ("$[1,1]$ plus $[0,1]$ = $[1,2]$", ["[1,1]  plus  [0,1]  =  [1,2]"]),
+        (r"\(a\) minus \(b\) = 5", ["a  minus  b   = 5"]),
+        ("$P(B$ or $D) = 0.5$", [r"P(B\text{ or }D) = 0.5"]),
+        ("$x$ plus $y$ is more", ["x", "y"]),
+        ("$x = 2$ minus $y = 3$", ["x = 2", "y = 3"]),
+        ("$f(x$ and then, much later, in another sentence, $y)$", ["f(x", "y)"]),
+        # a blank after a dollar
+        ("so $ 3+3=7$ holds", [" 3+3=7"]),
+        ("from $ 5 to more than = $6", []),
+        # calculations in blocks that name no language
+        ("a\n\n```\n3 * 4 = 12\nx = y\n```\n", ["3 * 4 = 12"]),
+        ("a\n\n    3 * 5 = 15\n", ["3 * 5 = 15"]),
+        ("a\n\n```python\n3 * 4 = 12\n```\n", []),
+        # braces and row breaks that Markdown doubled
+        (r"$A = \\{1,2\\}$", [r"A = \{1,2\}"]),
+        (r"$\frac{a \\}{b}$", [r"\frac{a \\}{b}"]),
+        (r"$\log_2 8 = 3$", [r"\log_2 8 = 3"]),
+        # prose
+        ("It is $5 + $3 = $8 now", [" 5 +  3 =  8"]),
+        ("17 mod 5 = 2", ["17 mod 5 = 2"]),
+        ("5% of 200 = 10", ["5% of 200 = 10"]),
+        ("2½ + 1 = 3.5", ["2½ + 1 = 3.5"]),
+        ("Pages 3-5 = 3 pages", []),
+        ("Digits 0-9 = 10", []),
+        ("so 7-2 = 5", ["7-2 = 5"]),
+    ],
+)
+def test_what_is_meant_is_one_formula(text: str, found: list[str]) -> None:
+    assert formulas(text) == found
+
+
+def test_a_joined_formula_keeps_its_places() -> None:
+    document = read_text("so $P(B$ or $D) = 0.5$", "a.md")
+    [formula] = document.formulas
+    assert document.text[formula.position(formula.text.index("0.5")) :].startswith("0.5")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("a3 + 4 = 7", "This calculation is a part of something else: a letter or a sign stands right beside it."),
+        ("2 + 3 = 5 million", "This calculation is a part of something else: a letter or a sign stands right beside it."),
+        ("so $x = 3 +", "This dollar has no partner in its paragraph."),
+    ],
+)
+def test_what_is_left_out_is_said(text: str, why: str) -> None:
+    document = read_text(text, "a.md")
+    assert (document.formulas, [part.why for part in document.unread]) == ([], [why])
+
+
+@pytest.mark.parametrize("text", ["it costs $5 = cheap enough", "US$7 and more", "x + 2 = 5"])
+def test_what_is_no_formula_is_not_missed(text: str) -> None:
+    assert read_text(text, "a.md").unread == []
+
+
 def test_latex_whose_dollars_were_lost() -> None:
     text = (
         "the point \\mathbf{x} \\in \\mathbb{R}^4 is a \\mathbf{y} a vector, C:\\users, \\textbf{b}\n"

@@ -12,7 +12,7 @@ from workings.check.latex.spoken import is_square_name, letters_alone, words_as_
     ("text", "letters"),
     [
         ("SE = 2", ""), ("n p = np", "np"), ("x_k", "x"), ("2n + df", "n"), ("f(x) = y^z", "fxyz"), (r"\frac{a}{bc}", "a"),
-        ("n^2", "n"), (r"\text{MSE} + \alpha", ""),
+        ("n^2", "n"), (r"\text{MSE} + 1", ""),
     ],
 )  # fmt: skip
 def test_letters_that_stand_alone(text: str, letters: str) -> None:
@@ -36,6 +36,10 @@ def test_words_become_names(text: str, spoken: str, meant: str) -> None:
     assert words_as_names(parse(text), set(spoken)) == parse(meant)
 
 
+def test_greek_letters_are_letters_by_name() -> None:
+    assert letters_alone(parse(r"\text{MSE} + \alpha")) == {"alpha"}
+
+
 def test_a_name_stands_where_its_letters_stood() -> None:
     text = "1 + SE_1"
     name = words_as_names(parse(text), set()).children()[1]
@@ -44,7 +48,14 @@ def test_a_name_stands_where_its_letters_stood() -> None:
 
 @pytest.mark.parametrize(
     ("text", "spoken", "name"),
-    [("R^2", "", True), ("R^2", "R", False), (r"\chi^2_1", "R", True), ("x^3", "", False), ("(a)^2", "", False)],
+    [
+        ("R^2", "", True),
+        ("R^2", "R", False),
+        (r"\chi^2_1", "R", True),
+        (r"s^2", "s", False),
+        ("x^3", "", False),
+        ("(a)^2", "", False),
+    ],
 )
 def test_a_square_may_be_a_name(text: str, spoken: str, name: bool) -> None:
     assert is_square_name(parse(text), set(spoken)) is name

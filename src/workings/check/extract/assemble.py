@@ -6,6 +6,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 
 from workings.check.document.document import Document, Formula, Heading, Listing, Prose
 from workings.check.document.finding import Unread
@@ -15,7 +16,7 @@ from workings.check.extract.environments import pairs
 from workings.check.extract.expand import TooLargeError, expanded
 from workings.check.extract.macros import Macros, definitions, settings
 from workings.check.extract.markdown import Layout
-from workings.check.extract.plain import numeric_equations
+from workings.check.extract.plain import GUARD, numeric_equations
 from workings.check.extract.repair import repaired
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
@@ -26,10 +27,17 @@ AROUND = 200
 COMMENT = re.compile(r"(?:(?<=\n)|(?<=\s)(?<![\d}] )|(?<=\\\\))[ \t]*(?<!\\)%[^\n]*")
 TIMES = re.compile(r"(?<=[\d)])([ \t]?)x([ \t]?)(?=[\d(])")
 JOIN = re.compile(r"[ \t]*\n?[ \t]*[=≈][ \t]*\n?[ \t]*")
+OPERATION = re.compile(r"\s+(?:plus|minus|times|divided by|mod|[-+×·*/−])\s+")
+WORDS_BETWEEN = re.compile(r"\s+[A-Za-z]{1,12}(?:\s[A-Za-z]{1,12})?\s+")
+RELATION = re.compile(r"[=≈<>≤≥]|\\(?:approx|leq?|geq?|to|in|sim|equiv|neq?)(?![A-Za-z])")
+FARTHEST = 30
+"""Characters between two formulas that are one."""
+BETWEEN = re.compile(r"\$([^$]{0,60})\$|\\\)(.{0,60}?)\\\(", re.DOTALL)
 RESULT = re.compile(
     r"[ \t]*[=≈][ \t]*[-−+]?\d+(?:\.\d+)?"
     r"(?![\d.]*[\w$%\\(^/*+×·-]|[ \t]*[-+−–*/×·^(=≈<>$%\\]|[.,]\d|[ \t]+[b-zB-Z](?![A-Za-z]))"
 )
+BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
 DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
 BODY = re.compile(r"\\begin\{document\}")
 
@@ -58,7 +66,7 @@ def document(layout: Layout, name: str, kind: str, macros: Macros | None = None)
     clean = covered(layout.clean, macros.spans)
     found, unread = regions(layout, clean, macros.shortcuts())
     found = list(joined(clean, found))
-    found = sorted([*found, *outside(layout, clean, found)], key=lambda region: region.outer)
+    found = sorted([*found, *outside(layout, clean, found, unread)], key=lambda region: region.outer)
     prose = paragraphs(layout)
     made = Document(
         name, layout.text, kind, listings=sorted(layout.listings, key=lambda listing: listing.start), prose=prose
@@ -75,17 +83,50 @@ def document(layout: Layout, name: str, kind: str, macros: Macros | None = None)
 
 
 def joined(text: str, found: list[Region]) -> Iterator[Region]:
-    """Formulas that only a relation parts are one: `$x$ = $y$`, and `$x$ = 2`."""
-    latest: Region | None = None
+    """Formulas that only a sign or a word for one parts are one: `$x$ = $y$`, `$a$ plus $b$ = $c$`, `$P(A$ or $B)$`."""
+    group: list[Region] = []
     for region in found:
-        if latest and not latest.display and not region.display and JOIN.fullmatch(text, latest.outer[1], region.outer[0]):
-            latest = Region(latest.start, region.end, (latest.outer[0], region.outer[1]), False)
-            continue
-        if latest:
-            yield extended(text, latest)
-        latest = region
-    if latest:
-        yield extended(text, latest)
+        if group and not (group[-1].display or region.display) and is_joined(text, group, region):
+            group.append(region)
+        else:
+            yield from together(text, group)
+            group = [region]
+    yield from together(text, group)
+
+
+def is_joined(text: str, group: list[Region], region: Region) -> bool:
+    """Does a formula go on with the next one?"""
+    latest = group[-1]
+    between = text[latest.outer[1] : region.outer[0]]
+    if len(between) > FARTHEST:
+        return False
+    if JOIN.fullmatch(between):
+        return True
+    if OPERATION.fullmatch(between):
+        return not any(RELATION.search(text, part.start, part.end) for part in group)
+    if not WORDS_BETWEEN.fullmatch(between):
+        return False
+    inside = text[latest.start : latest.end]
+    depth = balance(inside)
+    return depth > 0 and balance(text[region.start : region.end]) == -depth and not RELATION.search(inside)
+
+
+def balance(text: str) -> int:
+    """How many brackets are opened and not closed."""
+    return text.count("(") + text.count("[") - text.count(")") - text.count("]")
+
+
+def together(text: str, group: list[Region]) -> Iterator[Region]:
+    """A group as one formula; formulas that only `plus` joins are one where there is a relation."""
+    if len(group) > 1:
+        whole = Region(group[0].start, group[-1].end, (group[0].outer[0], group[-1].outer[1]), False)
+        plain = all(OPERATION.fullmatch(text, a.outer[1], b.outer[0]) for a, b in pairwise(group))
+        last = extended(text, whole)
+        if not plain or last is not whole or RELATION.search(text, whole.start, whole.end):
+            yield last
+            return
+    for region in group:
+        yield extended(text, region)
 
 
 def extended(text: str, region: Region) -> Region:
@@ -94,8 +135,8 @@ def extended(text: str, region: Region) -> Region:
     return region if match is None else Region(region.start, match.end(), (region.outer[0], match.end()), False)
 
 
-def outside(layout: Layout, clean: str, found: list[Region]) -> list[Region]:
-    """Formulas in the prose that have no delimiters."""
+def outside(layout: Layout, clean: str, found: list[Region], unread: list[Unread]) -> list[Region]:
+    """Formulas in the prose that have no delimiters; `unread` gets the calculations that are a part of something else."""
     hidden: list[Span] = [region.outer for region in found]
     body = BODY.search(clean) if layout.strict else None
     gaps = covered(clean, [*hidden, *layout.formulas, (0, body.end() if body else 0)])
@@ -105,15 +146,19 @@ def outside(layout: Layout, clean: str, found: list[Region]) -> list[Region]:
         gaps = covered(gaps, bare)
     titles = [span for heading in layout.headings if heading.depth < 6 for span in [line_of(gaps, heading)]]
     guarded = guard(covered(gaps, titles), [*hidden, *bare])
-    spans = [*bare, *numeric_equations(guarded)]
+    beside: list[Span] = []
+    spans = [*bare, *numeric_equations(guarded, beside)]
+    unread += [Unread(start, end, BESIDE) for start, end in beside]
+    for start, end in layout.plain:
+        spans += [(start + a, start + b) for a, b in numeric_equations(layout.text[start:end])]
     return [Region(start, end, (start, end), False) for start, end in spans]
 
 
 def guard(text: str, spans: list[Span]) -> str:
-    """Put a dollar at both ends of every formula: a number beside one is a part of something else."""
+    """Mark both ends of every formula: a number beside one is a part of something else."""
     letters = list(text)
     for start, end in spans:
-        letters[start] = letters[end - 1] = "$"
+        letters[start] = letters[end - 1] = GUARD
     return "".join(letters)
 
 
@@ -125,14 +170,15 @@ def line_of(text: str, heading: Heading) -> Span:
 
 def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unread: list[Unread]) -> Formula:
     """The formula of a region: comments blanked, macros expanded, damage mended."""
-    text = (layout.text if region.outer in layout.formulas else clean)[region.start : region.end]
+    hidden = region.outer in layout.formulas or any(start <= region.start < end for start, end in layout.plain)
+    text = (layout.text if hidden else clean)[region.start : region.end]
     if not layout.strict and region.display and "%" in text:
         text = COMMENT.sub(lambda found: " " * len(found[0]), text)
     if region.outer == (region.start, region.end) and not region.display and "x" in text and "\\" not in text:
         text = TIMES.sub(r"\1×\2", text)
-    if not region.display and ("$" in text or "\\)" in text):
-        text = DOLLARS.sub(lambda found: " " * len(found[0]), text)
     written = Traced(text, region.start)
+    if not region.display and ("$" in text or "\\)" in text):
+        written = written.sub(BETWEEN, words_between).sub(DOLLARS, lambda found: " " * len(found[0]))
     try:
         traced = expanded(written, macros)
     except TooLargeError:
@@ -141,6 +187,13 @@ def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unrea
         traced = written
     traced = repaired(traced)
     return Formula(traced.text, region.start, region.end, region.display, traced.origins)
+
+
+def words_between(found: re.Match[str]) -> str:
+    """What stands between two formulas that are one: a sign, a word for a sign, or words."""
+    between = found[1] if found[1] is not None else found[2]
+    signs = JOIN.fullmatch(between) or OPERATION.fullmatch(between)
+    return f" {between} " if signs or not WORDS_BETWEEN.fullmatch(between) else rf"\text{{{between}}}"
 
 
 def paragraphs(layout: Layout) -> list[Prose]:

@@ -21,6 +21,8 @@ PRICE = re.compile(r"\d[\d,.]*(?:k|K|M|bn|m)?(?:[ \t]+|[-–—/(])[^$\\]*?[A-Za
 WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
 PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}")
 SPEAKS = re.compile(r"[\\=^_<>≈≤≥∈]")
+LOOKS_OPEN = re.compile(r"(?=[^\n$]*[\\=^_])(?![^\n$]*(?<![\\A-Za-z])[A-Za-z]{4})[^\n$]{3}")
+"""A dollar without a partner before what looks like a formula."""
 IN_TEXT = re.compile(r"\\(?:text\w*|mathrm|operatorname\*?|mbox|label|tag)\s*\{[^{}]*\}")
 NESTED = 4
 """Dollars inside a `\\text{…}` of a formula that is itself between dollars."""
@@ -108,11 +110,11 @@ class Scan:
         return found if found < self.paragraph_end(position) else -1
 
     def dollar(self, start: int) -> int:
-        """`$…$`. Outside TeX: no space inside the dollars, no digit after the second, and a price is not a formula."""
+        """`$…$`. Outside TeX: a space inside the dollars only in what is clearly a formula, no digit after the second."""
         text, first = self.text, start + 1
         end = self.next_dollar(first)
         if end < 0:
-            if self.strict:
+            if self.strict or LOOKS_OPEN.match(text, first):
                 self.unread.append(Unread(start, first, "This dollar has no partner in its paragraph."))
             return first
         content = text[first:end]
@@ -142,8 +144,8 @@ class Scan:
         if not content or after.isdigit():
             return False
         if content[0].isspace() or content[-1].isspace():
-            roomy = content[0].isspace() and content[-1].isspace() and not after.isalnum()
-            return bool(roomy and SPEAKS.search(content) and not WORD.search(IN_TEXT.sub("", content)))
+            clear = not after.isalnum() and SPEAKS.search(content) and not content.isspace()
+            return bool(clear and not WORD.search(IN_TEXT.sub("", content)) and content.count("\n") < 2)
         return bool(SPEAKS.search(content)) or not PRICE.match(content)
 
     def display_dollars(self, start: int) -> int:

@@ -12,6 +12,7 @@ from workings.check.extract.spans import Ahead, Span, covered
 FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t\r]*\n(.*?)\n(?:\1|\.\.\.)[ \t\r]*(?:\n|$)", re.DOTALL)
 LINE = re.compile(r"[^\n]*\n|[^\n]+")
 FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,3}[.)][ \t]){0,40})(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+NO_LANGUAGE = frozenset(("", "text", "txt", "plain", "plaintext"))
 LANGUAGE = re.compile(r"\{?\.?\s*([A-Za-z0-9_+#-]*)")
 ITEM = re.compile(r"[ \t]*(?:[-*+•☐]|\(?[A-Za-z0-9]{1,3}[.)])[ \t]")
 INDENTED = re.compile(r"(?: {4}| {0,3}\t)")
@@ -42,6 +43,8 @@ class Layout:
     headings: list[Heading] = field(default_factory=list)
     formulas: list[Span] = field(default_factory=list)
     """Displays that are marked by a fence: ```` ```math ````."""
+    plain: list[Span] = field(default_factory=list)
+    """Blocks that are set like code but name no language: calculations may stand in them."""
     unread: list[Unread] = field(default_factory=list)
     strict: bool = False
     """Every dollar that is not escaped opens or closes mathematics, as in TeX."""
@@ -96,11 +99,13 @@ def code_blocks(text: str, found: Layout, start: int, plain: bool) -> list[Span]
             elif code:
                 code = False
                 found.listings.append(Listing("", text[indented:last], indented))
+                found.plain.append((indented, last))
                 spans.append((indented, last))
         blank = False
         position = end
     if code:
         found.listings.append(Listing("", text[indented:last], indented))
+        found.plain.append((indented, last))
         spans.append((indented, last))
     if fence:
         found.unread.append(Unread(opened, content, "The block of code that begins here is never closed."))
@@ -114,8 +119,10 @@ def close(text: str, found: Layout, spans: list[Span], language: str, at: tuple[
     spans.append((opened, end))
     if language.lower() in {"math", "latex-math"}:
         found.formulas.append((content, max(content, closed)))
-    else:
-        found.listings.append(Listing(language.lower(), text[content:closed], content))
+        return
+    found.listings.append(Listing(language.lower(), text[content:closed], content))
+    if language.lower() in NO_LANGUAGE:
+        found.plain.append((content, max(content, closed)))
 
 
 def hidden_html(text: str) -> list[Span]:

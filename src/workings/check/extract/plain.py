@@ -7,24 +7,31 @@ from collections.abc import Iterator
 
 from workings.check.extract.spans import Span, covered
 
-NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"
-RUN = re.compile(rf"(?:(?:{NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+")
-TOKEN = re.compile(rf"(?P<number>{NUMBER})|(?P<relation>[=≈])|(?P<operator>[+−–*/×·∙⋅÷^x-])|(?P<open>\()|(?P<close>\))"
-                   r"|(?P<after>[²³%])|(?P<root>√)|(?P<space>[ \t]+)")  # fmt: skip
+GUARD = "\ue000"
+"""Stands at both ends of every formula that has delimiters: a number beside it is a part of something else."""
+NUMBER = r"(?:\\?\$|[€£])?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d*[¼½¾⅓⅔]|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
+OPERATOR = r"(?:(?<=\d) mod|(?<=%) of|(?<=[\d)]) (?:plus|minus|times|divided by))(?= [\d(])"
+RUN = re.compile(rf"(?:(?:{NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|{OPERATOR}|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+")
+TOKEN = re.compile(rf"(?P<number>{NUMBER})|(?P<relation>[=≈])|(?P<operator>{OPERATOR}|[+−–*/×·∙⋅÷^x-])"
+                   r"|(?P<open>\()|(?P<close>\))|(?P<after>[²³%])|(?P<root>√)|(?P<space>[ \t]+)")  # fmt: skip
 LABEL = re.compile(
     r"^[ \t>]*(?:[-*+•☐–—]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)])(?=[ \t])|\*\*|__|https?://\S+|\]\([^)\s]*\)",
     re.MULTILINE,
 )
-TOUCHES_BEFORE = re.compile(r"[\w\\$#@.,<>!~&_{}\[]\Z")
+TOUCHES_BEFORE = re.compile(rf"[\w\\$#@.,<>!~&_{{}}\[{GUARD}]\Z")
 LETTER_BEFORE_SPACE = re.compile(r"(?:^|[^A-Za-z])[B-HJ-Zb-z][ \t]+\Z")
 TOUCHES_AFTER = re.compile(
-    r"\.?[\w\\$@#<>~&_{^\[]|,\d|:\d|[ \t]*[<>]"
-    r"|[ \t]+(?:[b-zB-HJ-Z](?![A-Za-z'’])|\\|\$|million|billion|thousand|percent|dozen)"
+    rf"\.?[\w\\$@#<>~&_{{^\[{GUARD}]|,\d|:\d|[ \t]*[<>]"
+    rf"|[ \t]+(?:[b-zB-HJ-Z](?![A-Za-z'’])|\\|\$|{GUARD}|million|billion|thousand|percent|dozen)"
 )
 
 
-def numeric_equations(text: str) -> Iterator[Span]:
-    """Where equations between closed forms of numbers stand in `text`.
+RANGE = re.compile(r"(?<=[A-Za-z] )(\d+)[-–](\d+)\s*=\s*\d")
+"""Pages 3-5 = 3 pages: no subtraction, if it would be negative."""
+
+
+def numeric_equations(text: str, unread: list[Span] | None = None) -> Iterator[Span]:
+    """Where equations between closed forms of numbers stand; `unread` gets those that are a part of something else.
 
     >>> [text[a:b] for text in ["so 3 × 3 × 16 = 144 weights; x + 2 = 5, 1.2.3 = 4"] for a, b in numeric_equations(text)]
     ['3 × 3 × 16 = 144']
@@ -34,11 +41,15 @@ def numeric_equations(text: str) -> Iterator[Span]:
     shown = covered(text, (match.span() for match in LABEL.finditer(text)))
     for run in RUN.finditer(shown):
         if ("=" in run[0] or "≈" in run[0]) and len(run[0]) > 4:
-            yield from equations(shown, run)
+            for span, apart in equations(shown, run):
+                if apart:
+                    yield span
+                elif unread is not None:
+                    unread.append(span)
 
 
-def equations(text: str, run: re.Match[str]) -> Iterator[Span]:
-    """The equations in one run of numbers and signs: the whole of it, or what stands in brackets there."""
+def equations(text: str, run: re.Match[str]) -> Iterator[tuple[Span, bool]]:
+    """The equations in one run of numbers and signs, or in brackets there, each with the answer whether it is apart."""
     tokens = [match for match in TOKEN.finditer(text, run.start(), run.end()) if match.lastgroup != "space"]
     for part in parts(tokens):
         first, last = 0, len(part)
@@ -47,8 +58,14 @@ def equations(text: str, run: re.Match[str]) -> Iterator[Span]:
         while first < last and part[last - 1].lastgroup == "relation":
             last -= 1
         part = part[first:last]
-        if part and is_equation(part) and is_apart(text, part):
-            yield part[0].start(), part[-1].end()
+        if part and is_equation(part) and not is_range(text, part[0].start()):
+            yield (part[0].start(), part[-1].end()), is_apart(text, part)
+
+
+def is_range(text: str, start: int) -> bool:
+    """Is what looks like a subtraction a range: `Digits 0-9 = 10`?"""
+    found = RANGE.match(text, start)
+    return found is not None and int(found[1]) < int(found[2])
 
 
 def parts(tokens: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
@@ -112,6 +129,6 @@ def is_apart(text: str, part: list[re.Match[str]]) -> bool:
     if TOUCHES_BEFORE.search(before) or TOUCHES_AFTER.match(after):
         return False
     neighbour = before.rstrip(" \t")[-1:]
-    if neighbour == "$" or (part[0].lastgroup == "operator" and (neighbour.isalnum() or neighbour in ")]}")):
+    if neighbour == GUARD or (part[0].lastgroup == "operator" and (neighbour.isalnum() or neighbour in ")]}")):
         return False
     return neighbour in {"=", "≈"} or not LETTER_BEFORE_SPACE.search(before)

@@ -22,7 +22,7 @@ SIGNS = (
 FUNCTIONS = "log ln exp sin cos tan tanh sinh cosh max min arg det lim sum prod"
 
 SUSPECT = re.compile(
-    r"[！-～ \u00a0\u200b\u200c\u2060\ufeff]|&(?:lt|gt|amp);|\\\\[A-Za-z]|\\ [A-Za-z]|begin|end|\\left|\\right"
+    r"[！-～ \u00a0\u200b\u200c\u2060\ufeff]|&(?:lt|gt|amp);|\\\\[A-Za-z{}]|\\ [A-Za-z]|begin|end|\\left|\\right"
     rf"|(?<![\\A-Za-z])(?:{'|'.join(f'{WITH_GROUP} {SIGNS} {FUNCTIONS}'.split())})(?![A-Za-z])"
 )
 WIDE = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
@@ -32,6 +32,7 @@ ENTITIES = {"lt": "<", "gt": ">", "amp": "&"}
 DOUBLED = re.compile(rf"\\\\(?=(?:begin|end|{'|'.join(WITH_GROUP.split())})[ \t]*[{{\[])")
 EVERY_DOUBLED = re.compile(r"\\\\\\\\|\\\\(?=[A-Za-z{},;!|])")
 SINGLE = re.compile(r"(?<!\\)(?:\\\\)*\\[A-Za-z]")
+BRACE = re.compile(r"\\\\[{}]|\\.|[{}]", re.DOTALL)
 APART = re.compile(rf"\\ (?=(?:begin|end|{'|'.join(WITH_GROUP.split())})[ \t]*\{{)")
 BARE = re.compile(
     r"(?P<text>\\(?:text\w*|mathrm|mathsf|mathit|operatorname\*?|mbox|label|tag|ref|color|begin|end)\s{0,9}\{[^{}]*\}|\\[A-Za-z]+)"
@@ -61,7 +62,7 @@ def repaired(formula: Traced) -> Traced:
     formula = Traced(text, formula.start, formula.origins)
     formula = formula.sub(ENTITY, lambda found: ENTITIES[found[1]])
     formula = together(formula)
-    formula = backslashes(formula)
+    formula = doubled_braces(backslashes(formula))
     formula = environments(formula)
     return sides(formula)
 
@@ -89,6 +90,20 @@ def backslashes(formula: Traced) -> Traced:
         formula = formula.sub(EVERY_DOUBLED if every else DOUBLED, lambda found: found[0][::2])
     formula = formula.sub(APART, lambda found: "\\")
     return formula.sub(BARE, lambda found: found[0] if found["text"] else "\\" + found[0])
+
+
+def doubled_braces(formula: Traced) -> Traced:
+    r"""`\\{ 1, 2 \\}` is `\{ 1, 2 \}`, as some Markdown needs it: a pair of braces with two backslashes before both."""
+    waiting: list[re.Match[str]] = []
+    doubled: set[int] = set()
+    for brace in BRACE.finditer(formula.text):
+        if brace[0][-1] == "{" and brace[0] != r"\{":
+            waiting.append(brace)
+        elif brace[0][-1] == "}" and brace[0] != r"\}" and waiting:
+            opened = waiting.pop()
+            if len(opened[0]) == len(brace[0]) == 3:
+                doubled |= {opened.start(), brace.start()}
+    return formula.sub(BRACE, lambda found: found[0][1:] if found.start() in doubled else found[0]) if doubled else formula
 
 
 def environments(formula: Traced) -> Traced:

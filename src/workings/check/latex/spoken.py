@@ -13,7 +13,7 @@ from workings.check.latex.syntax import Big, Node, Number, Product, Script, Symb
 
 
 def letters_alone(tree: Node) -> set[str]:
-    """The letters that stand alone in a formula: not side by side with another letter, and not as an index.
+    """The letters (`x`, `alpha`) that stand alone in a formula: not side by side with another, and not as an index.
 
     >>> from workings.check.latex.parse import parse
     >>> sorted(letters_alone(parse("n + SE(p - 1) = 2q x_k")))
@@ -28,7 +28,7 @@ def letters_alone(tree: Node) -> set[str]:
             waiting += [factor for at, (_, factor) in enumerate(node.factors) if at not in runs]
         elif isinstance(node, Script):
             waiting += [part for part in (node.base, node.above) if part is not None]
-        elif isinstance(node, Symbol) and len(node.name) == 1:
+        elif isinstance(node, Symbol) and "text" not in node.style:
             found.add(node.name)
         else:
             waiting += node.children()
