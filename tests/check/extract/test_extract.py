@@ -223,7 +223,8 @@ def test_other_numbers_in_prose_are_left_alone(text: str) -> None:
         ("$P(B$ or $D) = 0.5$", [r"P(B\text{ or }D) = 0.5"]),
         ("$x$ plus $y$ is more", ["x", "y"]),
         ("$x = 2$ minus $y = 3$", ["x = 2", "y = 3"]),
-        ("$f(x$ and then, much later, in another sentence, $y)$", ["f(x", "y)"]),
+        (r"$P($rain$) + P($no \emph{rain}$) = 1$", [r"P(\text{rain}) + P(\text{no rain}) = 1"]),
+        ("$f(x$. In another sentence, $y)$", ["f(x", "y)"]),
         # a blank after a dollar
         ("so $ 3+3=7$ holds", [" 3+3=7"]),
         ("from $ 5 to more than = $6", []),

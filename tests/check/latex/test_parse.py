@@ -382,6 +382,11 @@ FORMS = {
     r"\left[ \begin{array}{c} 1 \end{array} \right.": Group("[", (Matrix(((ONE,),), "array"),), ""),
     r"\overset{*}⇒ x": Chain((Nothing(), x), ("⇒",)),
     r"\text{so $x_{1}$ is} ": Words("so $x_{1}$ is"),
+    r"P(\text{a } | \text{ b})": P(S("P"), G(Given(Words("a "), Words(" b")))),
+    r"\text{is \resp{1}}": Words("is 1"),
+    "^2": Script(Nothing(), None, TWO),
+    r"a \le_k b": Chain((a, b), ("≤",)),
+    "|": S("|"),
     'x: "even"': Chain((x, Words("even")), (":",)),
 }  # fmt: skip
 

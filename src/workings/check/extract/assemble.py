@@ -28,9 +28,11 @@ COMMENT = re.compile(r"(?:(?<=\n)|(?<=\s)(?<![\d}] )|(?<=\\\\))[ \t]*(?<!\\)%[^\
 TIMES = re.compile(r"(?<=[\d)])([ \t]?)x([ \t]?)(?=[\d(])")
 JOIN = re.compile(r"[ \t]*\n?[ \t]*[=≈][ \t]*\n?[ \t]*")
 OPERATION = re.compile(r"\s+(?:plus|minus|times|divided by|mod|[-+×·*/−])\s+")
-WORDS_BETWEEN = re.compile(r"\s+[A-Za-z]{1,12}(?:\s[A-Za-z]{1,12})?\s+")
+WORDS_BETWEEN = re.compile(r"[^$.;:?!]*[A-Za-z0-9][^$.;:?!]*")
+BRACKET = re.compile(r"\\[{}]|(?<!\\)[()\[\]]")
+COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[\\{}]")
 RELATION = re.compile(r"[=≈<>≤≥]|\\(?:approx|leq?|geq?|to|in|sim|equiv|neq?)(?![A-Za-z])")
-FARTHEST = 30
+FARTHEST = 60
 """Characters between two formulas that are one."""
 BETWEEN = re.compile(r"\$([^$]{0,60})\$|\\\)(.{0,60}?)\\\(", re.DOTALL)
 RESULT = re.compile(
@@ -106,20 +108,29 @@ def is_joined(text: str, group: list[Region], region: Region) -> bool:
         return not any(RELATION.search(text, part.start, part.end) for part in group)
     if not WORDS_BETWEEN.fullmatch(between):
         return False
-    inside = text[latest.start : latest.end]
-    depth = balance(inside)
-    return depth > 0 and balance(text[region.start : region.end]) == -depth and not RELATION.search(inside)
+    open_brackets = max(0, sum(balance(text[part.start : part.end]) for part in group))
+    return open_brackets > 0 and is_closing(text, region)
 
 
 def balance(text: str) -> int:
     """How many brackets are opened and not closed."""
-    return text.count("(") + text.count("[") - text.count(")") - text.count("]")
+    return sum(1 if match[0][-1] in "([{" else -1 for match in BRACKET.finditer(text))
+
+
+def is_closing(text: str, region: Region) -> bool:
+    """Does a formula begin by closing a bracket that was opened before it?"""
+    depth = 0
+    for match in BRACKET.finditer(text, region.start, region.end):
+        depth += 1 if match[0][-1] in "([{" else -1
+        if depth < 0:
+            return True
+    return False
 
 
 def together(text: str, group: list[Region]) -> Iterator[Region]:
     """A group as one formula; formulas that only `plus` joins are one where there is a relation."""
     if len(group) > 1:
-        whole = Region(group[0].start, group[-1].end, (group[0].outer[0], group[-1].outer[1]), False)
+        whole = Region(group[0].start, group[-1].end, (group[0].outer[0], group[-1].outer[1]), False, joined=True)
         plain = all(OPERATION.fullmatch(text, a.outer[1], b.outer[0]) for a, b in pairwise(group))
         last = extended(text, whole)
         if not plain or last is not whole or RELATION.search(text, whole.start, whole.end):
@@ -132,7 +143,9 @@ def together(text: str, group: list[Region]) -> Iterator[Region]:
 def extended(text: str, region: Region) -> Region:
     """The region with the number that its relation leads to."""
     match = None if region.display else RESULT.match(text, region.outer[1])
-    return region if match is None else Region(region.start, match.end(), (region.outer[0], match.end()), False)
+    if match is None:
+        return region
+    return replace(region, end=match.end(), outer=(region.outer[0], match.end()))
 
 
 def outside(layout: Layout, clean: str, found: list[Region], unread: list[Unread]) -> list[Region]:
@@ -178,7 +191,8 @@ def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unrea
         text = TIMES.sub(r"\1×\2", text)
     written = Traced(text, region.start)
     if not region.display and ("$" in text or "\\)" in text):
-        written = written.sub(BETWEEN, words_between).sub(DOLLARS, lambda found: " " * len(found[0]))
+        written = written.sub(BETWEEN, words_between) if region.joined else written
+        written = written.sub(DOLLARS, lambda found: " " * len(found[0]))
     try:
         traced = expanded(written, macros)
     except TooLargeError:
@@ -193,7 +207,7 @@ def words_between(found: re.Match[str]) -> str:
     """What stands between two formulas that are one: a sign, a word for a sign, or words."""
     between = found[1] if found[1] is not None else found[2]
     signs = JOIN.fullmatch(between) or OPERATION.fullmatch(between)
-    return f" {between} " if signs or not WORDS_BETWEEN.fullmatch(between) else rf"\text{{{between}}}"
+    return f" {between} " if signs or not WORDS_BETWEEN.fullmatch(between) else rf"\text{{{COMMANDS.sub('', between)}}}"
 
 
 def paragraphs(layout: Layout) -> list[Prose]:

@@ -38,6 +38,8 @@ class Region:
     end: int
     outer: Span
     display: bool
+    joined: bool = False
+    """Whether it is several formulas with what stands between them."""
 
 
 @dataclass

@@ -19,7 +19,7 @@ from workings.check.latex.parse_atoms import ATOMS, with_body
 from workings.check.latex.parse_derivatives import begins_differential, derivative
 from workings.check.latex.parse_environments import continues
 from workings.check.latex.parse_groups import condition_sign, opens_bar
-from workings.check.latex.parse_scripts import with_scripts
+from workings.check.latex.parse_scripts import argument, with_scripts
 from workings.check.latex.reader import Reader, product, side_by_side
 from workings.check.latex.syntax import (
     Chain,
@@ -61,6 +61,8 @@ def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> N
     ('=',)
     """
     reader = Parser(text, wide_slash, long_reach)
+    if len(reader.tokens) == 2 and reader.kind in ("open", "close", "bar", "mid", "relation"):
+        return Symbol(str(reader.tokens[0][1]), span=reader.tokens[0][2:])
     node = reader.formulas(rows=True)
     if reader.kind != "end of text":
         raise reader.refuse("The end of the formula")
@@ -103,6 +105,8 @@ class Parser(Reader):
                 self.at += 1
             elif kind in SEPARATORS and kind != "words":
                 return parts
+            elif kind == "bar" and parts and not separator and not self.bar and not opens_bar(self):
+                return parts  # the bar of a condition behind words
             else:
                 node = self.formula(rows)
                 if node is None:
@@ -148,6 +152,9 @@ class Parser(Reader):
             if relation is None:
                 break
             relations.append(relation)
+            while self.kind in ("_", "^"):
+                self.at += 1
+                argument(self, relation, script=True)  # ≤_m: the tree has no place for it
             while self.kind == "}" and wrapped:
                 wrapped -= 1
                 self.at += 1
@@ -320,6 +327,8 @@ class Parser(Reader):
                 else:
                     factors.append((times, factor))
                 times = None
+            elif kind in ("_", "^") and not factors and times is None:
+                factors.append(("", with_scripts(self, Nothing(span=(start, start)))))
             elif kind == "bar" and factors and self.tokens[self.at + 1][0] == "_" and not self.bar:
                 self.at += 1
                 sign, body = factors[-1]

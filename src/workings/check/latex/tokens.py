@@ -22,6 +22,7 @@ PROSE = 12
 """A run of more letters than this is prose that strayed into a formula."""
 
 _ARGUMENT = r"\s*\{[^{}]*\}"
+_NESTED = r"(?:[^{}$]|\$[^$]*\$|\{(?:[^{}]|\{[^{}]*\})*\})"
 _WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|mathtt|mathsf|mathit|mathbf|mbox|hbox|textsc"
 _MASTER = re.compile(
     rf"""
@@ -36,6 +37,7 @@ _MASTER = re.compile(
          |\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
     | (?P<run>[A-Za-z]{{2,}})
     | (?P<word>\\(?P<font>{_WORDS})\s*\{{(?P<inner>(?:[^{{}}$]|\$[^$]*\$)*)\}}|\{{\s*\\rm\s+(?P<roman>[A-Za-z]{{2,}})\s*\}})
+    | (?P<nested>\\(?:text(?:rm|it|tt|sf|normal|bf|md|up|sc)?|mbox|hbox)\s*\{{{_NESTED}*\}})
     | (?P<env>\\begin\s*\{{(?:array|alignat\*?|alignedat|xalignat\*?|tabular)\}}\s*(?:\[\w\])?
             \s*\{{(?:[^{{}}]|\{{[^{{}}]*\}})*\}}
          |\\begin\s*\{{[a-zA-Z]*\*?\}}(?:\[[lrctb]\])?|\\end\s*\{{[a-zA-Z]*\*?\}})
@@ -49,6 +51,7 @@ _MASTER = re.compile(
 )
 _BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
+_COMMAND = re.compile(r"\\[A-Za-z]+\*?|[{}]")
 _OWN = re.compile(r"\\[A-Za-z]+")
 _AFTER_NUMBER = re.compile(r"\d(?:\s|~|\\[,;: ])*\Z")
 _FOLLOWED = re.compile(r"\s*[{\[]")
@@ -153,6 +156,12 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
     return [("words", inner, *span)] if inner.strip() else []
 
 
+def _nested(match: re.Match[str], _: str) -> list[Token]:
+    r"""`\text{result = \resp{died}}`: words with braces in them; their commands are dropped."""
+    brace = match.group().index("{")
+    return [("words", _COMMAND.sub("", match.group()[brace + 1 : -1]), *match.span())]
+
+
 def _reread(match: re.Match[str], font: str) -> list[Token]:
     """`\\mathrm{Q K^T}`: the font, then its argument as any other text."""
     brace = match.string.index("{", match.start())
@@ -223,5 +232,5 @@ def _sign(match: re.Match[str], text: str) -> list[Token]:
 
 _RULES = {
     "run": _run, "word": _word, "env": _environment, "row": _row, "raised": _raised, "part": _part,
-    "repeating": _repeating, "sign": _sign,
+    "repeating": _repeating, "nested": _nested, "sign": _sign,
 }  # fmt: skip
