@@ -231,6 +231,7 @@ def test_other_numbers_in_prose_are_left_alone(text: str) -> None:
         # calculations in blocks that name no language
         ("a\n\n```\n3 * 4 = 12\nx = y\n```\n", ["3 * 4 = 12"]),
         ("a\n\n    3 * 5 = 15\n", ["3 * 5 = 15"]),
+        ("a\n\n```\nTotal = 3 * 4 = 12\nmax[d(j)](o) = 2 * 5 = 11\n```\n", ["3 * 4 = 12"]),
         ("a\n\n```python\n3 * 4 = 12\n```\n", []),
         # braces and row breaks that Markdown doubled
         (r"$A = \\{1,2\\}$", [r"A = \{1,2\}"]),
@@ -238,6 +239,8 @@ def test_other_numbers_in_prose_are_left_alone(text: str) -> None:
         (r"$\log_2 8 = 3$", [r"\log_2 8 = 3"]),
         # prose
         ("It is $5 + $3 = $8 now", [" 5 +  3 =  8"]),
+        ("$26.\n86 - 23.13 = 3.73$", ["26.\n86 - 23.13 = 3.73"]),
+        ("It was in 2019.\n5 + 3 = 8", ["5 + 3 = 8"]),
         ("17 mod 5 = 2", ["17 mod 5 = 2"]),
         ("5% of 200 = 10", ["5% of 200 = 10"]),
         ("2½ + 1 = 3.5", ["2½ + 1 = 3.5"]),
@@ -261,6 +264,10 @@ def test_a_joined_formula_keeps_its_places() -> None:
     [
         ("a3 + 4 = 7", "This calculation is a part of something else: a letter or a sign stands right beside it."),
         ("2 + 3 = 5 million", "This calculation is a part of something else: a letter or a sign stands right beside it."),
+        (
+            "IQR = 26.\n86 - 23.13 = 3.73",
+            "This calculation is a part of something else: a letter or a sign stands right beside it.",
+        ),
         ("so $x = 3 +", "This dollar has no partner in its paragraph."),
     ],
 )

@@ -334,6 +334,8 @@ REFUSED = {
     "a & b)": ("Expected the end of the formula, found ')'.", 5),
     "(a & b)": ("Expected a closing ) for the bracket at character 1, found an alignment mark &.", 3),
     "x = 0,5": ("A list or a decimal? 0,5 needs a space, or 0{,}5.", 4),
+    "a.b": ("Expected the end of the formula, found '.'.", 1),
+    ")": ("Expected the end of the formula, found ')'.", 0),
     "1.5.2": ("A sign is needed between two numbers.", 3),
 }
 
@@ -385,6 +387,8 @@ FORMS = {
     r"P(\text{a } | \text{ b})": P(S("P"), G(Given(Words("a "), Words(" b")))),
     r"\text{is \resp{1}}": Words("is 1"),
     "^2": Script(Nothing(), None, TWO),
+    "3{}^2": Script(THREE, None, TWO),
+    r"a. \text{Then} = b": Items((a, eq(S("Then", ("text",)), b))),
     r"a \le_k b": Chain((a, b), ("≤",)),
     "|": S("|"),
     'x: "even"': Chain((x, Words("even")), (":",)),

@@ -59,6 +59,7 @@ i^2 = -1
 \{(1,2),(2,3)\} = \{(2,3),(1,2)\}
 \{1,2\} \cup \{2,3\} = \{1,2,3\}
 \{1,2,3\} \setminus \{2\} = \{1,3\}
+|\{1,2,2,3\}| = 3
 5 \pm 2 = (3, 7)
 1.96 \pm 0.5 \cdot 2 = (0.96, 2.96)
 \left\lfloor \frac{7}{2} \right\rfloor = 3
@@ -175,7 +176,7 @@ def test_a_known_letter_i_is_what_it_is_known_as() -> None:
     ("text", "closed"),
     [
         (r"52 \text{ minutes}", True), (r"5\,\text{km}", True), (r"\text{minutes} + 5", False), (r"2\,\text{loss}", False),
-        (r"3 \text{ red apples}", True),
+        (r"3 \text{ red apples}", True), (r"e_{\times}", False), (r"\pi^{(0)}", False), ("e^2", True),
     ],
 )  # fmt: skip
 def test_a_unit_leaves_a_number_closed(text: str, closed: bool) -> None:

@@ -16,7 +16,7 @@ from workings.check.extract.environments import pairs
 from workings.check.extract.expand import TooLargeError, expanded
 from workings.check.extract.macros import Macros, definitions, settings
 from workings.check.extract.markdown import Layout
-from workings.check.extract.plain import GUARD, numeric_equations
+from workings.check.extract.plain import GUARD, numeric_equations, plain_equations
 from workings.check.extract.repair import repaired
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
@@ -163,7 +163,7 @@ def outside(layout: Layout, clean: str, found: list[Region], unread: list[Unread
     spans = [*bare, *numeric_equations(guarded, beside)]
     unread += [Unread(start, end, BESIDE) for start, end in beside]
     for start, end in layout.plain:
-        spans += [(start + a, start + b) for a, b in numeric_equations(layout.text[start:end])]
+        spans += [(start + a, start + b) for a, b in plain_equations(layout.text[start:end])]
     return [Region(start, end, (start, end), False) for start, end in spans]
 
 

@@ -30,6 +30,10 @@ RANGE = re.compile(r"(?<=[A-Za-z] )(\d+)[-–](\d+)\s*=\s*\d")
 """Pages 3-5 = 3 pages: no subtraction, if it would be negative."""
 
 
+BROKEN = re.compile(r"[A-Za-z][ \t]*=[ \t]*\d+\.[ \t]*\n\Z")
+"""What may be the first half of a number that a line end breaks: IQR = 26.⏎86 − 23.13."""
+
+
 def numeric_equations(text: str, unread: list[Span] | None = None) -> Iterator[Span]:
     """Where equations between closed forms of numbers stand; `unread` gets those that are a part of something else.
 
@@ -66,6 +70,16 @@ def is_range(text: str, start: int) -> bool:
     """Is what looks like a subtraction a range: `Digits 0-9 = 10`?"""
     found = RANGE.match(text, start)
     return found is not None and int(found[1]) < int(found[2])
+
+
+ALONE = re.compile(r"^[A-Za-z \t]*[=:]?[ \t]*\Z", re.MULTILINE)
+
+
+def plain_equations(text: str) -> Iterator[Span]:
+    """Those of a block without a language: only what its line begins with, but for a few words; the rest may be code."""
+    for start, end in numeric_equations(text):
+        if ALONE.search(text, text.rfind("\n", 0, start) + 1, start):
+            yield start, end
 
 
 def parts(tokens: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
@@ -126,7 +140,7 @@ def is_apart(text: str, part: list[re.Match[str]]) -> bool:
     start, end = part[0].start(), part[-1].end()
     before = text[max(0, start - 12) : start]
     after = text[end : end + 12]
-    if TOUCHES_BEFORE.search(before) or TOUCHES_AFTER.match(after):
+    if TOUCHES_BEFORE.search(before) or TOUCHES_AFTER.match(after) or BROKEN.search(before):
         return False
     neighbour = before.rstrip(" \t")[-1:]
     if neighbour == GUARD or (part[0].lastgroup == "operator" and (neighbour.isalnum() or neighbour in ")]}")):

@@ -90,7 +90,7 @@ def _has_slash(node: syntax.Node) -> bool:
 
 
 def _product(factors: Sequence[tuple[str, syntax.Node]], ends: bool = True) -> str:
-    """A slash needs braces except in front, Σ except where the term ends with it, a number after a number."""
+    """A slash needs braces except in front, Σ except where the term ends with it, a number or a bare script after a number."""
     text = ""
     for at, (sign, factor) in enumerate(factors):
         if at == 0 and _has_slash(factor):
@@ -99,7 +99,10 @@ def _product(factors: Sequence[tuple[str, syntax.Node]], ends: bool = True) -> s
             piece = _big(factor)
         else:
             piece = _factor(factor)
-        if at and not sign and isinstance(factor, syntax.Number) and isinstance(factors[at - 1][1], syntax.Number):
+        bare = isinstance(factor, syntax.Number) or (
+            isinstance(factor, syntax.Script) and isinstance(factor.base, syntax.Nothing)
+        )
+        if at and not sign and bare and isinstance(factors[at - 1][1], syntax.Number):
             piece = "{" + piece + "}"
         text += f" {SIGNS.get(sign, sign)} {piece}" if sign else f" {piece}" if at else piece
     return text

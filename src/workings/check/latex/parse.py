@@ -14,6 +14,7 @@ matrices and rows in `parse_environments.py`, ∂ in `parse_derivatives.py`.
 from __future__ import annotations
 
 from collections.abc import Container
+from dataclasses import replace
 
 from workings.check.latex.parse_atoms import ATOMS, with_body
 from workings.check.latex.parse_derivatives import begins_differential, derivative
@@ -31,6 +32,7 @@ from workings.check.latex.syntax import (
     Postfix,
     Product,
     Quotient,
+    Script,
     Sum,
     Symbol,
     Words,
@@ -61,7 +63,7 @@ def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> N
     ('=',)
     """
     reader = Parser(text, wide_slash, long_reach)
-    if len(reader.tokens) == 2 and reader.kind in ("open", "close", "bar", "mid", "relation"):
+    if len(reader.tokens) == 2 and reader.kind in ("bar", "mid", "relation"):
         return Symbol(str(reader.tokens[0][1]), span=reader.tokens[0][2:])
     node = reader.formulas(rows=True)
     if reader.kind != "end of text":
@@ -101,7 +103,7 @@ class Parser(Reader):
             elif kind == "separator" or kind == "quad" or (rows and kind in ("row", "&")):
                 separator = value or separator or " "
                 self.at += 1
-            elif kind == ".":
+            elif kind == "." and self.is_stop():
                 self.at += 1
             elif kind in SEPARATORS and kind != "words":
                 return parts
@@ -115,6 +117,11 @@ class Parser(Reader):
                 separator = ""
                 if self.tokens[self.at][0] not in SEPARATORS:
                     return parts
+
+    def is_stop(self) -> bool:
+        """Whether a point ends a sentence: nothing follows that it could belong to, or a space stands behind it."""
+        following = self.tokens[self.at + 1]
+        return following[0] in SEPARATORS or following[0] in ENDS or following[2] > self.tokens[self.at][3]
 
     def is_operand(self, joins: bool) -> bool:
         """Whether these words stand for a quantity: `\\text{number of words} + 1`, but not `x \\text{ and } -y`."""
@@ -305,10 +312,14 @@ class Parser(Reader):
                     break
                 if times is None and kind in ("{", "stack") and self.is_relation_here():
                     break
+                empty = kind == "{" and self.tokens[self.at + 1][0] == "}"
                 factor = self.factor()
                 if type(factor) is Nothing:
                     continue
-                if times in ("/", "÷"):
+                if empty and times is None and factors and isinstance(factor, Script) and type(factors[-1][1]) is Number:
+                    sign, base = factors[-1]
+                    factors[-1] = sign, replace(factor, base=base, span=(base.span[0], factor.span[1]))  # 0.3{}^3
+                elif times in ("/", "÷"):
                     slashes += 1
                     self.divide(factors, self.divisor(factor) if times == "÷" else factor, slashes)
                 elif times == "choose":

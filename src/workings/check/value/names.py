@@ -130,6 +130,8 @@ def is_closed(node: Node) -> bool:
             case Symbol():
                 if id(part) not in marks and part not in CONSTANTS and part.name.lstrip("\\")[:1].isalpha():
                     letters.add(part)
+            case Script(base=base, below=below, above=above) if base in CONSTANTS and (below or isinstance(above, Group)):
+                return False  # e₁ and π⁽⁰⁾ are names
             case Script(above=above) if above is not None and is_transpose(above):
                 marks.add(id(above))
             case Big(operator=operator) if (letter := running_letter(part)) is not None:

@@ -8,6 +8,7 @@ from workings.check.latex.syntax import Group, Matrix, Node, Number, Symbol
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
+from workings.check.value.sets import elements, is_set
 from workings.check.value.value import (
     Mismatch,
     Reason,
@@ -59,7 +60,9 @@ def list_table(node: Group, context: EvaluationContext) -> Table:
 
 
 def length(bars: Group, below: Node | None, context: EvaluationContext) -> arb:
-    """|x| of a number, ‖x‖ of a vector, |A| of a square matrix (its determinant)."""
+    """|x| of a number, ‖x‖ of a vector, |A| of a square matrix (its determinant), |{1, 2}| of a set (its size)."""
+    if below is None and is_set(bars.items[0]):
+        return arb(len(elements(bars.items[0], context)))
     x = value(bars.items[0], context)
     if below is None and bars.open == "|":
         if not isinstance(x, Table):
