@@ -106,7 +106,7 @@ def check_jobs(
         i = left[at]
         results[i] = result
         tick(len(results), result.name)
-        if cache and not result.failure:
+        if cache and not result.failure and not result.unfinished:
             cache.put(keys[i], work[i], options, result)
     tick(-1, "")
     if cache and left:
