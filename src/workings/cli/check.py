@@ -137,43 +137,41 @@ class Request:
         from time import perf_counter
 
         start = perf_counter()
-        results = self.results()
-        self.write_files(results)
+        results, skipped = self.results()
+        self.write_files(results, skipped)
         if clear:
             typer.echo(clear, nl=False)
-        self.print_report(results, perf_counter() - start)
+        self.print_report(results, skipped, perf_counter() - start)
         if any(result.failure or result.unfinished for result in results):
             return 2
         return int(self.form.explain is None and any(result.findings(self.form.level) for result in results))
 
-    def results(self) -> list[Checked]:
-        """Everything checked: the files, then standard input, then what could not be found."""
+    def results(self) -> tuple[list[Checked], list[str]]:
+        """Everything checked: the files, then standard input, then what could not be found; and what has no source."""
         from workings.check.document.options import Options
         from workings.check.run.cache import Cache
         from workings.check.run.files import check_jobs, find
 
         found = find([name for name in self.files if name != "-"])
         with standard_input(self.how.kind if "-" in self.files else None) as more:
-            return [
-                *check_jobs(
-                    [*found.jobs, *more],
-                    Options(run_code=self.how.run_code),
-                    jobs=self.how.jobs,
-                    timeout=self.how.timeout,
-                    cache=Cache() if self.how.cache else None,
-                    progress=sys.stderr,
-                ),
-                *found.failures,
-            ]
+            results = check_jobs(
+                [*found.jobs, *more],
+                Options(run_code=self.how.run_code),
+                jobs=self.how.jobs,
+                timeout=self.how.timeout,
+                cache=Cache() if self.how.cache else None,
+                progress=sys.stderr,
+            )
+        return [*results, *found.failures], found.skipped
 
-    def write_files(self, results: list[Checked]) -> None:
+    def write_files(self, results: list[Checked], skipped: list[str]) -> None:
         """The files that were asked for."""
         from workings.atomic import write_text
 
         if self.outputs.html is not None:
             from workings.check.report.html import html
 
-            write_text(self.outputs.html, html(results, self.form.level))
+            write_text(self.outputs.html, html(results, self.form.level, skipped))
         if self.outputs.sarif is not None:
             from workings.check.report.sarif import sarif
 
@@ -183,15 +181,15 @@ class Request:
 
             write_text(self.outputs.csv, csv_form(results))
 
-    def print_report(self, results: list[Checked], seconds: float) -> None:
+    def print_report(self, results: list[Checked], skipped: list[str], seconds: float) -> None:
         """The report, then on standard error what could not be checked; the time only on a terminal."""
-        from workings.check.report.text import Style, failures, text
+        from workings.check.report.text import Style, failures, skipped_text, text
 
         form = self.form
         if form.json:
             from workings.check.report.json_form import json_form
 
-            typer.echo(json_form(results, form.level))
+            typer.echo(json_form(results, form.level, skipped))
         elif not form.quiet:
             width, colour, terminal = _screen()
             style = Style(width, colour, form.level, form.verbose, form.undecided, seconds if terminal else None)
@@ -201,8 +199,8 @@ class Request:
 
                 said = explain(results[0], form.explain, style)
             typer.echo(said, color=colour)
-        if failed := failures(results):
-            typer.echo(failed, err=True)
+        for said in filter(None, [failures(results), skipped_text(skipped)]):
+            typer.echo(said, err=True)
 
 
 def read_explain(explain: str | None, files: list[str]) -> Line | None:

@@ -14,6 +14,7 @@ from workings.check.document.relation import Outcome
 
 MOST_REASONS = 4
 """Reasons that are named in a sentence."""
+UNSAID = "for no stated reason"
 
 
 @dataclass(frozen=True)
@@ -65,11 +66,11 @@ def coverage(report: Report) -> Coverage:
     """The counts of one report."""
     counts = report.counts
     if not report.relations:
-        reasons = {"no reason given": left} if (left := counts.claims - counts.decided) else {}
-        return Coverage(counts.formulas, counts.unread, counts.claims, counts.right, counts.wrong, 0, reasons)
+        left = counts.claims - counts.decided
+        unsaid = {UNSAID: left} if left else {}
+        return Coverage(counts.formulas, counts.unread, counts.claims, counts.right, counts.wrong, 0, unsaid)
     outcomes = Counter(relation.outcome for relation in report.relations)
-    left = [relation for relation in report.relations if relation.outcome == Outcome.UNDECIDED]
-    reasons = Counter(relation.reason or "no reason given" for relation in left)
+    reasons = Counter(relation.reason or UNSAID for relation in report.relations if relation.outcome == Outcome.UNDECIDED)
     return Coverage(
         counts.formulas,
         counts.unread,

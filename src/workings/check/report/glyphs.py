@@ -20,9 +20,15 @@ ACCENTS = {
 """Each accent alone, and as a mark on the letter before it."""
 WIDE_ACCENTS = {"widehat": "^", "overline": "¯", "widetilde": "~", "overrightarrow": "→", "underline": "_"}
 """The accents over more than one letter, which the tree has as functions."""
+SQUARE = ("[", "]")
 FENCES = {
-    "bmatrix": "[]", "[;]": "[]", "pmatrix": "()", "smallmatrix": "()", "Bmatrix": "{}", "vmatrix": "||", "Vmatrix": "‖‖",
-}  # fmt: skip
+    "bmatrix": SQUARE,
+    "[;]": SQUARE,
+    "pmatrix": ("(", ")"),
+    "Bmatrix": ("{", "}"),
+    "vmatrix": ("|", "|"),
+    "Vmatrix": ("‖", "‖"),
+}
 """The brackets of each kind of matrix; an array has none of its own."""
 ALPHABETS = {"bb": "DOUBLE-STRUCK", "cal": "SCRIPT", "scr": "SCRIPT", "frak": "FRAKTUR"}
 SUPERSCRIPTS = str.maketrans("0123456789+-−=()niTt⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱᵀᵗᵀ")

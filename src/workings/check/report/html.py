@@ -25,7 +25,7 @@ from workings.check.report.formulas import formula_of, readable, truth_tree
 from workings.check.report.links import Links, Place, key, same_errors
 from workings.check.report.markup import escaped
 from workings.check.report.mathml import formula
-from workings.check.report.text import is_said, line_text, outcome_text
+from workings.check.report.text import is_said, line_text, outcome_text, skipped_text
 from workings.checksum import source_hash
 
 AROUND = 3
@@ -53,8 +53,8 @@ VERDICTS = {
 """What each level means, in words."""
 
 
-def html(results: Sequence[Checked], level: str) -> str:
-    """The page.
+def html(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
+    """The page; `skipped` are files that have no source to read.
 
     >>> "<h1>workings check</h1>" in html([], "likely")
     True
@@ -70,7 +70,8 @@ def html(results: Sequence[Checked], level: str) -> str:
     for page in pages:
         page.elsewhere = same
     header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{TOOLS}</header>"
-    overview = f"{_table(results, level)}{_contents(pages)}"
+    missed = f'<p class="failure">{escaped(skipped_text(skipped))}</p>' if skipped else ""
+    overview = f"{_table(results, level)}{missed}{_contents(pages)}"
     return _document(f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>')
 
 
@@ -238,7 +239,8 @@ def _lines(page: _Page) -> str:
         for i in range(first, last + 1):
             on.setdefault(i, []).append(one)
     understood: dict[int, list[Part]] = {}
-    for part in (*result.relations, *result.report.unread):
+    parts: list[Part] = [*result.relations, *result.report.unread]
+    for part in parts:
         first, last = page.lines(part)
         understood.setdefault(first, []).append(part)
         if isinstance(part, Relation) and part.outcome == Outcome.FOLLOWS:

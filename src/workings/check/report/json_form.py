@@ -18,13 +18,14 @@ from workings.check.report.mathml import formula
 VERSION = 2
 
 
-def json_form(results: Sequence[Checked], level: str) -> str:
+def json_form(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
     """Every file with its findings at `level` or above and its relations, the counts of all, errors of several files."""
     listed = [found.level for result in results for found in result.findings(level)]
     whole = {
         "version": VERSION,
         "level": level,
         "files": [_file(result, level) for result in results],
+        "skipped": list(skipped),
         "same": [
             {"kind": kind, "says": says, "truth": truth, "places": [_place(result, found) for result, found in places]}
             for (kind, says, truth), places in same_errors(results, level).items()

@@ -6,6 +6,7 @@ Every side of a chain is a `<math>` of its own that begins with its relation, so
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 from workings.check.latex import syntax
@@ -33,10 +34,10 @@ def formula(node: syntax.Node) -> str:
 
 def _pieces(node: syntax.Node) -> Iterable[str]:
     if isinstance(node, syntax.Items):
-        for at, part in enumerate(node.parts):
+        for part, after in zip_longest(node.parts, node.parts[1:]):
             *most, last = _pieces(part)
             yield from most
-            yield last if at == len(node.parts) - 1 else f"{last}<mo>,</mo>"
+            yield last if after is None or syntax.Words in (type(part), type(after)) else f"{last}<mo>,</mo>"
     elif isinstance(node, syntax.Chain):
         yield markup(node.items[0])
         for sign, item in zip(node.relations, node.items[1:], strict=True):

@@ -6,14 +6,15 @@ A fraction bar becomes a slash, with brackets where they are needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from workings.check.latex import syntax
-from workings.check.report.glyphs import ACCENTS, FENCES, WIDE_ACCENTS, letter, lowered, raised
+from workings.check.report.glyphs import ACCENTS, FENCES, SQUARE, WIDE_ACCENTS, letter, lowered, raised
 
 LOOSE = (syntax.Sum, syntax.Product, syntax.Quotient, syntax.Chain, syntax.Items, syntax.Big, syntax.Given)
 """What needs brackets beside a slash or under a script."""
-DETERMINANTS = {kind: signs for kind, signs in FENCES.items() if signs in ("||", "‖‖")}
+DETERMINANTS = {kind: signs for kind, signs in FENCES.items() if signs[0] == signs[1]}
 """The kinds of matrix whose bars mean something; the others are written in square brackets."""
 
 
@@ -124,7 +125,7 @@ def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:
 
 
 def _matrix(node: syntax.Matrix) -> str:
-    left, right = DETERMINANTS.get(node.kind, "[]")
+    left, right = DETERMINANTS.get(node.kind, SQUARE)
     return f"{left}{_rows(node.rows)}{right}"
 
 
@@ -146,6 +147,15 @@ def _chain(node: syntax.Chain) -> str:
     return out.strip()
 
 
+def _items(node: syntax.Items) -> str:
+    """With commas between formulas, but not beside words."""
+    out = one_line(node.parts[0]) if node.parts else ""
+    for before, part in pairwise(node.parts):
+        words = isinstance(before, syntax.Words) or isinstance(part, syntax.Words)
+        out += (" " if words else ", ") + one_line(part)
+    return out
+
+
 WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Number: lambda node: node.text,
     syntax.Symbol: _symbol,
@@ -165,8 +175,8 @@ WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Labelled: lambda node: tight(node.body),
     syntax.Nothing: lambda node: "",
     syntax.Dots: lambda node: "…",
-    syntax.Words: lambda node: node.text,
+    syntax.Words: lambda node: node.text.strip(),
     syntax.Chain: _chain,
-    syntax.Items: lambda node: commas(node.parts),
+    syntax.Items: _items,
 }
 """How each kind of node is written."""

@@ -138,7 +138,7 @@ def _undecided(result: Checked, links: Links, part: Relation, style: Style) -> s
 def _understood(result: Checked, links: Links, part: Relation, style: Style) -> str:
     """One line: where, what, its role, what came of it, with which values."""
     place = style.paint(place_text(result, part), BOLD)
-    values = f"  with {part.values}" if part.values else ""
+    values = f", with {part.values}" if part.values else ""
     said = f"{part.role}, {outcome_text(result, links, part)}{values}"
     return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(said), DIM)}"
 
@@ -252,3 +252,14 @@ def counts_text(counts: Coverage, style: Style) -> str:
 def failures(results: Iterable[Checked]) -> str:
     """The documents that could not be checked, or not to their end, a line each."""
     return "\n".join(plain(result.failure or result.unfinished) for result in results if result.failure or result.unfinished)
+
+
+SKIPPED = (
+    "Not read: {names}. A PDF, an image or a word processor's file has no source of its formulas: check the .md, .tex, .txt "
+    "or .ipynb it was made from, or convert it, for example: pandoc notes.docx -o notes.md"
+)
+
+
+def skipped_text(skipped: Sequence[str]) -> str:
+    """The files of a folder that have no source to read, and what to do."""
+    return SKIPPED.format(names=plain(_places_text(list(skipped), ", "))) if skipped else ""
