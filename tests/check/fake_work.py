@@ -27,7 +27,7 @@ def fake(job, options, progress=None):
         os.kill(os.getpid(), signal.SIGKILL)
     if "SLOW" in text:
         if "WRONG" in text:
-            progress.result = checked(job.name, text)
+            progress.so_far = lambda: checked(job.name, text)
         time.sleep(60)
     if "HUGE" in text:
         return Checked(job.name, Document(job.name, "x" * (3 << 30), "text"))
@@ -49,8 +49,7 @@ def report(text, truth="12/7"):
             start = text.find(word, start + 1)
     start = text.find("UNREAD")
     unread = [Unread(start, start + 6, "Nobody can read it.")] if start >= 0 else []
-    wrong = sum(found.level == "error" for found in findings)
-    return Report(findings, unread, relations(text), Counts(len(text.split()), len(unread), 5, 4, 4 - wrong, wrong))
+    return Report(findings, unread, relations(text), Counts(len(text.split()), len(unread)))
 
 
 def relations(text):

@@ -52,6 +52,8 @@ class Coverage:
         >>> print(Coverage(claims=9, right=5, wrong=1, undecided={"letters without a value": 2, "sets": 1}))
         6 of 9 claims decided; 3 not: 2 letters without a value, 1 sets
         """
+        if not self.claims:
+            return "no claims"
         said = f"{self.decided:,} of {number(self.claims, 'claim')} decided"
         left = self.claims - self.decided
         if not left:
@@ -65,10 +67,6 @@ class Coverage:
 def coverage(report: Report) -> Coverage:
     """The counts of one report."""
     counts = report.counts
-    if not report.relations:
-        left = counts.claims - counts.decided
-        unsaid = {UNSAID: left} if left else {}
-        return Coverage(counts.formulas, counts.unread, counts.claims, counts.right, counts.wrong, 0, unsaid)
     outcomes = Counter(relation.outcome for relation in report.relations)
     reasons = Counter(relation.reason or UNSAID for relation in report.relations if relation.outcome == Outcome.UNDECIDED)
     return Coverage(

@@ -110,7 +110,8 @@ def _big(node: syntax.Big) -> str:
 
 
 def _derivative(node: syntax.Derivative) -> str:
-    body = tight(node.body) if node.body else ""
+    body = one_line(node.body) if node.body else ""
+    body = body if isinstance(node.body, syntax.Symbol | syntax.Function | None) or not body else f"({body})"
     if node.sign.startswith("∇"):
         name = scripts("∇", syntax.Items(node.by) if node.by else None, None)
         return f"{name}{node.sign[1:]}{' ' if len(name) > 1 else ''}{body}"

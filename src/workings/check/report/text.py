@@ -246,6 +246,8 @@ def counts_text(counts: Coverage, style: Style) -> str:
     follows = f", {counts.follows:,} following from an error" if counts.follows else ""
     head, semicolon, rest = str(counts).partition("; ")
     unread = f"{number(counts.formulas, 'formula')} ({counts.unread:,} unread)"
+    if not counts.claims:
+        return f"{unread}, {head}"
     return f"{unread}, {head} ({counts.right:,} right, {wrong}{follows}){semicolon}{rest}"
 
 

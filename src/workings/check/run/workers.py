@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from workings.check.document.checked import Checked, from_row, to_row
+from workings.check.document.finding import Report
 from workings.check.document.options import Options
 from workings.errors import WorkingsError
 
@@ -50,16 +51,21 @@ Work = Callable[[Job, Options, "Progress"], Checked]
 
 
 class Progress:
-    """The result of a job that is still going on: its report grows."""
+    """A job that is still going on."""
 
     def __init__(self) -> None:
-        self.result: Checked | None = None
+        self.so_far: Callable[[], Checked] | None = None
+        """What was found so far; none before the checking begins."""
 
     def stopped(self, job: Job, reason: str) -> Checked:
         """What there is so far and why there is no more; without anything yet, a failure."""
-        if self.result is None or not self.result.document.text:
+        try:
+            result = self.so_far() if self.so_far is not None else None
+        except Exception:  # it stopped in the middle of something
+            result = None
+        if result is None:
             return Checked(job.name, failure=reason)
-        return replace(self.result, unfinished=f"{reason} What was found until then is listed.")
+        return replace(result, unfinished=f"{reason} What was found until then is listed.")
 
 
 def check_job(job: Job, options: Options, progress: Progress) -> Checked:
@@ -69,9 +75,11 @@ def check_job(job: Job, options: Options, progress: Progress) -> Checked:
 
     document = read(job.path)
     document.name = job.name
-    progress.result = result = Checked(job.name, document)
-    check_document(document, options, result.report)
-    return result
+
+    def watch(so_far: Callable[[], Report]) -> None:
+        progress.so_far = lambda: Checked(job.name, document, so_far())
+
+    return Checked(job.name, document, check_document(document, options, watch))
 
 
 def result_or_failure(work: Work, job: Job, options: Options, progress: Progress) -> Checked:
