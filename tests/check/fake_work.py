@@ -25,6 +25,8 @@ def fake(job, options, progress=None):
     text = job.path.read_bytes().decode("utf-8")
     if "CRASH" in text:
         os.kill(os.getpid(), signal.SIGKILL)
+    if "DEAF" in text:
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGALRM})
     if "SLOW" in text:
         if "WRONG" in text:
             progress.so_far = lambda: checked(job.name, text)

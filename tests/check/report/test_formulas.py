@@ -68,7 +68,7 @@ def test_every_kind_of_node_has_both_forms():
         (r"p(x \mid z), D(p \| q)", "p(x | z), D(p ‖ q)"),
         (r"\sum_{i=1}^n x_i", "∑ᵢ₌₁ⁿ xᵢ"),
         (r"2 \cdot 3 \times 4", "2·3 × 4"),
-        (r"50\% \text{ of } 3!", "50% of 3!"),
+        (r"50\% \text{ if } 3! > 5", "50% if 3! > 5"),
     ],
 )
 def test_one_line(source, line):

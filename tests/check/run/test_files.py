@@ -98,8 +98,7 @@ def test_at_the_limit_of_time_what_was_found_is_handed_over():
 
 def test_a_worker_that_does_not_hear_its_alarm_is_ended(monkeypatch):
     monkeypatch.setattr(workers, "GRACE", 0.3)
-    monkeypatch.setattr(workers.signal, "setitimer", lambda *ignored: None)
-    write("slow.md", "WRONG SLOW")
+    write("slow.md", "WRONG SLOW DEAF")
     [(_, result)] = check_with_workers([Job("slow.md", files.Path("slow.md"))], Options(), 1, 0.2, fake)
     assert result.failure == "slow.md: it takes longer than 0.2 s, the limit (--timeout)."
 
