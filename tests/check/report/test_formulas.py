@@ -14,12 +14,12 @@ from workings.check.document.finding import Finding, Report
 from workings.check.document.relation import Relation
 from workings.check.extract import read
 from workings.check.latex import syntax
+from workings.check.latex.one_line import WRITERS as LINE_WRITERS
+from workings.check.latex.one_line import one_line
 from workings.check.latex.parse import ParseError, parse
 from workings.check.report.formulas import formula_of, readable, tree, truth_tree
 from workings.check.report.links import Links
 from workings.check.report.mathml import WRITERS, formula
-from workings.check.report.one_line import WRITERS as LINE_WRITERS
-from workings.check.report.one_line import one_line
 
 DOCUMENTS = Path(__file__).parents[1] / "documents"
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
@@ -63,6 +63,8 @@ def test_every_kind_of_node_has_both_forms():
         (r"\hat\mu \in \mathbb{R}, \mathcal{L} \ge 0", "μ̂ ∈ ℝ, ℒ ≥ 0"),
         (r"\ln\frac{0.8}{0.2}", "ln(0.8/0.2)"),
         (r"\frac{\partial^2 f}{\partial x \partial y}", "∂²f/(∂x ∂y)"),
+        (r"\frac{d}{dx} (x^2 e^{3x})", "d/dx (x² e^(3x))"),
+        (r"\frac{d}{dx} \frac{1}{1+x^2}", "d/dx (1/(1 + x²))"),
         (r"f'(x) = 16w - 2", "f′(x) = 16w − 2"),
         (r"\binom{10}{3} = 120", "(10 choose 3) = 120"),
         (r"p(x \mid z), D(p \| q)", "p(x | z), D(p ‖ q)"),
@@ -83,6 +85,7 @@ def test_one_line(source, line):
         (r"\mathbf{W}", '<mi class="bold" mathvariant="normal">W</mi>'),
         ("1.5e-3", "<msup><mn>10</mn><mrow><mo>−</mo><mn>3</mn></mrow></msup>"),
         (r"a_1", "<msub><mi>a</mi><mn>1</mn></msub>"),
+        (r"\frac{d}{dx} \frac{1}{x}", "</mspace><mfrac><mn>1</mn><mi>x</mi></mfrac>"),
         (r"\bar x", '<mover accent="true"><mi>x</mi><mo stretchy="false">¯</mo></mover>'),
     ],
 )
@@ -175,6 +178,15 @@ def test_the_formula_is_that_of_the_smallest_relation_around_a_finding():
     assert "<mtable>" in formula(formula_of(result, Links(result), found)[1])  # the text has more than `says`
 
 
+def test_of_two_relations_that_share_a_side_the_one_that_is_quoted_or_wrong_is_meant():
+    text = "$a + b = cc = d$"
+    first, second = Relation(1, 11, "a + b = cc", "claim", "", "wrong"), Relation(9, 15, "cc = d", "claim", "", "right")
+    quoting = Finding(9, 11, "error", "number", "cc = d", "3", "")
+    result = result_of(text, [first, second], [quoting])
+    assert Links(result).relation_of(quoting) is second
+    assert Links(result).relation_of(Finding(9, 11, "error", "number", "cc", "3", "")) is first
+
+
 def test_without_a_relation_the_words_of_the_finding_are_read():
     found = Finding(0, 1, "error", "number", "1/2 = 3", "", "")
     result = result_of("x", [], [found])
@@ -188,6 +200,14 @@ def test_what_cannot_be_read_stands_as_it_is_written():
     assert (found, readable(says, found)) == (None, r"\frac{1")
     with pytest.raises(ParseError):
         parse(says)
+
+
+def test_macros_and_flat_matrices_are_read_from_the_quotation():
+    text = r"$\mat{1 & 2} = W\tp$"
+    relation = Relation(1, len(text) - 1, r"[1 -2] = W^\top", "claim", "", "right")
+    result = result_of(text, [relation])
+    assert readable(*formula_of(result, Links(result), relation)) == "[1 −2] = Wᵀ"
+    assert "<mtable>" in formula(formula_of(result, Links(result), relation)[1])
 
 
 def test_a_truth_in_words_is_not_typeset():

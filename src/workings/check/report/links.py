@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
-from workings.check.document.relation import Relation
+from workings.check.document.relation import Outcome, Relation
 
 Place = tuple[Checked, Finding]
 
@@ -31,14 +31,14 @@ class Links:
             self._findings.setdefault(found.start, found)
 
     def relation_of(self, found: Finding) -> Relation | None:
-        """The shortest relation that a finding stands in."""
+        """The relation that a finding is about: the one it quotes, else a wrong one, else the shortest that it stands in."""
         at = bisect_right(self._starts, found.start) - 1
         inside = []
         while at >= 0 and self._furthest[at] > found.start:
             if self._relations[at].end > found.start:
                 inside.append(self._relations[at])
             at -= 1
-        return min(inside, key=lambda relation: relation.end - relation.start, default=None)
+        return min(inside, key=lambda r: (r.says != found.says, r.outcome != Outcome.WRONG, r.end - r.start), default=None)
 
     def consequences(self, found: Finding) -> list[Relation]:
         """The relations that are right from the value that a finding says is wrong."""

@@ -10,7 +10,8 @@ from itertools import zip_longest
 from typing import Any
 
 from workings.check.latex import syntax
-from workings.check.report.glyphs import ACCENTS, FENCES, WIDE_ACCENTS, letter
+from workings.check.latex.glyphs import ACCENTS, FENCES, WIDE_ACCENTS, letter
+from workings.check.latex.one_line import is_short
 from workings.check.report.markup import escaped
 
 THIN = '<mspace width="0.17em"></mspace>'
@@ -187,7 +188,10 @@ def _derivative(node: syntax.Derivative) -> str:
     sign = operator("∂") if node.sign == "∂" else '<mi mathvariant="normal">d</mi>'
     order = f"<msup>{sign}<mn>{len(node.by)}</mn></msup>" if len(node.by) > 1 else sign
     below = "".join(sign + markup(variable) for variable in node.by)
-    return f"<mfrac>{row(order, markup(node.body) if node.body else '')}{row(below)}</mfrac>"
+    if node.body is None or is_short(node.body):
+        return f"<mfrac>{row(order, markup(node.body) if node.body else '')}{row(below)}</mfrac>"
+    body = fenced(markup(node.body), "(", ")") if isinstance(node.body, syntax.Sum) else markup(node.body)
+    return f"<mfrac>{row(order)}{row(below)}</mfrac>{THIN}{body}"
 
 
 def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from typing import Any
 
 from workings.check.latex import syntax
-from workings.check.report.glyphs import ACCENTS, FENCES, SQUARE, WIDE_ACCENTS, letter, lowered, raised
+from workings.check.latex.glyphs import ACCENTS, FENCES, SQUARE, WIDE_ACCENTS, letter, lowered, raised
 
 LOOSE = (syntax.Sum, syntax.Product, syntax.Quotient, syntax.Chain, syntax.Items, syntax.Big, syntax.Given)
 """What needs brackets beside a slash or under a script."""
@@ -48,7 +48,7 @@ def scripts(base: str, below: syntax.Node | None, above: syntax.Node | None) -> 
     for part, moved, sign in ((below, lowered, "_"), (above, raised, "^")):
         if part is not None:
             written = one_line(part)
-            simple = len(written) == 1 or written.replace(".", "").isalnum()
+            simple = len(written) == 1 or written.isalpha() or written.replace(".", "").isdigit()
             base += moved(written) or sign + (written if simple else f"({written})")
     return base
 
@@ -110,14 +110,25 @@ def _big(node: syntax.Big) -> str:
 
 
 def _derivative(node: syntax.Derivative) -> str:
-    body = one_line(node.body) if node.body else ""
-    body = body if isinstance(node.body, syntax.Symbol | syntax.Function | None) or not body else f"({body})"
+    """∂f/∂x, d/dx (x² + 1), ∇f."""
     if node.sign.startswith("∇"):
         name = scripts("∇", syntax.Items(node.by) if node.by else None, None)
-        return f"{name}{node.sign[1:]}{' ' if len(name) > 1 else ''}{body}"
+        return f"{name}{node.sign[1:]}{' ' if len(name) > 1 else ''}{tight(node.body) if node.body else ''}"
     order = raised(str(len(node.by))) if len(node.by) > 1 else ""
     below = " ".join(node.sign + tight(variable) for variable in node.by)
-    return f"{node.sign}{order}{body}/{below}" if len(node.by) < 2 else f"{node.sign}{order}{body}/({below})"
+    below = f"({below})" if order else below
+    if node.body is None or is_short(node.body):
+        return f"{node.sign}{order}{one_line(node.body) if node.body else ''}/{below}"
+    body = one_line(node.body)
+    return f"{node.sign}{order}/{below} {body if isinstance(node.body, syntax.Group) else f'({body})'}"
+
+
+def is_short(node: syntax.Node) -> bool:
+    """Whether it can stand beside the d of a derivative: a name, with an index, or a call."""
+    if isinstance(node, syntax.Script):
+        return isinstance(node.base, syntax.Symbol) and node.above is None
+    called = isinstance(node, syntax.Product) and len(node.factors) == 2 and isinstance(node.factors[1][1], syntax.Group)
+    return isinstance(node, syntax.Symbol | syntax.Function) or called
 
 
 def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:
