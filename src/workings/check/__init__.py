@@ -6,9 +6,10 @@
         print(found.says, found.truth, found.why)
 
 Rooms, each importing only from those before it: `document` (formulas, findings) · `latex` (mathematics → syntax tree) ·
-`value` (tree → certified number) · `extract` (file → document) · `claims` (what a document says, line by line) · `knowledge`
-(what a course knows) · `prose` (claims in words) · `run` (one document, many, cached, watched) · `report` (text, HTML, JSON,
-SARIF). Names load when they are first used: the help of the command line needs none of it.
+`value` (tree → certified number) · `extract` (file → document) · `argument` (contexts, roles of relations, values) ·
+`claims` (what is right or wrong, line by line) · `knowledge` (what a course knows) · `prose` (claims in words) · `run` (one
+document, many, cached, watched) · `report` (text, HTML, JSON, CSV, SARIF). Names load when they are first used: the help of
+the command line needs none of it.
 """
 
 from workings.lazy import lazy

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ import typer
 
 if TYPE_CHECKING:
     from workings.check.document.checked import Checked
+    from workings.check.report.explain import Line
     from workings.check.run.workers import Job
 
 STDIN = "<stdin>"
@@ -27,17 +29,24 @@ Kind = StrEnum("Kind", "markdown latex text notebook")
 
 def check(
     files: Annotated[
-        list[str], typer.Argument(metavar="FILE…", help="Documents, folders of documents, or - for standard input.")
-    ],
+        list[str] | None, typer.Argument(metavar="FILE…", help="Documents, folders of documents, or - for standard input.")
+    ] = None,
     level: Annotated[
         Level, typer.Option(help="Least certain level to list; a listed finding makes the exit status 1.")
     ] = Level.likely,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
     sarif: Annotated[Path | None, typer.Option(metavar="FILE", help="Write SARIF 2.1.0, for editors and CI.")] = None,
+    csv: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a table of the files, for a spreadsheet.")] = None,
+    undecided: Annotated[
+        bool, typer.Option("--undecided", help="Also list the claims that were not decided, and why.")
+    ] = False,
+    explain: Annotated[
+        str | None, typer.Option(metavar="FILE:LINE", help="Print how one line was read: roles, values, outcomes.")
+    ] = None,
     watch: Annotated[bool, typer.Option("--watch", help="Check again whenever a file changes; stop with Ctrl-C.")] = False,
     verbose: Annotated[
-        bool, typer.Option("--verbose", help="Also list unread formulas and the counts of each file.")
+        bool, typer.Option("--verbose", help="Also list unread formulas, how every relation was read, counts by file.")
     ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Print only what could not be checked.")] = False,
     kind: Annotated[Kind, typer.Option(help="Format of standard input.")] = Kind.markdown,
@@ -56,12 +65,22 @@ def check(
     \b
     Examples:
       workings check notes.md
-      workings check homework/ --level error --html report.html
-      cat notes.md | workings check -
+      workings check notes.md --undecided --verbose
+      workings check --explain notes.md:12
+      workings check homework/ --level error --html report.html --csv table.csv
+      workings check homework/ --sarif report.sarif --jobs 2 --timeout 10 --no-cache
+      workings check notes.md --json --run-code
+      workings check notes.md --watch --quiet --html report.html
+      cat notes.tex | workings check - --kind latex
     """
+    asked = read_explain(explain, files or [])
     request = Request(
-        files, level.value, json, html, sarif, verbose, quiet, kind.value, jobs, timeout, not no_cache, run_code
+        [asked.file] if asked is not None else files or [],
+        Form(level.value, json, verbose, undecided, quiet, asked),
+        Outputs(html, sarif, csv),
+        How(kind.value, jobs, timeout, not no_cache, run_code),
     )
+    check_request(request)
     if watch:
         watch_files(request)
         return
@@ -73,88 +92,151 @@ def check(
 
 
 @dataclass(frozen=True)
-class Request:
-    """The command line, read."""
+class Form:
+    """What is printed."""
 
-    files: list[str]
     level: str
     json: bool
+    verbose: bool
+    undecided: bool
+    quiet: bool
+    explain: Line | None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The files that are written."""
+
     html: Path | None
     sarif: Path | None
-    verbose: bool
-    quiet: bool
+    csv: Path | None
+
+
+@dataclass(frozen=True)
+class How:
+    """How documents are checked."""
+
     kind: str
     jobs: int | None
     timeout: float
     cache: bool
     run_code: bool
 
+
+@dataclass(frozen=True)
+class Request:
+    """The command line, read."""
+
+    files: list[str]
+    form: Form
+    outputs: Outputs
+    how: How
+
     def report(self, clear: str = "") -> int:
         """Check, write and print; the result is the exit status."""
         from time import perf_counter
 
         start = perf_counter()
-        results = self.results()
-        self.write_files(results)
+        results, skipped = self.results()
+        self.write_files(results, skipped)
         if clear:
             typer.echo(clear, nl=False)
-        self.print_report(results, perf_counter() - start)
-        if any(result.failure for result in results):
+        self.print_report(results, skipped, perf_counter() - start)
+        if any(result.failure or result.unfinished for result in results):
             return 2
-        return int(any(result.findings(self.level) for result in results))
+        return int(self.form.explain is None and any(result.findings(self.form.level) for result in results))
 
-    def results(self) -> list[Checked]:
-        """Everything checked: the files, then standard input, then what could not be found."""
+    def results(self) -> tuple[list[Checked], list[str]]:
+        """Everything checked: the files, then standard input, then what could not be found; and what has no source."""
         from workings.check.document.options import Options
         from workings.check.run.cache import Cache
         from workings.check.run.files import check_jobs, find
 
         found = find([name for name in self.files if name != "-"])
-        with standard_input(self.kind if "-" in self.files else None) as more:
-            return [
-                *check_jobs(
-                    [*found.jobs, *more],
-                    Options(run_code=self.run_code),
-                    jobs=self.jobs,
-                    timeout=self.timeout,
-                    cache=Cache() if self.cache else None,
-                    progress=sys.stderr,
-                ),
-                *found.failures,
-            ]
+        with standard_input(self.how.kind if "-" in self.files else None) as more:
+            results = check_jobs(
+                [*found.jobs, *more],
+                Options(run_code=self.how.run_code),
+                jobs=self.how.jobs,
+                timeout=self.how.timeout,
+                cache=Cache() if self.how.cache else None,
+                progress=sys.stderr,
+            )
+        return [*results, *found.failures], found.skipped
 
-    def write_files(self, results: list[Checked]) -> None:
+    def write_files(self, results: list[Checked], skipped: list[str]) -> None:
         """The files that were asked for."""
         from workings.atomic import write_text
 
-        if self.html is not None:
+        if self.outputs.html is not None:
             from workings.check.report.html import html
 
-            write_text(self.html, html(results, self.level))
-        if self.sarif is not None:
+            write_text(self.outputs.html, html(results, self.form.level, skipped))
+        if self.outputs.sarif is not None:
             from workings.check.report.sarif import sarif
 
-            write_text(self.sarif, sarif(results, self.level))
+            write_text(self.outputs.sarif, sarif(results, self.form.level))
+        if self.outputs.csv is not None:
+            from workings.check.report.by_file import csv_form
 
-    def print_report(self, results: list[Checked], seconds: float) -> None:
+            write_text(self.outputs.csv, csv_form(results))
+
+    def print_report(self, results: list[Checked], skipped: list[str], seconds: float) -> None:
         """The report, then on standard error what could not be checked; the time only on a terminal."""
-        from workings.check.report.text import Style, failures, text
+        from workings.check.report.text import Style, failures, skipped_text, text
 
-        if self.json:
+        form = self.form
+        if form.json:
             from workings.check.report.json_form import json_form
 
-            typer.echo(json_form(results, self.level))
-        elif not self.quiet:
+            typer.echo(json_form(results, form.level, skipped))
+        elif not form.quiet:
             width, colour, terminal = _screen()
-            style = Style(width, colour, self.level, self.verbose, seconds if terminal else None)
-            typer.echo(text(results, style), color=colour)
-        if failed := failures(results):
-            typer.echo(failed, err=True)
+            style = Style(width, colour, form.level, form.verbose, form.undecided, seconds if terminal else None)
+            said = text(results, style)
+            if form.explain is not None and not results[0].failure:
+                from workings.check.report.explain import explain
+
+                said = explain(results[0], form.explain, style)
+            typer.echo(said, color=colour)
+        for said in filter(None, [failures(results), skipped_text(skipped)]):
+            typer.echo(said, err=True)
+
+
+def read_explain(explain: str | None, files: list[str]) -> Line | None:
+    """The line that is to be explained."""
+    from workings.errors import WorkingsError
+
+    if explain is None:
+        if not files:
+            raise typer.BadParameter("name a document, a folder, or - for standard input.", param_hint="FILE…")
+        return None
+    from workings.check.report.explain import read_line
+
+    if files:
+        raise WorkingsError(f"--explain names its own file ({explain}); leave out {' '.join(files)}.")
+    return read_line(explain)
+
+
+def check_request(request: Request) -> None:
+    """Refuse what does not go together, before anything is checked."""
+    from workings.errors import WorkingsError
+
+    asked = [path for path in vars(request.outputs).values() if path is not None]
+    if len(set(asked)) < len(asked):
+        raise WorkingsError(f"Two reports would be written to {max(asked, key=asked.count)}: give each a file of its own.")
+    line = request.form.explain
+    if line is not None and (request.form.json or os.path.isdir(line.file)):
+        what = "prints text, not --json" if request.form.json else f"needs one file, and {line.file} is a folder"
+        raise WorkingsError(f"--explain {what}.")
+    documents = {os.path.realpath(name) for name in request.files if os.path.isfile(name)}
+    for path in asked:
+        if os.path.realpath(path) in documents:
+            raise WorkingsError(f"{path} is a document to check: a report would overwrite it. Write to another file.")
 
 
 def _screen() -> tuple[int, bool, bool]:
     """Columns, whether there are colours, whether it is a terminal at all."""
-    import os
     import shutil
 
     terminal = sys.stdout.isatty()
@@ -184,7 +266,7 @@ def watch_files(request: Request) -> None:
     from workings.check.run.watch import CLEAR, watch
     from workings.errors import WorkingsError
 
-    if "-" in request.files or request.json:
+    if "-" in request.files or request.form.json:
         what = "standard input" if "-" in request.files else "--json"
         raise WorkingsError(f"--watch reports on files again and again, which {what} is not for.")
     terminal = sys.stdout.isatty()

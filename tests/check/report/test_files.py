@@ -21,15 +21,23 @@ from workings.errors import WorkingsError
 GONE = Checked("b.md", failure="There is no file b.md.")
 
 
+COUNTS = {
+    **{"formulas": 5, "unread": 1, "claims": 0, "decided": 0, "right": 0, "wrong": 0, "follows": 0},
+    "undecided": {},
+}
+MATHML = f'<math displaystyle="true">{"".join(f"<mi>{letter}</mi>" for letter in "WRONG")}</math>'
+
+
 def test_the_whole_json():
-    assert json.loads(json_form([checked("a.md", "one\nso WRONG, ROUNDED UNREAD"), GONE], "likely")) == {
-        "version": 1,
+    assert json.loads(json_form([checked("a.md", "one\nso WRONG, ROUNDED UNREAD"), GONE], "likely", ["c.pdf"])) == {
+        "version": 2,
         "level": "likely",
         "files": [
             {
                 "file": "a.md",
                 "kind": "markdown",
                 "failure": None,
+                "unfinished": None,
                 "findings": [
                     {
                         "file": "a.md",
@@ -44,24 +52,33 @@ def test_the_whole_json():
                         "truth": "12/7",
                         "why": "It is not so.",
                         "reading": "log is ln",
+                        "basis": "closed",
+                        "text": "WRONG",
+                        "mathml": MATHML,
+                        "consequences": [],
                     }
                 ],
+                "relations": [],
                 "unread": [
                     {"line": 2, "column": 19, "end_line": 2, "end_column": 25, "cell": None, "why": "Nobody can read it."}
                 ],
-                "counts": {"formulas": 5, "unread": 1, "claims": 5, "decided": 4, "right": 3, "wrong": 1},
+                "counts": COUNTS,
             },
             {
                 "file": "b.md",
                 "kind": None,
                 "failure": "There is no file b.md.",
+                "unfinished": None,
                 "findings": [],
+                "relations": [],
                 "unread": [],
-                "counts": {"formulas": 0, "unread": 0, "claims": 0, "decided": 0, "right": 0, "wrong": 0},
+                "counts": dict.fromkeys(COUNTS, 0) | {"undecided": {}},
             },
         ],
+        "skipped": ["c.pdf"],
+        "same": [],
         "counts": {
-            **{"formulas": 5, "unread": 1, "claims": 5, "decided": 4, "right": 3, "wrong": 1},
+            **COUNTS,
             "findings": {"error": 1, "likely": 0, "note": 0, "possible": 0},
         },
     }
@@ -225,12 +242,13 @@ def test_the_page_marks_claims_and_links_to_findings():
     page = html([checked("a.md", text), GONE, checked("c.md", "all good")], "likely")
     found = Nesting(page)
     assert found.marks == ["WRONG", "DOUBTFUL"]
-    assert found.ids == ["finding-1", "finding-2"]
-    assert {link.removeprefix("#") for link in found.links} == set(found.ids)
+    assert [name for name in found.ids if name.startswith("finding")] == ["finding-1", "finding-2"]
+    assert {link.removeprefix("#") for link in found.links} == {"finding-1", "finding-2", "file-1", "file-2", "file-3"}
+    assert set(found.ids) >= {link.removeprefix("#") for link in found.links}
     assert "<summary>lines 1 to 17</summary>" in page  # line 21 and three before it are unfolded
     assert "<summary>lines 26 to 42</summary>" in page
     assert '<p class="failure">There is no file b.md.</p>' in page
-    assert page.count('<details class="file" open>') == 2
+    assert len(re.findall('<details class="file" id="file-[0-9]" open>', page)) == 2
     assert "http" not in re.sub("http-equiv", "", page)
 
 

@@ -8,6 +8,7 @@ import pytest
 from tests.check.fake_work import fake
 from workings.check.document.options import Options
 from workings.check.run import files, workers
+from workings.check.run.cache import Cache
 from workings.check.run.files import bar, check_files, find
 from workings.check.run.workers import Job, check_with_workers
 
@@ -81,6 +82,54 @@ def test_a_bad_document_ends_in_a_message_and_the_others_go_on():
     found = dict(check_with_workers(jobs, Options(), 2, 1, fake))
     assert [found[i].failure for i in range(len(MESSAGES))] == list(MESSAGES.values())
     assert [len(found[i].report.findings) for i in range(len(MESSAGES), len(jobs))] == [1, 1, 1]
+
+
+def test_at_the_limit_of_time_what_was_found_is_handed_over():
+    write("slow.md", "WRONG SLOW")
+    write("good.md", "so WRONG")
+    jobs = [Job(name, files.Path(name)) for name in ("slow.md", "good.md")]
+    found = dict(check_with_workers(jobs, Options(), 1, 0.5, fake))
+    assert found[0].failure == ""
+    assert found[0].unfinished == (
+        "slow.md: it takes longer than 0.5 s, the limit (--timeout). What was found until then is listed."
+    )
+    assert [len(found[i].report.findings) for i in range(2)] == [1, 1]  # the next document has a worker again
+
+
+def test_a_worker_that_does_not_hear_its_alarm_is_ended(monkeypatch):
+    monkeypatch.setattr(workers, "GRACE", 0.3)
+    write("slow.md", "WRONG SLOW DEAF")
+    [(_, result)] = check_with_workers([Job("slow.md", files.Path("slow.md"))], Options(), 1, 0.2, fake)
+    assert result.failure == "slow.md: it takes longer than 0.2 s, the limit (--timeout)."
+
+
+def test_the_checker_fills_its_report_as_it_goes(monkeypatch):
+    seen = []
+
+    def stop(argument):
+        seen.append(len(argument.report.findings))
+        raise MemoryError
+
+    monkeypatch.setattr("workings.check.run.checker.claims_in_prose", stop)
+    write("a.md", "So $1 + 1 = 3$.")
+    job, progress = Job("a.md", files.Path("a.md")), workers.Progress()
+    result = workers.result_or_failure(workers.check_job, job, Options(), progress)
+    assert (seen, len(result.report.findings)) == ([1], 1)
+    assert result.unfinished == "a.md needs more than 2 GB of memory. What was found until then is listed."
+
+
+def test_a_document_that_was_not_checked_to_its_end_is_not_kept(tmp_path):
+    write("slow.md", "WRONG SLOW")
+    cache = Cache(tmp_path / "cache")
+    check_files(["slow.md"], timeout=0.3, cache=cache)
+    assert not cache.place.exists()
+
+
+def test_files_of_a_folder_without_a_source_are_named():
+    for path in ["n/a.md", "n/exam.PDF", "n/deep/scan.png", "n/.hidden.pdf", "n/code.py"]:
+        write(path)
+    assert find(["n"]).skipped == ["n/deep/scan.png", "n/exam.PDF"]
+    assert find(["n/a.md"]).skipped == []
 
 
 def test_a_mistake_of_the_checker_names_its_line():

@@ -6,27 +6,40 @@ file's own (a notebook's is put together from its cells).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, TypeVar
 
+from workings.check.document.coverage import Coverage, coverage
 from workings.check.document.document import Document, Place
 from workings.check.document.finding import LEVELS, Counts, Finding, Report, Unread
 from workings.check.document.relation import Relation
 
 T = TypeVar("T")
+Part = Finding | Unread | Relation
+"""What has a place in the text."""
 
 
 @dataclass(frozen=True)
 class Checked:
-    """A document and its report; `failure` says why there is none."""
+    """A document and its report; `failure` says why there is none, `unfinished` why it is not that of the whole document."""
 
     name: str
     document: Document = field(default_factory=lambda: Document("", "", "text"))
     report: Report = field(default_factory=Report)
     failure: str = ""
+    unfinished: str = ""
 
-    def span(self, part: Finding | Unread) -> tuple[Place, Place]:
+    @property
+    def relations(self) -> list[Relation]:
+        """Every relation of the document with its role and what came of it, in the order of the text."""
+        return self.report.relations
+
+    @property
+    def coverage(self) -> Coverage:
+        """How much was read and decided; printed, it is a sentence."""
+        return coverage(self.report)
+
+    def span(self, part: Part) -> tuple[Place, Place]:
         """Where a claim begins, and the place right behind its last character."""
         first = self.document.place(part.start)
         last = self.document.place(max(part.start, part.end - 1))
@@ -38,14 +51,6 @@ class Checked:
         return sorted((found for found in self.report.findings if found.level in wanted), key=lambda found: found.start)
 
 
-def total(results: Iterable[Checked]) -> Counts:
-    """The counts of all documents together."""
-    counts = Counts()
-    for result in results:
-        counts.add(result.report.counts)
-    return counts
-
-
 def to_row(result: Checked, source: str = "") -> dict[str, Any]:
     """As JSON has it; `source` is the file's own text, which is left out when it is the document's.
 
@@ -55,6 +60,7 @@ def to_row(result: Checked, source: str = "") -> dict[str, Any]:
     document, report = result.document, result.report
     return {
         "failure": result.failure,
+        "unfinished": result.unfinished,
         "kind": document.kind,
         "text": None if document.text == source else document.text,
         "cells": [list(cell) for cell in document.cells],
@@ -68,7 +74,8 @@ def to_row(result: Checked, source: str = "") -> dict[str, Any]:
 def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
     """Read what `to_row` wrote; a ValueError, KeyError or TypeError says that it is something else."""
     text = source if row["text"] is None else row["text"]
-    if not isinstance(text, str) or not isinstance(row["failure"], str) or not isinstance(row["kind"], str):
+    words = (text, row["kind"], row["failure"], row["unfinished"])
+    if not all(isinstance(word, str) for word in words):
         raise ValueError("a row without text, kind or failure")
     cells = [(int(start), int(number)) for start, number in row["cells"]]
     report = Report(
@@ -79,10 +86,10 @@ def from_row(name: str, row: dict[str, Any], source: str = "") -> Checked:
     )
     if any(found.level not in LEVELS for found in report.findings):
         raise ValueError("a finding with an unknown level")
-    parts: list[Finding | Unread | Relation] = [*report.findings, *report.unread, *report.relations]
+    parts: list[Part] = [*report.findings, *report.unread, *report.relations]
     if any(not 0 <= part.start <= part.end <= len(text) for part in parts):
         raise ValueError("a place outside the text")
-    return Checked(name, Document(name, text, row["kind"], cells=cells), report, row["failure"])
+    return Checked(name, Document(name, text, row["kind"], cells=cells), report, row["failure"], row["unfinished"])
 
 
 def _from_dict(kind: type[T], row: dict[str, Any]) -> T:

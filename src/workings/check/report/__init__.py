@@ -1,1 +1,1 @@
-"""Printers: the same results as text for a terminal, JSON, a page of HTML and SARIF. Imports document only."""
+"""Printers: the same results as text for a terminal, JSON, CSV, a page of HTML and SARIF. Imports document and latex."""

@@ -7,41 +7,76 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from workings.check.document.checked import Checked, total
-from workings.check.document.finding import LEVELS, Finding, Unread
+from workings.check.document.checked import Checked, Part
+from workings.check.document.coverage import Coverage, total
+from workings.check.document.finding import LEVELS, Finding
+from workings.check.document.relation import Relation
+from workings.check.report.formulas import formula_of, readable
+from workings.check.report.links import Links, same_errors
+from workings.check.report.mathml import formula
 
-VERSION = 1
+VERSION = 2
 
 
-def json_form(results: Sequence[Checked], level: str) -> str:
-    """Every file with its findings at `level` or above, and the counts of all."""
+def json_form(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
+    """Every file with its findings at `level` or above and its relations, the counts of all, errors of several files."""
     listed = [found.level for result in results for found in result.findings(level)]
     whole = {
         "version": VERSION,
         "level": level,
         "files": [_file(result, level) for result in results],
-        "counts": asdict(total(results)) | {"findings": {name: listed.count(name) for name in LEVELS}},
+        "skipped": list(skipped),
+        "same": [
+            {"kind": kind, "says": says, "truth": truth, "places": [_place(result, found) for result, found in places]}
+            for (kind, says, truth), places in same_errors(results, level).items()
+        ],
+        "counts": _counts(total(result.report for result in results))
+        | {"findings": {name: listed.count(name) for name in LEVELS}},
     }
     return json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
 def _file(result: Checked, level: str) -> dict[str, Any]:
+    links = Links(result)
     return {
         "file": result.name,
         "kind": None if result.failure else result.document.kind,
         "failure": result.failure or None,
-        "findings": [_finding(result, found) for found in result.findings(level)],
+        "unfinished": result.unfinished or None,
+        "findings": [_finding(result, links, found) for found in result.findings(level)],
+        "relations": [_relation(result, links, relation) for relation in result.relations],
         "unread": [region(result, part) | {"why": part.why} for part in result.report.unread],
-        "counts": asdict(result.report.counts),
+        "counts": _counts(result.coverage),
     }
 
 
-def _finding(result: Checked, found: Finding) -> dict[str, Any]:
-    words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading")}
-    return {"file": result.name} | region(result, found) | words
+def _counts(counts: Coverage) -> dict[str, Any]:
+    rows = asdict(counts)
+    return {name: rows[name] for name in ("formulas", "unread", "claims")} | {
+        "decided": counts.decided,
+        **{name: rows[name] for name in ("right", "wrong", "follows", "undecided")},
+    }
 
 
-def region(result: Checked, part: Finding | Unread) -> dict[str, Any]:
+def _finding(result: Checked, links: Links, found: Finding) -> dict[str, Any]:
+    says, tree = formula_of(result, links, found)
+    words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading", "basis")}
+    typeset = {"text": readable(says, tree), "mathml": None if tree is None else formula(tree)}
+    consequences = [region(result, part) | {"says": part.says} for part in links.consequences(found)]
+    return {"file": result.name} | region(result, found) | words | typeset | {"consequences": consequences}
+
+
+def _relation(result: Checked, links: Links, relation: Relation) -> dict[str, Any]:
+    words = {name: getattr(relation, name) for name in ("says", "role", "evidence", "outcome", "reason", "values")}
+    cause = links.cause(relation)
+    return region(result, relation) | words | {"cause": None if cause is None else region(result, cause)}
+
+
+def _place(result: Checked, found: Finding) -> dict[str, Any]:
+    return {"file": result.name} | region(result, found)
+
+
+def region(result: Checked, part: Part) -> dict[str, Any]:
     """Lines and columns from 1, in characters; the end column is the one behind the claim."""
     first, last = result.span(part)
     return {"line": first.line, "column": first.column, "end_line": last.line, "end_column": last.column, "cell": first.cell}

@@ -65,8 +65,8 @@ def _rule(kind: str) -> dict[str, Any]:
 
 
 def _invocation(results: Sequence[Checked]) -> dict[str, Any]:
-    failed = [result for result in results if result.failure]
-    notes = [{"level": "error", "message": {"text": result.failure}, "locations": [_location(result)]} for result in failed]
+    failed = [(result, reason) for result in results if (reason := result.failure or result.unfinished)]
+    notes = [{"level": "error", "message": {"text": reason}, "locations": [_location(result)]} for result, reason in failed]
     return {"executionSuccessful": not failed, "toolExecutionNotifications": notes}
 
 

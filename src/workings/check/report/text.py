@@ -3,8 +3,9 @@
 notes.md:12:7  error  number
   so that $1/2 + 1/3 = 4/6$
            ^^^^^^^^^^^^^^^
-  says      1/2 + 1/3 = 4/6
-  true      5/6
+  written   1/2 + 1/3 = 4/6
+  why       You wrote 4/6; correct is 5/6.
+  follows   line 14: b = 2/3
 """
 
 from __future__ import annotations
@@ -13,34 +14,41 @@ import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from workings.check.document.checked import Checked, total
-from workings.check.document.finding import LEVELS, Finding, Unread
-from workings.check.report.excerpt import excerpt, plain
+from rich.cells import cell_len
 
-BOLD, DIM, RED, YELLOW, CYAN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[0m"
+from workings.check.document.checked import Checked, Part
+from workings.check.document.coverage import Coverage, number, total
+from workings.check.document.finding import LEVELS, Finding, Unread
+from workings.check.document.relation import Outcome, Relation
+from workings.check.report.by_file import rows
+from workings.check.report.excerpt import excerpt, plain
+from workings.check.report.formulas import formula_of, readable
+from workings.check.report.links import Links, Place, key, same_errors
+
+BOLD, DIM, RED, YELLOW, CYAN, GREEN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
 COLOURS = {"error": RED, "likely": YELLOW, "note": CYAN, "possible": DIM}
-VERDICTS = {
-    "error": "certain: wrong under every interpretation",
-    "likely": "likely: the notation leaves some doubt",
-    "note": "a note on rounding, notation or wording",
-    "possible": "possible: it may well be right",
-}
-"""What each level means, in words."""
 LINES = 3
 """Lines of a long claim that are shown."""
 LABEL = 10
 LONGEST = 600
 """Characters of a claim or of its truth that are shown."""
+MOST_PLACES = 8
+"""Consequences, or places of the same error, that are named one by one."""
+MOST_ROWS = 40
+"""Files that are listed without a finding, too."""
 
 
 @dataclass(frozen=True)
 class Style:
-    """How a report is printed: columns, colours, which findings, whether to list what was not read."""
+    """How a report is printed: columns, colours, which findings, whether to list what else was read."""
 
     width: int = 100
     colour: bool = False
     level: str = "likely"
     verbose: bool = False
+    """List unread formulas, every relation as it was read, and the counts of each file."""
+    undecided: bool = False
+    """List the claims that were not decided, and why."""
     seconds: float | None = None
     """How long it took, where that is to be said."""
 
@@ -50,40 +58,119 @@ class Style:
 
 
 def text(results: Sequence[Checked], style: Style) -> str:
-    """The findings, one block each, then the summary."""
-    blocks = [block for result in results for block in _blocks(result, style)]
-    return "\n\n".join([*blocks, summary(results, style)])
+    """The findings, one block each, then the files, then the summary."""
+    same = same_errors(results, style.level)
+    blocks = [block for result in results for block in _blocks(result, style, same)]
+    return "\n\n".join(filter(None, [*blocks, _table(results, style), summary(results, style)]))
 
 
-def _blocks(result: Checked, style: Style) -> Iterator[str]:
+def _blocks(result: Checked, style: Style, same: dict[tuple[str, str, str], list[Place]]) -> Iterator[str]:
+    links = Links(result)
     for found in result.findings(style.level):
-        yield _finding(result, found, style)
-    if style.verbose:
+        places = same.get(key(found), [])
+        if not places or places[0] == (result, found):
+            yield _finding(result, links, found, style, [place for place in places if place != (result, found)])
+    if style.undecided or style.verbose:
         for part in result.report.unread:
             yield _unread(result, part, style)
+    if style.undecided:
+        yield from _listed([_undecided(result, links, r, style) for r in result.relations if r.outcome == Outcome.UNDECIDED])
+    if style.verbose:
+        yield from _listed([_understood(result, links, relation, style) for relation in result.relations])
         if not result.failure:
-            yield f"{plain(result.name)}: {_counts_text(result, style)}"
+            yield f"{plain(result.name)}: {counts_text(result.coverage, style)}"
 
 
-def _finding(result: Checked, found: Finding, style: Style) -> str:
+def _listed(lines: list[str]) -> Iterator[str]:
+    if lines:
+        yield "\n".join(lines)
+
+
+def _finding(result: Checked, links: Links, found: Finding, style: Style, elsewhere: list[Place]) -> str:
     level = style.paint(found.level, COLOURS[found.level])
-    head = f"{style.paint(_place(result, found), BOLD)}  {level}  {plain(found.kind)}"
-    facts = [("written", found.says), ("correct", found.truth), ("why", found.why), ("read as", found.reading)]
-    rows = [_row(label, words, style) for label, words in [*facts, ("verdict", VERDICTS[found.level])] if words]
-    return "\n".join([head, *_source(result, found, style), *rows])
+    head = f"{style.paint(place_text(result, found), BOLD)}  {level}  {plain(found.kind)}"
+    truth = "" if is_said(found.truth, found.why) else found.truth
+    facts = [("written", _short_formula(result, links, found, style)), ("correct", truth)]
+    facts += [("why", found.why), ("read as", found.reading)]
+    facts += [("follows", _places_text([_consequence(result, links, part) for part in links.consequences(found)], "; "))]
+    facts += [("also in", _places_text([place_text(other, same) for other, same in elsewhere], ", "))]
+    return "\n".join(
+        [head, *source(result, found, style), *(labelled(label, words, style) for label, words in facts if words)]
+    )
+
+
+def is_said(truth: str, why: str) -> bool:
+    """Whether a sentence has every word of the truth already.
+
+    >>> is_said("0.6698 in row 2", "In row 2: you wrote 0.7; correct is 0.6698."), is_said("16w − 8", "It is 16w − 2.")
+    (True, False)
+    """
+    return {word.strip(".,:;()") for word in truth.lower().split()} <= {word.strip(".,:;()") for word in why.lower().split()}
+
+
+def _short_formula(result: Checked, links: Links, part: Finding | Relation, style: Style) -> str:
+    """In readable Unicode where that fits on a line, else as it is written."""
+    says, tree = formula_of(result, links, part)
+    shown = readable(says, tree)
+    return shown if cell_len(shown) <= style.width - LABEL - 2 else says
+
+
+def _consequence(result: Checked, links: Links, part: Relation) -> str:
+    return f"{line_text(result, part)}: {readable(*formula_of(result, links, part))}"
+
+
+def _places_text(places: list[str], between: str) -> str:
+    left = len(places) - MOST_PLACES
+    return between.join(places[:MOST_PLACES]) + (f"{between}and {left} more" if left > 0 else "")
 
 
 def _unread(result: Checked, part: Unread, style: Style) -> str:
-    head = f"{style.paint(_place(result, part), BOLD)}  {style.paint('unread', DIM)}"
-    return "\n".join([head, *_source(result, part, style), _row("why", part.why, style)])
+    head = f"{style.paint(place_text(result, part), BOLD)}  {style.paint('unread', DIM)}"
+    return "\n".join([head, *source(result, part, style), labelled("why", part.why, style)])
 
 
-def _place(result: Checked, part: Finding | Unread) -> str:
+def _undecided(result: Checked, links: Links, part: Relation, style: Style) -> str:
+    """One line: where, what, why not."""
+    place = style.paint(place_text(result, part), BOLD)
+    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(part.reason), DIM)}"
+
+
+def _understood(result: Checked, links: Links, part: Relation, style: Style) -> str:
+    """One line: where, what, its role, what came of it, with which values."""
+    place = style.paint(place_text(result, part), BOLD)
+    values = f", with {part.values}" if part.values else ""
+    said = f"{part.role}, {outcome_text(result, links, part)}{values}"
+    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(said), DIM)}"
+
+
+def _cut(words: str, most: int = 80) -> str:
+    return words if len(words) <= most else words[: most - 1] + "…"
+
+
+def outcome_text(result: Checked, links: Links, part: Relation) -> str:
+    """What came of a relation, in words: `undecided: letters without a value`, `follows from the error on line 3`."""
+    cause = links.cause(part)
+    if part.outcome == Outcome.FOLLOWS and cause is not None:
+        return f"follows from the error on {line_text(result, cause)}"
+    return f"{part.outcome}: {part.reason}" if part.reason else part.outcome
+
+
+def line_text(result: Checked, part: Part) -> str:
+    """
+    >>> from workings.check.document.document import Document
+    >>> line_text(Checked("a.md", Document("a.md", "one", "markdown")), Unread(0, 1, ""))
+    'line 1'
+    """
+    place = result.document.place(part.start)
+    return f"line {place.line}" if place.cell is None else f"cell {place.cell}, line {place.line}"
+
+
+def place_text(result: Checked, part: Part) -> str:
     """notes.md:12:7, or book.ipynb:cell 3:2:1."""
     return f"{plain(result.name)}:{result.document.place(part.start)}"
 
 
-def _source(result: Checked, part: Finding | Unread, style: Style) -> Iterator[str]:
+def source(result: Checked, part: Part, style: Style) -> Iterator[str]:
     """The lines of the claim, each underlined where it is part of it."""
     text, columns = result.document.text, max(10, style.width - 2)
     colour = COLOURS[part.level] if isinstance(part, Finding) else DIM
@@ -109,7 +196,7 @@ def _claim_columns(text: str, first: int, last: int) -> tuple[int, int]:
     return first + len(part) - len(part.lstrip()), max(first, last - len(part) + len(part.rstrip()))
 
 
-def _row(label: str, words: str, style: Style) -> str:
+def labelled(label: str, words: str, style: Style) -> str:
     """A labelled sentence, its later lines under the first."""
     words = plain(words[:LONGEST] + "…" if len(words) > LONGEST else words)
     lines = textwrap.wrap(words, max(20, style.width - LABEL - 2), break_on_hyphens=False)
@@ -117,32 +204,64 @@ def _row(label: str, words: str, style: Style) -> str:
     return f"  {style.paint(label, DIM)}{' ' * (LABEL - len(label))}" + f"\n{gap}".join(lines)
 
 
+def _table(results: Sequence[Checked], style: Style) -> str:
+    """Several files by their figures; of very many, those with something to see."""
+    done = [result for result in results if not result.failure]
+    if len(done) < 2:
+        return ""
+    all_rows = rows(done, style.level)
+    shown = [row for row in all_rows if len(all_rows) <= MOST_ROWS or any(row.findings.values()) or row.problem]
+    levels = [level for level in LEVELS if any(row.findings[level] for row in all_rows)]
+    cells = [["file", "claims", "decided", *levels]]
+    cells += [
+        [plain(r.file), f"{r.claims:,}", f"{r.decided:,}", *(str(r.findings[level] or "·") for level in levels)]
+        for r in shown
+    ]
+    widths = [max(cell_len(row[at]) for row in cells) for at in range(len(cells[0]))]
+    lines = [
+        row[0]
+        + " " * (widths[0] - cell_len(row[0]))
+        + "".join(f"  {word:>{w}}" for word, w in zip(row[1:], widths[1:], strict=True))
+        for row in cells
+    ]
+    left = len(all_rows) - len(shown)
+    more = [f"{number(left, 'file')} without findings not listed"] if left else []
+    return "\n".join([style.paint(lines[0], DIM), *lines[1:], *more])
+
+
 def summary(results: Sequence[Checked], style: Style) -> str:
     """How much was read and decided, and whether there is more to see."""
     done = [result for result in results if not result.failure]
-    line = f"{_number(len(done), 'file')}: {_counts_text(done, style)}"
+    line = f"{number(len(done), 'file')}: {counts_text(total(result.report for result in done), style)}"
     took = f" ({style.seconds:.1f} s)" if style.seconds is not None else ""
     hidden = [found.level for result in done for found in result.report.findings]
     lower = {level: hidden.count(level) for level in LEVELS[LEVELS.index(style.level) + 1 :] if level in hidden}
-    more = "\n".join(f"{_number(n, 'finding')} of level {level} not listed: --level {level}" for level, n in lower.items())
+    more = "\n".join(f"{number(n, 'finding')} of level {level} not listed: --level {level}" for level, n in lower.items())
     return "\n".join(filter(None, [line + took, style.paint(more, DIM)]))
 
 
-def _counts_text(results: Checked | Iterable[Checked], style: Style) -> str:
-    counts = total([results] if isinstance(results, Checked) else results)
-    wrong = style.paint(f"{counts.wrong} wrong", RED if counts.wrong else "")
-    claims = f"{_number(counts.claims, 'claim')} found, {counts.decided} decided, {counts.right} right, {wrong}"
-    return f"{_number(counts.formulas, 'formula')} ({counts.unread} unread), {claims}"
-
-
-def _number(n: int, thing: str) -> str:
-    """
-    >>> _number(1, "file"), _number(2000, "claim")
-    ('1 file', '2,000 claims')
-    """
-    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+def counts_text(counts: Coverage, style: Style) -> str:
+    """14 formulas (0 unread), 6 of 9 claims decided (5 right, 1 wrong); 3 not: …"""
+    wrong = style.paint(f"{counts.wrong:,} wrong", RED if counts.wrong else "")
+    follows = f", {counts.follows:,} following from an error" if counts.follows else ""
+    head, semicolon, rest = str(counts).partition("; ")
+    unread = f"{number(counts.formulas, 'formula')} ({counts.unread:,} unread)"
+    if not counts.claims:
+        return f"{unread}, {head}"
+    return f"{unread}, {head} ({counts.right:,} right, {wrong}{follows}){semicolon}{rest}"
 
 
 def failures(results: Iterable[Checked]) -> str:
-    """The documents that could not be checked, a line each."""
-    return "\n".join(plain(result.failure) for result in results if result.failure)
+    """The documents that could not be checked, or not to their end, a line each."""
+    return "\n".join(plain(result.failure or result.unfinished) for result in results if result.failure or result.unfinished)
+
+
+SKIPPED = (
+    "Not read: {names}. A PDF, an image or a word processor's file has no source of its formulas: check the .md, .tex, .txt "
+    "or .ipynb it was made from, or convert it, for example: pandoc notes.docx -o notes.md"
+)
+
+
+def skipped_text(skipped: Sequence[str]) -> str:
+    """The files of a folder that have no source to read, and what to do."""
+    return SKIPPED.format(names=plain(_places_text(list(skipped), ", "))) if skipped else ""

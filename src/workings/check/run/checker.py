@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from workings.check.argument.argument import Argument
@@ -18,6 +20,9 @@ from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.prose import claims_in_prose
 from workings.check.value.value import ball_precision
+
+Watch = Callable[[Callable[[], Report]], None]
+"""What is told, before the end, how to ask what was found so far."""
 
 
 def check(source: str | Path, *, kind: str | None = None, run_code: bool = False) -> Checked:
@@ -40,15 +45,17 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
     return Checked(document.name, document, check_document(document, Options(run_code)))
 
 
-def check_document(document: Document, options: Options | None = None) -> Report:
-    """What is found in a document."""
-    return examine(document, options or Options()).report
+def check_document(document: Document, options: Options | None = None, watch: Watch | None = None) -> Report:
+    """What is found in a document. `watch` is given, at the start, a function that tells what was found so far."""
+    return examine(document, options or Options(), watch).report
 
 
-def examine(document: Document, options: Options) -> Argument:
+def examine(document: Document, options: Options, watch: Watch | None = None) -> Argument:
     """A document with all its lines read and checked."""
     with ball_precision():
         argument = Argument(document)
+        if watch is not None:
+            watch(partial(_so_far, argument))
         identities, declared = Identities(argument), DeclaredShapes(argument)
         numbers = Numbers(argument, identities)
         for line in argument.lines:
@@ -67,3 +74,8 @@ def examine(document: Document, options: Options) -> Argument:
         run_listings(argument)
     argument.close()
     return argument
+
+
+def _so_far(argument: Argument) -> Report:
+    argument.close()
+    return argument.report

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
@@ -29,16 +29,20 @@ class Found:
 
     jobs: list[Job]
     failures: list[Checked]
+    skipped: list[str] = field(default_factory=list)
+    """Files in the folders that may hold work but no source of it: PDF, images, word processors' files."""
 
 
 def find(names: Iterable[str]) -> Found:
     """The files, and the documents in the folders; each once, in the order asked for."""
     jobs: dict[str, Job] = {}
-    failures = []
+    failures, skipped = [], []
     for name in names:
         paths = [name]
         if os.path.isdir(name):
-            paths = sorted(_documents(name))
+            inside = sorted(_files(name))
+            paths = [path for path in inside if path.lower().endswith(SUFFIXES) and _has_content(path)]
+            skipped += [path for path in inside if _is_without_source(path)]
             if not paths:
                 failures.append(Checked(name, failure=f"The folder {name} has no document ({' '.join(SUFFIXES)})."))
         elif not os.path.exists(name):
@@ -46,17 +50,21 @@ def find(names: Iterable[str]) -> Found:
             continue
         for path in paths:
             jobs.setdefault(os.path.realpath(path), Job(path, Path(path)))
-    return Found(list(jobs.values()), failures)
+    return Found(list(jobs.values()), failures, list(dict.fromkeys(skipped)))
 
 
-def _documents(folder: str) -> Iterator[str]:
-    """Documents below a folder; hidden ones and those of installed packages are not the reader's."""
+def _files(folder: str) -> Iterator[str]:
+    """Files below a folder; hidden ones and those of installed packages are not the reader's."""
     for here, folders, files in os.walk(folder):
         folders[:] = [name for name in folders if not _others(os.path.join(here, name))]
-        for name in files:
-            path = os.path.join(here, name)
-            if name.lower().endswith(SUFFIXES) and not name.startswith(".") and _has_content(path):
-                yield os.path.normpath(path)
+        yield from (os.path.normpath(os.path.join(here, name)) for name in files if not name.startswith("."))
+
+
+def _is_without_source(path: str) -> bool:
+    """Whether a file is of a kind that shows formulas without their source."""
+    from workings.check.extract import BINARY
+
+    return path.lower().rpartition(".")[2] in BINARY
 
 
 def _has_content(path: str) -> bool:
@@ -106,7 +114,7 @@ def check_jobs(
         i = left[at]
         results[i] = result
         tick(len(results), result.name)
-        if cache and not result.failure:
+        if cache and not result.failure and not result.unfinished:
             cache.put(keys[i], work[i], options, result)
     tick(-1, "")
     if cache and left:

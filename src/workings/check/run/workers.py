@@ -1,7 +1,8 @@
 """Documents are checked in processes of their own, each with a limit of time and memory.
 
-A document that takes too long, needs too much or makes its process crash ends in a message; the others go on. Work and
-results pass as JSON. A worker begins with `ready`, then answers each job.
+A document that takes too long or needs too much is reported as far as it was checked, with a message; one that makes its
+process crash ends in a message; the others go on. Work and results pass as JSON. A worker begins with `ready`, then answers
+each job. At the limit of time it is woken by its own alarm and hands over what it has; if it does not, it is ended.
 """
 
 from __future__ import annotations
@@ -15,12 +16,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
 from workings.check.document.checked import Checked, from_row, to_row
+from workings.check.document.finding import Report
 from workings.check.document.options import Options
 from workings.errors import WorkingsError
 
@@ -30,6 +33,8 @@ MEMORY = 2 << 30
 """Bytes a worker may add to what it starts with."""
 START = 60.0
 """Seconds a worker may take to start."""
+GRACE = 2.0
+"""Seconds after the limit in which a worker may hand over what it has."""
 PAUSE = 2.0
 """Seconds after which an idle worker looks whether it is still wanted."""
 
@@ -42,23 +47,45 @@ class Job:
     path: Path
 
 
-Work = Callable[[Job, Options], Checked]
+Work = Callable[[Job, Options, "Progress"], Checked]
 
 
-def check_job(job: Job, options: Options) -> Checked:
+class Progress:
+    """A job that is still going on."""
+
+    def __init__(self) -> None:
+        self.so_far: Callable[[], Checked] | None = None
+        """What was found so far; none before the checking begins."""
+
+    def stopped(self, job: Job, reason: str) -> Checked:
+        """What there is so far and why there is no more; without anything yet, a failure."""
+        try:
+            result = self.so_far() if self.so_far is not None else None
+        except Exception:  # it stopped in the middle of something
+            result = None
+        if result is None:
+            return Checked(job.name, failure=reason)
+        return replace(result, unfinished=f"{reason} What was found until then is listed.")
+
+
+def check_job(job: Job, options: Options, progress: Progress) -> Checked:
     """Read and check one document, here and now."""
     from workings.check.extract import read
     from workings.check.run.checker import check_document
 
     document = read(job.path)
     document.name = job.name
-    return Checked(job.name, document, check_document(document, options))
+
+    def watch(so_far: Callable[[], Report]) -> None:
+        progress.so_far = lambda: Checked(job.name, document, so_far())
+
+    return Checked(job.name, document, check_document(document, options, watch))
 
 
-def result_or_failure(work: Work, job: Job, options: Options) -> Checked:
+def result_or_failure(work: Work, job: Job, options: Options, progress: Progress) -> Checked:
     """The result, or a message in its place."""
     try:
-        return work(job, options)
+        return work(job, options, progress)
     except WorkingsError as error:
         said = str(error).replace(str(job.path), job.name)
         reason = said if job.name in said else f"{job.name}: {said}"
@@ -71,7 +98,7 @@ def result_or_failure(work: Work, job: Job, options: Options) -> Checked:
     except Exception as error:
         what = f"{type(error).__name__}: {error}".rstrip(".")
         reason = f"{job.name}: the checker failed, which is a bug in the checker: {what}{_where(error)}."
-    return Checked(job.name, failure=reason)
+    return progress.stopped(job, reason)
 
 
 def _where(error: Exception) -> str:
@@ -100,9 +127,45 @@ def serve(pipe: Connection, work: Work, run_code: bool) -> None:
         message = pipe.recv_bytes()
         if not message:
             return
-        name, path = json.loads(message)
-        row = to_row(result_or_failure(work, Job(name, Path(path)), options))
-        pipe.send_bytes(json.dumps(row).encode())
+        name, path, timeout = json.loads(message)
+        _answer(pipe, work, Job(name, Path(path)), options, timeout)
+
+
+def _answer(pipe: Connection, work: Work, job: Job, options: Options, timeout: float) -> None:
+    """Do one job and send its result; at the limit of time, send what there is and end."""
+    progress = Progress()
+    with _alarm(timeout, lambda: _send(pipe, progress.stopped(job, too_long(job.name, timeout)), is_last=True)):
+        result = result_or_failure(work, job, options, progress)
+    _send(pipe, result)
+
+
+def too_long(name: str, timeout: float) -> str:
+    """The message at the limit of time."""
+    return f"{name}: it takes longer than {timeout:g} s, the limit (--timeout)."
+
+
+def _send(pipe: Connection, result: Checked, is_last: bool = False) -> None:
+    """A result, and whether the worker ends with it."""
+    pipe.send_bytes(json.dumps([to_row(result), is_last]).encode())
+
+
+@contextmanager
+def _alarm(seconds: float, action: Callable[[], None]) -> Iterator[None]:
+    """After so long, do something and end this process, whatever it is at; on systems without alarms, nothing happens."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def ring(number: int, frame: object) -> None:
+        action()
+        os._exit(0)
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
 
 
 def _isolate() -> None:
@@ -147,9 +210,9 @@ class Worker:
 
     def give(self, at: int, job: Job, timeout: float) -> None:
         """Begin a job; a worker that is gone is noticed when its answer is awaited."""
-        self.at, self.deadline = at, time.monotonic() + timeout
+        self.at, self.deadline = at, time.monotonic() + timeout + GRACE
         with contextlib.suppress(OSError):
-            self.pipe.send_bytes(json.dumps([job.name, str(job.path)]).encode())
+            self.pipe.send_bytes(json.dumps([job.name, str(job.path), timeout]).encode())
 
     def end(self) -> str:
         """Stop it and all that it started; says how it ended, if it ended before."""
@@ -219,20 +282,24 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
                 message = worker.pipe.recv_bytes()
             except (EOFError, OSError):
                 worker.process.join(5)
-                reason = f"the process that checked it ended {_remove(crew, worker)}."
+                how = _remove(crew, worker)
+                reason = "" if at is None else f"{jobs[at].name}: the process that checked it ended {how}."
             else:
                 worker.ready, worker.at = True, None
                 if at is not None:
-                    yield at, from_row(jobs[at].name, json.loads(message))
+                    row, is_last = json.loads(message)
+                    if is_last:
+                        _remove(crew, worker)
+                    yield at, from_row(jobs[at].name, row)
                 continue
         elif time.monotonic() >= worker.deadline:
-            reason = f"it takes longer than {timeout:g} s, the limit (--timeout)."
             _remove(crew, worker)
+            reason = "" if at is None else too_long(jobs[at].name, timeout)
         else:
             continue
         if at is None:
             raise WorkingsError("A worker process could not start.")
-        yield at, Checked(jobs[at].name, failure=f"{jobs[at].name}: {reason}")
+        yield at, Checked(jobs[at].name, failure=reason)
 
 
 def _remove(crew: list[Worker], worker: Worker) -> str:

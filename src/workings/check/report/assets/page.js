@@ -14,7 +14,7 @@ addEventListener("keydown", (event) => {
 });
 for (const button of document.querySelectorAll(".tools button")) {
   button.addEventListener("click", () => {
-    for (const part of document.querySelectorAll("details")) part.open = Boolean(button.dataset.open);
+    for (const part of document.querySelectorAll("details:not(.read)")) part.open = Boolean(button.dataset.open);
   });
 }
 const reveal = () => {
@@ -23,10 +23,13 @@ const reveal = () => {
   if (target) target.scrollIntoView({ block: "center" });
 };
 addEventListener("hashchange", reveal);
+for (const link of document.querySelectorAll("summary a")) {
+  link.addEventListener("click", (event) => event.stopPropagation()); // a mark leads to its finding and folds nothing
+}
 reveal();
 let folded = [];
 addEventListener("beforeprint", () => {
-  folded = [...document.querySelectorAll("details:not([open])")];
+  folded = [...document.querySelectorAll("details:not([open]):not(.read)")];
   for (const part of folded) part.open = true;
 });
 addEventListener("afterprint", () => {
