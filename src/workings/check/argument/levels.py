@@ -20,6 +20,7 @@ UNKNOWN = {
     "closed": "error",
     "course": "error",
     "letters, a power": "possible",
+    "an equation alone": "possible",
     "letters of another part": "note",
     "letters of another section": "possible",
 }

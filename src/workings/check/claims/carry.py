@@ -148,7 +148,7 @@ class Carrier:
             if known and view.sight(frozenset([name])) == 0 and known[0].stated.start != line.start:
                 conflicts.append((name, node, known[0]))
             self.values.give(name, Held(given, line.context, FOREVER))
-        if len(conflicts) == 1 and agree and clause.cue not in (Cue.LET, Cue.IF):
+        if len(conflicts) == 1 and agree > 1 and clause.cue not in (Cue.LET, Cue.IF):
             name, node, held = conflicts[0]
             place = self.argument.document.place(held.start).line
             letter = latex(name).strip()

@@ -13,10 +13,12 @@ from itertools import pairwise
 
 from flint import arb
 
+from workings.check.argument.align import Alignment
 from workings.check.argument.argument import Argument
+from workings.check.argument.clause import Cue, clause_of
 from workings.check.argument.contexts import Context, Sight, sight
 from workings.check.argument.lines import Line
-from workings.check.argument.roles import is_literal
+from workings.check.argument.roles import is_literal, is_set
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import value_text
 from workings.check.document.relation import Outcome
@@ -42,13 +44,14 @@ from workings.check.value.compare import Side, Verdict, certainly_none, compare,
 from workings.check.value.names import is_closed, is_name, unpacked_names
 from workings.check.value.rounding import Grade, Judgement
 from workings.check.value.scope import Scope
-from workings.check.value.units import without_units
+from workings.check.value.units import has_units, without_units
 from workings.check.value.value import Reason, Table, Value, entries
 
 LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
 BASES = {Sight.OWN: "letters", Sight.SIBLING: "letters of another part", Sight.FAR: "letters of another section"}
 """What a finding rests on, by how far away the values were given."""
+BLANK_LINE = re.compile(r"\n[ \t]*\n")
 MODULUS = re.compile(
     r"\\(?:mathbb|mathbf|Z|Bbb|mathrm)\s*\{?\s*[ZF]\s*\}?\s*(?:_|/)\s*\{?\s*(\d+)|\bZ_\{?(\d+)|GF\s*\(\s*(\d+)"
     r"|\b(?i:mod(?:ulo)?|bmod|pmod)\b[\s{$(]*(\d+)"
@@ -164,9 +167,11 @@ class Decider:
             return Decision(Outcome.RIGHT, verdict)
         if _sizes_agree(one.node, other.node):
             return Decision(Outcome.RIGHT)
+        if is_set(one.node) != is_set(other.node):
+            return Decision(Outcome.UNDECIDED, reason="a set beside a number: its size or its probability")
         if _has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
             return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
-        has_unit = bool(line.units & {claim.one.index, claim.other.index})
+        has_unit = bool(line.units & {claim.one.index, claim.other.index}) or has_units(one.node) != has_units(other.node)
         if has_unit and verdict.judgement is not None and not verdict.judgement.shapes and is_rescaled(verdict.judgement):
             return Decision(Outcome.RIGHT)
         if self._is_congruence(line, verdict) or _is_loose(claim, verdict) or self._is_meant(claim):
@@ -213,7 +218,8 @@ class Decider:
             return Decision(
                 Outcome.UNDECIDED, reason="a number where a table is due: its letters mean something else", values=values
             )
-        if not (is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)):
+        puts_in = is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)
+        if not puts_in and not _is_partly_computed(one, other):
             return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)
         return Decision(Outcome.WRONG, worst, self.basis(claim, view), values=values)
 
@@ -224,9 +230,20 @@ class Decider:
             return "function"
         held = [value for name in claim.used for value in view.seen(name)]
         of_tables = any(isinstance(value.stated.value, Table) for value in held)
+        if not of_tables and claim.one.index == 0 and len(claim.line.sides) == 2 and self.may_be_solved(claim, held):
+            return "an equation alone"
         if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
             return "letters, a power"  # σ² may have a value of its own
         return BASES.get(view.sight(claim.used), "letters")
+
+    def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
+        """Whether an equation may be one to be solved anew: f(x) = 0, or values from another paragraph and no «so»."""
+        line, text = claim.line, self.argument.document.text
+        if any(value_of(side, Scope()) == 0 for side in (claim.one.side, claim.other.side) if is_literal(side.node)):
+            return True
+        if clause_of(line.formulas[0], text, False).cue in (Cue.THEN, Cue.ANSWER):
+            return False
+        return any(BLANK_LINE.search(text, value.start, line.start) for value in held)
 
     def _puts_values_in(self, claim: Claim, view: View) -> bool:
         """Whether the very values of the letters stand in the calculation on the other side."""
@@ -353,6 +370,12 @@ def _is_loose(claim: Claim, verdict: Verdict) -> bool:
     if not (is_literal(claim.one.side.node) and is_literal(claim.other.side.node)):
         return False
     return all(abs(x - y) <= abs(x) / 100 for x, y in zip(entries(judgement.left), entries(judgement.right), strict=True))
+
+
+def _is_partly_computed(one: Node, other: Node) -> bool:
+    """Whether one side is the other with some of its parts computed: e^{−0.01} (p a + q b) and 0.99 × 24.9."""
+    found = Alignment()
+    return found.fit(one, other) and not found.letters and bool(found.computed)
 
 
 def called_names(nodes: tuple[Node, ...]) -> Iterator[Node]:

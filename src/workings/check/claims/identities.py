@@ -53,6 +53,8 @@ class Memory:
     forms: dict[Node, Node] = field(default_factory=dict)
     """The formulas that names were set equal to."""
     recurrences: dict[Node, Recurrence] = field(default_factory=dict)
+    changing: set[Node] = field(default_factory=set)
+    """Letters that were differentiated: S in dS/dt."""
     bound_names: set[Node] = field(default_factory=set)
     """Names between which a condition is stated, so that they are not free."""
 
@@ -89,6 +91,9 @@ class Identities:
         """Check the steps of a line, then remember what it defines."""
         self.memory = self.memories[line.context.problem]
         self.scope = self.argument.view(line).scope()
+        for part in (part for side in line.sides for part in side.walk()):
+            if isinstance(part, Derivative) and part.body is not None and is_letter(part.body):
+                self.memory.changing.add(plain(part.body))
         supposed = self.argument.is_doubtful(line)
         level = "possible" if supposed else "likely"
         self.check_gradient(line, level)
@@ -246,8 +251,9 @@ class Identities:
 
     def is_testable(self, one: Node, other: Node, kind: str) -> bool:
         """Whether both sides are formulas in the same free letters."""
-        factors = uncalled_letters(one) | uncalled_letters(other)
-        for side in (one, other):
+        sides = self.with_forms((self.of_function(one), other))
+        factors = set[Node]().union(*map(uncalled_letters, sides))
+        for side in sides:
             for part in side.walk():
                 if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
                     return False
@@ -261,8 +267,35 @@ class Identities:
             return self.free_letters(other) <= self.recurrence_letters()
         left, right = self.free_letters(self.of_function(one)) - MARKS, self.free_letters(other) - MARKS
         if kind == "derivative":
+            if self.is_differential_equation(one, other):
+                return False
             return self.depends_on_variable(self.of_function(one)) and right <= left | self.variables(one)
+        if _indexed_names(one) != _indexed_names(other):
+            return False  # x_n and x_0 may be bound to each other by what was said before
         return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
+
+    def with_forms(self, nodes: tuple[Node, ...]) -> list[Node]:
+        """These formulas, and those behind the names in them."""
+        found, waiting = list[Node](), list(nodes)
+        seen: set[Node] = set()
+        while waiting:
+            node = waiting.pop()
+            found.append(node)
+            for name in {plain(part) for part in node.walk() if isinstance(part, Symbol | Script)} - seen:
+                seen.add(name)
+                if name in self.forms:
+                    waiting.append(self.forms[name])
+        return found
+
+    def is_differential_equation(self, one: Node, other: Node) -> bool:
+        """Whether what is differentiated stands on the right too, or holds a letter that changes with the variable."""
+        if not isinstance(one, Derivative) or one.body is None:
+            return False
+        letters = {plain(letter) for letter in letters_of(one.body)} - self.variables(one)
+        if is_letter(one.body) and plain(one.body) in {plain(part) for part in other.walk()}:
+            return True
+        changing = self.memory.changing & letters
+        return bool(changing) and not (is_letter(one.body) and plain(one.body) in self.forms)
 
     def calls_unknown(self, product: Product, factors: set[Node]) -> bool:
         """Whether a letter stands before brackets as a function does, and is neither known nor a factor elsewhere."""
@@ -366,3 +399,12 @@ class Identities:
                     self.memory.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)
+
+
+def _indexed_names(node: Node) -> set[Node]:
+    """The names with an index in letters: x_n, but not x_1."""
+    return {
+        plain(part)
+        for part in node.walk()
+        if isinstance(part, Script) and part.below is not None and letters_of(part.below) and is_name(part)
+    }

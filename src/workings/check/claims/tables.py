@@ -8,7 +8,7 @@ from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
 from workings.check.argument.words import decimal
 from workings.check.claims.decide import side_at
-from workings.check.latex.syntax import Dots, Matrix, Node, Nothing, Words
+from workings.check.latex.syntax import Chain, Dots, Matrix, Node, Nothing, Words
 from workings.check.value.compare import value_of
 from workings.check.value.names import is_closed
 from workings.check.value.rounding import units
@@ -28,8 +28,8 @@ def check_tables(line: Line, argument: Argument) -> None:
 
 def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
     """A row with an entry too many or too few."""
-    if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing) for part in matrix.walk()):
-        return
+    if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing | Chain) for part in matrix.walk()):
+        return  # rows of text, or of a derivation
     widths = [len(row) for row in matrix.rows]
     if len(set(widths)) < 2:
         return

@@ -19,7 +19,7 @@ def called_letters(product: Product) -> list[Node]:
     return [
         factor
         for (_, factor), (sign, group) in pairwise(product.factors)
-        if sign == "" and _is_bracket(group) and isinstance(factor, Symbol | Script)
+        if sign == "" and _is_call_bracket(group) and isinstance(factor, Symbol | Script)
     ]
 
 
@@ -64,6 +64,11 @@ def powers_of_calls(node: Node, functions: set[Node]) -> Node:
     if len(factors) == len(node.factors):
         return node
     return factors[0][1] if len(factors) == 1 else replace(node, factors=tuple(factors))
+
+
+def _is_call_bracket(node: Node) -> bool:
+    """(x), or (x) with a power."""
+    return _is_bracket(node.base if isinstance(node, Script) else node)
 
 
 def _is_bracket(node: Node) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from workings.check.latex.parse import ParseError, parse
@@ -14,7 +15,7 @@ from workings.check.value.rounding import Grade, Judgement, judge, units
 from workings.check.value.scope import Decimals, Scope
 from workings.check.value.sets import is_set, relation_of_sets
 from workings.check.value.units import has_units, with_worth, without_units
-from workings.check.value.value import Mismatch, NoValue, Reason, Table, Undecided, Value
+from workings.check.value.value import Mismatch, NoValue, Reason, Table, Undecided, Value, entries
 
 
 @dataclass(frozen=True)
@@ -176,11 +177,14 @@ def with_sign(node: Node, upper: bool) -> Node:
     return node
 
 
-def rank(verdict: Verdict) -> tuple[int, bool, int]:
-    """How bad a verdict is: its grade, whether shapes differ, how many entries do."""
+def rank(verdict: Verdict) -> tuple[int, bool, int, float]:
+    """How bad a verdict is: its grade, whether shapes differ, how many entries do, and how far apart the worst ones are."""
     judgement = verdict.judgement
-    shapes = judgement is None or judgement.shapes
-    return verdict.grade, shapes, 0 if judgement is None else judgement.off
+    if judgement is None or judgement.shapes:
+        return verdict.grade, True, 0 if judgement is None else judgement.off, 0.0
+    x, y = (float(entries(value)[judgement.entry].mid()) for value in (judgement.left, judgement.right))
+    apart = abs(x - y) / (abs(x) + abs(y)) if math.isfinite(x) and math.isfinite(y) and x != y else 0.0
+    return verdict.grade, False, judgement.off, apart
 
 
 def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Reading) -> Verdict | None:
