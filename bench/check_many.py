@@ -1,7 +1,7 @@
 """Ten thousand short formulas in one document: `make bench-check_many`; another number: `python bench/check_many.py 2000`.
 
-Prints seconds of the processor, and those per thousand formulas, for the whole command and for the checker and each printer alone, at a
-quarter of the number and at the number: a cost that grows with the square of it shows as four times as much per thousand.
+Prints seconds of the processor, and those per thousand formulas, for the whole command, the checker and each printer alone, at
+a quarter of the number and at the number: a cost that grows with the square of it shows as four times as much per thousand.
 """
 
 from __future__ import annotations
