@@ -1,6 +1,6 @@
 """Ten thousand short formulas in one document: `make bench-check_many`; another number: `python bench/check_many.py 2000`.
 
-Prints seconds of the processor, and those per thousand formulas, for the whole command, the checker and each printer alone, at
+Prints seconds of the processor, and those per thousand formulas, for the command, the checker and each printer, at
 a quarter of the number and at the number: a cost that grows with the square of it shows as four times as much per thousand.
 """
 
