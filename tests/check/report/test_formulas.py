@@ -208,6 +208,7 @@ def test_macros_and_flat_matrices_are_read_from_the_quotation():
     result = result_of(text, [relation])
     assert readable(*formula_of(result, Links(result), relation)) == "[1 −2] = Wᵀ"
     assert "<mtable>" in formula(formula_of(result, Links(result), relation)[1])
+    assert tree(r"W\tp = 1") is None
 
 
 def test_a_truth_in_words_is_not_typeset():

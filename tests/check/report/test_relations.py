@@ -34,6 +34,7 @@ def test_coverage_adds_up_with_the_commonest_reason_first():
     reports = [checked(name, "a = x LEFT").report for name in "ab"]
     other = checked("c", "a = x LEFT").report
     other.relations[:] = [replace(relation, reason=reason) for relation in other.relations for reason in "zyyy"]
+    assert list(coverage(other).undecided) == ["y", "z"]
     assert list(total([*reports, other]).undecided.items()) == [("y", 3), ("letters without a value", 2), ("z", 1)]
     assert str(coverage(checked("d", "").report)) == "no claims"
 

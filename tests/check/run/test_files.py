@@ -114,7 +114,7 @@ def test_the_checker_fills_its_report_as_it_goes(monkeypatch):
     write("a.md", "So $1 + 1 = 3$.")
     job, progress = Job("a.md", files.Path("a.md")), workers.Progress()
     result = workers.result_or_failure(workers.check_job, job, Options(), progress)
-    assert (seen, len(result.report.findings)) == ([1], 1)
+    assert (seen, len(result.report.findings), len(result.relations)) == ([1], 1, 1)
     assert result.unfinished == "a.md needs more than 2 GB of memory. What was found until then is listed."
 
 
