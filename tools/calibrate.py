@@ -8,8 +8,8 @@
 
 `document` is the beginning of the file's SHA-256; the texts are not here. `design` is 1 for the checker as it was before it
 had contexts and roles, 2 for the one since; `blind` is 1 if the checker had never been run on the document, nor changed
-after looking at it. All rows of design 2 count for the table, those of documents seen before too: a class that does well only on
-these is seen in `make bench-check`, which prints the blind rows apart.
+after looking at it. All rows of design 2 count for the table, those of documents seen before too: a class that does well
+only on these is seen in `make bench-check`, which prints the blind rows apart.
 """
 
 from __future__ import annotations

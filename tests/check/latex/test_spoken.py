@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from workings.check.latex.parse import parse
-from workings.check.latex.spoken import is_square_name, letters_alone, words_as_names
+from workings.check.latex.spoken import letters_alone, words_as_names
 
 
 @pytest.mark.parametrize(
@@ -44,18 +44,3 @@ def test_a_name_stands_where_its_letters_stood() -> None:
     text = "1 + SE_1"
     name = words_as_names(parse(text), set()).children()[1]
     assert text[slice(*name.span)] == "SE_1"
-
-
-@pytest.mark.parametrize(
-    ("text", "spoken", "name"),
-    [
-        ("R^2", "", True),
-        ("R^2", "R", False),
-        (r"\chi^2_1", "R", True),
-        (r"s^2", "s", False),
-        ("x^3", "", False),
-        ("(a)^2", "", False),
-    ],
-)
-def test_a_square_may_be_a_name(text: str, spoken: str, name: bool) -> None:
-    assert is_square_name(parse(text), set(spoken)) is name

@@ -120,7 +120,10 @@ class Argument:
 
     def everything(self) -> Scope:
         """All values that names were ever given, in the order of the text, each with the problem it belongs to."""
-        given = {name: [held.stated for held in every] for name, every in self.values.held.items()}
+        given = {
+            name: sorted((held.stated for each in every.values() for held in each), key=lambda given: given.start)
+            for name, every in self.values.held.items()
+        }
         rules = {name: every[-1].what for name, every in self.values.rules.items() if isinstance(every[-1].what, Rule)}
         return Scope(given, rules, one_weight=self.values.one_weight)
 

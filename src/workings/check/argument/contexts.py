@@ -103,6 +103,11 @@ class Context:
                 return frozenset(found)
             here = here.parent.home
 
+    @cached_property
+    def problems_seen(self) -> tuple[Context, ...]:
+        """The problems whose values may be seen from here: its own, and those of the sections around it."""
+        return tuple(dict.fromkeys(context.problem for context in (self, *self.problem.path())))
+
     @property
     def is_solution(self) -> bool:
         """Whether it, or something around it, answers a problem."""

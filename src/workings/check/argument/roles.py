@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from workings.check.argument.clause import Clause, Cue
 from workings.check.argument.lines import EQUAL, ORDER, Line
 from workings.check.document.relation import Role
-from workings.check.latex.spoken import is_square_name
 from workings.check.latex.syntax import (
     Big,
     Derivative,
@@ -22,6 +21,7 @@ from workings.check.latex.syntax import (
     Group,
     Matrix,
     Node,
+    Number,
     Postfix,
     Product,
     Quotient,
@@ -51,8 +51,6 @@ class Known:
     """The names that have a value."""
     formulas: Mapping[Node, Node]
     """The names that were set equal to a formula."""
-    spoken: Set[str]
-    """The letters that the document speaks of alone."""
     agree: Callable[[Node, Node], bool]
     """Whether two formulas agree wherever their letters stand."""
 
@@ -134,8 +132,9 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
     """The first relation of a run."""
     one, other = line.sides[index], line.sides[index + 1]
     name = plain(one) if is_name(one) else None
-    if is_square_name(one, known.spoken) and is_literal(other):
-        name = one
+    match one:  # χ² = 2.32, R² = 0.25, σ² = 4: a square that is a name of its own
+        case Script(base=Symbol() as base, above=Number(text="2")) if plain(base) not in known.values and is_literal(other):
+            name = one
     if _is_range(line, index):
         return Role.CONDITION, "an index and its range"
     if is_update(one, other):

@@ -65,7 +65,8 @@ class Values:
 
     one_weight: bool = True
     """Whether a bold and a plain letter are one name."""
-    held: dict[Node, list[Held]] = field(default_factory=dict)
+    held: dict[Node, dict[Context, list[Held]]] = field(default_factory=dict)
+    """For each name and each problem the values it was given there, in the order of the text."""
     formulas: dict[Node, list[Placed]] = field(default_factory=dict)
     rules: dict[Node, list[Placed]] = field(default_factory=dict)
 
@@ -75,7 +76,7 @@ class Values:
 
     def give(self, node: Node, held: Held) -> None:
         """A name has a value from here on."""
-        self.held.setdefault(self.name(node), []).append(held)
+        self.held.setdefault(self.name(node), {}).setdefault(held.context.problem, []).append(held)
 
     def forget(self, node: Node) -> None:
         """A name has no value any more."""
@@ -91,17 +92,24 @@ class Values:
 
     def seen(self, node: Node, here: Context, position: int) -> tuple[list[Held], Sight]:
         """The values of a name that hold at a place, latest first, all of the nearest sight."""
-        best, found = Sight.HIDDEN, list[Held]()
-        for held in reversed(self.held.get(self.name(node), [])):
-            if position >= held.until:
-                continue
-            how = sight(here, held.context)
-            if how < best:
-                best, found = how, []
-            if how == best and how is not Sight.HIDDEN:
-                found.append(held)
-        own = [held for held in found if held.context.home is here.home]
-        return (own or found)[:MOST_VALUES], best
+        given = self.held.get(self.name(node))
+        if given is None:
+            return [], Sight.HIDDEN
+        seen: dict[Sight, list[Held]] = {}
+        own: list[Held] = []
+        for problem in here.problems_seen:
+            for held in reversed(given.get(problem, ())):
+                if position >= held.until:
+                    continue
+                seen.setdefault(sight(here, held.context), []).append(held)
+                if held.context.home is here.home:
+                    own.append(held)
+                    if len(own) == MOST_VALUES:
+                        return own, Sight.OWN
+        best = min(seen, default=Sight.HIDDEN)
+        if best is Sight.HIDDEN:
+            return [], best
+        return (own or seen[best])[:MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
         """The last formula that a name was set equal to in the same problem."""

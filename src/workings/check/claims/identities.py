@@ -289,7 +289,7 @@ class Identities:
 
     def is_differential_equation(self, one: Node, other: Node) -> bool:
         """Whether what is differentiated stands on the right too, or holds a letter that changes with the variable."""
-        if not isinstance(one, Derivative) or one.body is None:
+        if not isinstance(one, Derivative) or one.body is None or self.of_function(one) is not one:
             return False
         letters = {plain(letter) for letter in letters_of(one.body)} - self.variables(one)
         if is_letter(one.body) and plain(one.body) in {plain(part) for part in other.walk()}:

@@ -66,7 +66,7 @@ class Numbers:
         }
         scope = self.decider.scope(line)
         valued = {name for name in names if self.argument.values.held and value_of(Side(name, ""), scope) is not None}
-        known = KnownHere(valued, view.formulas(), self.argument.spoken, self.identities.agree)
+        known = KnownHere(valued, view.formulas(), self.identities.agree)
         for index in range(len(line.relations)):
             self.argument.note_role(line, index, *role(line, index, clause, known))
         first = line.sides[0]

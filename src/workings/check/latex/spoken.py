@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from workings.check.latex.syntax import Big, Node, Number, Product, Script, Symbol
+from workings.check.latex.syntax import Big, Node, Product, Script, Symbol
 
 
 def letters_alone(tree: Node) -> set[str]:
@@ -67,14 +67,6 @@ def is_word(run: str, spoken: Collection[str]) -> bool:
     """Whether a run of letters is a word: fewer than half of its letters, each counted once, are spoken of alone."""
     letters = set(run)
     return len(run) > 1 and 2 * sum(letter in spoken for letter in letters) < len(letters)
-
-
-def is_square_name(node: Node, spoken: Collection[str]) -> bool:
-    """Whether a square may be a name of its own: R² and χ², where R and χ are never spoken of alone."""
-    match node:
-        case Script(base=Symbol(name=name), below=_, above=Number(text="2")):
-            return name not in spoken
-    return False
 
 
 def _runs(product: Product) -> list[tuple[int, int]]:

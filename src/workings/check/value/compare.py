@@ -115,7 +115,7 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
             for upper in (True, False)
         ]
         known = [verdict for verdict in found if verdict is not None]
-        return max(known, key=rank) if len(known) == 2 else None
+        return max(known, key=lambda verdict: rank(verdict)[:3]) if len(known) == 2 else None
     best: Verdict | None = None
     for reading in readings((left.node, right.node)):
         verdict = compare_as(left, right, scope, about, reading)
