@@ -26,6 +26,7 @@ RIGHT = r"""
 5\% \text{ of } 200 = 10
 \frac{20}{50} = 0.4
 1/4 = 25\%
+0.5 \cdot 7 + 0.5 \cdot 8 = 7.5\%
 \frac{2}{3} \approx 66.7\%
 17 \% 5 = 2
 168\text{ min} - 126\text{ min} = 42 \text{ min}
@@ -79,6 +80,7 @@ WRONG = r"""
 \text{24,319} + 1 = 24,321
 5\% \text{ of } 200 = 11
 1/4 = 26\%
+1/4 = 0.25\%
 1 - 0.2 = 0.7
 168 - 126 = 52 \text{ minutes}
 168 - 126 = 52 \mathrm{min}

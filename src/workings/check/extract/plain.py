@@ -10,8 +10,11 @@ from workings.check.extract.spans import Span, covered
 GUARD = "\ue000"
 """Stands at both ends of every formula that has delimiters: a number beside it is a part of something else."""
 NUMBER = r"(?:\\?\$|[€£])?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d*[¼½¾⅓⅔]|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-OPERATOR = r"(?:(?<=\d) mod|(?<=%) of|(?<=[\d)]) (?:plus|minus|times|divided by))(?= [\d(])"
-RUN = re.compile(rf"(?:(?:{NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|{OPERATOR}|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+")
+OPERATOR = r"(?:mod|plus|minus|times|divided by|(?<=% )of)(?= [\d(])"
+RUN = re.compile(
+    rf"(?=[-+−–(√\d$€£¼½¾⅓⅔=≈\\])"
+    rf"(?:(?:{NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|{OPERATOR}|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+"
+)
 TOKEN = re.compile(rf"(?P<number>{NUMBER})|(?P<relation>[=≈])|(?P<operator>{OPERATOR}|[+−–*/×·∙⋅÷^x-])"
                    r"|(?P<open>\()|(?P<close>\))|(?P<after>[²³%])|(?P<root>√)|(?P<space>[ \t]+)")  # fmt: skip
 LABEL = re.compile(

@@ -94,6 +94,8 @@ def backslashes(formula: Traced) -> Traced:
 
 def doubled_braces(formula: Traced) -> Traced:
     r"""`\\{ 1, 2 \\}` is `\{ 1, 2 \}`, as some Markdown needs it: a pair of braces with two backslashes before both."""
+    if "\\\\{" not in formula.text:
+        return formula
     waiting: list[re.Match[str]] = []
     doubled: set[int] = set()
     for brace in BRACE.finditer(formula.text):

@@ -90,7 +90,7 @@ def _has_slash(node: syntax.Node) -> bool:
 
 
 def _product(factors: Sequence[tuple[str, syntax.Node]], ends: bool = True) -> str:
-    """A slash needs braces except in front, Σ except at the end of the term, a number or a bare script after a number."""
+    """Braces for a slash except in front, for Σ except at the end, for a number or a bare script after a number."""
     text = ""
     for at, (sign, factor) in enumerate(factors):
         if at == 0 and _has_slash(factor):

@@ -305,9 +305,9 @@ class Parser(Reader):
                 self.at += 1
                 while rows and self.kind in ("row", "&"):
                     self.at += 1
-            elif kind == "open" and factors and times is None and self.is_modulus():
-                break
             elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
+                if kind == "open" and factors and times is None and self.is_modulus():
+                    break
                 if reach and factors and kind in ("function", "big"):
                     break
                 if times is None and kind in ("{", "stack") and self.is_relation_here():

@@ -96,10 +96,12 @@ def number(reader: Reader, token: Token) -> Node:
     _, text, start, end = token
     tokens = reader.tokens
     at = reader.at
-    if reader.thousands and text.isdigit() and tokens[at][:2] == ("separator", ",") and _is_decimal_comma(reader, text, end):
+    if tokens[at][0] != "separator":
+        return Number(text, span=(start, end))
+    if reader.thousands and tokens[at][1] == "," and text.isdigit() and _is_decimal_comma(reader, text, end):
         reader.at += 2
         return Number(f"{text}.{tokens[at + 1][1]}", span=(start, tokens[at + 1][3]))
-    if tokens[at][0] == "separator" and tokens[at][2] == end and text.isdigit() and len(text) <= 3 and text[0] != "0":
+    if tokens[at][2] == end and text.isdigit() and len(text) <= 3 and text[0] != "0":
         while (
             tokens[at][0] == "separator"
             and tokens[at][1] == ","

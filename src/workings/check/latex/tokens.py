@@ -24,15 +24,12 @@ PROSE = 12
 _ARGUMENT = r"\s*\{[^{}]*\}"
 _NESTED = r"(?:[^{}$]|\$[^$]*\$|\{(?:[^{}]|\{[^{}]*\})*\})"
 _WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|mathtt|mathsf|mathit|mathbf|mbox|hbox|textsc"
-_MASTER = re.compile(
-    rf"""
+_PATTERN = rf"""
       (?P<skip>(?:\s|[~\u200b\u2060-\u2064\ufeff])+|\\[,;:!>/ \n]|\\-
          |\\(?:label|tag\*?|vspace\*?|hspace\*?|vskip|hskip|color|ref|eqref|cite|mspace){_ARGUMENT}
          |\\textcolor\s*(?:\[\w*\]\s*)?{_ARGUMENT}|\\[hv]skip\s*-?[\d.]+\s*(?:pt|em|ex|mm|cm|in|mu)
          |\\(?:left|right|middle)(?=\s*\\?[Vv]ert|\s*\\[lr][Vv]ert|\s*[()\[\]]|\s*\\[{{}}]|\s*\\[lr](?:angle|floor|ceil|brack|brace))
          |\\[bB]igg?[lrm]?(?![a-zA-Z]))
-    | (?P<part>(?:\d+[ ]?)?[¼½¾⅐-⅞])
-    | (?P<repeating>\d*\.\d*\\(?:overline|bar|dot)\s*(?:\{{\d+\}}|\d))
     | (?P<number>(?:[1-9]\d*(?:(?:\{{,\}}|\\,)\d{{3}})+(?!\d)(?:\.\d+)?|\d+\{{,\}}\d+|\d+(?:\.(?:[ \t]*\n[ \t]*)?\d+)?
          |\.\d+)(?:[eE][+\-−]?\d+(?![\d.]))?)
     | (?P<run>[A-Za-z]{{2,}})
@@ -46,9 +43,11 @@ _MASTER = re.compile(
     | (?P<raised>[⁰¹²³⁴-⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ]+|[₀-₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ]+)
     | (?P<sign>\\(?:arg\s*\\(?:max|min)(?![a-zA-Z])|not\s*(?:\\[a-zA-Z]+|[=<>∈])|(?:left|right|middle)\s*(?:\\\||[.|/<>‖])
          |[a-zA-Z]+\*?|.)|\.\.\.?|"[^"\n]*"|:=|<=>|<=|>=|<<|>>|->|=>|<-(?=\s)|.)
-    """,
-    re.VERBOSE | re.DOTALL,
-)
+    """
+_RARE = r"(?P<part>(?:\d+[ ]?)?[¼½¾⅐-⅞])|(?P<repeating>\d*\.\d*\\(?:overline|bar|dot)\s*(?:\{\d+\}|\d))"
+_MASTER = re.compile(_PATTERN, re.VERBOSE | re.DOTALL)
+_MASTER_WITH_RARE = re.compile(f"{_RARE}|{_PATTERN}", re.VERBOSE | re.DOTALL)
+_HAS_RARE = re.compile(r"[¼½¾⅐-⅞]|\.\d*\\(?:overline|bar|dot)")
 _BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?|[{}]")
@@ -75,7 +74,8 @@ def tokens(text: str) -> list[Token]:
         raise ParseError(f"A formula has at most {LONGEST} characters, but this one has {len(text)}.", text[:LONGEST], 0)
     plain = text if text.isascii() else "".join(map(_plain, text))
     found: list[Token] = []
-    for match in _MASTER.finditer(plain):
+    master = _MASTER_WITH_RARE if _HAS_RARE.search(plain) else _MASTER
+    for match in master.finditer(plain):
         group = match.lastgroup
         if group == "skip":
             continue

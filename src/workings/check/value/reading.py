@@ -107,6 +107,8 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["wide_slash"] = None
                 case Postfix(sign="%") if any(part == Number("100") for other in nodes for part in other.walk()):
                     found["percent"] = None
+                case Postfix(body=Number(value=share), sign="%") if share >= 1:
+                    found["percent"] = None  # returns in percent, weighted: 0.5 · 7 + 0.5 · 8 = 7.5 %; but not 1/4 = 0.25 %
                 case Group(open="[", items=items) if len(items) > 1:
                     found["beside"] = None
                 case Script(above=Number()):
