@@ -73,7 +73,7 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
         return Role.CONDITION, "behind a colon"
     if _has_question_mark(line, index) or (clause.is_denied and not _is_assignment(one, relation)):
         return Role.HYPOTHETICAL, "the words right beside it deny or ask it"
-    if clause.is_supposed and is_closed(one) and is_closed(other):
+    if clause.is_supposed and index == 0 and is_closed(one) and is_closed(other):
         return Role.HYPOTHETICAL, "it is supposed"
     if clause.is_asked and (not is_name(line.sides[0]) or relation in ORDER):
         return Role.HYPOTHETICAL, "it is asked"

@@ -16,7 +16,6 @@ from workings.check.argument.values import Held
 from workings.check.claims.decide import Claim, Decider, is_same, side_at
 from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.restated import Restated
-from workings.check.document.finding import Finding
 from workings.check.document.relation import Role
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol
@@ -38,12 +37,12 @@ class Carrier:
         self.argument, self.decider, self.restated = argument, decider, restated
         self.values = argument.values
 
-    def carry(self, line: Line, run: list[int], clause: Clause, wrong: Finding | None) -> None:
+    def carry(self, line: Line, run: list[int], clause: Clause, cause: int) -> None:
         """Remember what the names on the left stand for."""
         first, second = line.sides[run[0]], line.sides[run[1]]
         self.remember_rule(line, first, second)
         self.restated.remember_recurrence(line, first, second)
-        held = self.held(line, run, clause, wrong)
+        held = self.held(line, run, clause, cause)
         names = list(takewhile(lambda k: is_name(line.sides[k]) or k == run[0], run[:-1]))
         for k in names:
             node = line.sides[k]
@@ -57,7 +56,7 @@ class Carrier:
             if is_name(node):
                 self.remember_formula(line, k, run)
 
-    def held(self, line: Line, run: list[int], clause: Clause, wrong: Finding | None) -> Held | None:
+    def held(self, line: Line, run: list[int], clause: Clause, cause: int) -> Held | None:
         """The value of a run: the last closed side as stated, the first side with a value as computed."""
         found = [known for k in run if (known := self.decider.known(line, k, k == run[0])) is not None]
         closed = [known for known in found if known.is_closed]
@@ -82,7 +81,7 @@ class Carrier:
             until,
             computed if differs else None,
             is_computed=len(found) > 1 or any(not is_literal(known.side.node) for known in found),
-            cause=wrong.start if wrong is not None else -1,
+            cause=cause,
         )
 
     def definition(self, line: Line, side: Side, closed: bool, exact: bool = False) -> Definition | None:
@@ -148,7 +147,8 @@ class Carrier:
             if known and view.sight(frozenset([name])) == 0 and known[0].stated.start != line.start:
                 conflicts.append((name, node, known[0]))
             self.values.give(name, Held(given, line.context, FOREVER))
-        if len(conflicts) == 1 and agree > 1 and clause.cue not in (Cue.LET, Cue.IF):
+        is_table = any(isinstance(held.stated.value, Table) for _, _, held in conflicts)
+        if len(conflicts) == 1 and agree > (0 if is_table else 1) and clause.cue not in (Cue.LET, Cue.IF):
             name, node, held = conflicts[0]
             place = self.argument.document.place(held.start).line
             letter = latex(name).strip()

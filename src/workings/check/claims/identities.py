@@ -29,11 +29,11 @@ from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import called_letters, uncalled_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.syntax import Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
+from workings.check.latex.syntax import Big, Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
 from workings.check.value.evaluate import EvaluationContext, evaluate
-from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
+from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of, running_letter
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
 from workings.check.value.scope import Scope
@@ -270,7 +270,8 @@ class Identities:
             if self.is_differential_equation(one, other):
                 return False
             return self.depends_on_variable(self.of_function(one)) and right <= left | self.variables(one)
-        if _indexed_names(one) != _indexed_names(other):
+        running = _running_letters((one, other))
+        if _indexed_names(one, running) != _indexed_names(other, running):
             return False  # x_n and x_0 may be bound to each other by what was said before
         return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
 
@@ -401,10 +402,16 @@ class Identities:
                 self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)
 
 
-def _indexed_names(node: Node) -> set[Node]:
-    """The names with an index in letters: x_n, but not x_1."""
+def _indexed_names(node: Node, running: set[Node]) -> set[Node]:
+    """The names with an index in letters that no sum runs over: x_n, but not x_1, and not the x_i of Σ_i x_i."""
     return {
         plain(part)
         for part in node.walk()
-        if isinstance(part, Script) and part.below is not None and letters_of(part.below) and is_name(part)
+        if isinstance(part, Script) and part.below is not None and letters_of(part.below) - running and is_name(part)
     }
+
+
+def _running_letters(nodes: tuple[Node, ...]) -> set[Node]:
+    """The letters that sums run over."""
+    found = {running_letter(part) for node in nodes for part in node.walk() if isinstance(part, Big)}
+    return {letter for letter in found if letter is not None}

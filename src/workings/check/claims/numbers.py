@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from workings.check.argument.align import align
-from workings.check.argument.argument import DROPPED, Argument
+from workings.check.argument.argument import DROPPED, Argument, Reading
 from workings.check.argument.clause import Clause
 from workings.check.argument.lines import ORDER, Line
 from workings.check.argument.roles import Known as KnownHere
 from workings.check.argument.roles import is_literal, names_in, role
 from workings.check.argument.words import decimal, value_text
 from workings.check.claims.carry import Carrier
-from workings.check.claims.decide import Claim, Decider, Known, side_at
+from workings.check.claims.decide import Claim, Decider, Decision, Known, side_at
 from workings.check.claims.finding_writer import FindingWriter
 from workings.check.claims.identities import Identities
 from workings.check.claims.restated import Restated
@@ -21,6 +21,7 @@ from workings.check.document.finding import Finding
 from workings.check.document.relation import Outcome, Role
 from workings.check.latex.syntax import Labelled, Product
 from workings.check.value.compare import Side, compare, in_order, value_of
+from workings.check.value.imaginary import imaginary_unit
 from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number
 from workings.check.value.rounding import Grade, max_unit, units
 from workings.check.value.value import entries
@@ -66,6 +67,8 @@ class Numbers:
         }
         scope = self.decider.scope(line)
         valued = {name for name in names if self.argument.values.held and value_of(Side(name, ""), scope) is not None}
+        if len(line.sides) > 1 and (letter := imaginary_unit((line.sides[0], line.sides[1]))) is not None:
+            valued.add(letter)
         known = KnownHere(valued, view.formulas(), self.identities.agree)
         for index in range(len(line.relations)):
             self.argument.note_role(line, index, *role(line, index, clause, known))
@@ -114,15 +117,15 @@ class Numbers:
 
     def read_run(self, line: Line, run: list[int], clause: Clause) -> None:
         """A run of equalities: learn from numbers put in, compare neighbours, blame the first cause, carry values."""
-        wrong: Finding | None = None
+        cause = -1
         for part in self.claiming_parts(line, run):
             self.learn(line, part, clause)
             known = [found for k in part if (found := self.decider.known(line, k, k == run[0])) is not None]
             self.explain_unknown(line, part, known)
-            wrong = self.decide_run(line, known) or wrong
+            cause = max(cause, self.decide_run(line, known))
         first = self.argument.reading(line, run[0]).role
         if first not in DROPPED:
-            self.carrier.carry(line, run, clause, wrong)
+            self.carrier.carry(line, run, clause, cause)
         elif first is Role.EQUATION and len(run) == 2:
             self.restated.remember_equation(line, run[0])
         elif first is Role.CONDITION:
@@ -149,49 +152,56 @@ class Numbers:
             if reading.outcome is Outcome.UNDECIDED and missing:
                 reading.reason = self.decider.reason(line, tuple(missing))
 
-    def decide_run(self, line: Line, known: list[Known]) -> Finding | None:
-        """a = b ≈ c: every side that has a value against the next one that has. What was found wrong first is the cause."""
+    def decide_run(self, line: Line, known: list[Known]) -> int:
+        """a = b ≈ c: every side that has a value against the next one that has.
+
+        The result is where the error stands that the last side goes back to: the first one of the run, or one that it follows
+        from; −1 for none. The side that its two neighbours contradict is blamed, otherwise the first break.
+        """
         claims = [Claim(line, one, other) for one, other in pairwise(known)]
         decisions = [self.decider.decide(claim) for claim in claims]
-        found: Finding | None = None
-        confirmed = False
-        skip = -1
+        cause, found, is_confirmed, skipped = -1, False, False, False
         for i, (claim, decision) in enumerate(zip(claims, decisions, strict=True)):
             reading = self.argument.reading(line, claim.other.index - 1)
-            if reading.outcome is Outcome.NO_CLAIM and decision.outcome is not Outcome.UNDECIDED:
-                reading.outcome = Outcome.UNDECIDED  # a calculation that begins with a definition goes on as a claim
-            if i == skip:
-                reading.outcome = Outcome.RIGHT  # the side before the odd one and the side after it agree
-                continue
-            if decision.outcome is not Outcome.WRONG:
-                reading.outcome, reading.reason = decision.outcome, decision.reason
-                reading.values, reading.cause = decision.values, decision.cause
-                if decision.verdict is not None:
-                    self.writer.write_rounding(claim, decision)
-                    self.carrier.remember_behind(claim, decision.verdict)
-                confirmed = confirmed or decision.outcome is Outcome.RIGHT
-                continue
-            reading.outcome, reading.values = Outcome.WRONG, decision.values
-            odd = i + 1 < len(claims) and self.decider.decide(Claim(line, claim.one, claims[i + 1].other)).outcome in (
-                Outcome.RIGHT,
-                Outcome.FOLLOWS,
-            )
-            written = self.writer.write(claim, decision, confirmed or odd) if found is None or odd else None
-            if written is not None and written.level == "possible":
-                reading.outcome, reading.reason, written = (
-                    Outcome.UNDECIDED,
-                    "its letters may mean something else here",
-                    None,
-                )
-            elif written is None:
-                if found is not None:
-                    reading.outcome, reading.cause = Outcome.WRONG, found.start
-                elif decision.verdict is not None:
-                    reading.outcome = Outcome.UNDECIDED
-                    reading.reason = "it may be a rounding"
-            found = found or written
-            skip = i + 1 if odd else skip
-        return found
+            if skipped:  # the side before the odd one and the side after it agree
+                reading.outcome, skipped = Outcome.RIGHT, False
+            elif decision.outcome is not Outcome.WRONG:
+                self.note_decision(claim, decision, reading)
+                is_confirmed = is_confirmed or decision.outcome is Outcome.RIGHT
+                cause = max(cause, decision.cause)
+            else:
+                skipped = i + 1 < len(claims) and self.is_equal(claim.one, claims[i + 1].other, line)
+                written = None
+                if not found or skipped:
+                    written = self.writer.write(claim, decision, is_confirmed or skipped)
+                self.note_error(reading, decision, written, cause if found else -1)
+                if written is not None and reading.outcome is Outcome.WRONG and not found:
+                    cause, found = written.start, True
+        return cause
+
+    def is_equal(self, one: Known, other: Known, line: Line) -> bool:
+        """Whether two sides of a line are equal."""
+        return self.decider.decide(Claim(line, one, other)).outcome in (Outcome.RIGHT, Outcome.FOLLOWS)
+
+    def note_decision(self, claim: Claim, decision: Decision, reading: Reading) -> None:
+        """A claim that is right, follows from an error, or cannot be decided."""
+        if reading.outcome is Outcome.NO_CLAIM and decision.outcome is Outcome.UNDECIDED:
+            return
+        reading.outcome, reading.reason = decision.outcome, decision.reason
+        reading.values, reading.cause = decision.values, decision.cause
+        if decision.verdict is not None:
+            self.writer.write_rounding(claim, decision)
+            self.carrier.remember_behind(claim, decision.verdict)
+
+    def note_error(self, reading: Reading, decision: Decision, written: Finding | None, before: int) -> None:
+        """A claim that is wrong, unless its finding is only possible, or a rounding; `before` is an error earlier in its run."""
+        reading.outcome, reading.values = Outcome.WRONG, decision.values
+        if written is not None and written.level == "possible":
+            reading.outcome, reading.reason = Outcome.UNDECIDED, "its letters may mean something else here"
+        elif written is None and before >= 0:
+            reading.cause = before
+        elif written is None:
+            reading.outcome, reading.reason = Outcome.UNDECIDED, "it may be a rounding"
 
     def learn(self, line: Line, part: list[int], clause: Clause) -> None:
         """A formula in letters, then the same in numbers: align them, keep the letters' values, compare with those known."""
