@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Sum, Symbol
@@ -25,6 +26,11 @@ class Side:
     node: Node
     text: str
 
+    @cached_property
+    def measured(self) -> bool:
+        """Whether units stand in it."""
+        return has_units(self.node)
+
     def read(self, reading: Reading) -> Node:
         """The tree under a reading, which may ask for another reach of a slash or of a function, or for units."""
         node = self.node
@@ -36,8 +42,10 @@ class Side:
             node = scientific(node) if reading.wide_slash else node
         if reading.percent == "mod":
             node = with_remainders(node)
+        if not self.measured:
+            return node
         if reading.units == "plain":
-            return without_units(node) if has_units(node) else node
+            return without_units(node)
         return with_worth(node, binary=reading.units == "binary")
 
 

@@ -117,14 +117,17 @@ def running_letter(big: Big) -> Node | None:
 
 
 def is_closed(node: Node) -> bool:
-    """Whether nothing but numbers and known functions is written: no letters, no dots, no words."""
+    """Whether nothing but numbers, units and known functions is written: no letters, no dots, no other words."""
+    return is_closed_as_written(node) or (has_units(node) and is_closed_as_written(without_units(node)))
+
+
+def is_closed_as_written(node: Node) -> bool:
+    """Whether nothing but numbers and known functions is written, not even units."""
     if node in CONSTANTS:
         return node == Symbol("infty")  # a lone e or π is a name: an error, an epoch, a policy
     running: set[Node] = set()
     letters: set[Node] = set()
     marks: set[int] = set()
-    if has_units(node):
-        node = without_units(node)
     for part in node.walk():
         match part:
             case Symbol():

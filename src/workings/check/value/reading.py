@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from workings.check.latex.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
-from workings.check.value.units import has_units
+from workings.check.value.units import has_unit
 
 CHOICES: dict[str, dict[Any, str]] = {
     "log": {"e": "log is the natural logarithm", "2": "log has base 2", "10": "log has base 10"},
@@ -115,10 +115,9 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["powers"] = None
                 case Script(base=Symbol(), below=Node()):
                     found["first"] = None
-        if has_units(top):
-            found["units"] = None
-        for node in top.walk():
-            if isinstance(node, Function) and not node.bracketed:
+            if isinstance(node, Product) and has_unit(node):
+                found["units"] = None
+            elif isinstance(node, Function) and not node.bracketed:
                 found["long_reach"] = None
     digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
     if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):

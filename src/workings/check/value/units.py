@@ -35,12 +35,19 @@ def is_unit(product: Product, index: int) -> bool:
     return index > 0 and not sign and unit_text(factor) is not None
 
 
+KINDS = (Words, Script, Symbol, Function)
+
+
+def has_unit(product: Product) -> bool:
+    """Whether one of the factors is a unit."""
+    return any(
+        not sign and isinstance(factor, KINDS) and unit_text(factor) is not None for sign, factor in product.factors[1:]
+    )
+
+
 def has_units(node: Node) -> bool:
     """Whether a unit stands behind a number somewhere in a formula."""
-    return any(
-        isinstance(part, Product) and any(is_unit(part, index) for index in range(1, len(part.factors)))
-        for part in node.walk()
-    )
+    return any(has_unit(part) for part in node.walk() if isinstance(part, Product))
 
 
 def without_units(node: Node) -> Node:
