@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from itertools import groupby, islice
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> 
     Traceback (most recent call last):
     workings.errors.ShapeError: product needs A as [n, m] and B as [m, k]: m is 3 in A [2, 3], but 4 in B [4, 1].
     """
-    key = (function, *[getattr(x, "shape", None) for x in given])
+    key = (function, *[x.shape if isinstance(x, Tensor) else _shapes(x) for x in given])
     if torch.compiler.is_compiling() or key in _FITTED:
         return
     _annotations(function).check(given, empty.split())
@@ -56,19 +56,22 @@ class Annotations:
         self.function = function
 
     @cached_property
-    def parameters(self) -> list[str]:
-        return list(inspect.signature(self.function).parameters)
+    def hints(self) -> dict[str, Any]:
+        """The annotation of each parameter, in order."""
+        annotated = getattr(self.function, "__arguments__", self.function)  # of a special case of an equation
+        hints = get_type_hints(annotated, include_extras=True)
+        return {name: hints.get(name) for name in inspect.signature(annotated).parameters}
 
     @cached_property
     def axes(self) -> dict[str, list[str]]:
-        """The axes of each parameter that is annotated as a tensor: {"Q": ["*#b", "n", "d"], …}."""
-        hints = get_type_hints(self.function)
-        found = {name: _axes(hints[name]) for name in self.parameters if name in hints}
-        return {name: axes for name, axes in found.items() if axes is not None}
+        """The axes of each parameter that is annotated as a tensor, {"Q": ["*#b", "n", "d"], …}, and of those in tuples."""
+        hints = [part for name, hint in self.hints.items() for part in _parts(name, hint, hint)]
+        return {name: axes for name, _, hint in hints if (axes := _axes(hint)) is not None}
 
     def check(self, given: tuple[Any, ...], empty: list[str]) -> None:
-        arguments = zip(self.parameters, given, strict=False)
-        shapes = {name: [*x.shape] for name, x in arguments if isinstance(x, Tensor) and name in self.axes}
+        pairs = zip(self.hints.items(), given, strict=False)
+        parts = [part for (name, hint), x in pairs for part in _parts(name, x, hint)]
+        shapes = {name: [*x.shape] for name, x, _ in parts if isinstance(x, Tensor) and name in self.axes}
         sizes: Found = {}
         for name in shapes:
             self.fit(name, shapes, sizes, empty)
@@ -123,6 +126,20 @@ class Annotations:
 _annotations = cache(Annotations)
 
 
+def _shapes(x: Any) -> Any:
+    """The shape of a tensor, the shapes of those in a tuple."""
+    return tuple(map(_shapes, x)) if isinstance(x, tuple) and not isinstance(x, torch.Size) else getattr(x, "shape", None)
+
+
+def _parts(name: str, x: Any, hint: Any) -> Iterator[tuple[str, Any, Any]]:
+    """A parameter, its value and its annotation; of a tuple of tensors each of these, which is `Annotated` with its name."""
+    if get_origin(hint) is not tuple or not all(get_origin(part) is Annotated for part in get_args(hint)):
+        yield name, x, hint
+        return
+    for part, value in zip(get_args(hint), get_args(hint) if x is hint else x, strict=True):
+        yield part.__metadata__[0], value, part.__origin__
+
+
 def _axes(hint: Any) -> list[str] | None:
     """The axes that an annotation gives a tensor; None where it is none, or its alternatives differ."""
     found = {one.dim_str for one in get_args(hint) or [hint] if hasattr(one, "dim_str")}
@@ -139,7 +156,7 @@ def _legend(docstring: str) -> dict[str, str]:
     >>> _legend("Axes: b batch, i j inside a kernel.")
     {'b': 'batch', 'i': 'inside a kernel', 'j': 'inside a kernel'}
     """
-    sentence = re.search(r"^Axes: (.*?)\.?(?:\n\n|\Z|\. )", docstring.rstrip(), re.MULTILINE | re.DOTALL)
+    sentence = re.search(r"^Axes: (.*?)\.?(?:\n\n|\Z|\.\s)", docstring.rstrip(), re.MULTILINE | re.DOTALL)
     parts = re.split(r",\s+", sentence[1]) if sentence else []
     found = [re.fullmatch(r"((?:\w )+)([^=]{2,})", " ".join(part.split())) for part in parts]
     return {letter: match[2] for match in found if match for letter in match[1].split()}

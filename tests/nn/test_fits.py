@@ -44,16 +44,16 @@ SHAPES = {
         lambda: nn.reparameterised(z(2), z(2), z(3))
     ),
     "E log p(x|z) − KL needs one of each for each example: log_likelihood is [2], KL is [3].": lambda: nn.elbo(z(2), z(3)),
-    "W_x x + W_h h needs inputs of width 3 and a state of width 4 for each: x is [2, 5], h is [2, 4].": (
+    "rnn_cell needs x as […, i] and W_x as [r, i]: i (width of the input) is 5 in x [2, 5], but 3 in W_x [4, 3].": (
         lambda: nn.rnn_cell(z(2, 5), z(2, 4), W)
     ),
-    "W_x x + W_h h needs 1·h rows in W_x and in W_h, for a state of width h: W_x is [5, 3], W_h is [4, 4].": (
+    "rnn_cell needs W_x as [r, i] and W_h as [r, h]: r (rows of all gates) is 5 in W_x [5, 3], but 4 in W_h [4, 4].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (z(5, 3), *W[1:]))
     ),
     "W_x x + W_h h needs 3·h rows in W_x and in W_h, for a state of width h: W_x is [4, 3], W_h is [4, 4].": (
         lambda: nn.gru(z(2, 5, 3), z(2, 4), W)
     ),
-    "b_h needs a number for each of the 4 rows of W_x and W_h, but it is [5].": (
+    "rnn_cell needs W_x as [r, i] and b_h as [r]: r (rows of all gates) is 4 in W_x [4, 3], but 5 in b_h [5].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (*W[:2], z(4), z(5)))
     ),
     "width_one needs X as […, n, c] and W_V as [c, o]: c (channels in) is 4 in X [3, 4], but 5 in W_V [5, 2].": lambda: (
@@ -316,8 +316,8 @@ def test_the_terms_of_bayes_are_shown_by_their_names():
 
 def test_a_refused_shape_is_shown_at_the_statement_that_asks():
     """What the check did on the way is not part of the work, and the unmodified run fails alike."""
-    work = show(nn.attention, torch.eye(2), torch.ones(1, 3), torch.eye(2))
+    work = show(nn.hard_attention, torch.eye(2), torch.ones(1, 3), torch.eye(2))
     text = work.text()
-    assert "fails: check_shapes(attention, Q, K, V, empty='n')" in text and "K is (1×3)" in text
+    assert "fails: check_shapes(hard_attention, Q, K, V, empty='n')" in text and "K is (1×3)" in text
     assert "turn 1" not in text and "given" not in text
     assert text.rstrip().endswith("fails like the unmodified run")

@@ -17,10 +17,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from workings.equations.transformer import Mask
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
 from workings.nn.transformer.cache import KeyValueCache
-from workings.nn.transformer.dot_product import Mask, attention, attention_weights
+from workings.nn.transformer.dot_product import attention, attention_weights
 from workings.nn.transformer.positions import Rotary
 
 Tokens = Float[Tensor, "*b n e"]
