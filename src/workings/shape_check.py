@@ -54,6 +54,8 @@ class Annotations:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        whole = function.__qualname__.rpartition("<locals>.")[2]
+        self.name = whole.removesuffix(".__init__").removesuffix(".forward")
 
     @cached_property
     def hints(self) -> dict[str, Any]:
@@ -97,6 +99,8 @@ class Annotations:
         if common is None or (common != known and not may_grow) or (common != size and not grows):
             if first == name:
                 raise ShapeError(self.refusal(name, shapes[name]))
+            if _is_several(axis) and len(self.axes[first]) == len(self.axes[name]) == 1:
+                raise ShapeError(f"{self.one_shape(first, name)}: {first} is {shapes[first]}, {name} is {shapes[name]}.")
             raise ShapeError(
                 f"{self.needs(first, name)}: {letter}{self.legend([letter])} is {known} in {first} {shapes[first]}, "
                 f"but {size} in {name} {shapes[name]}."
@@ -111,7 +115,15 @@ class Annotations:
     def needs(self, *names: str) -> str:
         """`attention needs Q as […, n, d] and K as […, m, d]`."""
         shown = [f"{name} as {_shown(self.axes[name])}" for name in names]
-        return f"{self.function.__name__} needs {' and '.join(shown)}"
+        return f"{self.name} needs {' and '.join(shown)}"
+
+    def one_shape(self, *names: str) -> str:
+        """`sgd needs theta and g of one shape`, or how one may be repeated."""
+        whole = [name for name in names if "#" not in self.axes[name][0]]
+        part = [name for name in names if name not in whole]
+        if whole and part:
+            return f"{self.name} needs {whole[0]} and a {part[0]} whose shape can be repeated to that of {whole[0]}"
+        return f"{self.name} needs {names[0]} and {names[1]} of {'one shape' if whole else 'shapes that broadcast'}"
 
     def legend(self, letters: list[str]) -> str:
         """` (m keys, d width of a key)`: what the module's docstring says of the letters."""
@@ -132,12 +144,18 @@ def _shapes(x: Any) -> Any:
 
 
 def _parts(name: str, x: Any, hint: Any) -> Iterator[tuple[str, Any, Any]]:
-    """A parameter, its value and its annotation; of a tuple of tensors each of these, which is `Annotated` with its name."""
-    if get_origin(hint) is not tuple or not all(get_origin(part) is Annotated for part in get_args(hint)):
+    """A parameter, its value and its annotation; of a tuple of tensors with names each of these.
+
+    The names are those of a `NamedTuple`, or stand in the annotation: tuple[Annotated[Float[Tensor, "n"], "b"], …].
+    """
+    if hasattr(hint, "_fields"):
+        parts = get_type_hints(hint)
+    elif get_origin(hint) is tuple and all(get_origin(part) is Annotated for part in get_args(hint)):
+        parts = {part.__metadata__[0]: part.__origin__ for part in get_args(hint)}
+    else:
         yield name, x, hint
         return
-    for part, value in zip(get_args(hint), get_args(hint) if x is hint else x, strict=True):
-        yield part.__metadata__[0], value, part.__origin__
+    yield from zip(parts, parts.values() if x is hint else x, parts.values(), strict=True)
 
 
 def _axes(hint: Any) -> list[str] | None:

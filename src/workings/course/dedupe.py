@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from workings.course.dedupe_task import START, VOCABULARY
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_alike
+from workings.nn.fits import check_shapes
 from workings.nn.temperature import softmax
 from workings.nn.transformer.hard import argmax_weights
 from workings.nn.transformer.masks import causal_mask
@@ -141,7 +141,7 @@ def neutral_projection(W_O: Float[Tensor, "d e"], M: Float[Tensor, "d e"]) -> Fl
 
     $$[Z, Z] \begin{bmatrix} M \\ W_O - M \end{bmatrix} = Z W_O$$
     """
-    check_alike("[M; W_O − M] needs an M of the shape of W_O", M=M, W_O=W_O)
+    check_shapes(neutral_projection, W_O, M)
     return torch.cat([M, W_O - M])
 
 

@@ -16,8 +16,8 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.mlp import MLP, Gradients, gradients
-from workings.models.smoothing import check_text, check_words
-from workings.nn.fits import check_alike
+from workings.models.smoothing import check_words
+from workings.nn.fits import check_shapes
 from workings.nn.objectives.losses import cross_entropy
 from workings.nn.objectives.perplexities import perplexity_from_log
 
@@ -50,13 +50,13 @@ class NeuralBigram(nn.Module):
     def loss(self, v: Int[Tensor, " b"], w: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """The mean cross-entropy of next words `w` after words `v`."""
         check_words(w, len(self.E))
-        check_alike("−log P(w|v) needs a next word w for each word v", v=v, w=w)
+        check_shapes(NeuralBigram.loss, self, v, w)
         return cross_entropy(self(v), w)
 
     @torch.no_grad()
     def log_probabilities(self, tokens: Tokens, batch: int = 4096) -> Tensor:
         """log P(next word) at each place of a text, the first left out."""
-        check_text(tokens)
+        check_shapes(NeuralBigram.log_probabilities, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"Bigrams need a text of at least 2 tokens; this one has {len(tokens)}.")
         parts = [
@@ -77,7 +77,7 @@ def sampled_pairs(tokens: Tokens, size: int, generator: torch.Generator | None =
     >>> (w - v).tolist()
     [1, 1, 1, 1, 1]
     """
-    check_text(tokens)
+    check_shapes(sampled_pairs, tokens)
     if len(tokens) < 2 or size < 1:
         raise DomainError(
             f"Pairs are drawn from at least 2 tokens, at least 1 at a time; {len(tokens)} tokens, size = {size}."
@@ -90,7 +90,7 @@ def cost_and_gradient(model: NeuralBigram, v: Int[Tensor, " b"], w: Int[Tensor, 
     """The mean cost of pairs and its gradients by the written-out equations, without autograd."""
     for words in (v, w):
         check_words(words, len(model.E))
-    check_alike("−log P(w|v) needs a next word w for each word v", v=v, w=w)
+    check_shapes(cost_and_gradient, model, v, w)
     x = model.E[v].detach()
     y = F.one_hot(w, len(model.E)).to(x)
     with torch.no_grad():

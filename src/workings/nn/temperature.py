@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, WorkingsError
-from workings.nn.fits import check_axes, check_axis, check_inside, check_together, first
+from workings.errors import DomainError, ShapeError, WorkingsError
+from workings.nn.fits import check_axis, check_inside, check_shapes, first, repeats
 
 
 def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int = -1) -> Float[Tensor, "*n"]:
@@ -72,8 +72,8 @@ def above_zero(T: Any) -> bool:
 
 def check_scale(needs: str, β: Any, s: Tensor) -> None:
     """Refuse several β (or T) that cannot be repeated over the scores."""
-    if isinstance(β, Tensor):
-        check_together(f"{needs} needs one β, or one for each row of scores", s=s, β=β)
+    if isinstance(β, Tensor) and not repeats(β.shape, s.shape) and not repeats(s.shape, β.shape):
+        raise ShapeError(f"{needs} needs one β, or one for each row of scores: s is {[*s.shape]}, β is {[*β.shape]}.")
 
 
 def check_softmax(p: Tensor, s: Tensor, dim: int = -1) -> None:
@@ -122,7 +122,7 @@ def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = Non
 
 def check_probabilities(p: Tensor) -> None:
     """Refuse what is not a vector of probabilities: numbers from 0 to 1 that sum to 1."""
-    check_axes("Probabilities are a vector of at least one number, with any batch before it", 1, p=p)
+    check_shapes(entropy, p)
     check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     total = first(p.sum(-1), lambda total: (total - 1).abs() > 1e-3)
     if total is not None:

@@ -22,7 +22,7 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
-from workings.nn.fits import check_axes, check_shapes, where
+from workings.nn.fits import check_directed, check_shapes
 from workings.nn.temperature import known
 
 Scores = Float[Tensor, "*b n n"]
@@ -39,9 +39,9 @@ def normalised(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
     >>> normalised(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    check_axes("X_i / ‖X_i‖ needs vectors of at least one number", 1, X=X)
+    check_shapes(normalised, X)
+    check_directed("X", X)
     r = torch.sqrt((X * X).sum(dim=-1, keepdim=True))
-    check_nonzero(r)
     F = X / r
     return F
 
@@ -194,14 +194,6 @@ def check_recall(S: Tensor, k: int) -> None:
     """Refuse scores without a match for each row, and a k that counts no columns."""
     if S.dim() != 2 or not 1 <= S.shape[0] <= S.shape[1] or not 1 <= k <= S.shape[1]:
         raise ShapeError(f"Recall at k needs a column for each row, and 1 ≤ k ≤ columns; S is {[*S.shape]}, k = {k}.")
-
-
-def check_nonzero(r: Tensor) -> None:
-    """Refuse a length of 0; a letter is taken to be other than 0."""
-    at = where(r.squeeze(-1), lambda r: r == 0)
-    if at is not None:
-        row = at[0] if len(at) == 1 else at
-        raise DomainError(f"A vector of zeros has no direction, so no cosine: row {row} of {len(r)} is zero.")
 
 
 def check_temperature(τ: Number) -> None:

@@ -23,7 +23,7 @@ from workings import equations as textbook
 from workings.equations.layers import steep
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
-from workings.nn.fits import check_covering, check_shapes, repeats
+from workings.nn.fits import check_shapes, repeats
 from workings.nn.temperature import softmax_jacobian
 
 Scalar = Float[Tensor, ""]
@@ -118,7 +118,7 @@ def squared_loss(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tens
     >>> squared_loss(torch.tensor(5.0), torch.tensor(2.0))
     tensor(4.5000)
     """
-    check_covering("½ (ŷ − y)² needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_shapes(squared_loss, ŷ, y)
     J = (ŷ - y) ** 2 / 2
     return J
 
@@ -128,7 +128,7 @@ def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> F
 
     $$\frac{\partial J}{\partial \hat y} = \hat y - y$$
     """
-    check_covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_shapes(squared_loss_gradient, ŷ, y)
     G = ŷ - y
     return G
 

@@ -85,7 +85,7 @@ class Block(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        check_settings(norm, kind, dropout)
+        check_settings(norm, kind)
         attention = NormedAttention if qk_norm else MultiHeadAttention
         self.norm, self.kind, self.cross = norm, kind, cross
         self.attention = attention(width, heads, bias=bias, positions=positions, dropout=dropout)
@@ -126,13 +126,11 @@ class Block(nn.Module):
         return self.attention.weights(X, None, mask, causal)
 
 
-def check_settings(norm: str, kind: str, dropout: float) -> None:
+def check_settings(norm: str, kind: str) -> None:
     if norm not in ("pre", "post"):
         raise DomainError(f"A block normalises before its layers ('pre') or after them ('post'), not {norm!r}.")
     if kind not in NORMS:
         raise DomainError(f"A block normalises by 'layer' norm or by 'rms' norm, not {kind!r}.")
-    if not 0 <= dropout < 1:
-        raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
 def memory_for(memory: Tensor | None, cross: bool) -> Tensor | None:

@@ -19,6 +19,7 @@ from torch import Tensor
 from workings.equations import transformer as equations
 from workings.errors import DomainError, ShapeError
 from workings.fused import with_check
+from workings.nn.fits import check_at_least
 
 
 def window_mask(n: int, width: int, causal: bool = False, device: Any = None) -> Bool[Tensor, "n n"]:
@@ -35,7 +36,7 @@ def window_mask(n: int, width: int, causal: bool = False, device: Any = None) ->
             [0, 0, 1, 1]], dtype=torch.int32)
     """
     check_sizes(n)
-    check_window(width)
+    check_at_least(1, width, "A window needs a width of at least 1, not {}: each query sees its own key.")
     reach = width // 2
     ones = torch.ones(n, n, dtype=torch.bool, device=device)
     return ones.tril(0 if causal else reach).triu(-reach)
@@ -63,12 +64,6 @@ def check_sizes(n: int, m: int | None = None, device: Any = None) -> None:
 
 
 causal_mask = with_check(check_sizes, equations.causal_mask)
-
-
-def check_window(width: int) -> None:
-    """Refuse a window without the query's own key."""
-    if width < 1:
-        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
 
 
 def check_lengths(lengths: Tensor, n: int) -> None:

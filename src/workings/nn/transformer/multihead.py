@@ -103,6 +103,12 @@ def check_heads(width: int, heads: int, kv_heads: int, dropout: float) -> None:
         raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
+def check_divisible(width: int, heads: int) -> None:
+    """Refuse heads that cannot share the width."""
+    if heads < 1 or width % heads:
+        raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
+
+
 class MultiHeadAttention(nn.Module):
     r"""Attention in several heads, each with its own projections of the tokens.
 
@@ -134,8 +140,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
         check_heads(width, heads, self.kv_heads, dropout)
-        if width % heads and not (key_width and value_width):
-            raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
+        if not (key_width and value_width):
+            check_divisible(width, heads)
         d, t = key_width or width // heads, value_width or width // heads
         self.sizes = [heads * d, self.kv_heads * d, self.kv_heads * t]
         self.W_QKV = nn.Parameter(torch.empty(sum(self.sizes), width))

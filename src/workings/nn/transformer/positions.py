@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes, repeats
+from workings.nn.fits import check_at_least, check_shapes, repeats
 
 
 def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
@@ -74,18 +74,12 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     ⎡     0       1           0           1⎤
     ⎣sin(1)  cos(1)  sin(1/100)  cos(1/100)⎦
     """
-    check_count(n)
+    check_at_least(0, 0 if isinstance(n, Tensor) else n, "There are n ≥ 0 positions to encode, not {}.")
     pos = real(n) if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     PE = torch.stack((θ.sin(), θ.cos()), dim=-1).flatten(-2)
     return PE
-
-
-def check_count(n: int | Tensor) -> None:
-    """Refuse a negative number of positions."""
-    if not isinstance(n, Tensor) and n < 0:
-        raise DomainError(f"There are n ≥ 0 positions to encode, not {n}.")
 
 
 class Learned(nn.Module):
@@ -102,7 +96,7 @@ class Learned(nn.Module):
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, n: int, start: int = 0) -> Float[Tensor, "n d"]:
-        check_count(n)
+        check_at_least(0, n, "There are n ≥ 0 positions to encode, not {}.")
         length = len(self.table)
         if start < 0:
             raise DomainError(f"Positions are counted from 0, but position {start} was asked for.")
@@ -177,19 +171,13 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
-    check_heads(heads)
+    check_at_least(1, heads, "ALiBi has a slope for each head: there is at least 1, not {}.")
     p = 2 ** int(log2(heads))
     k = torch.arange(1, p + 1)
     slopes = 2.0 ** (-8 * k / p)
     if p < heads:
         slopes = torch.cat((slopes, alibi_slopes(2 * p)[::2][: heads - p]))
     return slopes
-
-
-def check_heads(heads: int) -> None:
-    """Refuse no heads."""
-    if heads < 1:
-        raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")
 
 
 def alibi(heads: int, n: int, m: int | None = None) -> Float[Tensor, "h n m"]:
