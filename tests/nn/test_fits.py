@@ -9,7 +9,7 @@ from workings import course, exact, models, nn, show
 from workings.course.discrete import bayes
 from workings.errors import DomainError, ShapeError
 from workings.models.vectors import glove_loss
-from workings.nn.fits import repeats, where
+from workings.nn.fits import is_repeatable, where
 
 
 def z(*shape):
@@ -185,11 +185,11 @@ DOMAINS = {
     "There are 5 keys, 0 to 4, but i = 5.": lambda: course.key_noise(*COLUMNS, 5, z(4)),
     "There are 3 queries, 0 to 2, but i = -4.": lambda: course.query_noise(*COLUMNS, -4, z(4)),
     "There are n ≥ 0 positions to encode, not -3.": lambda: nn.sinusoidal(-3, 4),
-    "Tokens are numbers of rows of E, so their dtype is an integer one, not torch.float32.": (
+    "Tokens are whole numbers, so their dtype is an integer one, not torch.float32.": (
         lambda: models.LanguageModel(5, 4, 2, 1, positions="rope")(one(1, 2))
     ),
-    "Tokens are numbers of words, so their dtype is an integer one, not torch.float32.": (
-        lambda: models.KneserNey(one(3), 3)
+    "Tokens are whole numbers, so their dtype is an integer one, not torch.float64.": (
+        lambda: models.KneserNey(one(3).double(), 3)
     ),
     "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.": lambda: course.gap_for(
         torch.tensor(1.0), 3
@@ -296,7 +296,12 @@ def test_letters_are_taken_at_their_word():
 
 
 def test_what_repeats():
-    assert repeats((), (2, 3)) and repeats((1, 3), (2, 3)) and not repeats((2, 1, 3), (2, 3)) and not repeats((2,), (3,))
+    assert (
+        is_repeatable((), (2, 3))
+        and is_repeatable((1, 3), (2, 3))
+        and not is_repeatable((2, 1, 3), (2, 3))
+        and not is_repeatable((2,), (3,))
+    )
 
 
 SHOWN = {

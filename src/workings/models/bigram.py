@@ -16,8 +16,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.mlp import MLP, Gradients, gradients
-from workings.models.smoothing import check_words
-from workings.nn.fits import check_shapes
+from workings.nn.fits import check_indices, check_shapes
 from workings.nn.objectives.losses import cross_entropy
 from workings.nn.objectives.perplexities import perplexity_from_log
 
@@ -42,14 +41,14 @@ class NeuralBigram(nn.Module):
 
     def forward(self, v: Int[Tensor, " b"]) -> Float[Tensor, "b w"]:
         """The scores of the next word; softmax makes them ŷ."""
-        check_words(v, len(self.E))
+        check_indices("Tokens", v, len(self.E))
         x = self.E[v]
         θ = self.network(x)
         return θ
 
     def loss(self, v: Int[Tensor, " b"], w: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """The mean cross-entropy of next words `w` after words `v`."""
-        check_words(w, len(self.E))
+        check_indices("Tokens", w, len(self.E))
         check_shapes(NeuralBigram.loss, self, v, w)
         return cross_entropy(self(v), w)
 
@@ -89,7 +88,7 @@ def sampled_pairs(tokens: Tokens, size: int, generator: torch.Generator | None =
 def cost_and_gradient(model: NeuralBigram, v: Int[Tensor, " b"], w: Int[Tensor, " b"]) -> Gradients:
     """The mean cost of pairs and its gradients by the written-out equations, without autograd."""
     for words in (v, w):
-        check_words(words, len(model.E))
+        check_indices("Tokens", words, len(model.E))
     check_shapes(cost_and_gradient, model, v, w)
     x = model.E[v].detach()
     y = F.one_hot(w, len(model.E)).to(x)

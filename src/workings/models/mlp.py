@@ -21,7 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes
+from workings.nn.fits import check_indices, check_shapes
 from workings.nn.objectives.losses import cross_entropy
 
 Values = Float[Tensor, "..."]
@@ -138,10 +138,8 @@ class MLP(nn.Module):
                 f"−Σ y log ŷ needs a class for each row of x, {[*θ.shape[:-1]]}, or its probabilities, {[*θ.shape]}; "
                 f"y is {[*y.shape]}."
             )
-        if not y.is_floating_point() and y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]:
-            raise DomainError(
-                f"Classes are numbers from 0 to {θ.shape[-1] - 1}; y goes from {int(y.min())} to {int(y.max())}."
-            )
+        if not y.is_floating_point():
+            check_indices("Classes", y, θ.shape[-1])
         return cross_entropy(θ, y)
 
 

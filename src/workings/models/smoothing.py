@@ -17,9 +17,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_inside, check_shapes
+from workings.nn.fits import check_indices, check_inside, check_shapes
 from workings.nn.objectives.perplexities import perplexity_from_log
-from workings.nn.temperature import known
+from workings.nn.temperature import is_known
 
 Counts = Float[Tensor, "v w"]
 Number = int | float | Float[Tensor, ""]
@@ -67,7 +67,7 @@ class KneserNey:
     """
 
     def __init__(self, tokens: Int[Tensor, " m"], words: int, D: float | None = None, uniform: bool = True) -> None:
-        check_words(tokens, words)
+        check_indices("Tokens", tokens, words)
         check_shapes(KneserNey.__init__, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"Bigrams need a text of at least 2 tokens; this one has {len(tokens)}.")
@@ -82,8 +82,8 @@ class KneserNey:
 
     def probabilities(self, v: Int[Tensor, " m"], w: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
         """P(w|v) for pairs of words."""
-        check_words(v, self.words)
-        check_words(w, self.words)
+        check_indices("Tokens", v, self.words)
+        check_indices("Tokens", w, self.words)
         check_shapes(KneserNey.probabilities, self, v, w)
         key = v * self.words + w
         at = torch.searchsorted(self.pairs, key).clamp(max=len(self.pairs) - 1)
@@ -110,7 +110,7 @@ def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
 
 def check_discount(D: Number) -> None:
     """Refuse a discount that a count of 1 cannot give up."""
-    if known(D) and not 0 < D <= 1:
+    if is_known(D) and not 0 < D <= 1:
         raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {float(D):g}.")
 
 
@@ -121,13 +121,3 @@ def check_counts(C: Tensor) -> None:
     check_inside("Counts are 0, 1, 2, …", C, lambda C: ~((C >= 0) & (C.floor() == C)))
     if not C.any():
         raise DomainError("Counts are 0, 1, 2, …, and at least one pair occurs.")
-
-
-def check_words(tokens: Tensor, words: int) -> None:
-    """Refuse tokens that are not numbers of words."""
-    if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
-        raise DomainError(f"Tokens are numbers of words, so their dtype is an integer one, not {tokens.dtype}.")
-    if tokens.numel() and (int(tokens.min()) < 0 or int(tokens.max()) >= words):
-        raise DomainError(
-            f"Tokens are numbers from 0 to {words - 1}; these go from {int(tokens.min())} to {int(tokens.max())}."
-        )

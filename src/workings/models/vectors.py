@@ -181,12 +181,12 @@ def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
             if number == 1 and re.fullmatch(r"\d+ \d+", line):  # word2vec begins with the number of words and the width
                 width = int(line.split()[1])
             elif line:
-                word, row = parsed(line, width, f"{path}, line {number}")
+                word, row = parse_line(line, width, f"{path}, line {number}")
                 width = len(row)
                 yield number, word, row
 
 
-def parsed(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
+def parse_line(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
     """Word and vector of a line that should hold `width` numbers."""
     fields = line.split(" ")
     numbers = len(fields) - 1

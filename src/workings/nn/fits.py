@@ -14,10 +14,10 @@ from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.shape_check import check_shapes as check_shapes
 
 
-def repeats(small: Sequence[int], large: Sequence[int]) -> bool:
+def is_repeatable(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether a tensor of the small shape can be repeated to the large one.
 
-    >>> repeats((1, 3), (2, 5, 3)), repeats((2, 3), (3,))
+    >>> is_repeatable((1, 3), (2, 5, 3)), is_repeatable((2, 3), (3,))
     (True, False)
     """
     pairs = zip(reversed(small), reversed(large), strict=False)
@@ -28,6 +28,15 @@ def check_at_least(least: int, n: int, needs: str) -> None:
     """Refuse a number below the least; `needs` says so, with {} in the place of the number."""
     if n < least:
         raise DomainError(needs.format(n))
+
+
+def check_indices(what: str, x: Tensor, count: int) -> None:
+    """Refuse what does not hold numbers of `count` things, such as tokens of a vocabulary."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise DomainError(f"{what} are whole numbers, so their dtype is an integer one, not {x.dtype}.")
+    low, high = map(int, x.aminmax()) if x.numel() else (0, 0)
+    if low < 0 or (x.numel() and high >= count):
+        raise DomainError(f"{what} are whole numbers from 0 to {count - 1}, but {low if low < 0 else high} came.")
 
 
 def check_axis(name: str, x: Tensor, dim: int) -> None:

@@ -19,7 +19,7 @@ from workings.equations import norms as equations
 from workings.equations.norms import VARIANCES, divisor
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused, special_case_of
-from workings.nn.fits import check_inside, repeats, where
+from workings.nn.fits import check_inside, is_repeatable, where
 
 Batch = Float[Tensor, "b *s"]
 Sample = Float[Tensor, "*s"]
@@ -49,7 +49,7 @@ def check_varied(H: Tensor, eps: float) -> None:
 def check_affine(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
     """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
     for name, given in (("γ", gamma), ("β", beta)):
-        if given is not None and not repeats(given.shape, sample):
+        if given is not None and not is_repeatable(given.shape, sample):
             raise ShapeError(
                 f"γ ⊙ n + β needs one number for each entry of a sample, {[*sample]}, but {name} is {[*given.shape]}."
             )

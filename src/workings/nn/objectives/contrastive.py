@@ -23,7 +23,7 @@ from torch import Tensor
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
 from workings.nn.fits import check_directed, check_shapes
-from workings.nn.temperature import known
+from workings.nn.temperature import is_known
 
 Scores = Float[Tensor, "*b n n"]
 Loss = Float[Tensor, "*b"]
@@ -200,7 +200,7 @@ def check_temperature(τ: Number) -> None:
     """Refuse a number that is not a temperature."""
     if isinstance(τ, Tensor) and τ.numel() != 1:
         raise ShapeError(f"One temperature τ divides all scores, but τ is {[*τ.shape]}.")
-    if known(τ) and not τ > 0:
+    if is_known(τ) and not τ > 0:
         raise DomainError(f"A temperature is positive; τ = {float(τ):g}. Small τ sharpens, large τ smooths.")
 
 
@@ -208,6 +208,6 @@ def reachable(L: Number, N: int) -> Tensor:
     """`L` as a tensor, if a loss over N pairs can have this value."""
     if isinstance(L, Tensor) and L.numel() != 1:
         raise ShapeError(f"A margin belongs to one loss, but L is {[*L.shape]}.")
-    if N < 2 or (known(L) and not L > 0):
+    if N < 2 or (is_known(L) and not L > 0):
         raise DomainError(f"A margin needs N ≥ 2 pairs and a loss L > 0; N = {N}, L = {float(L):g}.")
     return L if isinstance(L, Tensor) else torch.tensor(L, dtype=torch.float64)

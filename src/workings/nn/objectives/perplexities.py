@@ -20,7 +20,7 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.nn.fits import check_at_least, check_inside
-from workings.nn.temperature import known
+from workings.nn.temperature import is_known
 
 Number = int | float | Float[Tensor, ""]
 
@@ -103,7 +103,7 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
 
 def check_base(t: Number) -> None:
     """Refuse what is no base of logarithms."""
-    if known(t) and not (t > 0 and t != 1):
+    if is_known(t) and not (t > 0 and t != 1):
         raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
 
 

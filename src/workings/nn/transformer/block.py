@@ -50,8 +50,8 @@ class NormedAttention(MultiHeadAttention):
         super().__init__(width, heads, bias=bias, positions=positions, dropout=dropout)
         self.g = nn.Parameter(torch.ones(heads, 1, 1))
 
-    def attended(self, X: Tensor, Y: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
-        Q, K, V = super().attended(X, Y, cache)
+    def queries_keys_values(self, X: Tensor, Y: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
+        Q, K, V = super().queries_keys_values(X, Y, cache)
         Q = self.g * rms_norm(Q)  # turning by a position keeps the length, so this may come after it
         K = rms_norm(K)
         return Q, K, V

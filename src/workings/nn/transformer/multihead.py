@@ -169,7 +169,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tokens:
         """Self-attention of X, or attention from X to the memory Y. A `cache` holds the keys and values of earlier calls
         (of the memory: those of the first call)."""
-        Q, K, V = self.attended(X, Y, cache)
+        Q, K, V = self.queries_keys_values(X, Y, cache)
         B = self.bias(Q, K, Y)
         M = for_every_head(mask, X)
         if self.dropout and self.training:
@@ -182,7 +182,7 @@ class MultiHeadAttention(nn.Module):
             O = F.linear(side_by_side(Z), self.W_O, self.b_O)
         return O
 
-    def attended(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
+    def queries_keys_values(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
         """Queries, keys and values of every head, turned by their positions, with those that the cache holds."""
         check_tokens(self.W_QKV.shape[-1], X, Y)
         if Y is not None and cache is not None and len(cache):  # the memory is the same at every step
@@ -216,7 +216,7 @@ class MultiHeadAttention(nn.Module):
         self, X: Tokens, Y: Float[Tensor, "*b m e"] | None = None, mask: Mask | None = None, causal: bool = False
     ) -> Float[Tensor, "*b h n m"]:
         """The weights A of every head, to look at."""
-        Q, K, _ = self.attended(X, Y, None)
+        Q, K, _ = self.queries_keys_values(X, Y, None)
         A = attention_weights(Q, K, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         return A
 
@@ -227,7 +227,7 @@ class MultiHeadAttention(nn.Module):
 
         $$O = \sum_i Z_i W_{O,i}^\top + b_O$$
         """
-        Q, K, V = self.attended(X, Y, None)
+        Q, K, V = self.queries_keys_values(X, Y, None)
         Z = attention(Q, K, V, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         W = self.W_O.unflatten(-1, (self.heads, -1)).transpose(0, 1)  # h e t
         return Z @ W.mT

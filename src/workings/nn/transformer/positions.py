@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_at_least, check_shapes, repeats
+from workings.nn.fits import check_at_least, check_shapes, is_repeatable
 
 
 def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
@@ -33,10 +33,10 @@ def real(pos: Tensor) -> Float[Tensor, "*n"]:
     return pos if pos.is_floating_point() else pos.to(torch.get_default_dtype())
 
 
-def placed(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
+def positions_for(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
     """The positions in the numbers of x, after refusing as many as do not fit its tokens."""
     n = x.shape[-2]
-    if positions.dim() == 0 or positions.shape[-1] not in (1, n) or not repeats(positions.shape[:-1], x.shape[:-2]):
+    if positions.dim() == 0 or positions.shape[-1] not in (1, n) or not is_repeatable(positions.shape[:-1], x.shape[:-2]):
         raise ShapeError(f"Each of the {n} tokens of x needs a position: x is {[*x.shape]}, positions {[*positions.shape]}.")
     return positions if positions.is_floating_point() else x.new_zeros(()) + positions
 
@@ -211,13 +211,13 @@ def rope(
     """
     check_shapes(rope, x)
     n, d = x.shape[-2:]
-    pos = positions_of(x, n) if positions is None else placed(x, positions)
+    pos = positions_of(x, n) if positions is None else positions_for(x, positions)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     a, b = pairs(x, halves)
     u = a * θ.cos() - b * θ.sin()
     v = a * θ.sin() + b * θ.cos()
-    y = joined(u, v, halves)
+    y = from_pairs(u, v, halves)
     return y
 
 
@@ -227,7 +227,7 @@ def pairs(x: Float[Tensor, "*b d"], halves: bool) -> tuple[Float[Tensor, "*b i"]
     return (x[..., :half], x[..., half:]) if halves else (x[..., 0::2], x[..., 1::2])
 
 
-def joined(u: Float[Tensor, "*b i"], v: Float[Tensor, "*b i"], halves: bool) -> Float[Tensor, "*b d"]:
+def from_pairs(u: Float[Tensor, "*b i"], v: Float[Tensor, "*b i"], halves: bool) -> Float[Tensor, "*b d"]:
     """The vector whose pairs are u and v."""
     return torch.cat((u, v), dim=-1) if halves else torch.stack((u, v), dim=-1).flatten(-2)
 
