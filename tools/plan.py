@@ -34,7 +34,7 @@ FLOORS = [
 GROUND = 3
 """The lowest floors are single files."""
 ROOMS = {
-    "equations": "attention layers losses norms recurrent windows",
+    "equations": "layers losses norms recurrent transformer windows",
     "exact": "numbers typeset reading tensor dispatch ops",
     "trace": "formula step address record assumed first_bad tensors code definitions shapes operations optimizer replay "
     "capture follow gradient",

@@ -14,7 +14,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import cache, cached_property
 from itertools import groupby, islice
-from typing import Any, get_args, get_type_hints
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import torch
 from torch import Tensor
@@ -40,7 +40,7 @@ def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> 
     Traceback (most recent call last):
     workings.errors.ShapeError: product needs A as [n, m] and B as [m, k]: m is 3 in A [2, 3], but 4 in B [4, 1].
     """
-    key = (function, *[getattr(x, "shape", None) for x in given])
+    key = (function, *[x.shape if isinstance(x, Tensor) else _shapes(x) for x in given])
     if torch.compiler.is_compiling() or key in _FITTED:
         return
     _annotations(function).check(given, empty.split())
@@ -54,21 +54,26 @@ class Annotations:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
+        whole = function.__qualname__.rpartition("<locals>.")[2]
+        self.name = whole.removesuffix(".__init__").removesuffix(".forward")
 
     @cached_property
-    def parameters(self) -> list[str]:
-        return list(inspect.signature(self.function).parameters)
+    def hints(self) -> dict[str, Any]:
+        """The annotation of each parameter, in order."""
+        annotated = getattr(self.function, "__arguments__", self.function)  # of a special case of an equation
+        hints = get_type_hints(annotated, include_extras=True)
+        return {name: hints.get(name) for name in inspect.signature(annotated).parameters}
 
     @cached_property
     def axes(self) -> dict[str, list[str]]:
-        """The axes of each parameter that is annotated as a tensor: {"Q": ["*#b", "n", "d"], …}."""
-        hints = get_type_hints(self.function)
-        found = {name: _axes(hints[name]) for name in self.parameters if name in hints}
-        return {name: axes for name, axes in found.items() if axes is not None}
+        """The axes of each parameter that is annotated as a tensor, {"Q": ["*#b", "n", "d"], …}, and of those in tuples."""
+        hints = [part for name, hint in self.hints.items() for part in _parts(name, hint, hint)]
+        return {name: axes for name, _, hint in hints if (axes := _axes(hint)) is not None}
 
     def check(self, given: tuple[Any, ...], empty: list[str]) -> None:
-        arguments = zip(self.parameters, given, strict=False)
-        shapes = {name: [*x.shape] for name, x in arguments if isinstance(x, Tensor) and name in self.axes}
+        pairs = zip(self.hints.items(), given, strict=False)
+        parts = [part for (name, hint), x in pairs for part in _parts(name, x, hint)]
+        shapes = {name: [*x.shape] for name, x, _ in parts if isinstance(x, Tensor) and name in self.axes}
         sizes: Found = {}
         for name in shapes:
             self.fit(name, shapes, sizes, empty)
@@ -94,6 +99,8 @@ class Annotations:
         if common is None or (common != known and not may_grow) or (common != size and not grows):
             if first == name:
                 raise ShapeError(self.refusal(name, shapes[name]))
+            if _is_several(axis) and len(self.axes[first]) == len(self.axes[name]) == 1:
+                raise ShapeError(f"{self.one_shape(first, name)}: {first} is {shapes[first]}, {name} is {shapes[name]}.")
             raise ShapeError(
                 f"{self.needs(first, name)}: {letter}{self.legend([letter])} is {known} in {first} {shapes[first]}, "
                 f"but {size} in {name} {shapes[name]}."
@@ -108,7 +115,15 @@ class Annotations:
     def needs(self, *names: str) -> str:
         """`attention needs Q as […, n, d] and K as […, m, d]`."""
         shown = [f"{name} as {_shown(self.axes[name])}" for name in names]
-        return f"{self.function.__name__} needs {' and '.join(shown)}"
+        return f"{self.name} needs {' and '.join(shown)}"
+
+    def one_shape(self, *names: str) -> str:
+        """`sgd needs theta and g of one shape`, or how one may be repeated."""
+        whole = [name for name in names if "#" not in self.axes[name][0]]
+        part = [name for name in names if name not in whole]
+        if whole and part:
+            return f"{self.name} needs {whole[0]} and a {part[0]} whose shape can be repeated to that of {whole[0]}"
+        return f"{self.name} needs {names[0]} and {names[1]} of {'one shape' if whole else 'shapes that broadcast'}"
 
     def legend(self, letters: list[str]) -> str:
         """` (m keys, d width of a key)`: what the module's docstring says of the letters."""
@@ -121,6 +136,26 @@ class Annotations:
 
 
 _annotations = cache(Annotations)
+
+
+def _shapes(x: Any) -> Any:
+    """The shape of a tensor, the shapes of those in a tuple."""
+    return tuple(map(_shapes, x)) if isinstance(x, tuple) and not isinstance(x, torch.Size) else getattr(x, "shape", None)
+
+
+def _parts(name: str, x: Any, hint: Any) -> Iterator[tuple[str, Any, Any]]:
+    """A parameter, its value and its annotation; of a tuple of tensors with names each of these.
+
+    The names are those of a `NamedTuple`, or stand in the annotation: tuple[Annotated[Float[Tensor, "n"], "b"], …].
+    """
+    if hasattr(hint, "_fields"):
+        parts = get_type_hints(hint)
+    elif get_origin(hint) is tuple and all(get_origin(part) is Annotated for part in get_args(hint)):
+        parts = {part.__metadata__[0]: part.__origin__ for part in get_args(hint)}
+    else:
+        yield name, x, hint
+        return
+    yield from zip(parts, parts.values() if x is hint else x, parts.values(), strict=True)
 
 
 def _axes(hint: Any) -> list[str] | None:
@@ -139,7 +174,7 @@ def _legend(docstring: str) -> dict[str, str]:
     >>> _legend("Axes: b batch, i j inside a kernel.")
     {'b': 'batch', 'i': 'inside a kernel', 'j': 'inside a kernel'}
     """
-    sentence = re.search(r"^Axes: (.*?)\.?(?:\n\n|\Z|\. )", docstring.rstrip(), re.MULTILINE | re.DOTALL)
+    sentence = re.search(r"^Axes: (.*?)\.?(?:\n\n|\Z|\.\s)", docstring.rstrip(), re.MULTILINE | re.DOTALL)
     parts = re.split(r",\s+", sentence[1]) if sentence else []
     found = [re.fullmatch(r"((?:\w )+)([^=]{2,})", " ".join(part.split())) for part in parts]
     return {letter: match[2] for match in found if match for letter in match[1].split()}

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from workings.course.counts import attention_cost, counted, projection_operations, recurrent_cost
+from workings.course.counts import attention_cost, count_passes, projection_operations, recurrent_cost
 from workings.errors import DomainError
 
 
@@ -31,7 +31,7 @@ def test_the_projections_come_on_top():
 
 def test_passes_are_counted_and_the_model_is_left_as_it_was():
     layer = nn.Linear(2, 2)
-    with counted(layer) as passes:
+    with count_passes(layer) as passes:
         layer(torch.zeros(2))
     layer(torch.zeros(2))
     assert passes.count == 1 and not layer._forward_hooks

@@ -113,7 +113,8 @@ def test_letters():
         (
             lambda: bayes(torch.tensor([0.5, 0.5]), torch.ones(3)),
             ShapeError,
-            "Each value of z needs a prior, a likelihood and a q: the prior is [2], the other table [3].",
+            "bayes needs prior as [k] and likelihood as [k]: k (values of the latent) is 2 in prior [2], "
+            "but 3 in likelihood [3].",
         ),
         (
             lambda: bayes(torch.ones(1, 1), torch.ones(1, 1)),

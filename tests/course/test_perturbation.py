@@ -13,7 +13,7 @@ from workings.course.perturbation import (
     key_scaling_change,
     parts,
     query_noise,
-    replaced,
+    with_column,
 )
 from workings.course.selection import normal_mean
 
@@ -32,8 +32,8 @@ def output(Q, K, V, beta=1):
 def test_zero_mean_noise_moves_the_mean():
     # h = 3/4; key log 3 ± log 2 gives 6/7 and 3/5, whose mean is 51/70, not 3/4
     assert exact.equal(output(Q, K, V), exact([["3/4"]]))
-    plus = output(Q, replaced(K, 0, K[:, 0] + exact("log(2)")), V)
-    minus = output(Q, replaced(K, 0, K[:, 0] - exact("log(2)")), V)
+    plus = output(Q, with_column(K, 0, K[:, 0] + exact("log(2)")), V)
+    minus = output(Q, with_column(K, 0, K[:, 0] - exact("log(2)")), V)
     assert exact.equal(torch.cat((plus, minus, (plus + minus) / 2), 1), exact([["6/7", "3/5", "51/70"]]))
     assert exact.equal((plus + minus) / 2 - exact("3/4"), exact([["-3/140"]]))
 
@@ -61,21 +61,21 @@ def test_noise_on_a_key_to_first_order():
 def test_first_orders_are_derivatives(beta):
     Q, K, V, ε = randoms()
     zero, one = torch.zeros_like(ε), torch.ones((), dtype=torch.float64)
-    moved = jacobian(lambda e: output(Q, replaced(K, 2, K[:, 2] + e), V, beta), zero) @ ε
+    moved = jacobian(lambda e: output(Q, with_column(K, 2, K[:, 2] + e), V, beta), zero) @ ε
     assert_close(key_noise(Q, K, V, 2, ε, beta), moved)
-    moved = jacobian(lambda e: output(replaced(Q, 1, Q[:, 1] + e), K, V, beta), zero) @ ε
+    moved = jacobian(lambda e: output(with_column(Q, 1, Q[:, 1] + e), K, V, beta), zero) @ ε
     assert_close(query_noise(Q, K, V, 1, ε, beta), moved[:, 1])
-    moved = jacobian(lambda a: output(Q, replaced(K, 2, a * K[:, 2]), V, beta), one)
+    moved = jacobian(lambda a: output(Q, with_column(K, 2, a * K[:, 2]), V, beta), one)
     assert_close(key_scaling_change(Q, K, V, 2, 1.5, beta), moved / 2)
 
 
 def test_a_query_moves_its_own_output_and_a_key_moves_all():
     Q, K, V, ε = randoms()
     before, weights = output(Q, K, V), parts(Q, K, V)[1]
-    query = parts(replaced(Q, 1, Q[:, 1] + ε), K, V)
+    query = parts(with_column(Q, 1, Q[:, 1] + ε), K, V)
     assert (query[2] != before).any(0).tolist() == [False, True, False, False]
     assert (query[1] != weights).any(0).tolist() == [False, True, False, False]
-    key = parts(Q, replaced(K, 1, K[:, 1] + ε), V)
+    key = parts(Q, with_column(K, 1, K[:, 1] + ε), V)
     assert (key[2] != before).any(0).all()
     assert (key[1] != weights).all()  # every row, through the renormalisation
 
@@ -83,7 +83,7 @@ def test_a_query_moves_its_own_output_and_a_key_moves_all():
 def test_scaling_a_key():
     # scores (1, −1, 0) become (2, −2, 0): the weight rises, falls and stays
     Q, K, V = exact([[1, -1, 0]]), exact([[1, 0]]), exact([[1, 0]])
-    before, after = parts(Q, K, V)[1], parts(Q, replaced(K, 0, 2 * K[:, 0]), V)[1]
+    before, after = parts(Q, K, V)[1], parts(Q, with_column(K, 0, 2 * K[:, 0]), V)[1]
     assert exact.equal(before, exact("e/(1+e) 1/(1+e) 1/2; 1/(1+e) e/(1+e) 1/2"))
     assert exact.equal(after, exact("e^2/(1+e^2) 1/(1+e^2) 1/2; 1/(1+e^2) e^2/(1+e^2) 1/2"))
     assert exact.equal(key_scaling(Q, K, V, 0, 2), V @ after)
@@ -97,5 +97,5 @@ def test_scaling_a_key():
 @pytest.mark.parametrize(("alpha", "beta"), [(1.7, 1), (3.0, 0.4)])
 def test_scaling_exactly(alpha, beta):
     Q, K, V, _ = randoms()
-    after = output(Q, replaced(K, 3, alpha * K[:, 3]), V, beta)
+    after = output(Q, with_column(K, 3, alpha * K[:, 3]), V, beta)
     assert_close(key_scaling(Q, K, V, 3, alpha, beta), after)

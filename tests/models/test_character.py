@@ -8,7 +8,7 @@ from torch.testing import assert_close
 
 from workings import exact
 from workings.errors import DomainError, ShapeError
-from workings.models.character import CELLS, CharacterModel, drawn
+from workings.models.character import CELLS, CharacterModel, draw
 from workings.nn.objectives.perplexities import perplexity_from_log
 
 cells = pytest.mark.parametrize("cell", CELLS)
@@ -78,7 +78,7 @@ def test_generation_repeats_with_the_seed_and_not_without():
 def test_draws_follow_the_softmax_at_that_temperature(T, seed):
     θ = torch.tensor([0.0, 1.0])
     generator = torch.Generator().manual_seed(seed)
-    share = sum(int(drawn(θ, T, generator)) for _ in range(400)) / 400
+    share = sum(int(draw(θ, T, generator)) for _ in range(400)) / 400
     p = torch.sigmoid(torch.tensor(1 / T)).item()
     assert abs(share - p) < 4.5 * (p * (1 - p) / 400) ** 0.5
 
@@ -128,7 +128,7 @@ def test_an_exact_model_agrees(cell):
             ShapeError,
             "Generation starts from at least one character; the prompt is empty.",
         ),
-        (lambda: drawn(torch.zeros(2), -1.0), DomainError, "A temperature is 0 or above; T = -1."),
+        (lambda: draw(torch.zeros(2), -1.0), DomainError, "A temperature is 0 or above; T = -1."),
     ],
 )
 def test_messages(call, error, message):

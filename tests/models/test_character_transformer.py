@@ -34,9 +34,9 @@ def test_the_embedding_is_of_the_character_the_pair_and_the_triple():
     # 7³ = 343 triples share 400 rows, so each has its own: 6·49 + 5·7 + 4 = 333
     model = loud(rows=400)
     x = model.E_1[4] + model.E_2[5 * 7 + 4] + model.E_3[333]
-    assert_close(model.embedded(torch.tensor([[6, 5, 4]]), None)[0, 2], layer_norm(x))
+    assert_close(model.vectors(torch.tensor([[6, 5, 4]]), None)[0, 2], layer_norm(x))
     first = model.E_1[6] + model.E_2[6] + model.E_3[6]  # two of character 0 stand before the text
-    assert_close(model.embedded(torch.tensor([[6]]), None)[0, 0], layer_norm(first))
+    assert_close(model.vectors(torch.tensor([[6]]), None)[0, 0], layer_norm(first))
 
 
 def test_the_kernel_is_the_equations():
@@ -92,4 +92,4 @@ def test_messages():
     assert str(caught.value) == "RoPE turns pairs, so each of the 2 heads needs an even part of the width; it is 6."
     with pytest.raises(DomainError) as refused:
         loud()(torch.tensor([[7]]))
-    assert str(refused.value) == "The vocabulary has the tokens 0 to 6, but 7 came."
+    assert str(refused.value) == "Tokens are whole numbers from 0 to 6, but 7 came."

@@ -7,7 +7,7 @@ import torch
 from torch.testing import assert_close
 
 from workings import exact
-from workings.course.counts import counted
+from workings.course.counts import count_passes
 from workings.course.dedupe_task import START, STOP, encode, example, is_right, prompts
 from workings.models.decoding.search import beam, greedy, sample
 from workings.models.language_model import LanguageModel
@@ -107,10 +107,10 @@ def test_beam_scores_are_the_models_log_probabilities():
 
 def test_one_pass_in_training_and_one_for_each_token_in_generation():
     model = loud()
-    with counted(model) as passes:
+    with count_passes(model) as passes:
         model.loss(TOKENS)
     assert passes.count == 1
-    with counted(model) as passes:
+    with count_passes(model) as passes:
         list(greedy(model, [1], 6))
     assert passes.count == 6
 

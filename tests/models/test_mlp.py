@@ -119,13 +119,12 @@ def test_the_loss_of_far_scores_is_finite():
         (
             lambda: forward(torch.zeros(1, 3), MLP(2, 3, 2).weights),
             ShapeError,
-            "σ(x W₁ + b₁) W₂ + b₂ needs x of examples × inputs, W₁ of inputs × hidden and W₂ of hidden × classes: "
-            "x is [1, 3], W₁ [2, 3], b₁ [3], W₂ [3, 2], b₂ [2].",
+            "forward needs x as [b, i] and W_1 as [i, h]: i (inputs) is 3 in x [1, 3], but 2 in W_1 [2, 3].",
         ),
         (
             lambda: mlp.loss(torch.zeros(4, 2), torch.zeros(1, 2), MLP(2, 3, 2).weights),
             ShapeError,
-            "ŷ − y needs y of examples × classes, [4, 2]; y is [1, 2].",
+            "loss needs x as [b, i] and y as [b, c]: b (examples) is 4 in x [4, 2], but 1 in y [1, 2].",
         ),
         (
             lambda: MLP(0, 1, 1),

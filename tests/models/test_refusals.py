@@ -71,7 +71,7 @@ REFUSED = [
     (
         lambda: CharacterModel(3, 2, 4)(torch.tensor([[5]])),
         DomainError,
-        "The alphabet has the characters 0 to 2, but 5 came.",
+        "Tokens are whole numbers from 0 to 2, but 5 came.",
     ),
     (
         lambda: CharacterModel(3, 2, 4)(torch.zeros(1, 0, dtype=torch.long)),
@@ -81,12 +81,12 @@ REFUSED = [
     (
         lambda: models.NeuralBigram(torch.zeros(5, 3), 4)(torch.tensor([7])),
         DomainError,
-        "Tokens are numbers from 0 to 4; these go from 7 to 7.",
+        "Tokens are whole numbers from 0 to 4, but 7 came.",
     ),
     (
         lambda: models.DeepAveraging(torch.zeros(5, 3), [4], 2)(torch.tensor([[9]])),
         DomainError,
-        "Tokens are numbers from 0 to 4; these go from 9 to 9.",
+        "Tokens are whole numbers from 0 to 4, but 9 came.",
     ),
     (
         lambda: models.kneser_ney(torch.ones(2, 2), torch.tensor(2.0)),

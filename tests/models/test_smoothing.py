@@ -136,7 +136,7 @@ def test_the_estimated_discount():
         (
             lambda: KneserNey(torch.tensor([0, 5]), 5),
             DomainError,
-            "Tokens are numbers from 0 to 4; these go from 0 to 5.",
+            "Tokens are whole numbers from 0 to 4, but 5 came.",
         ),
         (
             lambda: KneserNey(torch.tensor([0]), 5),

@@ -6,7 +6,7 @@ from torch import nn
 from torch.testing import assert_close
 
 from workings import exact
-from workings.course.counts import counted
+from workings.course.counts import count_passes
 from workings.errors import DomainError, ShapeError
 from workings.models.decoding.search import beam, greedy, sample
 from workings.models.transformer import Alibi, Cache, Embedding, Encoder, EncoderDecoder
@@ -106,10 +106,10 @@ def test_greedy_decoding_is_the_argmax_of_the_whole_model():
 @pytest.mark.parametrize("cache", [True, False])
 def test_one_pass_in_training_and_one_for_each_token_in_generation(cache):
     model = transformer()
-    with counted(model.decoder) as passes, counted(model.encoder) as encoded:
+    with count_passes(model.decoder) as passes, count_passes(model.encoder) as encoded:
         model.loss(SOURCE, TARGET)
     assert (passes.count, encoded.count) == (1, 1)
-    with counted(model.decoder) as passes, counted(model.encoder) as encoded:
+    with count_passes(model.decoder) as passes, count_passes(model.encoder) as encoded:
         list(greedy(model.given(SOURCE[0]), [0], 7, cache=cache))
     assert (passes.count, encoded.count) == (7, 1)
 
@@ -179,12 +179,12 @@ def test_a_cache_keeps_the_selected_rows():
         (
             lambda: transformer()(SOURCE + 3, TARGET),
             DomainError,
-            "The vocabulary has the tokens 0 to 6, but 9 came.",
+            "Tokens are whole numbers from 0 to 6, but 9 came.",
         ),
         (
             lambda: transformer()(SOURCE, TARGET - 1),
             DomainError,
-            "The vocabulary has the tokens 0 to 8, but -1 came.",
+            "Tokens are whole numbers from 0 to 8, but -1 came.",
         ),
         (
             lambda: transformer()(SOURCE[:, :0], TARGET),

@@ -9,7 +9,7 @@ from workings import course, exact, models, nn, show
 from workings.course.discrete import bayes
 from workings.errors import DomainError, ShapeError
 from workings.models.vectors import glove_loss
-from workings.nn.fits import repeats, where
+from workings.nn.fits import is_repeatable, where
 
 
 def z(*shape):
@@ -24,44 +24,52 @@ COLUMNS = z(4, 3), z(4, 5), z(6, 5)
 W = one(4, 3), one(4, 4), None, None
 
 SHAPES = {
-    "½ (ŷ − y)² needs a y for each ŷ: ŷ is [2, 3], y is [4].": lambda: nn.squared_loss(z(2, 3), z(4)),
-    "½ (ŷ − y)² needs a y for each ŷ: ŷ is [3], y is [2, 3].": lambda: nn.squared_loss(z(3), z(2, 3)),
-    "ŷ − y needs a y for each ŷ: ŷ is [2], y is [3].": lambda: nn.squared_loss_gradient(z(2), z(3)),
+    "squared_loss needs ŷ and a y whose shape can be repeated to that of ŷ: ŷ is [2, 3], y is [4].": lambda: nn.squared_loss(
+        z(2, 3), z(4)
+    ),
+    "squared_loss needs ŷ and a y whose shape can be repeated to that of ŷ: ŷ is [3], y is [2, 3].": lambda: nn.squared_loss(
+        z(3), z(2, 3)
+    ),
+    "squared_loss_gradient needs ŷ and a y whose shape can be repeated to that of ŷ: ŷ is [2], y is [3].": lambda: (
+        nn.squared_loss_gradient(z(2), z(3))
+    ),
     "chain_rule_terms needs θ as [c] (classes), but θ is [2, 3].": lambda: nn.chain_rule_terms(z(2, 3), z(2, 3)),
-    "Σ q log(q/p) needs a p for each q: q is [2], p is [3].": lambda: nn.kl(one(2) / 2, one(3) / 3),
-    "The sum is over the entries of a vector, with any batch before it, but a number came.": lambda: nn.gaussian_kl(
-        z(), z()
+    "kl needs q as […, k] and p as […, k]: k (values of a discrete latent) is 2 in q [2], but 3 in p [3].": lambda: nn.kl(
+        one(2) / 2, one(3) / 3
     ),
-    "μ² + σ² − 1 − log σ² needs an s = log σ² for each μ: μ is [2, 3], s is [3, 2].": lambda: nn.gaussian_kl(
-        z(2, 3), z(3, 2)
+    "gaussian_kl needs μ as […, z] (width of the latent), but μ is [].": lambda: nn.gaussian_kl(z(), z()),
+    "gaussian_kl needs μ as […, z] and s as […, z]: b (batch) is [2] in μ [2, 3], but [3] in s [3, 2].": lambda: (
+        nn.gaussian_kl(z(2, 3), z(3, 2))
     ),
-    "KL(N(μ, σ²)‖N(μ_p, σ_p²)) needs a mean and a log-variance for each entry: "
-    "μ is [2], s is [2], μ_p is [3], s_p is [2].": (lambda: nn.gaussian_kl_between(z(2), z(2), z(3), z(2))),
-    "(z − μ)² / e^s needs a mean and a log-variance for each z: z is [2, 3], μ is [2], s is [3].": (
+    "gaussian_kl_between needs μ as […, z] and μ_p as […, z]: z (width of the latent) is 2 in μ [2], but 3 in μ_p [3].": (
+        lambda: nn.gaussian_kl_between(z(2), z(2), z(3), z(2))
+    ),
+    "log_gaussian needs z as […, z] and μ as […, z]: z (width of the latent) is 3 in z [2, 3], but 2 in μ [2].": (
         lambda: nn.log_gaussian(z(2, 3), z(2), z(3))
     ),
-    "μ + σ ⊙ ε needs a mean and a log-variance for each ε: μ is [2], s is [2], ε is [3].": (
+    "reparameterised needs ε and a μ whose shape can be repeated to that of ε: μ is [2], ε is [3].": (
         lambda: nn.reparameterised(z(2), z(2), z(3))
     ),
-    "E log p(x|z) − KL needs one of each for each example: log_likelihood is [2], KL is [3].": lambda: nn.elbo(z(2), z(3)),
-    "W_x x + W_h h needs inputs of width 3 and a state of width 4 for each: x is [2, 5], h is [2, 4].": (
+    "elbo needs log_likelihood and kl_to_prior of one shape: log_likelihood is [2], kl_to_prior is [3].": lambda: nn.elbo(
+        z(2), z(3)
+    ),
+    "rnn_cell needs x as […, i] and W_x as [r, i]: i (width of the input) is 5 in x [2, 5], but 3 in W_x [4, 3].": (
         lambda: nn.rnn_cell(z(2, 5), z(2, 4), W)
     ),
-    "W_x x + W_h h needs 1·h rows in W_x and in W_h, for a state of width h: W_x is [5, 3], W_h is [4, 4].": (
+    "rnn_cell needs W_x as [r, i] and W_h as [r, h]: r (rows of all gates) is 5 in W_x [5, 3], but 4 in W_h [4, 4].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (z(5, 3), *W[1:]))
     ),
     "W_x x + W_h h needs 3·h rows in W_x and in W_h, for a state of width h: W_x is [4, 3], W_h is [4, 4].": (
         lambda: nn.gru(z(2, 5, 3), z(2, 4), W)
     ),
-    "b_h needs a number for each of the 4 rows of W_x and W_h, but it is [5].": (
+    "rnn_cell needs W_x as [r, i] and b_h as [r]: r (rows of all gates) is 4 in W_x [4, 3], but 5 in b_h [5].": (
         lambda: nn.rnn_cell(z(2, 3), z(2, 4), (*W[:2], z(4), z(5)))
     ),
     "width_one needs X as […, n, c] and W_V as [c, o]: c (channels in) is 4 in X [3, 4], but 5 in W_V [5, 2].": lambda: (
         course.width_one(z(3, 4), z(5, 2))
     ),
-    "Tokens are rows, so X is a matrix with at least one of them, with any batch before it: X is [4].": (
-        lambda: course.identity_layer(z(4))
-    ),
+    "identity_layer needs X as […, n, c] (n tokens, c channels in), but X is [4]. "
+    "One vector is a matrix: X.unsqueeze(0) is a row, X.unsqueeze(1) a column.": (lambda: course.identity_layer(z(4))),
     ("attention_query needs q as […, d] and K as […, m, d]: d (width of a key) is 3 in q [2, 3], but 4 in K [2, 5, 4]."): (
         lambda: nn.attention_query(z(2, 3), z(2, 5, 4), z(2, 5, 6))
     ),
@@ -73,8 +81,8 @@ SHAPES = {
     ),
     "The softmax runs along axis 2, but s is [2, 3].": lambda: nn.softmax(z(2, 3), dim=2),
     "The softmax needs at least one score along axis -1, but s is [2, 0].": lambda: nn.softmax(z(2, 0)),
-    "Jᵀ g needs a gradient for each score: s is [2], g is [3].": lambda: nn.score_gradient(nn.softmax, z(2), z(3)),
-    "x Iᵀ needs a vector of at least one number, with any batch before it: x is [].": lambda: nn.pass_through(z()),
+    "score_gradient needs s and g of one shape: s is [2], g is [3].": lambda: nn.score_gradient(nn.softmax, z(2), z(3)),
+    "pass_through needs x as […, n] (scores), but x is [].": lambda: nn.pass_through(z()),
     "key_noise needs Q as […, d, n] and eps as […, d]: d (width of a key) is 4 in Q [4, 3], but 3 in eps [3].": lambda: (
         course.key_noise(*COLUMNS, 1, z(3))
     ),
@@ -82,16 +90,10 @@ SHAPES = {
     "logistic_gradient needs w as [d] and x as [d]: d (features) is 2 in w [2], but 3 in x [3].": lambda: (
         course.logistic_gradient(z(2), z(3), 1)
     ),
-    "θ − η g needs a gradient for each entry of θ: θ is [2], g is [3].": lambda: nn.sgd(z(2), z(3), 0.1),
-    "α v − η g needs a velocity and a gradient for each entry of θ: θ is [2], v is [3], g is [2].": (
-        lambda: nn.momentum(z(2), z(3), z(2), 0.1, 0.9)
-    ),
-    "α v + g needs a velocity and a gradient for each entry of θ: θ is [2], v is [2], g is [3].": (
-        lambda: nn.nesterov(z(2), z(2), z(3), 0.1, 0.9)
-    ),
-    "Adam needs m, v and a gradient for each entry of θ: θ is [2], m is [2], v is [1], g is [2].": (
-        lambda: nn.adam(z(2), z(2), z(1), z(2), 1)
-    ),
+    "sgd needs theta and g of one shape: theta is [2], g is [3].": lambda: nn.sgd(z(2), z(3), 0.1),
+    "momentum needs theta and v of one shape: theta is [2], v is [3].": (lambda: nn.momentum(z(2), z(3), z(2), 0.1, 0.9)),
+    "nesterov needs theta and g of one shape: theta is [2], g is [3].": (lambda: nn.nesterov(z(2), z(2), z(3), 0.1, 0.9)),
+    "adam needs theta and v of one shape: theta is [2], v is [1].": (lambda: nn.adam(z(2), z(2), z(1), z(2), 1)),
     "recursive_gradient needs h as [n], but h is [2, 3].": lambda: course.temporal_gradient(z(), z(2, 3)),
     "states needs w as a number, but w is [2].": lambda: course.states(z(2), z(3), z()),
     "clip_loss needs S as […, n, n] (pairs), but S is [2, 3, 4].": lambda: nn.clip_loss(z(2, 3, 4)),
@@ -100,9 +102,14 @@ SHAPES = {
     ): lambda: nn.similarities(z(2, 4, 5), z(3, 4, 5)),
     "One temperature τ divides all scores, but τ is [2].": lambda: nn.similarities(one(2, 2), one(2, 2), one(2)),
     "A margin belongs to one loss, but L is [2].": lambda: nn.margin(0.1, 3, one(2)),
-    "λ(k_a + k_b) needs two keys of one width: k_a is [2], k_b is [3].": lambda: course.averaging_query(z(2), z(3), 1),
-    "A Aᵀ needs a matrix of orthonormal columns: A is [3].": lambda: course.projection(z(3)),
-    "The kernel of one head is a vector of weights, but it is [3, 3].": lambda: course.convolution_weights(4, z(3, 3)),
+    "averaging_query needs k_a as […, d] and k_b as […, d]: d (width) is 2 in k_a [2], but 3 in k_b [3].": lambda: (
+        course.averaging_query(z(2), z(3), 1)
+    ),
+    "projection needs A as […, d, m] (d width, m basis vectors), but A is [3]. "
+    "One vector is a matrix: A.unsqueeze(0) is a row, A.unsqueeze(1) a column.": lambda: course.projection(z(3)),
+    "convolution_weights needs kernel as [k] (kernel), but kernel is [3, 3].": lambda: course.convolution_weights(
+        4, z(3, 3)
+    ),
     (
         "conv1d_by_heads needs X as […, n, c] (n tokens, c channels in), but X is [5]. One vector is a matrix: "
         "X.unsqueeze(0) is a row, X.unsqueeze(1) a column."
@@ -114,11 +121,15 @@ SHAPES = {
         "conv1d_by_heads needs kernel as [o, c, k] and bias as [o]: o (channels out) is 3 in kernel [3, 2, 3], "
         "but 2 in bias [2]."
     ): (lambda: course.conv1d_by_heads(z(5, 2), z(3, 2, 3), z(2))),
-    "C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows: E is [3].": lambda: nn.cosine_map(z(3)),
+    "cosine_map needs E as […, p, d] (p patches, d width of a token), but E is [3]. "
+    "One vector is a matrix: E.unsqueeze(0) is a row, E.unsqueeze(1) a column.": lambda: nn.cosine_map(z(3)),
     ("patches needs image as […, c, n, m] (c channels, n m height and width), but image is [4, 4]."): lambda: nn.patches(
         z(4, 4), 2
     ),
-    "Position vectors are the rows of a table: E is [5].": lambda: nn.resampled_positions(z(5), (2, 2), (3, 3)),
+    "resampled_positions needs E as [t, d] (d width of a token), but E is [5]. "
+    "One vector is a matrix: E.unsqueeze(0) is a row, E.unsqueeze(1) a column.": lambda: nn.resampled_positions(
+        z(5), (2, 2), (3, 3)
+    ),
     (
         "rope needs x as […, n, d] (n queries (or tokens), d width), but x is [4]. One vector is a matrix: "
         "x.unsqueeze(0) is a row, x.unsqueeze(1) a column."
@@ -127,11 +138,11 @@ SHAPES = {
     "There is one S for all 2 axes, or one for each, but S = (1, 2, 3).": lambda: nn.conv_shape((4, 4), 2, (1, 2, 3)),
     "A mask has a row for each query and a column for each key, so n, m ≥ 0, not -1 and -1.": lambda: nn.causal_mask(-1),
     "Each sample has the shape [3] that μ and σ² are kept for, but H is [4, 2].": lambda: nn.BatchNorm(3)(z(4, 2)),
-    "Each token has a key and a value, a row each: K is [2, 3], V is [3, 3].": (
+    "KeyValueCache.append needs K as […, k, d] and V as […, k, t]: k (tokens) is 2 in K [2, 3], but 3 in V [3, 3].": (
         lambda: nn.KeyValueCache().append(z(2, 3), z(3, 3))
     ),
     "The encoder takes x with 4 inputs in each row, but x is [3, 5].": lambda: models.AutoEncoder(4, 2)(z(3, 5)),
-    "x̂ − x needs a reconstruction of the shape of x: x is [2, 3], x̂ is [3, 2].": (
+    "reconstruction_error needs x as [b, x] and x̂ as [b, x]: b (examples) is 2 in x [2, 3], but 3 in x̂ [3, 2].": (
         lambda: models.reconstruction_error(z(2, 3), z(3, 2))
     ),
     "StreetDigits takes grayscale images, b × 1 × n × m, but X is [2, 3, 32, 32].": (
@@ -155,26 +166,30 @@ SHAPES = {
         lambda: models.CLIP(torch.nn.Identity(), torch.nn.Identity(), 4, 3, 2)(z(3, 5), z(3, 3))
     ),
     "The decoder takes codes z of width 2, but z is [3, 4].": lambda: models.VAE(4, 2).decode(z(3, 4)),
-    "μ + σ ⊙ ε needs an ε for each μ: μ is [3, 2], ε is [2].": lambda: models.VAE(4, 2)(z(3, 4), z(2)),
+    "reparameterised needs ε and a μ whose shape can be repeated to that of ε: μ is [3, 2], ε is [2].": lambda: models.VAE(
+        4, 2
+    )(z(3, 4), z(2)),
     "The decoder reads one row of at least one token, but the tokens are [1, 2].": (
         lambda: course.DedupeDecoder()(torch.tensor([[1, 2]]))
     ),
     "a·b needs a vector of the width 2 of the words', but it is [3].": (
         lambda: models.WordVectors(["a"], one(1, 2)).neighbours(one(3), 1)
     ),
-    "A text is one row of tokens, but the tokens are [2, 2].": lambda: models.KneserNey(torch.ones(2, 2).long(), 3),
-    "The unit takes one number at each time, so a vector, but x is [2, 2].": lambda: course.ScalarRNN()(z(2, 2)),
+    "KneserNey needs tokens as [m] (tokens of a text), but tokens is [2, 2].": lambda: models.KneserNey(
+        torch.ones(2, 2).long(), 3
+    ),
+    "ScalarRNN needs x as [t] (time), but x is [2, 2].": lambda: course.ScalarRNN()(z(2, 2)),
     "A gradient is that of one number, but f(x) is [2].": lambda: models.check_gradient(lambda x: 2 * x, z(2).double()),
 }
 DOMAINS = {
     "There are 5 keys, 0 to 4, but i = 5.": lambda: course.key_noise(*COLUMNS, 5, z(4)),
     "There are 3 queries, 0 to 2, but i = -4.": lambda: course.query_noise(*COLUMNS, -4, z(4)),
     "There are n ≥ 0 positions to encode, not -3.": lambda: nn.sinusoidal(-3, 4),
-    "Tokens are numbers of rows of E, so their dtype is an integer one, not torch.float32.": (
+    "Tokens are whole numbers, so their dtype is an integer one, not torch.float32.": (
         lambda: models.LanguageModel(5, 4, 2, 1, positions="rope")(one(1, 2))
     ),
-    "Tokens are numbers of words, so their dtype is an integer one, not torch.float32.": (
-        lambda: models.KneserNey(one(3), 3)
+    "Tokens are whole numbers, so their dtype is an integer one, not torch.float64.": (
+        lambda: models.KneserNey(one(3).double(), 3)
     ),
     "A weight that a finite lead makes sure of lies between 0 and 1; here is 1.": lambda: course.gap_for(
         torch.tensor(1.0), 3
@@ -281,7 +296,12 @@ def test_letters_are_taken_at_their_word():
 
 
 def test_what_repeats():
-    assert repeats((), (2, 3)) and repeats((1, 3), (2, 3)) and not repeats((2, 1, 3), (2, 3)) and not repeats((2,), (3,))
+    assert (
+        is_repeatable((), (2, 3))
+        and is_repeatable((1, 3), (2, 3))
+        and not is_repeatable((2, 1, 3), (2, 3))
+        and not is_repeatable((2,), (3,))
+    )
 
 
 SHOWN = {
@@ -316,8 +336,8 @@ def test_the_terms_of_bayes_are_shown_by_their_names():
 
 def test_a_refused_shape_is_shown_at_the_statement_that_asks():
     """What the check did on the way is not part of the work, and the unmodified run fails alike."""
-    work = show(nn.attention, torch.eye(2), torch.ones(1, 3), torch.eye(2))
+    work = show(nn.hard_attention, torch.eye(2), torch.ones(1, 3), torch.eye(2))
     text = work.text()
-    assert "fails: check_shapes(attention, Q, K, V, empty='n')" in text and "K is (1×3)" in text
+    assert "fails: check_shapes(hard_attention, Q, K, V, empty='n')" in text and "K is (1×3)" in text
     assert "turn 1" not in text and "given" not in text
     assert text.rstrip().endswith("fails like the unmodified run")

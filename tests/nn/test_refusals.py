@@ -251,18 +251,17 @@ REFUSED = [
     (
         lambda: nn.RNN(3, 4)(zeros(2, 0, 3)),
         ShapeError,
-        "A recurrent layer needs at least one input, but X is [2, 0, 3]: a sequence of 0 times.",
+        "rnn needs X as […, t, i] with t ≥ 1 (time), but X is [2, 0, 3].",
     ),
     (
         lambda: nn.rnn(zeros(2, 5, 3), zeros(2, 5), W),
         ShapeError,
-        "W_h h needs a state of width 4 for each sequence, [2, 4], but it is [2, 5].",
+        "rnn needs h as […, h] and W_h as [r, h]: h (width of the state) is 5 in h [2, 5], but 4 in W_h [4, 4].",
     ),
     (
         lambda: nn.rnn(zeros(2, 5, 2), zeros(2, 4), W),
         ShapeError,
-        "W_x x needs inputs of width 3, one row for each time: X is [2, 5, 2], where [batch, time, 3] or "
-        "[time, 3] was expected.",
+        "rnn needs X as […, t, i] and W_x as [r, i]: i (width of the input) is 2 in X [2, 5, 2], but 3 in W_x [4, 3].",
     ),
     (
         lambda: nn.rnn(zeros(2, 5, 3), zeros(2, 4), (*W[:2], zeros(4), None)),

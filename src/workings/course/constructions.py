@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError
-from workings.nn.fits import check_axes, check_shapes
+from workings.nn.fits import check_at_least, check_shapes
 from workings.nn.transformer.hard import argmax_weights
 
 Square = Float[Tensor, "n n"]
@@ -33,7 +33,7 @@ def identity_diagonal(beta: Float[Tensor, "*b"], n: int) -> Float[Tensor, "*b"]:
     >>> print(identity_diagonal(exact("log(3)"), 4).text())
     1/2
     """
-    check_count(n)
+    check_at_least(1, n, "Self-attention needs at least one token, not {}.")
     β = beta
     a = β.exp() / (β.exp() + n - 1)
     return a
@@ -44,7 +44,7 @@ def identity_layer(X: Float[Tensor, "*b n c"], beta: Any = None) -> Float[Tensor
 
     $$Z = \operatorname{softmax}(\beta I)\, X$$
     """
-    check_tokens(X)
+    check_shapes(identity_layer, X)
     S = identity(X)
     A = argmax_weights(S) if beta is None else (beta * S).softmax(dim=-1)
     Z = A @ X
@@ -59,7 +59,7 @@ def permutation_layer(X: Float[Tensor, "*b n c"], order: Sequence[int], beta: An
     >>> print(permutation_layer(torch.tensor([[1.0], [2.0], [3.0]]), [1, 2, 0]).T)
     tensor([[2., 3., 1.]])
     """
-    check_tokens(X)
+    check_shapes(permutation_layer, X)
     check_permutation(order, X.shape[-2])
     K = identity(X)
     Q = K[list(order)]
@@ -72,17 +72,6 @@ def permutation_layer(X: Float[Tensor, "*b n c"], order: Sequence[int], beta: An
 def identity(X: Float[Tensor, "*b n c"]) -> Square:
     """I, a row for each token, in the numbers of X."""
     return torch.diag_embed(X.new_ones(X.shape[-2]))
-
-
-def check_tokens(X: Tensor) -> None:
-    """Refuse what has no tokens as rows."""
-    check_axes("Tokens are rows, so X is a matrix with at least one of them, with any batch before it", 2, X=X)
-
-
-def check_count(n: int) -> None:
-    """Refuse a sequence of no tokens."""
-    if n < 1:
-        raise DomainError(f"Self-attention needs at least one token, not {n}.")
 
 
 def check_permutation(order: Sequence[int], n: int) -> None:
@@ -108,7 +97,7 @@ def uniform_average(X: Float[Tensor, "*b n c"]) -> Float[Tensor, "*b 1 c"]:
 
     $$z = \frac{1}{n} \mathbf{1}^\top X$$
     """
-    check_tokens(X)
+    check_shapes(uniform_average, X)
     n = X.shape[-2]
     W = X.new_ones(1, n) / n
     Z = W @ X

@@ -15,9 +15,8 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.course.constructions import check_count
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes
+from workings.nn.fits import check_at_least, check_shapes
 from workings.nn.transformer.hard import argmax_weights
 from workings.nn.transformer.positions import distances
 
@@ -37,7 +36,8 @@ def convolution_weights(n: int, kernel: Float[Tensor, " k"]) -> Square:
     ⎢1/4  1/2  1/4⎥
     ⎣  0  1/3  2/3⎦
     """
-    check_count(n)
+    check_at_least(1, n, "Self-attention needs at least one token, not {}.")
+    check_shapes(convolution_weights, n, kernel)
     check_averages(kernel)
     w = kernel
     offset = -distances(n)  # j − i
@@ -58,8 +58,6 @@ def check_odd(kernel: Tensor) -> None:
 
 def check_averages(w: Tensor) -> None:
     """Refuse a kernel that one head cannot have."""
-    if w.dim() != 1:
-        raise ShapeError(f"The kernel of one head is a vector of weights, but it is {[*w.shape]}.")
     check_odd(w)
     if (w < 0).any() or not torch.isclose(w.sum(), w.new_ones(())):
         raise DomainError("One head averages, so its kernel is ≥ 0 and sums to 1; conv1d_by_heads takes any kernel.")

@@ -117,7 +117,7 @@ def _shape(node: ast.expr, sizes: dict[str, Size]) -> Size:
             return _shape(argument, sizes)
         case ast.Call(ast.Name(("concat" | "stack") as name), arguments):
             return _together(node, name, [_shape(argument, sizes) for argument in arguments])
-    raise WorkingsError(f"The size of {spelled(node)} is not known: give it, as in shape_of('A @ V', A=(5, 4), V=(4, 3)).")
+    raise WorkingsError(f"The size of {spelling(node)} is not known: give it, as in shape_of('A @ V', A=(5, 4), V=(4, 3)).")
 
 
 def _is_number(node: ast.expr, sizes: dict[str, Size]) -> bool:
@@ -128,13 +128,13 @@ def _product(left: ast.expr, right: ast.expr, sizes: dict[str, Size]) -> Size:
     (a, b), (c, d) = _shape(left, sizes), _shape(right, sizes)
     if b == c:
         return a, d
-    fix = f" {spelled(right)} {spelled(left)} would fit and is {c}×{b}." if d == a else ""
-    raise ShapeError(f"{spelled(left)} {spelled(right)} is not conformable: {a}×{b} times {c}×{d}.{fix}")
+    fix = f" {spelling(right)} {spelling(left)} would fit and is {c}×{b}." if d == a else ""
+    raise ShapeError(f"{spelling(left)} {spelling(right)} is not conformable: {a}×{b} times {c}×{d}.{fix}")
 
 
 def _alike(node: ast.expr, a: Size, b: Size) -> Size:
     if a != b:
-        raise ShapeError(f"{spelled(node)} needs two matrices of one size, but they are {a[0]}×{a[1]} and {b[0]}×{b[1]}.")
+        raise ShapeError(f"{spelling(node)} needs two matrices of one size, but they are {a[0]}×{a[1]} and {b[0]}×{b[1]}.")
     return a
 
 
@@ -144,13 +144,13 @@ def _together(node: ast.expr, name: str, parts: list[Size]) -> Size:
         side = "side by side" if along else "one above the other"
         sizes = ", ".join(f"{a}×{b}" for a, b in parts)
         raise ShapeError(
-            f"{spelled(node)} puts matrices {side}, so they need as many {'rows' if along else 'columns'}: {sizes}."
+            f"{spelling(node)} puts matrices {side}, so they need as many {'rows' if along else 'columns'}: {sizes}."
         )
     total, same = sum(size[along] for size in parts), parts[0][1 - along]
     return (same, total) if along else (total, same)
 
 
-def spelled(node: ast.expr) -> str:
+def spelling(node: ast.expr) -> str:
     """A formula as it is printed: softmax(Kᵀ Q)."""
     text = ast.unparse(node)
     return text.replace(" @ ", " ").replace(".mT", "ᵀ").replace(".T", "ᵀ")

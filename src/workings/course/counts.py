@@ -73,12 +73,12 @@ class Passes:
 
 
 @contextmanager
-def counted(model: nn.Module) -> Iterator[Passes]:
+def count_passes(model: nn.Module) -> Iterator[Passes]:
     """Count the forward passes of a model.
 
     >>> import torch
     >>> layer = nn.Linear(2, 2)
-    >>> with counted(layer) as passes:
+    >>> with count_passes(layer) as passes:
     ...     _ = layer(layer(torch.zeros(2)))
     >>> passes.count
     2

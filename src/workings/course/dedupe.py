@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from workings.course.dedupe_task import START, VOCABULARY
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_alike
+from workings.nn.fits import check_indices, check_shapes
 from workings.nn.temperature import softmax
 from workings.nn.transformer.hard import argmax_weights
 from workings.nn.transformer.masks import causal_mask
@@ -104,8 +104,7 @@ def check_prompt(tokens: Tokens) -> None:
     """Refuse what is not one row of tokens of the vocabulary."""
     if tokens.dim() != 1 or not len(tokens):
         raise ShapeError(f"The decoder reads one row of at least one token, but the tokens are {[*tokens.shape]}.")
-    if tokens.is_floating_point() or not 0 <= int(tokens.min()) <= int(tokens.max()) < len(VOCABULARY):
-        raise DomainError(f"Tokens are whole numbers from 0 to {len(VOCABULARY) - 1}; these are {tokens.tolist()}.")
+    check_indices("Tokens", tokens, len(VOCABULARY))
 
 
 def start_of(tokens: Tokens, logits: Tensor) -> int:
@@ -141,7 +140,7 @@ def neutral_projection(W_O: Float[Tensor, "d e"], M: Float[Tensor, "d e"]) -> Fl
 
     $$[Z, Z] \begin{bmatrix} M \\ W_O - M \end{bmatrix} = Z W_O$$
     """
-    check_alike("[M; W_O − M] needs an M of the shape of W_O", M=M, W_O=W_O)
+    check_shapes(neutral_projection, W_O, M)
     return torch.cat([M, W_O - M])
 
 

@@ -20,7 +20,7 @@ from torch import Tensor
 from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.exact.tensor.equality import equal
 from workings.exact.tensor.exact_tensor import ExactTensor
-from workings.nn.fits import check_inside
+from workings.nn.fits import check_inside, check_shapes
 
 Table = Float[Tensor, " k"]
 Scalar = Float[Tensor, ""]
@@ -64,7 +64,8 @@ def bayes(prior: Table, likelihood: Table) -> Bayes:
     tensor([0.7500, 0.2500])
     """
     check_distribution("prior", prior)
-    check_likelihoods(likelihood, prior)
+    check_shapes(bayes, prior, likelihood)
+    check_inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
     p_z, p_x_z = prior, likelihood
     p_xz = p_x_z * p_z
     p_x = p_xz.sum()
@@ -85,7 +86,7 @@ def evidence(prior: Table, likelihood: Table, q: Table) -> Evidence:
     """
     p_z, p_x_z, p_xz, p_x, p_z_x = bayes(prior, likelihood)
     check_distribution("q", q)
-    check_matching(q, prior)
+    check_shapes(evidence, prior, likelihood, q)
     log_p = torch.log(p_x)
     ELBO = mean_log(q, p_xz / q)
     KL = mean_log(q, q / p_z_x)
@@ -168,18 +169,3 @@ def check_possible(p_x: Scalar) -> None:
         return
     if impossible:
         raise DomainError(f"p(z|x) divides by the evidence p(x), which needs to be above 0; here it is {p_x.item():g}.")
-
-
-def check_likelihoods(likelihood: Tensor, prior: Tensor) -> None:
-    """Refuse what is not a likelihood ≥ 0 for each value of z; of a density it may be above 1."""
-    check_matching(likelihood, prior)
-    check_inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
-
-
-def check_matching(table: Tensor, prior: Tensor) -> None:
-    """Refuse a table without an entry for each value of z."""
-    if table.shape != prior.shape:
-        raise ShapeError(
-            "Each value of z needs a prior, a likelihood and a q: "
-            f"the prior is {[*prior.shape]}, the other table {[*table.shape]}."
-        )

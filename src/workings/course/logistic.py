@@ -123,7 +123,7 @@ def newton(X: Examples, y: Labels, λ: float = 0.0, steps: int = 100, tolerance:
         P = torch.sigmoid(X @ w)
         H = X.T @ ((P * (1 - P)).unsqueeze(1) * X) + λ * I
         direction = torch.linalg.lstsq(H, g.unsqueeze(1), driver="gelsd").solution.squeeze(1)
-        w = w - halved(direction, g, w, X, y, λ) * direction
+        w = w - step_share(direction, g, w, X, y, λ) * direction
     raise BudgetError(f"Newton's method did not reach a gradient of {tolerance:g} in {steps} steps; it is {g.norm():g}.")
 
 
@@ -147,7 +147,7 @@ def descent(X: Examples, y: Labels, rate: float, steps: int, λ: float = 0.0) ->
     return torch.stack(path)
 
 
-def halved(direction: Tensor, g: Tensor, w: Tensor, X: Tensor, y: Tensor, λ: float) -> float:
+def step_share(direction: Tensor, g: Tensor, w: Tensor, X: Tensor, y: Tensor, λ: float) -> float:
     """1, 1/2, 1/4 …: the first share of the step that lowers the loss enough (Armijo 1966)."""
     L, slope = penalised_loss(w, X, y, λ), (g @ direction).item()
     rounding = 1e-14 * (1 + L)

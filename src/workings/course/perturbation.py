@@ -40,7 +40,7 @@ def parts(Q: Queries, K: Keys, V: Values, beta: Any = 1) -> Parts:
     return S, A, H
 
 
-def replaced(X: Float[Tensor, "*b d m"], i: int, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d m"]:
+def with_column(X: Float[Tensor, "*b d m"], i: int, x: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d m"]:
     """X with x for its column i."""
     at = torch.arange(X.shape[-1], device=X.device) == i
     return torch.where(at, x.unsqueeze(-1), X)

@@ -24,7 +24,6 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from workings.errors import ShapeError
 from workings.nn.activations import activation
 from workings.nn.fits import check_shapes
 
@@ -41,7 +40,7 @@ def linear_rnn(u: Series, h: Scalar, w_h: Number, w_x: Number, b: Number, v: Num
     >>> linear_rnn(torch.tensor([2.0, 0.5]), torch.tensor(0.0), w_h=0.3, w_x=1, b=0, v=2, c=0)
     tensor(2.2000)
     """
-    check_series("u", u)
+    check_shapes(linear_rnn, u, empty="t")
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -62,7 +61,7 @@ def linear_rnn_loss(
     >>> print(L.text(), "  gradient", w_h.grad.text())
     8(w_h − 1/2)²   gradient 16w_h − 8
     """
-    check_series("u", u)
+    check_shapes(linear_rnn_loss, u, empty="t")
     for u_t in u.unbind():
         h = w_h * h + w_x * u_t + b
     y = v * h + c
@@ -85,7 +84,7 @@ class ScalarRNN(nn.Module):
 
     def forward(self, x: Series, h: Scalar | None = None) -> Scalar:
         """ŷ = h_T, from h_0 = 0 unless `h` is given."""
-        check_inputs(x)
+        check_shapes(ScalarRNN.forward, self, x)
         h = torch.zeros_like(self.w) if h is None else h
         for x_t in x.unbind():
             z = self.w * h + self.a * x_t
@@ -146,16 +145,3 @@ def bptt(w: Scalar, a: Scalar, x: Series, y: Number, name: str = "tanh", h: Scal
     w_terms = delta * h[:-1]
     a_terms = delta * x
     return Gradients(L, torch.stack(Z), h, delta, w_terms, a_terms)
-
-
-def check_series(name: str, x: Tensor) -> None:
-    """Refuse what is not one number for each time."""
-    if x.dim() != 1:
-        raise ShapeError(f"The unit takes one number at each time, so a vector, but {name} is {[*x.shape]}.")
-
-
-def check_inputs(x: Tensor) -> None:
-    """Refuse a series without an end."""
-    check_series("x", x)
-    if len(x) == 0:
-        raise ShapeError("ŷ = h_T needs T ≥ 1 inputs; x is [0].")

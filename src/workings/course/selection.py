@@ -19,7 +19,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError
-from workings.nn.fits import check_axes, check_inside, check_together
+from workings.nn.fits import check_inside, check_shapes
 from workings.nn.transformer.dot_product import attention_query
 
 Number = Float[Tensor, "*b"]
@@ -104,12 +104,12 @@ def averaging_strength(tolerance: Number, n: int) -> Number:
     return λ
 
 
-def averaging_query(k_a: Float[Tensor, "*b d"], k_b: Float[Tensor, "*b d"], lam: Any) -> Float[Tensor, "*b d"]:
+def averaging_query(k_a: Float[Tensor, "*#b d"], k_b: Float[Tensor, "*#b d"], lam: Any) -> Float[Tensor, "*b d"]:
     r"""One query that looks at two keys alike.
 
     $$q = \lambda (k_a + k_b)$$
     """
-    check_together("λ(k_a + k_b) needs two keys of one width", k_a=k_a, k_b=k_b)
+    check_shapes(averaging_query, k_a, k_b)
     q = lam * (k_a + k_b)
     return q
 
@@ -181,7 +181,7 @@ def projection(A: Float[Tensor, "*b d m"]) -> Float[Tensor, "*b d d"]:
     >>> print((M @ exact([3 - 4, 4 + 3])).text())  # (3, 4) lies in the span, (−4, 3) is orthogonal to it
     [3  4]
     """
-    check_axes("A Aᵀ needs a matrix of orthonormal columns", 2, A=A)
+    check_shapes(projection, A)
     M = A @ A.mT
     return M
 

@@ -15,8 +15,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes
+from workings.errors import ShapeError
+from workings.nn.fits import check_at_least, check_shapes
 
 Scalar = Float[Tensor, ""]
 States = Float[Tensor, " n"]
@@ -106,7 +106,7 @@ def state_gradient(w: Scalar, T: int) -> Scalar:
     >>> state_gradient(torch.tensor(-1.5), 2)
     tensor(2.2500)
     """
-    check_steps(T)
+    check_at_least(0, T, "|w|^T is about T ≥ 0 steps, not {}.")
     D = w.abs() ** T
     return D
 
@@ -121,12 +121,6 @@ def regime(w: Scalar) -> str:
     if w.abs() > 1:
         return "explodes"
     return "vanishes" if w.abs() < 1 else "neither"
-
-
-def check_steps(T: int) -> None:
-    """Refuse a negative number of steps."""
-    if T < 0:
-        raise DomainError(f"|w|^T is about T ≥ 0 steps, not {T}.")
 
 
 def check_states(w: Scalar, h: States, levels: int) -> None:

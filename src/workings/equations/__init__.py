@@ -1,9 +1,8 @@
-"""PyTorch's fused operations written out, with its options: one equation a line, in the letters of the papers.
+"""Textbook equations, each once: one equation a line, in the letters of the papers.
 
-`trace.definitions` says which PyTorch function or module each one defines, and traces it like anybody's code, so a line is
-what a reader would write. `workings.nn` runs those that it has in the same form (layer and RMS norm, recurrent cells,
-losses, windows) and states the others in the letters of the course. Imports nothing of
-`workings` above `errors` and `written_out`.
+`workings.nn` runs them with its checks and PyTorch's kernels (`workings.fused`). `trace.definitions` says which PyTorch
+function or module each one defines, and traces it like anybody's code; where PyTorch has other conventions, its form is a
+special case of the equation (`scaled_dot_product_attention` of `attention`). Imports nothing of `workings` above `fused`.
 """
 
 from workings.lazy import lazy

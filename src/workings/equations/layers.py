@@ -54,7 +54,7 @@ def softmax(x: Float[Tensor, "*b"], dim: int = -1, dtype: torch.dtype | None = N
     """
     if dtype is not None:
         x = x.to(dtype)
-    if steep(x):
+    if is_steep(x):
         x = x - x.amax(dim, keepdim=True)
     E = torch.exp(x)
     p = E / E.sum(dim, keepdim=True)
@@ -68,14 +68,14 @@ def log_softmax(x: Float[Tensor, "*b"], dim: int = -1, dtype: torch.dtype | None
     """
     if dtype is not None:
         x = x.to(dtype)
-    if steep(x):
+    if is_steep(x):
         x = x - x.amax(dim, keepdim=True)
     Z = torch.exp(x).sum(dim, keepdim=True)
     y = x - torch.log(Z)
     return y
 
 
-def steep(x: Tensor) -> bool:
+def is_steep(x: Tensor) -> bool:
     """Whether e^x leaves the range of floats, so that the maximum is subtracted first; the quotient stays the same."""
     if follows_equations([x]):
         return False

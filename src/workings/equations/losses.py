@@ -41,11 +41,11 @@ def cross_entropy(
     q = F.log_softmax(z, dim=axis)
     if y.is_floating_point():
         ℓ = entropy_of(q, y, w, smoothing, axis)
-        return reduced(ℓ, reduction)
+        return reduction_of(ℓ, reduction)
     if w is not None or smoothing or (y == ignore).any():
-        return weighed_cross_entropy(q, y, w, ignore, reduction, smoothing, axis)
+        return weighted_cross_entropy(q, y, w, ignore, reduction, smoothing, axis)
     ℓ = -q.gather(axis, y.unsqueeze(axis)).squeeze(axis)
-    return reduced(ℓ, reduction)
+    return reduction_of(ℓ, reduction)
 
 
 def class_axis(z: Tensor, y: Tensor) -> int:
@@ -62,7 +62,7 @@ def class_axis(z: Tensor, y: Tensor) -> int:
     return axis
 
 
-def weighed_cross_entropy(
+def weighted_cross_entropy(
     q: Tensor, y: Tensor, w: Tensor | None, ignore: int, reduction: str, smoothing: float, axis: int
 ) -> Losses:
     """Cross-entropy with a weight u for each example, 0 where it is ignored; the mean divides by the sum of the weights."""
@@ -75,7 +75,7 @@ def weighed_cross_entropy(
         ℓ = (1 - smoothing) * ℓ + smoothing * entropy_of(q, even, w, 0.0, axis)
     ℓ = ℓ.where(counted, 0)
     u = u.where(counted, 0)
-    return ℓ.sum() / u.sum() if reduction == "mean" else reduced(ℓ, reduction)
+    return ℓ.sum() / u.sum() if reduction == "mean" else reduction_of(ℓ, reduction)
 
 
 def entropy_of(q: Tensor, p: Tensor, w: Tensor | None, smoothing: float, axis: int) -> Losses:
@@ -108,10 +108,10 @@ def binary_cross_entropy_with_logits(
     ℓ = -yes - no
     if w is not None:
         ℓ = ℓ * w
-    return reduced(ℓ, reduction)
+    return reduction_of(ℓ, reduction)
 
 
-def reduced(ℓ: Losses, reduction: str) -> Losses:
+def reduction_of(ℓ: Losses, reduction: str) -> Losses:
     """The losses themselves, their sum or their mean."""
     if reduction == "none":
         return ℓ

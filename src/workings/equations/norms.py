@@ -14,9 +14,17 @@ Axes: b batch, d width of a token, c channels.
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from jaxtyping import Float
 from torch import Tensor
+
+from workings.fused import special_case_of
+
+Batch = Float[Tensor, "..."]
+Sample = Float[Tensor, "..."]
+"""What belongs to the entries of one sample; it may be the same for several."""
 
 
 def layer_norm(
@@ -58,31 +66,65 @@ def rms_norm(x: Float[Tensor, "*b d"], gamma: Float[Tensor, " d"] | None = None,
 
 
 def batch_norm(
+    H: Batch,
+    gamma: Sample | None = None,
+    beta: Sample | None = None,
+    eps: float = 0.0,
+    variance: str = "population",
+    *,
+    mu: Sample | None = None,
+    var: Sample | None = None,
+) -> Batch:
+    r"""Each entry with mean 0 and variance 1 over the batch (training), or by the stored `mu` and `var` (test).
+
+    $$Y = \gamma \odot \frac{H - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
+
+    The sample variance divides by n − 1 instead of n.
+
+    >>> batch_norm(torch.tensor([[1.0], [3.0]])).T
+    tensor([[-1.,  1.]])
+    """
+    if mu is None or var is None:
+        n = divisor(H, variance)
+        mu = H.mean(dim=0)
+        var = ((H - mu) ** 2).sum(dim=0) / n
+    Y = (H - mu) / torch.sqrt(var + eps)
+    if gamma is not None:
+        Y = gamma * Y
+    if beta is not None:
+        Y = Y + beta
+    return Y
+
+
+VARIANCES = {"population": 0, "sample": 1}
+"""Name of a variance → what its divisor is short of n."""
+
+
+def divisor(H: Tensor, variance: str) -> int:
+    """What the squares are divided by: n samples, or n − 1."""
+    return H.shape[0] - VARIANCES[variance]
+
+
+def channels_first(Y: Tensor, x: Tensor, *_: Any) -> Tensor:
+    """The rows of Y, one for each place of each example, on the axes of x."""
+    return Y if x.dim() == 2 else Y.reshape(len(x), *x.shape[2:], -1).movedim(-1, 1)
+
+
+@special_case_of(batch_norm, channels_first)
+def batch_norm_of_channels(
     x: Float[Tensor, "b c *s"],
     running: tuple[Float[Tensor, " c"], Float[Tensor, " c"]] | None = None,
-    γ: Float[Tensor, " c"] | None = None,
-    β: Float[Tensor, " c"] | None = None,
-    ε: float = 1e-5,
-) -> Float[Tensor, "b c *s"]:
-    r"""Each channel with mean 0 and variance 1 over the batch, or by the `running` mean and variance when they are given.
-
-    $$y = \frac{x - \mu}{\sqrt{v + \varepsilon}}\,\gamma + \beta$$
+    gamma: Float[Tensor, " c"] | None = None,
+    beta: Float[Tensor, " c"] | None = None,
+    eps: float = 1e-5,
+) -> dict[str, Any]:
+    """PyTorch's batch norm: the places of an image are samples too. With `running`, that mean and variance are used.
 
     The fused operation also updates the running statistics when it trains; that is not part of this value.
     """
-    axes = [axis for axis in range(x.dim()) if axis != 1]
-    channel = [-1 if axis == 1 else 1 for axis in range(x.dim())]
-    if running is None:
-        μ = x.mean(axes, keepdim=True)
-        v = ((x - μ) ** 2).mean(axes, keepdim=True)
-    else:
-        μ, v = running[0].reshape(channel), running[1].reshape(channel)
-    y = (x - μ) / torch.sqrt(v + ε)
-    if γ is not None:
-        y = y * γ.reshape(channel)
-    if β is not None:
-        y = y + β.reshape(channel)
-    return y
+    H = x if x.dim() == 2 else x.movedim(1, -1).flatten(0, -2)
+    mu, var = running or (None, None)
+    return {"H": H, "gamma": gamma, "beta": beta, "eps": eps, "mu": mu, "var": var}
 
 
 def group_norm(

@@ -1,6 +1,6 @@
 r"""Recurrent cells and layers.
 
-    h = tanh(W_x x + b_x + W_h h + b_h)                                 RNN (Elman 1990)
+    h = g(W_x x + b_x + W_h h + b_h)                                    RNN (Elman 1990), g = tanh unless said
 
     i, f, o = σ(…);  g = tanh(…)                                        LSTM (Hochreiter & Schmidhuber 1997)
     c = f c + i g                    h = o tanh(c)
@@ -10,26 +10,48 @@ r"""Recurrent cells and layers.
     n = tanh(W_xn x + b_xn + r (W_hn h + b_hn))
     h = (1 − z) n + z h
 
-Axes: t time, b batch, i width of the input, h width of the state.
+The gates' rows stand one below the other in W_x and W_h, in PyTorch's order: i f g o, and r z n.
+
+Axes: b batch, t time, i width of the input, h width of the state, r rows of all gates.
+Sequences are `b t i`: the tokens are the rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
+from workings.fused import special_case_of
+
 State = Float[Tensor, "*b h"]
-Weights = tuple[Tensor, Tensor, Tensor | None, Tensor | None]
-"""W_x, W_h, b_x, b_h; the gates' rows stand one below the other."""
+States = Float[Tensor, "*b t h"]
+Input = Float[Tensor, "*b t i"]
+Function = Callable[[Tensor], Tensor]
+Weights = tuple[
+    Annotated[Float[Tensor, "r i"], "W_x"],
+    Annotated[Float[Tensor, "r h"], "W_h"],
+    Annotated[Float[Tensor, " r"] | None, "b_x"],
+    Annotated[Float[Tensor, " r"] | None, "b_h"],
+]
 
 
-def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, nonlinearity: str = "tanh") -> State:
-    r"""$$h' = \tanh(W_x x + b_x + W_h h + b_h)$$"""
+def rnn_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights, g: Function = torch.tanh) -> State:
+    r"""The next state, with any activation g.
+
+    $$h' = g(W_x x + b_x + W_h h + b_h)$$
+
+    >>> W = torch.ones(1, 1)
+    >>> rnn_cell(torch.tensor([2.0]), torch.tensor([3.0]), (W, W, None, None), torch.relu)
+    tensor([5.])
+    """
     W_x, W_h, b_x, b_h = weights
     a = F.linear(x, W_x, b_x) + F.linear(h, W_h, b_h)
-    h = torch.tanh(a) if nonlinearity == "tanh" else torch.relu(a)
+    h = torch.tanh(a) if g is torch.tanh else torch.relu(a) if g is torch.relu else g(a)
     return h
 
 
@@ -65,37 +87,55 @@ def gru_cell(x: Float[Tensor, "*b i"], h: State, weights: Weights) -> State:
     return h
 
 
-def rnn(
-    X: Float[Tensor, "t *b i"], h: State, weights: Weights, nonlinearity: str = "tanh", time: int = 0
-) -> tuple[Float[Tensor, "t *b h"], Float[Tensor, "1 *b h"]]:
-    """The cell at each time in turn; all states, and the last one. `time` is the axis of time."""
+def rnn(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:
+    """All states along the sequence, and the last."""
     H = []
-    for x in X.unbind(time):
-        h = rnn_cell(x, h, weights, nonlinearity)
+    for x in X.unbind(-2):
+        h = rnn_cell(x, h, weights, g)
         H.append(h)
-    Y = torch.stack(H, dim=time)
-    return Y, h.unsqueeze(0)
+    Y = torch.stack(H, dim=-2)
+    return Y, h
 
 
-def lstm(
-    X: Float[Tensor, "t *b i"], h: State, c: State, weights: Weights, time: int = 0
-) -> tuple[Float[Tensor, "t *b h"], tuple[Float[Tensor, "1 *b h"], Float[Tensor, "1 *b h"]]]:
-    """The cell at each time in turn; all states h, and the last h and c. `time` is the axis of time."""
+def lstm(X: Input, h: State, c: State, weights: Weights) -> tuple[States, tuple[State, State]]:
+    """All states h along the sequence, and the last h and c."""
     H = []
-    for x in X.unbind(time):
+    for x in X.unbind(-2):
         h, c = lstm_cell(x, h, c, weights)
         H.append(h)
-    Y = torch.stack(H, dim=time)
-    return Y, (h.unsqueeze(0), c.unsqueeze(0))
+    Y = torch.stack(H, dim=-2)
+    return Y, (h, c)
 
 
-def gru(
-    X: Float[Tensor, "t *b i"], h: State, weights: Weights, time: int = 0
-) -> tuple[Float[Tensor, "t *b h"], Float[Tensor, "1 *b h"]]:
-    """The cell at each time in turn; all states, and the last one. `time` is the axis of time."""
+def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
+    """All states along the sequence, and the last."""
     H = []
-    for x in X.unbind(time):
+    for x in X.unbind(-2):
         h = gru_cell(x, h, weights)
         H.append(h)
-    Y = torch.stack(H, dim=time)
-    return Y, h.unsqueeze(0)
+    Y = torch.stack(H, dim=-2)
+    return Y, h
+
+
+def layer_result(value: Any, *given: Any) -> Any:
+    """States and last states on PyTorch's axes: time where it was, and an axis for the layers, of which there is one."""
+    (H, last), time = value, given[-1]
+    return H.movedim(-2, time), tuple(h[None] for h in last) if isinstance(last, tuple) else last[None]
+
+
+@special_case_of(rnn, layer_result)
+def rnn_layer(X: Tensor, h: Tensor, weights: Weights, nonlinearity: str, time: int) -> dict[str, Any]:
+    """`torch.nn.RNN`; `time` is the axis of time."""
+    return {"X": X.movedim(time, -2), "h": h, "weights": weights, "g": getattr(torch, nonlinearity)}
+
+
+@special_case_of(lstm, layer_result)
+def lstm_layer(X: Tensor, h: Tensor, c: Tensor, weights: Weights, time: int) -> dict[str, Any]:
+    """`torch.nn.LSTM`; `time` is the axis of time."""
+    return {"X": X.movedim(time, -2), "h": h, "c": c, "weights": weights}
+
+
+@special_case_of(gru, layer_result)
+def gru_layer(X: Tensor, h: Tensor, weights: Weights, time: int) -> dict[str, Any]:
+    """`torch.nn.GRU`; `time` is the axis of time."""
+    return {"X": X.movedim(time, -2), "h": h, "weights": weights}

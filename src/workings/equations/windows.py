@@ -12,63 +12,78 @@ Axes: b batch, c channels in, o channels out, i j inside the kernel, y x places.
 from __future__ import annotations
 
 from math import inf
+from typing import Any
 
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-Pair = tuple[int, int]
+from workings.fused import special_case_of
+
+Sizes = int | tuple[int, ...]
+"""One for both axes, or one for each."""
 
 
-def conv2d(
+def pair(size: Sizes) -> tuple[int, int]:
+    """The sizes on two axes."""
+    height, width = (size, size) if isinstance(size, int) else size
+    return height, width
+
+
+def convolution(
     X: Float[Tensor, "*b c n m"],
     W: Float[Tensor, "o g i j"],
-    β: Float[Tensor, " o"] | None = None,
-    stride: Pair = (1, 1),
-    padding: Pair = (0, 0),
-    dilation: Pair = (1, 1),
-    groups: int = 1,
+    b: Float[Tensor, " o"] | None = None,
+    stride: Sizes = 1,
+    padding: Sizes = 0,
+    dilation: Sizes = 1,
+    groups: int | None = None,
 ) -> Float[Tensor, "*b o y x"]:
     r"""Slide the kernels `W` over the images `X`: each window is one column of U, each kernel one row of W.
 
-    $$Y = W U + \beta$$
+    $$Y = W U + b$$
+
+    With `groups`, each group of kernels sees its own group of channels.
     """
-    U = columns(X, W.shape[-2:], stride, padding, dilation, groups)  # b, c·i·j, places
-    M = rows(W, groups)  # o, c·i·j
-    Y = M @ U
+    U = F.unfold(one_batch(X), W.shape[-2:], dilation=dilation, padding=padding, stride=stride)  # b, c·i·j, places
+    if groups is None:
+        Y = W.flatten(1) @ U
+    else:
+        Y = W.flatten(1).unflatten(0, (groups, -1)) @ U.unflatten(-2, (groups, -1))
     Y = in_places(Y, X, W, stride, padding, dilation)  # b o y x
-    if β is not None:
-        Y = Y + β.reshape(-1, 1, 1)
+    if b is not None:
+        Y = Y + b.reshape(-1, 1, 1)
     return Y
 
 
-def columns(X: Tensor, size: tuple[int, ...], stride: Pair, padding: Pair, dilation: Pair, groups: int = 1) -> Tensor:
-    """Each window of the images as a column; with groups of channels, an axis of these before it.
-
-    >>> import torch
-    >>> columns(torch.arange(4.0).reshape(1, 1, 2, 2), (1, 2), (1, 1), (0, 0), (1, 1))
-    tensor([[[0., 2.],
-             [1., 3.]]])
-    """
-    U = F.unfold(X, size, dilation, padding, stride)
-    return U if groups == 1 else U.unflatten(-2, (groups, -1))
+@special_case_of(convolution)
+def conv2d(
+    X: Tensor, W: Tensor, b: Tensor | None, stride: Sizes, padding: Sizes, dilation: Sizes, groups: int
+) -> dict[str, Any]:
+    """`torch.nn.functional.conv2d`."""
+    given = {"X": X, "W": W, "b": b, "stride": stride, "padding": padding, "dilation": dilation}
+    return given | {"groups": groups if groups > 1 else None}
 
 
-def rows(W: Tensor, groups: int = 1) -> Tensor:
-    """Each kernel as a row; with groups of channels, an axis of these before it."""
-    return W.flatten(1) if groups == 1 else W.flatten(1).unflatten(0, (groups, -1))
+def one_batch(X: Float[Tensor, "*b c n m"]) -> Float[Tensor, "... c n m"]:
+    """The images with one axis of batch at most, which is what PyTorch's unfold takes."""
+    return X if X.dim() < 5 else X.flatten(0, -4)
 
 
-def in_places(Y: Tensor, X: Tensor, W: Tensor, stride: Pair, padding: Pair, dilation: Pair) -> Float[Tensor, "*b o y x"]:
+def in_places(Y: Tensor, X: Tensor, W: Tensor, stride: Sizes, padding: Sizes, dilation: Sizes) -> Float[Tensor, "*b o y x"]:
     """The columns of Y as maps: each number in the place of its window."""
-    size = [places(*n) for n in zip(X.shape[-2:], W.shape[-2:], stride, padding, dilation, strict=True)]
-    return Y.reshape(*X.shape[:-3], len(W), *size)
+    return Y.reshape(*X.shape[:-3], len(W), *map_size(X, W, stride, padding, dilation))
+
+
+def map_size(X: Tensor, W: Tensor, *options: Sizes) -> list[int]:
+    """How many places the kernels have on each axis, for a stride, a padding and a dilation."""
+    return [places(*n) for n in zip(X.shape[-2:], W.shape[-2:], *map(pair, options), strict=True)]
 
 
 def conv1d(
     X: Float[Tensor, "*b c n"],
     W: Float[Tensor, "o g i"],
-    β: Float[Tensor, " o"] | None = None,
+    b: Float[Tensor, " o"] | None = None,
     stride: int = 1,
     padding: int = 0,
     dilation: int = 1,
@@ -76,7 +91,7 @@ def conv1d(
 ) -> Float[Tensor, "*b o x"]:
     r"""Slide the kernels `W` along the sequences `X`.
 
-    $$Y = W U + \beta$$
+    $$Y = W U + b$$
     """
     o, _, i = W.shape
     X = F.pad(X, (padding, padding))
@@ -85,41 +100,52 @@ def conv1d(
     M = W.reshape(groups, o // groups, -1)  # g, o/g, c/g·i
     Y = M @ U
     Y = Y.flatten(-3, -2)
-    if β is not None:
-        Y = Y + β.reshape(-1, 1)
+    if b is not None:
+        Y = Y + b.reshape(-1, 1)
     return Y
 
 
 def avg_pool2d(
-    X: Float[Tensor, "*b h w"], size: Pair, stride: Pair, padding: Pair = (0, 0), divisor: int | None = None
+    X: Float[Tensor, "*b h w"], size: Sizes, stride: Sizes, padding: Sizes | None = None, divisor: int | None = None
 ) -> Float[Tensor, "*b y x"]:
     r"""The mean of each window; `divisor` divides the sum instead of the window's size.
 
     $$Y = \frac{1}{i\,j} \sum_{i, j} U$$
     """
-    P = F.pad(X, (padding[1], padding[1], padding[0], padding[0]))
-    U = windows(P, size, stride)  # … y x i j
-    Y = U.mean((-2, -1)) if divisor is None else U.sum((-2, -1)) / divisor
+    if padding is not None:
+        X = F.pad(X, both_ends(padding))
+    U = windows(X, size, stride)  # … y x i j
+    if divisor is None:
+        Y = U.mean(dim=(-2, -1))
+    else:
+        Y = U.sum(dim=(-2, -1)) / divisor
     return Y
 
 
 def max_pool2d(
-    X: Float[Tensor, "*b h w"], size: Pair, stride: Pair, padding: Pair = (0, 0), dilation: Pair = (1, 1)
+    X: Float[Tensor, "*b h w"], size: Sizes, stride: Sizes, padding: Sizes | None = None, dilation: Sizes = 1
 ) -> Float[Tensor, "*b y x"]:
     r"""The largest entry of each window.
 
     $$Y = \max_{i, j} U$$
     """
-    P = F.pad(X, (padding[1], padding[1], padding[0], padding[0]), value=-inf)
-    U = windows(P, size, stride, dilation)  # … y x i j
-    Y = U.amax((-2, -1))
+    if padding is not None:
+        X = F.pad(X, both_ends(padding), value=-inf)
+    U = windows(X, size, stride, dilation)  # … y x i j
+    Y = U.amax(dim=(-2, -1))
     return Y
 
 
-def windows(X: Tensor, size: Pair, stride: Pair, dilation: Pair = (1, 1)) -> Float[Tensor, "*b y x i j"]:
+def both_ends(padding: Sizes) -> tuple[int, ...]:
+    """The padding at each end of the last two axes, as PyTorch's pad takes it: the last axis first."""
+    rows, columns = pair(padding)
+    return columns, columns, rows, rows
+
+
+def windows(X: Tensor, size: Sizes, stride: Sizes, dilation: Sizes = 1) -> Float[Tensor, "*b y x i j"]:
     """Every place of a window over the last two axes."""
-    (i, j), (di, dj) = size, dilation
-    U = X.unfold(-2, di * (i - 1) + 1, stride[0]).unfold(-2, dj * (j - 1) + 1, stride[1])
+    (i, j), (si, sj), (di, dj) = pair(size), pair(stride), pair(dilation)
+    U = X.unfold(-2, di * (i - 1) + 1, si).unfold(-2, dj * (j - 1) + 1, sj)
     return U[..., ::di, ::dj]
 
 

@@ -20,7 +20,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import ShapeError
-from workings.nn.fits import check_alike, check_axes
+from workings.nn.fits import check_shapes
 
 
 def layers(widths: Sequence[int], activation: Callable[[], nn.Module] = nn.ReLU) -> nn.Sequential:
@@ -49,8 +49,7 @@ def reconstruction_error(x: Float[Tensor, "b x"], x̂: Float[Tensor, "b x"]) -> 
     >>> reconstruction_error(torch.zeros(2, 2), torch.tensor([[3.0, 4.0], [0.0, 1.0]]))  # (25 + 1) / 2
     tensor(13.)
     """
-    check_alike("x̂ − x needs a reconstruction of the shape of x", x=x, x̂=x̂)
-    check_axes("1/N Σ ‖x̂ − x‖² needs at least one example, a row each", 2, x=x)
+    check_shapes(reconstruction_error, x, x̂)
     E = x̂ - x
     L = (E**2).sum(dim=-1).mean()
     return L

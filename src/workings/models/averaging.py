@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
 from workings.models.autoencoder import layers
-from workings.models.smoothing import check_words
+from workings.nn.fits import check_indices
 from workings.nn.objectives.losses import cross_entropy
 
 Table = Float[Tensor, "w d"]
@@ -88,7 +88,7 @@ class DeepAveraging(nn.Module):
         """The scores of the classes."""
         if offsets is not None:
             tokens, mask = padded(tokens, offsets)
-        check_words(tokens, len(self.E))
+        check_indices("Tokens", tokens, len(self.E))
         mask = self.kept(tokens, mask)
         z = average(self.E, tokens, mask)
         θ = self.network(z)
@@ -112,8 +112,7 @@ class DeepAveraging(nn.Module):
         θ = self(tokens, **texts)
         if y.shape != θ.shape[:-1]:
             raise ShapeError(f"−log ŷ_y needs a class for each text: there are {len(θ)} texts, but y is {[*y.shape]}.")
-        if y.is_floating_point() or (y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]):
-            raise DomainError(f"Classes are whole numbers from 0 to {θ.shape[-1] - 1}; y is {y.tolist()}.")
+        check_indices("Classes", y, θ.shape[-1])
         return cross_entropy(θ, y)
 
 

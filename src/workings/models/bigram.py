@@ -16,8 +16,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.mlp import MLP, Gradients, gradients
-from workings.models.smoothing import check_text, check_words
-from workings.nn.fits import check_alike
+from workings.nn.fits import check_indices, check_shapes
 from workings.nn.objectives.losses import cross_entropy
 from workings.nn.objectives.perplexities import perplexity_from_log
 
@@ -42,21 +41,21 @@ class NeuralBigram(nn.Module):
 
     def forward(self, v: Int[Tensor, " b"]) -> Float[Tensor, "b w"]:
         """The scores of the next word; softmax makes them ŷ."""
-        check_words(v, len(self.E))
+        check_indices("Tokens", v, len(self.E))
         x = self.E[v]
         θ = self.network(x)
         return θ
 
     def loss(self, v: Int[Tensor, " b"], w: Int[Tensor, " b"]) -> Float[Tensor, ""]:
         """The mean cross-entropy of next words `w` after words `v`."""
-        check_words(w, len(self.E))
-        check_alike("−log P(w|v) needs a next word w for each word v", v=v, w=w)
+        check_indices("Tokens", w, len(self.E))
+        check_shapes(NeuralBigram.loss, self, v, w)
         return cross_entropy(self(v), w)
 
     @torch.no_grad()
     def log_probabilities(self, tokens: Tokens, batch: int = 4096) -> Tensor:
         """log P(next word) at each place of a text, the first left out."""
-        check_text(tokens)
+        check_shapes(NeuralBigram.log_probabilities, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"Bigrams need a text of at least 2 tokens; this one has {len(tokens)}.")
         parts = [
@@ -77,7 +76,7 @@ def sampled_pairs(tokens: Tokens, size: int, generator: torch.Generator | None =
     >>> (w - v).tolist()
     [1, 1, 1, 1, 1]
     """
-    check_text(tokens)
+    check_shapes(sampled_pairs, tokens)
     if len(tokens) < 2 or size < 1:
         raise DomainError(
             f"Pairs are drawn from at least 2 tokens, at least 1 at a time; {len(tokens)} tokens, size = {size}."
@@ -89,8 +88,8 @@ def sampled_pairs(tokens: Tokens, size: int, generator: torch.Generator | None =
 def cost_and_gradient(model: NeuralBigram, v: Int[Tensor, " b"], w: Int[Tensor, " b"]) -> Gradients:
     """The mean cost of pairs and its gradients by the written-out equations, without autograd."""
     for words in (v, w):
-        check_words(words, len(model.E))
-    check_alike("−log P(w|v) needs a next word w for each word v", v=v, w=w)
+        check_indices("Tokens", words, len(model.E))
+    check_shapes(cost_and_gradient, model, v, w)
     x = model.E[v].detach()
     y = F.one_hot(w, len(model.E)).to(x)
     with torch.no_grad():

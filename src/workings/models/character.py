@@ -17,6 +17,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_indices
 from workings.nn.objectives.losses import cross_entropy
 from workings.nn.objectives.perplexities import perplexity_from_log
 
@@ -56,20 +57,24 @@ class CharacterModel(nn.Module):
 
     def forward(self, tokens: Tokens, state: State = None) -> tuple[Float[Tensor, "b t c"], State]:
         """The scores of the next character at each place, and the state after the last."""
-        x = self.E(known(tokens, self.E.num_embeddings))
+        if not tokens.numel():
+            raise ShapeError(f"A character model needs at least one character, but the tokens are {[*tokens.shape]}.")
+        check_indices("Tokens", tokens, self.E.num_embeddings)
+        x = self.E(tokens)
         h, state = self.cell(x, state)
         θ = self.output(self.dropout(h))
         return θ, state
 
     def loss(self, tokens: Tokens, state: State = None) -> Float[Tensor, ""]:
         """The mean cross-entropy of each character given those before it, the first left out."""
-        θ, _ = self(several(tokens)[:, :-1], state)
+        check_next(tokens)
+        θ, _ = self(tokens[:, :-1], state)
         return cross_entropy(θ.flatten(0, 1), tokens[:, 1:].flatten())
 
     @torch.no_grad()
     def log_probabilities(self, tokens: Int[Tensor, " m"], window: int = 1024) -> Float[Tensor, " m"]:
         """log P of each character of one text, the first left out; the state is carried through the whole text."""
-        several(tokens)
+        check_next(tokens)
         state, parts = None, []
         for x, y in zip(tokens[:-1].split(window), tokens[1:].split(window), strict=True):
             θ, state = self(x.unsqueeze(0), state)
@@ -102,15 +107,15 @@ class CharacterModel(nn.Module):
         θ, state = self(prompt.unsqueeze(0))
         scores = θ[:, -1]
         for _ in range(length):
-            token = drawn(scores[0], T, generator)
+            token = draw(scores[0], T, generator)
             yield token
             scores, state = self.step(token.unsqueeze(0), state)
 
 
-def drawn(θ: Float[Tensor, " c"], T: float, generator: torch.Generator | None = None) -> Int[Tensor, ""]:
+def draw(θ: Float[Tensor, " c"], T: float, generator: torch.Generator | None = None) -> Int[Tensor, ""]:
     r"""A class drawn from softmax(θ/T); the largest score at T = 0.
 
-    >>> drawn(torch.tensor([0.0, 2.0, 1.0]), T=0.0)
+    >>> draw(torch.tensor([0.0, 2.0, 1.0]), T=0.0)
     tensor(1)
     """
     if not T >= 0:
@@ -121,19 +126,7 @@ def drawn(θ: Float[Tensor, " c"], T: float, generator: torch.Generator | None =
     return torch.multinomial(p, 1, generator=generator)[0]
 
 
-def several(tokens: Tensor) -> Tensor:
-    """`tokens`, if there is a next character to predict."""
+def check_next(tokens: Tensor) -> None:
+    """Refuse a text without a next character to predict."""
     if tokens.shape[-1] < 2:
         raise ShapeError(f"Predicting the next character needs at least 2; the tokens are {[*tokens.shape]}.")
-    return tokens
-
-
-def known(tokens: Tensor, characters: int) -> Tensor:
-    """The tokens, after refusing none at all and those that are not in the alphabet."""
-    if tokens.numel() == 0:
-        raise ShapeError(f"A character model needs at least one character, but the tokens are {[*tokens.shape]}.")
-    lowest, highest = (int(x) for x in tokens.aminmax())
-    if lowest < 0 or highest >= characters:
-        strange = lowest if lowest < 0 else highest
-        raise DomainError(f"The alphabet has the characters 0 to {characters - 1}, but {strange} came.")
-    return tokens

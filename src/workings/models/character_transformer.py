@@ -159,7 +159,7 @@ class CharacterTransformer(nn.Module):
 
     def forward(self, tokens: Tokens, cache: Recent | None = None) -> Float[Tensor, "b n c"]:
         """With a cache, `tokens` are those after the ones it holds."""
-        X = self.embedded(tokens, cache)
+        X = self.vectors(tokens, cache)
         layers = [None] * len(self.blocks) if cache is None else cache.layers
         for block, layer in zip(self.blocks, layers, strict=True):
             X = block(X, layer)
@@ -167,7 +167,7 @@ class CharacterTransformer(nn.Module):
         θ = BOUND * torch.tanh(θ / BOUND)
         return θ
 
-    def embedded(self, tokens: Tokens, cache: Recent | None) -> Rows:
+    def vectors(self, tokens: Tokens, cache: Recent | None) -> Rows:
         """The sum of the vectors of each character, of the pair and of the triple it ends."""
         c, V = tokens, self.characters
         length_of(tokens, self.E_1, 0, None)

@@ -21,6 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_indices, check_shapes
 from workings.nn.objectives.losses import cross_entropy
 
 Values = Float[Tensor, "..."]
@@ -51,7 +52,7 @@ def forward(x: Float[Tensor, "b i"], weights: Weights) -> tuple[Float[Tensor, "b
 
     $$h = \sigma(x W_1 + b_1) \qquad \hat y = \operatorname{softmax}(h W_2 + b_2)$$
     """
-    check_weights(x, weights)
+    check_shapes(forward, x, weights)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     ŷ = torch.softmax(h @ W_2 + b_2, dim=-1)
@@ -63,7 +64,7 @@ def loss(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights) -> 
 
     $$J = -\sum y \log \hat y$$
     """
-    check_weights(x, weights, y)
+    check_shapes(loss, x, y, weights)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     log_ŷ = torch.log_softmax(h @ W_2 + b_2, dim=-1)
@@ -81,7 +82,7 @@ def gradients(x: Float[Tensor, "b i"], y: Float[Tensor, "b c"], weights: Weights
     >>> gradients(torch.zeros(1, 1), torch.tensor([[0.0, 1.0]]), weights).b_2
     tensor([ 0.6225, -0.6225])
     """
-    check_weights(x, weights, y)
+    check_shapes(gradients, x, y, weights)
     W_1, b_1, W_2, b_2 = weights
     h = torch.sigmoid(x @ W_1 + b_1)
     θ = h @ W_2 + b_2
@@ -137,10 +138,8 @@ class MLP(nn.Module):
                 f"−Σ y log ŷ needs a class for each row of x, {[*θ.shape[:-1]]}, or its probabilities, {[*θ.shape]}; "
                 f"y is {[*y.shape]}."
             )
-        if not y.is_floating_point() and y.numel() and not 0 <= int(y.min()) <= int(y.max()) < θ.shape[-1]:
-            raise DomainError(
-                f"Classes are numbers from 0 to {θ.shape[-1] - 1}; y goes from {int(y.min())} to {int(y.max())}."
-            )
+        if not y.is_floating_point():
+            check_indices("Classes", y, θ.shape[-1])
         return cross_entropy(θ, y)
 
 
@@ -200,17 +199,3 @@ def central_differences(f: Callable[[Tensor], Tensor], x: Tensor, step: float) -
         ε.view(-1)[i] = step
         D.view(-1)[i] = (f(x + ε) - f(x - ε)) / (2 * step)
     return D
-
-
-def check_weights(x: Tensor, weights: Weights, y: Tensor | None = None) -> None:
-    """Refuse weights whose shapes do not fit together, or do not fit `x` and `y`."""
-    W_1, b_1, W_2, b_2 = weights
-    i, h, c = (*W_1.shape, 0, 0)[0], (0, *W_1.shape)[-1], (0, *W_2.shape)[-1]
-    fits = x.shape[1:] == (i,) and W_1.shape == (i, h) and b_1.shape == (h,) and W_2.shape == (h, c) and b_2.shape == (c,)
-    if not fits:
-        raise ShapeError(
-            "σ(x W₁ + b₁) W₂ + b₂ needs x of examples × inputs, W₁ of inputs × hidden and W₂ of hidden × classes: "
-            f"x is {[*x.shape]}, W₁ {[*W_1.shape]}, b₁ {[*b_1.shape]}, W₂ {[*W_2.shape]}, b₂ {[*b_2.shape]}."
-        )
-    if y is not None and y.shape != (len(x), c):
-        raise ShapeError(f"ŷ − y needs y of examples × classes, {[len(x), c]}; y is {[*y.shape]}.")

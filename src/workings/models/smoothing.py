@@ -17,9 +17,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_alike, check_inside
+from workings.nn.fits import check_indices, check_inside, check_shapes
 from workings.nn.objectives.perplexities import perplexity_from_log
-from workings.nn.temperature import known
+from workings.nn.temperature import is_known
 
 Counts = Float[Tensor, "v w"]
 Number = int | float | Float[Tensor, ""]
@@ -67,8 +67,8 @@ class KneserNey:
     """
 
     def __init__(self, tokens: Int[Tensor, " m"], words: int, D: float | None = None, uniform: bool = True) -> None:
-        check_words(tokens, words)
-        check_text(tokens)
+        check_indices("Tokens", tokens, words)
+        check_shapes(KneserNey.__init__, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"Bigrams need a text of at least 2 tokens; this one has {len(tokens)}.")
         self.words = words
@@ -82,9 +82,9 @@ class KneserNey:
 
     def probabilities(self, v: Int[Tensor, " m"], w: Int[Tensor, " m"]) -> Float[Tensor, " m"]:
         """P(w|v) for pairs of words."""
-        check_words(v, self.words)
-        check_words(w, self.words)
-        check_alike("P(w|v) needs a next word w for each word v", v=v, w=w)
+        check_indices("Tokens", v, self.words)
+        check_indices("Tokens", w, self.words)
+        check_shapes(KneserNey.probabilities, self, v, w)
         key = v * self.words + w
         at = torch.searchsorted(self.pairs, key).clamp(max=len(self.pairs) - 1)
         C = torch.where(self.pairs[at] == key, self.counts[at], 0).double()
@@ -93,7 +93,7 @@ class KneserNey:
 
     def perplexity(self, tokens: Int[Tensor, " m"]) -> float:
         """Per token of a text, the first left out; infinite if the text holds a pair of probability 0."""
-        check_text(tokens)
+        check_shapes(KneserNey.perplexity, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"The perplexity of bigrams needs at least 2 tokens; this text has {len(tokens)}.")
         return perplexity_from_log(self.probabilities(tokens[:-1], tokens[1:]).log()).item()
@@ -110,7 +110,7 @@ def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
 
 def check_discount(D: Number) -> None:
     """Refuse a discount that a count of 1 cannot give up."""
-    if known(D) and not 0 < D <= 1:
+    if is_known(D) and not 0 < D <= 1:
         raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {float(D):g}.")
 
 
@@ -121,19 +121,3 @@ def check_counts(C: Tensor) -> None:
     check_inside("Counts are 0, 1, 2, …", C, lambda C: ~((C >= 0) & (C.floor() == C)))
     if not C.any():
         raise DomainError("Counts are 0, 1, 2, …, and at least one pair occurs.")
-
-
-def check_text(tokens: Tensor) -> None:
-    """Refuse what is not one row of tokens."""
-    if tokens.dim() != 1:
-        raise ShapeError(f"A text is one row of tokens, but the tokens are {[*tokens.shape]}.")
-
-
-def check_words(tokens: Tensor, words: int) -> None:
-    """Refuse tokens that are not numbers of words."""
-    if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
-        raise DomainError(f"Tokens are numbers of words, so their dtype is an integer one, not {tokens.dtype}.")
-    if tokens.numel() and (int(tokens.min()) < 0 or int(tokens.max()) >= words):
-        raise DomainError(
-            f"Tokens are numbers from 0 to {words - 1}; these go from {int(tokens.min())} to {int(tokens.max())}."
-        )

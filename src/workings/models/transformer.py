@@ -23,6 +23,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_indices
 from workings.nn.transformer.block import NORMS, Block
 from workings.nn.transformer.cache import KeyValueCache
 from workings.nn.transformer.masks import padding_mask
@@ -107,13 +108,9 @@ def length_of(tokens: Tensor, E: Tensor, start: int, context: int | None) -> int
     n = tokens.shape[-1] if tokens.dim() else 0
     if not n or not tokens.numel():
         raise ShapeError(f"A model needs at least one token, but the tokens are {[*tokens.shape]}.")
-    if tokens.is_floating_point() or tokens.is_complex() or tokens.dtype == torch.bool:
-        raise DomainError(f"Tokens are numbers of rows of E, so their dtype is an integer one, not {tokens.dtype}.")
     if context is not None and start + n > context:
         raise DomainError(f"This model takes at most {context} tokens, but {start + n} came: give it the last {context}.")
-    low, high = int(tokens.min()), int(tokens.max())
-    if low < 0 or high >= len(E):
-        raise DomainError(f"The vocabulary has the tokens 0 to {len(E) - 1}, but {low if low < 0 else high} came.")
+    check_indices("Tokens", tokens, len(E))
     return n
 
 
@@ -121,8 +118,7 @@ def check_segments(S: Tensor, tokens: Tensor, table: Tensor) -> None:
     """Refuse segments that do not say of each token which of the texts it belongs to."""
     if S.shape != tokens.shape:
         raise ShapeError(f"Each token has a segment: the tokens are {[*tokens.shape]}, the segments {[*S.shape]}.")
-    if S.is_floating_point() or not 0 <= int(S.min()) <= int(S.max()) < len(table):
-        raise DomainError(f"Segments are whole numbers from 0 to {len(table) - 1}; these are {S.tolist()}.")
+    check_indices("Segments", S, len(table))
 
 
 def attention_positions(positions: str, heads: int, context: int | None) -> Any:

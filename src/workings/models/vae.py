@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
 from workings.models.autoencoder import check_inputs, layers
-from workings.nn.fits import check_alike
+from workings.nn.fits import check_shapes
 from workings.nn.objectives.losses import binary_cross_entropy_with_logits
 from workings.nn.objectives.variational import elbo, gaussian_kl, reparameterised
 
@@ -46,7 +46,7 @@ def bernoulli_log_likelihood(x: Inputs, x̂: Inputs) -> PerExample:
 
     $$\log p(x \mid z) = \sum x \log \sigma(\hat x) + (1 - x) \log(1 - \sigma(\hat x))$$
     """
-    check_alike("x log σ(x̂) needs a logit for each input", x=x, x̂=x̂)
+    check_shapes(bernoulli_log_likelihood, x, x̂)
     log_p = -binary_cross_entropy_with_logits(x̂, x, reduction="none").sum(dim=-1)
     return log_p
 
@@ -56,7 +56,7 @@ def gaussian_log_likelihood(x: Inputs, x̂: Inputs, variance: float = 1.0) -> Pe
 
     $$\log p(x \mid z) = -\tfrac12 \sum \Big(\log 2 \pi v + \frac{(x - \hat x)^2}{v}\Big)$$
     """
-    check_alike("(x − x̂)² / v needs a mean for each input", x=x, x̂=x̂)
+    check_shapes(gaussian_log_likelihood, x, x̂)
     if not variance > 0:
         raise DomainError(f"The variance of p(x|z) is positive; got {variance:g}.")
     log_p = -(log(2 * pi * variance) + (x - x̂) ** 2 / variance).sum(dim=-1) / 2
@@ -101,7 +101,6 @@ class VAE(nn.Module):
         μ, s = self.encode(x)
         if ε is None:
             ε = torch.randn_like(μ)
-        check_alike("μ + σ ⊙ ε needs an ε for each μ", μ=μ, ε=ε)
         z = reparameterised(μ, s, ε)
         x̂ = self.decoder(z)
         return x̂, μ, s
@@ -148,7 +147,7 @@ class VAE(nn.Module):
         """`steps` examples on the straight line between the codes (means) of `a` and `b`, both ends included."""
         if steps < 2:
             raise ShapeError(f"A line from a to b has at least its 2 ends; steps = {steps}.")
-        check_alike("A line from a to b needs two examples of one shape", a=a, b=b)
+        check_shapes(VAE.interpolate, self, a, b)
         μ, _ = self.encode(torch.stack([a, b]))
         t = torch.linspace(0, 1, steps, dtype=μ.dtype, device=μ.device).unsqueeze(1)
         z = (1 - t) * μ[0] + t * μ[1]

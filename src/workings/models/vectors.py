@@ -24,7 +24,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError, WorkingsError
-from workings.nn.fits import check_inside, listed
+from workings.nn.fits import check_inside, check_shapes
 
 Rows = Float[Tensor, "n d"]
 Biases = Float[Tensor, " n"]
@@ -181,12 +181,12 @@ def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
             if number == 1 and re.fullmatch(r"\d+ \d+", line):  # word2vec begins with the number of words and the width
                 width = int(line.split()[1])
             elif line:
-                word, row = parsed(line, width, f"{path}, line {number}")
+                word, row = parse_line(line, width, f"{path}, line {number}")
                 width = len(row)
                 yield number, word, row
 
 
-def parsed(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
+def parse_line(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
     """Word and vector of a line that should hold `width` numbers."""
     fields = line.split(" ")
     numbers = len(fields) - 1
@@ -243,21 +243,11 @@ def glove_loss(
     >>> glove_loss(one, 2 * one, one[0], one[0], torch.exp(one), highest=1.0)  # (2 + 1 + 1 − 1)²
     tensor(9.)
     """
-    check_glove(W, V, b, c, X)
+    check_shapes(glove_loss, W, V, b, c, X)
+    check_inside("Counts of pairs are never negative", X, lambda X: ~(X >= 0))
     i, j = X.nonzero(as_tuple=True)
     x = X[i, j]
     f = (x / highest).clamp(max=1) ** α
     E = (W[i] * V[j]).sum(dim=1) + b[i] + c[j] - torch.log(x)
     J = (f * E**2).sum()
     return J
-
-
-def check_glove(W: Tensor, V: Tensor, b: Tensor, c: Tensor, X: Tensor) -> None:
-    """Refuse vectors and biases that are not one for each word, and counts that are not one for each pair."""
-    n = len(W) if W.dim() == 2 else -1
-    if V.shape != W.shape or b.shape != (n,) or c.shape != (n,) or X.shape != (n, n):
-        given = listed(W=W, V=V, b=b, c=c, X=X)
-        raise ShapeError(
-            f"w_i·v_j + b_i + c_j − log X_ij needs a row or number for each word, a count for each pair: {given}."
-        )
-    check_inside("Counts of pairs are never negative", X, lambda X: ~(X >= 0))

@@ -110,10 +110,10 @@ class ViT(nn.Module):
         if self.cls is not None:
             X = torch.cat([self.cls.expand(len(X), 1, -1), X], dim=1)
         if self.positions is not None:
-            X = self.placed(X, image)
+            X = self.with_positions(X, image)
         return X
 
-    def placed(self, X: Float[Tensor, "b t d"], image: Images) -> Float[Tensor, "b t d"]:
+    def with_positions(self, X: Float[Tensor, "b t d"], image: Images) -> Float[Tensor, "b t d"]:
         """The tokens with their positions added."""
         grid = grid_of(image.shape[-2], image.shape[-1], self.patch)
         if grid != self.grid or self.positions is None:

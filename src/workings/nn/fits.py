@@ -14,50 +14,29 @@ from workings.errors import DomainError, ShapeError, UndecidedError
 from workings.shape_check import check_shapes as check_shapes
 
 
-def listed(**given: Tensor | None) -> str:
-    """The shapes as a message names them.
-
-    >>> listed(X=torch.zeros(2, 3), b=None, y=torch.zeros(2))
-    'X is [2, 3], y is [2]'
-    """
-    return ", ".join(f"{name} is {[*x.shape]}" for name, x in given.items() if x is not None)
-
-
-def check_alike(needs: str, **given: Tensor | None) -> None:
-    """Refuse tensors that are not of one shape."""
-    if len({x.shape for x in given.values() if x is not None}) > 1:
-        raise ShapeError(f"{needs}: {listed(**given)}.")
-
-
-def check_covering(needs: str, whole: str, **given: Tensor | None) -> None:
-    """Refuse tensors that cannot be repeated to the shape of the one called `whole`."""
-    shape = given[whole].shape  # type: ignore[union-attr]
-    if not all(repeats(x.shape, shape) for x in given.values() if x is not None):
-        raise ShapeError(f"{needs}: {listed(**given)}.")
-
-
-def check_together(needs: str, **given: Tensor | None) -> None:
-    """Refuse tensors that cannot be repeated to a common shape."""
-    try:
-        torch.broadcast_shapes(*(x.shape for x in given.values() if x is not None))
-    except RuntimeError:
-        raise ShapeError(f"{needs}: {listed(**given)}.") from None
-
-
-def check_axes(needs: str, least: int, **given: Tensor) -> None:
-    """Refuse tensors with fewer axes than this, or without entries along the last ones."""
-    if any(x.dim() < least or 0 in x.shape[x.dim() - least :] for x in given.values()):
-        raise ShapeError(f"{needs}: {listed(**given)}.")
-
-
-def repeats(small: Sequence[int], large: Sequence[int]) -> bool:
+def is_repeatable(small: Sequence[int], large: Sequence[int]) -> bool:
     """Whether a tensor of the small shape can be repeated to the large one.
 
-    >>> repeats((1, 3), (2, 5, 3)), repeats((2, 3), (3,))
+    >>> is_repeatable((1, 3), (2, 5, 3)), is_repeatable((2, 3), (3,))
     (True, False)
     """
     pairs = zip(reversed(small), reversed(large), strict=False)
     return len(small) <= len(large) and all(a in (1, b) for a, b in pairs)
+
+
+def check_at_least(least: int, n: int, needs: str) -> None:
+    """Refuse a number below the least; `needs` says so, with {} in the place of the number."""
+    if n < least:
+        raise DomainError(needs.format(n))
+
+
+def check_indices(what: str, x: Tensor, count: int) -> None:
+    """Refuse what does not hold numbers of `count` things, such as tokens of a vocabulary."""
+    if x.is_floating_point() or x.is_complex() or x.dtype == torch.bool:
+        raise DomainError(f"{what} are whole numbers, so their dtype is an integer one, not {x.dtype}.")
+    low, high = map(int, x.aminmax()) if x.numel() else (0, 0)
+    if low < 0 or (x.numel() and high >= count):
+        raise DomainError(f"{what} are whole numbers from 0 to {count - 1}, but {low if low < 0 else high} came.")
 
 
 def check_axis(name: str, x: Tensor, dim: int) -> None:

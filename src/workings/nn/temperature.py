@@ -18,8 +18,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, WorkingsError
-from workings.nn.fits import check_axes, check_axis, check_inside, check_together, first
+from workings.errors import DomainError, ShapeError, WorkingsError
+from workings.nn.fits import check_axis, check_inside, check_shapes, first, is_repeatable
 
 
 def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int = -1) -> Float[Tensor, "*n"]:
@@ -45,35 +45,35 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
 def inverse_scale(beta: Any, T: Any) -> Any:
     """β, from whichever of β and T was given; 1 if nothing was."""
     if T is None:
-        if beta is not None and known(beta) and not finite(beta):
+        if beta is not None and is_known(beta) and not is_finite(beta):
             raise DomainError("Softmax needs a finite β. Its limit for β → ∞ is argmax_weights(s).")
         return 1 if beta is None else beta
     if beta is not None:
         raise WorkingsError("Softmax takes the inverse scale β or the temperature T = 1/β, not both: leave one out.")
-    if known(T) and not above_zero(T):
+    if is_known(T) and not is_positive(T):
         raise DomainError(f"Softmax needs a temperature T > 0, not {T}. Its limit for T → 0 is argmax_weights(s).")
     return 1 / T
 
 
-def known(x: Any) -> bool:
+def is_known(x: Any) -> bool:
     """Whether x is a number, without letters that would leave its sign open."""
     return not getattr(x, "free_symbols", None)
 
 
-def finite(beta: Any) -> bool:
+def is_finite(beta: Any) -> bool:
     """Whether a number, or each of several, is neither infinite nor NaN."""
     return bool(((beta > -inf) & (beta < inf)).all()) if isinstance(beta, Tensor) else -inf < beta < inf
 
 
-def above_zero(T: Any) -> bool:
+def is_positive(T: Any) -> bool:
     """Whether a number, or each of several, is above 0; a NaN is not."""
     return bool((T > 0).all()) if isinstance(T, Tensor) else T > 0
 
 
 def check_scale(needs: str, β: Any, s: Tensor) -> None:
     """Refuse several β (or T) that cannot be repeated over the scores."""
-    if isinstance(β, Tensor):
-        check_together(f"{needs} needs one β, or one for each row of scores", s=s, β=β)
+    if isinstance(β, Tensor) and not is_repeatable(β.shape, s.shape) and not is_repeatable(s.shape, β.shape):
+        raise ShapeError(f"{needs} needs one β, or one for each row of scores: s is {[*s.shape]}, β is {[*β.shape]}.")
 
 
 def check_softmax(p: Tensor, s: Tensor, dim: int = -1) -> None:
@@ -122,7 +122,7 @@ def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = Non
 
 def check_probabilities(p: Tensor) -> None:
     """Refuse what is not a vector of probabilities: numbers from 0 to 1 that sum to 1."""
-    check_axes("Probabilities are a vector of at least one number, with any batch before it", 1, p=p)
+    check_shapes(entropy, p)
     check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     total = first(p.sum(-1), lambda total: (total - 1).abs() > 1e-3)
     if total is not None:

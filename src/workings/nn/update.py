@@ -25,8 +25,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError
-from workings.nn.fits import check_alike
+from workings.nn.fits import check_at_least, check_shapes
 
 Values = Float[Tensor, "*s"]
 Rate = Float[Tensor, ""] | float | int
@@ -40,7 +39,7 @@ def sgd(theta: Values, g: Values, eta: Rate) -> Values:
     >>> sgd(torch.tensor(1.0), torch.tensor(0.4), eta=0.1)
     tensor(0.9600)
     """
-    check_alike("θ − η g needs a gradient for each entry of θ", θ=theta, g=g)
+    check_shapes(sgd, theta, g)
     theta = theta - eta * g
     return theta
 
@@ -53,7 +52,7 @@ def momentum(theta: Values, v: Values, g: Values, eta: Rate, alpha: Rate) -> tup
     >>> momentum(torch.tensor(0.96), torch.tensor(-0.04), torch.tensor(-0.2), eta=0.1, alpha=0.9)
     (tensor(0.9440), tensor(-0.0160))
     """
-    check_alike("α v − η g needs a velocity and a gradient for each entry of θ", θ=theta, v=v, g=g)
+    check_shapes(momentum, theta, v, g)
     v = alpha * v - eta * g
     theta = theta + v
     return theta, v
@@ -67,7 +66,7 @@ def momentum_accumulated(theta: Values, v: Values, g: Values, eta: Rate, alpha: 
     >>> momentum_accumulated(torch.tensor(0.96), torch.tensor(0.4), torch.tensor(-0.2), eta=0.1, alpha=0.9)
     (tensor(0.9440), tensor(0.1600))
     """
-    check_alike("α v + g needs a velocity and a gradient for each entry of θ", θ=theta, v=v, g=g)
+    check_shapes(momentum_accumulated, theta, v, g)
     v = alpha * v + g
     theta = theta - eta * v
     return theta, v
@@ -78,7 +77,7 @@ def nesterov(theta: Values, v: Values, g: Values, eta: Rate, alpha: Rate) -> tup
 
     $$v \leftarrow \alpha v + g \qquad \theta \leftarrow \theta - \eta\,(g + \alpha v)$$
     """
-    check_alike("α v + g needs a velocity and a gradient for each entry of θ", θ=theta, v=v, g=g)
+    check_shapes(nesterov, theta, v, g)
     v = alpha * v + g
     theta = theta - eta * (g + alpha * v)
     return theta, v
@@ -98,8 +97,8 @@ def adam(
 
     $$\theta \leftarrow \theta - \eta\, \frac{\hat m}{\sqrt{\hat v} + \varepsilon}$$
     """
-    check_alike("Adam needs m, v and a gradient for each entry of θ", θ=theta, m=m, v=v, g=g)
-    check_count(t)
+    check_shapes(adam, theta, m, v, g)
+    check_at_least(1, t, "Adam divides by 1 − βᵗ, which is 0 for t = 0: count the steps from t = 1; this is t = {}.")
     beta_1, beta_2 = beta
     m = beta_1 * m + (1 - beta_1) * g
     v = beta_2 * v + (1 - beta_2) * g**2
@@ -127,12 +126,6 @@ def adamw(
     theta = (1 - eta * lambda_) * theta
     theta, m, v = adam(theta, m, v, g, t, eta, beta, epsilon)
     return theta, m, v
-
-
-def check_count(t: int) -> None:
-    """Refuse the number of a step that is not counted from 1: before the first step 1 − β⁰ would be 0."""
-    if t < 1:
-        raise DomainError(f"Adam divides by 1 − βᵗ, which is 0 for t = 0: count the steps from t = 1; this is t = {t}.")
 
 
 # ------------------------------------------------------------------------------------------------ descent on a quadratic

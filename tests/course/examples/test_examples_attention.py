@@ -24,7 +24,7 @@ from workings.course import (
     width_one,
 )
 from workings.course.convention import shape_of
-from workings.course.perturbation import parts, replaced
+from workings.course.perturbation import parts, with_column
 from workings.course.selection import normal_mean
 from workings.errors import ShapeError
 from workings.nn import (
@@ -190,7 +190,7 @@ def test_projection_shapes(given):
 
 def noisy(given, shift=0):
     """h for the keys of the example, the first one moved by `shift`."""
-    keys = replaced(given.keys[None], 0, given.keys[:1] + shift)
+    keys = with_column(given.keys[None], 0, given.keys[:1] + shift)
     return attention_columns(given.q.reshape(1, 1), keys, given.values[None]).squeeze()
 
 
@@ -205,7 +205,7 @@ def test_key_noise(given):
     Q, K, V = given.q.reshape(1, 1), given.keys[None], given.values[None]
     keys = exact(given["keys"]).float64()
     gaussian = normal_mean(lambda ε: softmax(torch.stack([keys[0] + ε, keys[1] + 0 * ε]), dim=0)[0], 0.25)
-    A, moved = parts(Q, K, V)[1], parts(Q, replaced(K, 0, K[:, 0] + given.two_point_noise), V)[1]
+    A, moved = parts(Q, K, V)[1], parts(Q, with_column(K, 0, K[:, 0] + given.two_point_noise), V)[1]
     return {
         **found,
         "mean_change": found["mean"] - found["h"],
@@ -228,8 +228,8 @@ def test_query_noise(given):
     Q, K, V, ε = (torch.randn(*s, generator=random, dtype=torch.float64) for s in ((d, n), (d, m), (t, m), (d,)))
     β, ε, i, j = d**-0.5, given["scale"] * ε, given["query"], given["key"]
     _, A, H = parts(Q, K, V, β)
-    _, A_query, H_query = parts(replaced(Q, i, Q[:, i] + ε), K, V, β)
-    _, _, H_key = parts(Q, replaced(K, j, K[:, j] + ε), V, β)
+    _, A_query, H_query = parts(with_column(Q, i, Q[:, i] + ε), K, V, β)
+    _, _, H_key = parts(Q, with_column(K, j, K[:, j] + ε), V, β)
     return {
         "columns_of_H_that_change": (H_query != H).any(dim=0).tolist(),
         "columns_of_A_that_change": (A_query != A).any(dim=0).tolist(),
@@ -241,7 +241,7 @@ def scaled(given, alpha):
     """The weights with orthonormal keys, whose queries have the scores of the example, when key 0 is scaled."""
     Q = given.scores
     K = given.tensor([[1, 0], [0, 1]])
-    return parts(Q, replaced(K, 0, alpha * K[:, 0]), K)[1]
+    return parts(Q, with_column(K, 0, alpha * K[:, 0]), K)[1]
 
 
 @example("key-scaling")
@@ -257,7 +257,7 @@ def test_key_scaling(given):
 def test_scaling(given):
     Q, K, V = given.scores, given.tensor([[1, 0], [0, 1]]), given.values[None]
     before, after = attention_columns(Q, K, V), key_scaling(Q, K, V, 0, given.alpha)
-    assert torch.isclose(after, attention_columns(Q, replaced(K, 0, given.alpha * K[:, 0]), V)).all()
+    assert torch.isclose(after, attention_columns(Q, with_column(K, 0, given.alpha * K[:, 0]), V)).all()
     return {
         "delta_h_exact": (after - before)[0],
         "delta_h_first_order": key_scaling_change(Q, K, V, 0, given.alpha)[0],

@@ -9,7 +9,7 @@ from torch import nn
 from tests.course.examples.golden import example, steps
 from workings import exact
 from workings.course import DedupeDecoder, attention_cost, recurrent_cost
-from workings.course.counts import counted
+from workings.course.counts import count_passes
 from workings.course.dedupe import answer_loss, descend
 from workings.course.dedupe_task import START, encode
 from workings.models import DeepAveraging, LanguageModel, StreetDigits, ViT, greedy
@@ -256,10 +256,10 @@ def test_parallel_inference(given):
     model = LanguageModel(5, 8, 1, 2, context=16).eval()
     training, decoding = [], []
     for T in given["T"]:
-        with counted(model) as passes:
+        with count_passes(model) as passes:
             model.loss(torch.randint(5, (1, T + 1)))
         training.append(passes.count)
-        with counted(model) as passes:
+        with count_passes(model) as passes:
             assert len([*greedy(model, [0], T)]) == T
         decoding.append(passes.count)
     return {"training_forward_passes": training, "greedy_decoding_forward_passes": decoding}

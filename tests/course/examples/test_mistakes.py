@@ -15,7 +15,7 @@ from workings.course import DedupeDecoder, derivation, identity_layer, temporal_
 from workings.course.convention import shape_of
 from workings.course.dedupe import answer_loss
 from workings.course.dedupe_task import example
-from workings.course.perturbation import parts, replaced
+from workings.course.perturbation import parts, with_column
 from workings.errors import ShapeError
 from workings.nn import (
     argmax_weights,
@@ -117,7 +117,7 @@ def test_the_stored_variance_of_torch_is_not_that_of_the_batch():
 
 def test_a_moved_key_changes_every_row_of_the_weights():
     Q, K = exact("1 2; 0 1"), exact("1 0 1; 0 1 1")
-    before, after = (parts(Q, keys, K)[1] for keys in (K, replaced(K, 0, exact("3 1"))))
+    before, after = (parts(Q, keys, K)[1] for keys in (K, with_column(K, 0, exact("3 1"))))
     assert (before != after).all()  # the columns are normalised anew, so not only row 0 moves
 
 

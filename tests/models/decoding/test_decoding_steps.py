@@ -11,9 +11,9 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import workings
 from workings import exact
-from workings.course.counts import counted
+from workings.course.counts import count_passes
 from workings.models.character_transformer import CharacterTransformer
-from workings.models.decoding.search import beam, drawn, greedy, sample
+from workings.models.decoding.search import beam, draw_token, greedy, sample
 from workings.models.decoding.stepper import Stepper
 from workings.models.language_model import LanguageModel
 from workings.trace.capture.capture import capture
@@ -154,7 +154,7 @@ def test_a_run_writes_by_steps(monkeypatch):
     taken = steps_taken(model, monkeypatch)
     text = "".join(continuation(language, language.encode("ab"), choice))
     assert len(taken) == 8
-    with counted(model):
+    with count_passes(model):
         assert text == "".join(continuation(language, language.encode("ab"), choice))
 
 
@@ -204,7 +204,7 @@ def test_training_goes_on_after_decoding():
 def test_who_counts_passes_sees_all_of_them(monkeypatch):
     model = loud(MODELS["characters"]())
     taken = steps_taken(model, monkeypatch)
-    with counted(model) as passes:
+    with count_passes(model) as passes:
         tokens = list(greedy(model, [1], 6))
     assert passes.count == 6 and not taken
     assert list(greedy(model, [1], 6)) == tokens and len(taken) == 5
@@ -355,10 +355,10 @@ def test_draws_are_those_of_multinomial(dtype):
     for seed in range(200):
         p = torch.randn(7, generator=torch.Generator().manual_seed(seed), dtype=dtype).softmax(dim=-1)
         p[seed % 7] = 0
-        assert drawn(p, ours) == int(torch.multinomial(p, 1, generator=theirs))
+        assert draw_token(p, ours) == int(torch.multinomial(p, 1, generator=theirs))
 
 
 @pytest.mark.parametrize("p", [[0.0, 0.0], [float("nan"), 1.0], [-1.0, -2.0]])
 def test_what_is_no_distribution_is_refused(p):
     with pytest.raises(RuntimeError, match="probabilit"):
-        drawn(torch.tensor(p))
+        draw_token(torch.tensor(p))

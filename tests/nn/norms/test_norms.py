@@ -297,3 +297,8 @@ def test_statistics_of_another_shape():
         "(H − μ) / √(σ² + ε) needs a mean and a variance for each entry of a sample: H is [5, 4], "
         "but μ is [1] and σ² is [4]."
     )
+
+
+def test_batch_norm_with_stored_statistics_is_the_test_form():
+    H, mu, var = torch.tensor([[1.0, 5.0], [3.0, 9.0]]), torch.tensor([1.0, 1.0]), torch.tensor([4.0, 16.0])
+    assert batch_norm(H, mu=mu, var=var).tolist() == batch_norm_test(H, mu, var).tolist() == [[0, 1], [1, 2]]

@@ -204,7 +204,7 @@ def test_recall_does_not_reward_a_collapsed_model():
         (
             lambda: normalised(torch.tensor([[1.0, 0.0], [0.0, 0.0]])),
             DomainError,
-            "A vector of zeros has no direction, so no cosine: row 1 of 2 is zero.",
+            "A vector of zeros has no direction, so no cosine: the row of X at [1] is zero.",
         ),
     ],
 )

@@ -102,8 +102,7 @@ def test_messages():
     with pytest.raises(ShapeError) as error:
         RNN(3, 4)(torch.zeros(2, 5, 2))
     assert str(error.value) == (
-        "W_x x needs inputs of width 3, one row for each time: X is [2, 5, 2], "
-        "where [batch, time, 3] or [time, 3] was expected."
+        "rnn needs X as […, t, i] and W_x as [r, i]: i (width of the input) is 2 in X [2, 5, 2], but 3 in W_x [4, 3]."
     )
     with pytest.raises(WorkingsError) as error:
         GRU.from_torch(nn.GRU(3, 4, num_layers=2))

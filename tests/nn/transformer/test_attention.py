@@ -130,6 +130,7 @@ def test_kernel_equals_the_equations_and_pytorch(shapes, options):
     assert Z.shape == (*Q.shape[:-1], V.shape[-1])
     assert_close(Z, attention.__definition__(Q, K, V, **options), rtol=0, atol=1e-12)
     assert_close(attention_weights(Q, K, **options) @ V, Z, rtol=0, atol=1e-12)
+    assert torch.equal(attention(Q, K, None, **options), attention_weights(Q, K, **options))
     added = options.get("bias", torch.zeros(n, m, dtype=Q.dtype)).masked_fill(
         ~options.get("mask", torch.ones(n, m, dtype=torch.bool)), -inf
     )

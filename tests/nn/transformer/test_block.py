@@ -150,7 +150,7 @@ def test_normed_attention_scores_by_cosines():
     # S = g √d cos(q, k): with d = 4, and g = 1 at first
     torch.manual_seed(0)
     layer, X = NormedAttention(8, 2).double(), seeded(5, 8)
-    Q, K, _ = super(NormedAttention, layer).attended(X, None, None)
+    Q, K, _ = super(NormedAttention, layer).queries_keys_values(X, None, None)
     cosines = torch.cosine_similarity(Q.unsqueeze(-2), K.unsqueeze(-3), dim=-1)
     assert_close(layer.weights(X), (2 * cosines).softmax(dim=-1), atol=1e-4, rtol=0)  # ε of the norm
     layer.g.data.fill_(3)

@@ -69,9 +69,9 @@ def test_a_convolution_shows_its_equations_not_the_arithmetic_of_sizes():
     work = workings.show(conv2d, X, W, torch.ones(1))
     text = work.text()
     assert [line.split(" = ")[0] for line in text.splitlines() if " = " in line and line[0] in "UY"] == ["U", "Y", "Y", "Y"]
-    assert not any(line.strip() in ("one_batch", "in_places", "conv_shape") for line in text.splitlines())
-    assert "conv_shape" not in work.html().partition("<body")[2].partition("<script")[0]
-    assert "conv_shape" in work.text(depth=5)
+    assert not any(line.strip() in ("one_batch", "in_places", "map_size") for line in text.splitlines())
+    assert "map_size" not in work.html().partition("<body")[2].partition("<script")[0]
+    assert "map_size" in work.text(depth=5)
 
 
 def test_the_written_out_convolution():
@@ -80,5 +80,5 @@ def test_the_written_out_convolution():
         return y
 
     text = workings.show(f, torch.arange(9.0).reshape(1, 1, 3, 3), torch.ones(1, 1, 2, 2), torch.ones(1), depth=4).text()
-    found = [line.strip().split(" = ")[0] for line in text.splitlines() if " = " in line and line.strip()[0] in "UMY"]
-    assert found == ["U", "M", "Y", "Y", "Y"]  # columns of windows, rows of kernels, M U, in their places, + b
+    found = [line.strip().split(" = ")[0] for line in text.splitlines() if " = " in line and line.strip()[0] in "UY"]
+    assert found == ["U", "Y", "Y", "Y"]  # columns of windows, W U, in their places, + b

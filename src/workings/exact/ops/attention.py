@@ -1,4 +1,4 @@
-"""Scaled dot-product attention by its equation (`workings.equations.attention`), where PyTorch has fused kernels."""
+"""Scaled dot-product attention by its equation (`workings.equations.transformer`), where PyTorch has fused kernels."""
 
 from __future__ import annotations
 

@@ -13,7 +13,17 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.models.character_transformer import BOUND, CharacterBlock, CharacterTransformer, Recent, row_of, turns
-from workings.models.decoding.transformer_steps import Layer, Memory, Rows, Step, added, affine, by_head, looked_up, weights
+from workings.models.decoding.transformer_steps import (
+    Layer,
+    Memory,
+    Rows,
+    Step,
+    affine,
+    by_head,
+    plus_affine,
+    rows_of,
+    weights,
+)
 from workings.nn.transformer.cache import KeyValueCache
 
 
@@ -26,7 +36,7 @@ def character_step(model: CharacterTransformer, cache: Recent) -> Step | None:
     V, shape = model.characters, [W.shape[1]]
 
     def step(tokens: list[int]) -> Float[Tensor, "b c"]:
-        x = torch.layer_norm(embedded(tokens, cache, E, V), shape)
+        x = torch.layer_norm(character_vectors(tokens, cache, E, V), shape)
         for layer in layers:
             x = layer(x)
         θ = affine(torch.layer_norm(x, shape), W, None).view(len(tokens), -1)
@@ -35,7 +45,7 @@ def character_step(model: CharacterTransformer, cache: Recent) -> Step | None:
     return step
 
 
-def embedded(tokens: list[int], cache: Recent, E: list[Tensor], V: int) -> Rows:
+def character_vectors(tokens: list[int], cache: Recent, E: list[Tensor], V: int) -> Rows:
     """The vectors of each character, of the pair and of the triple it ends; the cache moves on."""
     assert cache.before is not None
     old = cache.before.tolist()
@@ -43,7 +53,7 @@ def embedded(tokens: list[int], cache: Recent, E: list[Tensor], V: int) -> Rows:
     triples = [b * V**2 + pair for (b, _), pair in zip(old, pairs, strict=True)]
     rows = [tokens, [row_of(n, V**2, E[1]) for n in pairs], [row_of(n, V**3, E[2]) for n in triples]]
     cache.before = cache.before.new_tensor([[a, c] for (_, a), c in zip(old, tokens, strict=True)])
-    return looked_up(E[0], rows[0]) + looked_up(E[1], rows[1]) + looked_up(E[2], rows[2])
+    return rows_of(E[0], rows[0]) + rows_of(E[1], rows[1]) + rows_of(E[2], rows[2])
 
 
 def character_block_step(block: Any, cache: KeyValueCache) -> Layer:
@@ -59,8 +69,8 @@ def character_block_step(block: Any, cache: KeyValueCache) -> Layer:
         qk = torch.view_as_complex(torch.layer_norm(qkv[:2], [d]).view(2, -1, h, 1, d // 2, 2))
         qkv[:2] = torch.view_as_real(qk * turn).flatten(-2)
         Z = F.scaled_dot_product_attention(qkv[0], *memory.remembered(qkv[1:]))
-        x = added(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, None)
+        x = plus_affine(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, None)
         H = affine(torch.layer_norm(x, shape), W_1, None).relu_().square_()
-        return added(x, H, W_2, None)
+        return plus_affine(x, H, W_2, None)
 
     return layer

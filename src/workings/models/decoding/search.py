@@ -47,7 +47,7 @@ def greedy(decoder: Decoder, prompt: Iterable[int], count: int, stop: Stop = (),
 
     $$y_t = \operatorname{argmax}_y P(y \mid y_{<t})$$
     """
-    return stream(decoder, checked(prompt, count), count, stop, cache, lambda logits: int(logits.argmax(dim=-1)))
+    return stream(decoder, prompt_tokens(prompt, count), count, stop, cache, lambda logits: int(logits.argmax(dim=-1)))
 
 
 def sample(
@@ -67,16 +67,16 @@ def sample(
 
     The same `generator` seed gives the same tokens.
     """
-    tokens = checked(prompt, count)
+    tokens = prompt_tokens(prompt, count)
     check_distribution(T, top_k, top_p)
 
     def draw(logits: Tensor) -> int:
-        return drawn(next_token_probabilities(logits, T, top_k, top_p), generator)
+        return draw_token(next_token_probabilities(logits, T, top_k, top_p), generator)
 
     return stream(decoder, tokens, count, stop, cache, draw)
 
 
-def drawn(p: Float[Tensor, " v"], generator: torch.Generator | None = None) -> int:
+def draw_token(p: Float[Tensor, " v"], generator: torch.Generator | None = None) -> int:
     r"""A token by its probability: the first of v waiting times, each with rate p, is that of token y with probability p_y.
 
     $$y = \operatorname{argmin}_y \frac{e_y}{p_y} = \operatorname{argmax}_y \frac{p_y}{e_y}, \qquad
@@ -84,7 +84,7 @@ def drawn(p: Float[Tensor, " v"], generator: torch.Generator | None = None) -> i
 
     That is what `torch.multinomial` does too, with the same draws, in about twice the time.
 
-    >>> drawn(torch.tensor([0.0, 1.0, 0.0]))
+    >>> draw_token(torch.tensor([0.0, 1.0, 0.0]))
     1
     """
     if type(p) is Tensor:
@@ -154,7 +154,7 @@ def beam(
     `alpha` is the length penalty: 0 ranks by probability, which favours short sequences, 1 by the mean of log p. With one
     beam and no penalty this is `greedy`; with as many beams as there are sequences it is exhaustive.
     """
-    tokens, ends = checked(prompt, count), stops(stop)
+    tokens, ends = prompt_tokens(prompt, count), stops(stop)
     if beams < 1:
         raise DomainError(f"Beam search needs at least 1 beam, not {beams}.")
     if not alpha >= 0:
@@ -166,7 +166,7 @@ def beam(
     for n in range(1, count + 1):
         with torch.no_grad():
             logits = next_logits(decoder, [[*tokens, *b.tokens] for b in begun], stepper)
-        rows, begun, ended = extended(begun, as_float(logits).log_softmax(dim=-1), beams, alpha, ends)
+        rows, begun, ended = extensions(begun, as_float(logits).log_softmax(dim=-1), beams, alpha, ends)
         finished = best([*finished, *ended, *(begun if n == count else [])], beams)
         bound = max((b.log_p / count**alpha for b in begun), default=-inf)
         if not begun or (len(finished) == beams and bound <= finished[-1].score):  # no beginning can still get in
@@ -176,7 +176,7 @@ def beam(
     return finished
 
 
-def extended(
+def extensions(
     begun: list[Beam], log_p: Float[Tensor, "b v"], beams: int, alpha: float, ends: frozenset[int]
 ) -> tuple[list[int], list[Beam], list[Beam]]:
     """The `beams` best beginnings with one more token, the row each came from, and what ended among better ones."""
@@ -247,7 +247,7 @@ def stops(stop: Stop) -> frozenset[int]:
 # what decoding asks of its arguments
 
 
-def checked(prompt: Iterable[int], count: int) -> list[int]:
+def prompt_tokens(prompt: Iterable[int], count: int) -> list[int]:
     """The prompt as a list, not empty."""
     tokens = [int(token) for token in prompt]
     if not tokens:

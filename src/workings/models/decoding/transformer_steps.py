@@ -84,7 +84,7 @@ def weights(module: nn.Module, *names: str) -> list[Any]:
     return [None if p is None else p.detach() for p in found]
 
 
-def looked_up(E: Tensor, tokens: list[int]) -> Rows:
+def rows_of(E: Tensor, tokens: list[int]) -> Rows:
     """The vector of each token."""
     return E[tokens[0]] if len(tokens) == 1 else F.embedding(torch.tensor(tokens, device=E.device), E)
 
@@ -104,7 +104,7 @@ def affine(x: Rows, W: Float[Tensor, "o e"], b: Float[Tensor, " o"] | None, α: 
     return torch.addmv(b, W, x, beta=α, alpha=α) if x.dim() == 1 else torch.addmm(b, x, W.t(), beta=α, alpha=α)
 
 
-def added(x: Rows, H: Float[Tensor, "*b i"], W: Float[Tensor, "e i"], b: Tensor | None, α: float = 1.0) -> Rows:
+def plus_affine(x: Rows, H: Float[Tensor, "*b i"], W: Float[Tensor, "e i"], b: Tensor | None, α: float = 1.0) -> Rows:
     """x + α W H + b"""
     y = torch.addmv(x, W, H, alpha=α) if x.dim() == 1 else torch.addmm(x, H, W.t(), alpha=α)
     return y if b is None else y.add_(b)
@@ -113,7 +113,7 @@ def added(x: Rows, H: Float[Tensor, "*b i"], W: Float[Tensor, "e i"], b: Tensor 
 # a block of `workings.nn`
 
 
-def known(block: Any) -> bool:
+def is_usual(block: Any) -> bool:
     """Whether `block_step` has the equations of this block: no part of another kind, no other sizes."""
     if type(block) is not Block or block.cross:
         return False
@@ -131,7 +131,7 @@ def known(block: Any) -> bool:
 
 def block_step(block: Any, cache: KeyValueCache) -> Layer:
     """A block on one token of each text."""
-    norm_1, norm_3, ffn = normed(block.norm_1), normed(block.norm_3), feed_forward_step(block.ffn)
+    norm_1, norm_3, ffn = norm_step(block.norm_1), norm_step(block.norm_3), feed_forward_step(block.ffn)
     attention = attention_step(block.attention, Memory(cache))
 
     def pre(x: Rows) -> Rows:
@@ -163,7 +163,7 @@ def attention_step(layer: Any, memory: Memory) -> Part:
             Q, K = g * rms_norm_kernel(Q), rms_norm_kernel(K)
         B = where(1, cache.length).unsqueeze(0) if biased else None
         Z = F.scaled_dot_product_attention(Q, K, V, B)
-        return added(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, b_O)
+        return plus_affine(x, Z.flatten() if x.dim() == 1 else Z.reshape(x.shape), W_O, b_O)
 
     return attention
 
@@ -208,11 +208,11 @@ def feed_forward_step(layer: Any) -> Part:
     """x and what the feed-forward network adds to it."""
     if layer.gated:
         W_1, W_3, W_2 = (W.t() for W in weights(layer, "W_1", "W_3", "W_2"))
-        return lambda n, x: added(x, F.silu(affine(n, W_1, None)) * affine(n, W_3, None), W_2, None)
+        return lambda n, x: plus_affine(x, F.silu(affine(n, W_1, None)) * affine(n, W_3, None), W_2, None)
     W_1, W_2 = (W.t() for W in weights(layer, "W_1", "W_2"))
     b_1, b_2 = weights(layer, "b_1", "b_2")
     c, φ = GELU if layer.activation == "gelu" else (1.0, ACTIVATIONS[layer.activation])
-    return lambda n, x: added(x, φ(affine(n, W_1, b_1, c)), W_2, b_2, c)
+    return lambda n, x: plus_affine(x, φ(affine(n, W_1, b_1, c)), W_2, b_2, c)
 
 
 def gelu(u: Rows) -> Rows:
@@ -223,7 +223,7 @@ def gelu(u: Rows) -> Rows:
 GELU: tuple[float, Layer] = (sqrt(1 / 2), gelu)
 
 
-def normed(norm: nn.Module) -> Layer:
+def norm_step(norm: nn.Module) -> Layer:
     """A norm with the weights of a module; none where there is none."""
     if not isinstance(norm, LayerNorm | RMSNorm):
         return lambda x: x

@@ -6,7 +6,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.bert import Bert
-from workings.models.weights.table import TRANSPOSED, Pair, State, layers, load, needed, pairs, save, under
+from workings.models.weights.table import TRANSPOSED, Pair, State, layers, load, pairs, required_weights, save, under
 
 MODEL = pairs(
     """
@@ -45,7 +45,7 @@ def from_bert(state: State, heads: int, eps: float = 1e-12) -> Bert:
     if "embeddings.word_embeddings.weight" not in state:
         raise WorkingsError("These are no weights of BERT: there is no 'embeddings.word_embeddings.weight'.")
     tables = (f"embeddings.{name}_embeddings.weight" for name in ("word", "position", "token_type"))
-    E, P, S, W_1 = needed(state, *tables, "encoder.layer.0.intermediate.dense.weight", axes=2)
+    E, P, S, W_1 = required_weights(state, *tables, "encoder.layer.0.intermediate.dense.weight", axes=2)
     depth = len({name for name in state if name.endswith("intermediate.dense.weight")})
     model = Bert(len(E), E.shape[1], heads, depth, len(P), hidden=len(W_1), segments=len(S), eps=eps).to(E)
     load(model, state, layout(depth), IGNORED)

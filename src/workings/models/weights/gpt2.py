@@ -12,7 +12,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.language_model import LanguageModel
-from workings.models.weights.table import Pair, State, layers, load, needed, pairs, save, under
+from workings.models.weights.table import Pair, State, layers, load, pairs, required_weights, save, under
 
 MODEL = [*pairs("embedding.E wte.weight\nembedding.P.table wpe.weight"), *layers("norm.gamma norm.beta ln_f.")]
 BLOCK = layers(
@@ -40,7 +40,9 @@ def from_gpt2(state: State, heads: int, eps: float = 1e-5) -> LanguageModel:
     prefix = "transformer." if "transformer.wte.weight" in state else ""
     if f"{prefix}wte.weight" not in state:
         raise WorkingsError("These are no weights of GPT-2: there is no 'wte.weight' or 'transformer.wte.weight'.")
-    E, P, W_1 = needed(state, *(f"{prefix}{name}" for name in ("wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight")), axes=2)
+    E, P, W_1 = required_weights(
+        state, *(f"{prefix}{name}" for name in ("wte.weight", "wpe.weight", "h.0.mlp.c_fc.weight")), axes=2
+    )
     if not torch.equal(state.get("lm_head.weight", E), E):
         raise WorkingsError("GPT-2's output layer is its embedding, but here 'lm_head.weight' differs from 'wte.weight'.")
     depth = len({name for name in state if name.endswith("mlp.c_fc.weight")})

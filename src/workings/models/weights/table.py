@@ -75,12 +75,12 @@ def under(table: Iterable[Pair], ours: str, theirs: str) -> list[Pair]:
 
 def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[str] = ()) -> None:
     """Copy `state` into the model's parameters; every entry must be used, except names that end in one of `ignored`."""
-    needed(state, *(name for pair in layout for name in pair.theirs))
+    required_weights(state, *(name for pair in layout for name in pair.theirs))
     used = {name for pair in layout for name in pair.theirs}
     left = [name for name in state if name not in used and not name.endswith(tuple(ignored))]
     if left:
         raise WorkingsError(f"The weights have {left[0]!r}{and_more(left)}, which this model has no place for.")
-    parameters = named(model, layout)
+    parameters = parameters_by_name(model, layout)
     with torch.no_grad():
         for pair in layout:
             check_stacked(pair, state)
@@ -94,11 +94,11 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
 
 def save(model: nn.Module, layout: list[Pair]) -> dict[str, Tensor]:
     """The model's parameters under their names and in their shapes, as copies."""
-    parameters = named(model, layout)
+    parameters = parameters_by_name(model, layout)
     return {name: part for pair in layout for name, part in pair.written(parameters[pair.ours]).items()}
 
 
-def named(model: nn.Module, layout: list[Pair]) -> dict[str, nn.Parameter]:
+def parameters_by_name(model: nn.Module, layout: list[Pair]) -> dict[str, nn.Parameter]:
     """A model's parameters by name, among them all of the layout."""
     parameters = dict(model.named_parameters())
     absent = [pair.ours for pair in layout if pair.ours not in parameters]
@@ -117,7 +117,7 @@ def check_stacked(pair: Pair, state: State) -> None:
         raise ShapeError(f"The parts of {pair.ours} stand one below the other, so they have one width: {shapes}.")
 
 
-def needed(state: State, *names: str, axes: int = 0) -> list[Tensor]:
+def required_weights(state: State, *names: str, axes: int = 0) -> list[Tensor]:
     """The weights that tell the sizes of a model; with `axes`, each has as many."""
     missing = [name for name in names if name not in state]
     if missing:

@@ -8,7 +8,18 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.models.vit import ViT
-from workings.models.weights.table import TRANSPOSED, Pair, State, layers, load, needed, pairs, save, set_eps, under
+from workings.models.weights.table import (
+    TRANSPOSED,
+    Pair,
+    State,
+    layers,
+    load,
+    pairs,
+    required_weights,
+    save,
+    set_eps,
+    under,
+)
 
 MODEL = [
     *pairs("cls vit.embeddings.cls_token\npositions vit.embeddings.position_embeddings"),
@@ -68,10 +79,10 @@ def from_vit(state: State, heads: int, eps: float = 1e-12) -> ViT:
         raise WorkingsError(
             "These are no weights of a ViT: there is no 'vit.embeddings.patch_embeddings.projection.weight'."
         )
-    needed(state, *SIZES)  # all that are missing, in one message
-    (kernel,) = needed(state, SIZES[0], axes=4)
-    (positions,) = needed(state, SIZES[1], axes=3)
-    W_1, head = needed(state, *SIZES[2:], axes=2)
+    required_weights(state, *SIZES)  # all that are missing, in one message
+    (kernel,) = required_weights(state, SIZES[0], axes=4)
+    (positions,) = required_weights(state, SIZES[1], axes=3)
+    W_1, head = required_weights(state, *SIZES[2:], axes=2)
     width, channels, patch, _ = kernel.shape
     depth = len({name for name in state if name.endswith("mlp.fc1.weight")})
     side = isqrt(positions.shape[1] - 1)

@@ -1,8 +1,4 @@
-r"""Batch norm (Ioffe & Szegedy 2015): each entry with mean 0 and variance 1 over a batch, then a learned scale and shift.
-
-    μ = 1/n Σ H_i                      over the samples of a batch
-    σ² = 1/n Σ (H_i − μ)²              the population variance: divided by n, not n − 1
-    Y = γ ⊙ (H − μ) / √(σ² + ε) + β
+"""Batch norm (Ioffe & Szegedy 2015), whose equations stand in `workings.equations.norms`: checks, kernel and layer.
 
 The samples of a batch share μ and σ², so a test run needs the stored statistics of the training.
 
@@ -12,33 +8,32 @@ Axes: b batch, s the entries of one sample.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from workings.equations import norms as equations
+from workings.equations.norms import VARIANCES, divisor
 from workings.errors import DomainError, ShapeError
-from workings.fused import fused
-from workings.nn.fits import check_inside, repeats, where
+from workings.fused import fused, special_case_of
+from workings.nn.fits import check_inside, is_repeatable, where
 
 Batch = Float[Tensor, "b *s"]
 Sample = Float[Tensor, "*s"]
 Statistic = Float[Tensor, "..."]
 
-VARIANCES = {"population": 0, "sample": 1}
-"""Name of a variance → what its divisor is short of n."""
 
-
-def check_batch(H: Tensor, variance: str, gamma: Tensor | None = None, beta: Tensor | None = None) -> None:
-    """Refuse a batch too small for its variance, and a scale or a shift that does not fit its samples."""
+def check_batch(H: Tensor, variance: str) -> None:
+    """Refuse a batch too small for its variance."""
     n = H.shape[0] if H.dim() else 0
     if variance not in VARIANCES:
         raise DomainError(f"The variance of a batch is 'population' (divide by n) or 'sample' (by n − 1), not {variance!r}.")
     if n <= VARIANCES[variance]:
         by, least = ("n − 1", "2 samples") if VARIANCES[variance] else ("n", "1 sample")
         raise DomainError(f"The {variance} variance divides by {by}: give at least {least} on the first axis, not {n}.")
-    check_affine(H.shape[1:], gamma, beta)
 
 
 def check_varied(H: Tensor, eps: float) -> None:
@@ -51,15 +46,10 @@ def check_varied(H: Tensor, eps: float) -> None:
         )
 
 
-def divisor(H: Tensor, variance: str) -> int:
-    """What the squares are divided by: n samples, or n − 1."""
-    return H.shape[0] - VARIANCES[variance]
-
-
 def check_affine(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
     """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
     for name, given in (("γ", gamma), ("β", beta)):
-        if given is not None and not repeats(given.shape, sample):
+        if given is not None and not is_repeatable(given.shape, sample):
             raise ShapeError(
                 f"γ ⊙ n + β needs one number for each entry of a sample, {[*sample]}, but {name} is {[*given.shape]}."
             )
@@ -82,47 +72,40 @@ def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sa
     return mu, var
 
 
+def check_batch_norm(
+    H: Tensor,
+    gamma: Any = None,
+    beta: Any = None,
+    eps: float = 0.0,
+    variance: str = "population",
+    mu: Any = None,
+    var: Any = None,
+) -> None:
+    """Refuse statistics that are not those of the samples, and numbers that cannot be divided by."""
+    if mu is not None and var is not None:
+        check_statistics(H, mu, var, eps)
+        check_affine(mu.shape, gamma, beta)
+    else:
+        check_batch(H, variance)
+        check_affine(H.shape[1:], gamma, beta)
+        check_varied(H, eps)
+
+
 def batch_norm_kernel(
-    H: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 0.0, variance: str = "population"
+    H: Tensor, gamma: Any = None, beta: Any = None, eps: float = 0.0, variance: str = "population", **statistics: Any
 ) -> Tensor:
-    check_batch(H, variance, gamma, beta)
-    check_varied(H, eps)
     n = divisor(H, variance)
+    if statistics or n != len(H) or n == 1 or eps == 0:  # PyTorch has no kernel for these
+        return equations.batch_norm(H, gamma, beta, eps, variance, **statistics)
     rows = H.flatten(1) if H.dim() > 1 else H[:, None]
-    if n != len(H) or n == 1 or eps == 0:  # PyTorch has no kernel for these
-        return batch_norm_test(H, *batch_statistics(H, variance), gamma, beta, eps)
     scale, shift = (None if p is None else p.expand(H.shape[1:]).flatten() for p in (gamma, beta))
     return F.batch_norm(rows, None, None, scale, shift, training=True, eps=eps).reshape(H.shape)
 
 
-@fused(batch_norm_kernel)
-def batch_norm(
-    H: Batch,
-    gamma: Sample | None = None,
-    beta: Sample | None = None,
-    eps: float = 0.0,
-    variance: str = "population",
-) -> Batch:
-    r"""Each entry with mean 0 and variance 1 over the batch (training).
-
-    $$Y = \gamma \odot \frac{H - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
-
-    >>> batch_norm(torch.tensor([[1.0], [3.0]])).T
-    tensor([[-1.,  1.]])
-    """
-    check_batch(H, variance, gamma, beta)
-    check_varied(H, eps)
-    n = divisor(H, variance)
-    mu = H.mean(dim=0)
-    var = ((H - mu) ** 2).sum(dim=0) / n
-    Y = (H - mu) / torch.sqrt(var + eps)
-    if gamma is not None:
-        Y = gamma * Y
-    if beta is not None:
-        Y = Y + beta
-    return Y
+batch_norm = fused(batch_norm_kernel, check_batch_norm)(equations.batch_norm)
 
 
+@special_case_of(equations.batch_norm)
 def batch_norm_test(
     H: Float[Tensor, "*b"],
     mu: Statistic,
@@ -130,7 +113,7 @@ def batch_norm_test(
     gamma: Sample | None = None,
     beta: Sample | None = None,
     eps: float = 0.0,
-) -> Float[Tensor, "*b"]:
+) -> dict[str, Any]:
     r"""Each entry by the stored mean and variance of the training (test), for one sample or a batch of them.
 
     $$Y = \gamma \odot \frac{H - \mu}{\sqrt{\sigma^2 + \varepsilon}} + \beta$$
@@ -138,14 +121,9 @@ def batch_norm_test(
     >>> batch_norm_test(torch.tensor([5.0]), mu=torch.tensor([3.0]), var=torch.tensor([4.0]))
     tensor([1.])
     """
-    check_statistics(H, mu, var, eps)
-    check_affine(mu.shape, gamma, beta)
-    Y = (H - mu) / torch.sqrt(var + eps)
-    if gamma is not None:
-        Y = gamma * Y
-    if beta is not None:
-        Y = Y + beta
-    return Y
+    given = {"H": H, "gamma": gamma, "beta": beta, "eps": eps, "mu": mu, "var": var}
+    check_batch_norm(**given)  # type: ignore[arg-type]
+    return given
 
 
 def check_statistics(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:

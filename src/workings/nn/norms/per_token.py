@@ -48,12 +48,10 @@ def check_epsilon(eps: float) -> None:
 
 
 def layer_norm_kernel(x: Tensor, gamma: Tensor | None = None, beta: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    check_layer_norm(x, gamma, beta, eps)
     return torch.layer_norm(x, x.shape[-1:], gamma, beta, eps)
 
 
 def rms_norm_kernel(x: Tensor, gamma: Tensor | None = None, eps: float = 1e-5) -> Tensor:
-    check_rms_norm(x, gamma, eps)
     return F.rms_norm(x, x.shape[-1:], gamma, eps)
 
 

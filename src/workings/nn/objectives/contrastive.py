@@ -22,8 +22,8 @@ from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
-from workings.nn.fits import check_axes, check_shapes, where
-from workings.nn.temperature import known
+from workings.nn.fits import check_directed, check_shapes
+from workings.nn.temperature import is_known
 
 Scores = Float[Tensor, "*b n n"]
 Loss = Float[Tensor, "*b"]
@@ -39,9 +39,9 @@ def normalised(X: Float[Tensor, "*b d"]) -> Float[Tensor, "*b d"]:
     >>> normalised(torch.tensor([[3.0, 4.0]]))
     tensor([[0.6000, 0.8000]])
     """
-    check_axes("X_i / ‖X_i‖ needs vectors of at least one number", 1, X=X)
+    check_shapes(normalised, X)
+    check_directed("X", X)
     r = torch.sqrt((X * X).sum(dim=-1, keepdim=True))
-    check_nonzero(r)
     F = X / r
     return F
 
@@ -196,19 +196,11 @@ def check_recall(S: Tensor, k: int) -> None:
         raise ShapeError(f"Recall at k needs a column for each row, and 1 ≤ k ≤ columns; S is {[*S.shape]}, k = {k}.")
 
 
-def check_nonzero(r: Tensor) -> None:
-    """Refuse a length of 0; a letter is taken to be other than 0."""
-    at = where(r.squeeze(-1), lambda r: r == 0)
-    if at is not None:
-        row = at[0] if len(at) == 1 else at
-        raise DomainError(f"A vector of zeros has no direction, so no cosine: row {row} of {len(r)} is zero.")
-
-
 def check_temperature(τ: Number) -> None:
     """Refuse a number that is not a temperature."""
     if isinstance(τ, Tensor) and τ.numel() != 1:
         raise ShapeError(f"One temperature τ divides all scores, but τ is {[*τ.shape]}.")
-    if known(τ) and not τ > 0:
+    if is_known(τ) and not τ > 0:
         raise DomainError(f"A temperature is positive; τ = {float(τ):g}. Small τ sharpens, large τ smooths.")
 
 
@@ -216,6 +208,6 @@ def reachable(L: Number, N: int) -> Tensor:
     """`L` as a tensor, if a loss over N pairs can have this value."""
     if isinstance(L, Tensor) and L.numel() != 1:
         raise ShapeError(f"A margin belongs to one loss, but L is {[*L.shape]}.")
-    if N < 2 or (known(L) and not L > 0):
+    if N < 2 or (is_known(L) and not L > 0):
         raise DomainError(f"A margin needs N ≥ 2 pairs and a loss L > 0; N = {N}, L = {float(L):g}.")
     return L if isinstance(L, Tensor) else torch.tensor(L, dtype=torch.float64)

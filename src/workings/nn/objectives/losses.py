@@ -20,10 +20,10 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from workings import equations as textbook
-from workings.equations.layers import steep
+from workings.equations.layers import is_steep
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
-from workings.nn.fits import check_covering, check_shapes, repeats
+from workings.nn.fits import check_shapes, is_repeatable
 from workings.nn.temperature import softmax_jacobian
 
 Scalar = Float[Tensor, ""]
@@ -118,7 +118,7 @@ def squared_loss(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> Float[Tens
     >>> squared_loss(torch.tensor(5.0), torch.tensor(2.0))
     tensor(4.5000)
     """
-    check_covering("½ (ŷ − y)² needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_shapes(squared_loss, ŷ, y)
     J = (ŷ - y) ** 2 / 2
     return J
 
@@ -128,7 +128,7 @@ def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> F
 
     $$\frac{\partial J}{\partial \hat y} = \hat y - y$$
     """
-    check_covering("ŷ − y needs a y for each ŷ", "ŷ", ŷ=ŷ, y=y)
+    check_shapes(squared_loss_gradient, ŷ, y)
     G = ŷ - y
     return G
 
@@ -149,7 +149,7 @@ def logistic_loss(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tens
     """
     check_labels(w, X, y)
     m = y * (X @ w)
-    if steep(m):
+    if is_steep(m):
         return -F.logsigmoid(m).sum()
     L = torch.log(1 + torch.exp(-m)).sum()
     return L
@@ -172,7 +172,7 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
 
 def check_probabilities(θ: Tensor, y: Tensor) -> None:
     """Refuse a `y` that does not hold a probability for each score of `θ`."""
-    if not θ.dim() or not θ.shape[-1] or θ.shape[-1:] != y.shape[-1:] or not repeats(y.shape, θ.shape):
+    if not θ.dim() or not θ.shape[-1] or θ.shape[-1:] != y.shape[-1:] or not is_repeatable(y.shape, θ.shape):
         raise ShapeError(
             f"−Σ y log ŷ needs a probability in y for each score in θ: θ is {[*θ.shape]}, y is {[*y.shape]}. "
             "Class indices become probabilities by torch.nn.functional.one_hot."

@@ -19,8 +19,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_inside
-from workings.nn.temperature import known
+from workings.nn.fits import check_at_least, check_inside
+from workings.nn.temperature import is_known
 
 Number = int | float | Float[Tensor, ""]
 
@@ -74,7 +74,7 @@ def bits_per_character(log_p: Float[Tensor, "*m"], characters: int) -> Float[Ten
     tensor(0.5000)
     """
     check_units(log_p)
-    check_characters(characters)
+    check_at_least(1, characters, "Bits per character need a text of at least one character, not {}.")
     B = -log_p.sum() / log(2)
     return B / characters
 
@@ -103,7 +103,7 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
 
 def check_base(t: Number) -> None:
     """Refuse what is no base of logarithms."""
-    if known(t) and not (t > 0 and t != 1):
+    if is_known(t) and not (t > 0 and t != 1):
         raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
 
 
@@ -111,12 +111,6 @@ def base(t: Number, p: Tensor) -> Tensor:
     """`t` as a tensor beside `p`, if logarithms have such a base."""
     check_base(t)
     return t if isinstance(t, Tensor) else torch.ones_like(p.sum()) * t
-
-
-def check_characters(characters: int) -> None:
-    """Refuse an empty text."""
-    if characters < 1:
-        raise DomainError(f"Bits per character need a text of at least one character, not {characters}.")
 
 
 def check_units(p: Tensor) -> None:

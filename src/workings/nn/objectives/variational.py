@@ -18,13 +18,13 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError, ShapeError, UndecidedError
-from workings.nn.fits import check_alike, check_covering, check_inside, check_together
+from workings.errors import UndecidedError
+from workings.nn.fits import check_at_least, check_inside, check_shapes
 
 Latent = Float[Tensor, "*b z"]
 
 
-def kl(q: Float[Tensor, "*b k"], p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"]:
+def kl(q: Float[Tensor, "*#b k"], p: Float[Tensor, "*#b k"]) -> Float[Tensor, "*b"]:
     r"""How far `q` is from `p`: 0 where they are equal, never negative.
 
     $$\mathrm{KL}(q \,\|\, p) = \sum_k q_k \log \frac{q_k}{p_k}$$
@@ -34,7 +34,9 @@ def kl(q: Float[Tensor, "*b k"], p: Float[Tensor, "*b k"]) -> Float[Tensor, "*b"
     >>> kl(torch.tensor([0.0, 1.0]), torch.tensor([0.5, 0.5]))
     tensor(0.6931)
     """
-    check_distributions(q, p)
+    check_shapes(kl, q, p)
+    for x in (q, p):
+        check_inside("A probability lies between 0 and 1", x, lambda x: ~((x >= 0) & (x <= 1)))
     if has_zeros(q):
         return (torch.xlogy(q, q) - torch.xlogy(q, p)).sum(dim=-1)
     K = (q * torch.log(q / p)).sum(dim=-1)
@@ -49,8 +51,7 @@ def gaussian_kl(μ: Latent, s: Latent) -> Float[Tensor, "*b"]:
     >>> gaussian_kl(torch.tensor([1.0, 0.0]), torch.tensor([0.0, 0.0]))
     tensor(0.5000)
     """
-    check_alike("μ² + σ² − 1 − log σ² needs an s = log σ² for each μ", μ=μ, s=s)
-    check_vector(μ)
+    check_shapes(gaussian_kl, μ, s)
     K = (μ**2 + torch.exp(s) - 1 - s).sum(dim=-1) / 2
     return K
 
@@ -65,8 +66,7 @@ def gaussian_kl_between(μ: Latent, s: Latent, μ_p: Latent, s_p: Latent) -> Flo
     >>> gaussian_kl_between(one, 0 * one, 3 * one, 0 * one)
     tensor(2.)
     """
-    check_alike("KL(N(μ, σ²)‖N(μ_p, σ_p²)) needs a mean and a log-variance for each entry", μ=μ, s=s, μ_p=μ_p, s_p=s_p)
-    check_vector(μ)
+    check_shapes(gaussian_kl_between, μ, s, μ_p, s_p)
     K = (s_p - s + (torch.exp(s) + (μ - μ_p) ** 2) / torch.exp(s_p) - 1).sum(dim=-1) / 2
     return K
 
@@ -79,8 +79,7 @@ def log_gaussian(z: Latent, μ: Float[Tensor, "*#b z"], s: Float[Tensor, "*#b z"
     >>> log_gaussian(torch.zeros(1), torch.zeros(1), torch.zeros(1))
     tensor(-0.9189)
     """
-    check_covering("(z − μ)² / e^s needs a mean and a log-variance for each z", "z", z=z, μ=μ, s=s)
-    check_vector(z)
+    check_shapes(log_gaussian, z, μ, s)
     log_p = -(log(2 * pi) + s + (z - μ) ** 2 / torch.exp(s)).sum(dim=-1) / 2
     return log_p
 
@@ -93,7 +92,7 @@ def reparameterised(μ: Float[Tensor, "*#b"], s: Float[Tensor, "*#b"], ε: Float
     >>> reparameterised(torch.tensor([1.0]), torch.tensor([0.0]), torch.tensor([-2.0]))
     tensor([-1.])
     """
-    check_covering("μ + σ ⊙ ε needs a mean and a log-variance for each ε", "ε", μ=μ, s=s, ε=ε)
+    check_shapes(reparameterised, μ, s, ε)
     σ = torch.exp(s / 2)
     z = μ + σ * ε
     return z
@@ -111,9 +110,8 @@ def gaussian_kl_by_draws(
     >>> bool((estimate - 0.5).abs() < 4 * error)
     True
     """
-    check_alike("z = μ + σ ε needs an s = log σ² for each μ", μ=μ, s=s)
-    check_vector(μ)
-    check_draws(draws)
+    check_shapes(gaussian_kl_by_draws, μ, s)
+    check_at_least(2, draws, "An estimate with a standard error needs at least 2 draws, not {}.")
     ε = torch.randn((draws, *μ.shape), dtype=μ.dtype, device=μ.device, generator=generator)
     z = reparameterised(μ, s, ε)
     difference = log_gaussian(z, μ, s) - log_gaussian(z, torch.zeros_like(μ), torch.zeros_like(s))
@@ -125,28 +123,8 @@ def elbo(log_likelihood: Float[Tensor, "*b"], kl_to_prior: Float[Tensor, "*b"]) 
 
     $$\mathrm{ELBO} = \mathbb E_q \log p(x \mid z) - \mathrm{KL}(q(z \mid x) \,\|\, p(z))$$
     """
-    check_alike("E log p(x|z) − KL needs one of each for each example", log_likelihood=log_likelihood, KL=kl_to_prior)
+    check_shapes(elbo, log_likelihood, kl_to_prior)
     return log_likelihood - kl_to_prior
-
-
-def check_distributions(q: Tensor, p: Tensor) -> None:
-    """Refuse two that are not probabilities of the same outcomes."""
-    check_together("Σ q log(q/p) needs a p for each q", q=q, p=p)
-    check_vector(q)
-    for x in (q, p):
-        check_inside("A probability lies between 0 and 1", x, lambda x: ~((x >= 0) & (x <= 1)))
-
-
-def check_vector(x: Tensor) -> None:
-    """Refuse a single number, which has no entries to add over."""
-    if not x.dim():
-        raise ShapeError("The sum is over the entries of a vector, with any batch before it, but a number came.")
-
-
-def check_draws(draws: int) -> None:
-    """Refuse too few draws for a standard error."""
-    if draws < 2:
-        raise DomainError(f"An estimate with a standard error needs at least 2 draws, not {draws}.")
 
 
 def has_zeros(q: Tensor) -> bool:

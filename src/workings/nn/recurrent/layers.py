@@ -1,6 +1,6 @@
 """Recurrent layers with their weights: `RNN`, `LSTM` and `GRU`, exchanged with PyTorch's.
 
-The equations are those of `workings.nn.recurrent.cells`.
+The equations are those of `workings.equations.recurrent`.
 
 Axes: b batch, t time, i width of the input, h width of the state. Sequences are `b t i`: the tokens are the rows.
 """
@@ -14,10 +14,10 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from workings.equations.recurrent import Weights
+from workings.equations.recurrent import Input, State, States, Weights
 from workings.errors import ShapeError, WorkingsError
 from workings.nn.activations import activation
-from workings.nn.recurrent.cells import Input, State, States, gru, lstm, rnn
+from workings.nn.recurrent.cells import gru, lstm, rnn
 
 
 class Recurrent(nn.Module):
@@ -45,11 +45,6 @@ class Recurrent(nn.Module):
 
     def zeros(self, X: Tensor) -> Tensor:
         """The state before the first input."""
-        if X.dim() < 2 or X.shape[-1] != self.inputs:
-            raise ShapeError(
-                f"W_x x needs inputs of width {self.inputs}, one row for each time: X is {[*X.shape]}, "
-                f"where [batch, time, {self.inputs}] or [time, {self.inputs}] was expected."
-            )
         return X.new_zeros(*X.shape[:-2], self.width)
 
     @classmethod

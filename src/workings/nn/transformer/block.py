@@ -50,8 +50,8 @@ class NormedAttention(MultiHeadAttention):
         super().__init__(width, heads, bias=bias, positions=positions, dropout=dropout)
         self.g = nn.Parameter(torch.ones(heads, 1, 1))
 
-    def attended(self, X: Tensor, Y: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
-        Q, K, V = super().attended(X, Y, cache)
+    def queries_keys_values(self, X: Tensor, Y: Tensor | None, cache: KeyValueCache | None) -> tuple[Tensor, Tensor, Tensor]:
+        Q, K, V = super().queries_keys_values(X, Y, cache)
         Q = self.g * rms_norm(Q)  # turning by a position keeps the length, so this may come after it
         K = rms_norm(K)
         return Q, K, V
@@ -85,7 +85,7 @@ class Block(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        check_settings(norm, kind, dropout)
+        check_settings(norm, kind)
         attention = NormedAttention if qk_norm else MultiHeadAttention
         self.norm, self.kind, self.cross = norm, kind, cross
         self.attention = attention(width, heads, bias=bias, positions=positions, dropout=dropout)
@@ -126,13 +126,11 @@ class Block(nn.Module):
         return self.attention.weights(X, None, mask, causal)
 
 
-def check_settings(norm: str, kind: str, dropout: float) -> None:
+def check_settings(norm: str, kind: str) -> None:
     if norm not in ("pre", "post"):
         raise DomainError(f"A block normalises before its layers ('pre') or after them ('post'), not {norm!r}.")
     if kind not in NORMS:
         raise DomainError(f"A block normalises by 'layer' norm or by 'rms' norm, not {kind!r}.")
-    if not 0 <= dropout < 1:
-        raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
 def memory_for(memory: Tensor | None, cross: bool) -> Tensor | None:

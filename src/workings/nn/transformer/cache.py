@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import DomainError, ShapeError
+from workings.nn.fits import check_shapes
 
 
 class KeyValueCache:
@@ -52,7 +53,7 @@ class KeyValueCache:
         """Put new keys and values behind the old ones; all of them."""
         if K.requires_grad and torch.is_grad_enabled():
             raise DomainError("A cache overwrites its rows, so no gradient can pass: decode inside torch.no_grad().")
-        check_rows(K, V)
+        check_shapes(KeyValueCache.append, self, K, V, empty="k d t")
         self._make_room(K, V)
         assert self.rows is not None
         end = self.length + K.shape[-2]
@@ -87,12 +88,6 @@ class KeyValueCache:
     def crop(self, length: int) -> None:
         """Forget what came after the first `length` tokens."""
         self.length = min(self.length, length)
-
-
-def check_rows(K: Tensor, V: Tensor) -> None:
-    """Refuse keys and values that are not one of each for every token."""
-    if K.dim() < 2 or V.dim() < 2 or K.shape[:-1] != V.shape[:-1]:
-        raise ShapeError(f"Each token has a key and a value, a row each: K is {[*K.shape]}, V is {[*V.shape]}.")
 
 
 def _rows(like: Tensor, room: int) -> Tensor:

@@ -12,101 +12,61 @@ Axes: b batch, n queries, m keys, d width of a key, t width of a value.
 
 from __future__ import annotations
 
-from math import inf, sqrt
+from math import inf
 from typing import Any
 
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor
 
-from workings.fused import fused
+from workings.equations import transformer as equations
+from workings.equations.transformer import Mask, Scores, allowed
+from workings.fused import fused, special_case_of
 from workings.nn.fits import check_directed, check_shapes
-from workings.nn.transformer.allowed import allowed, boolean_mask, checked_bias
 from workings.nn.transformer.hard import argmax_weights
+from workings.nn.transformer.mask_checks import check_bias, check_mask
 
-Mask = Bool[Tensor, "*c #n #m"]
-Scores = Float[Tensor, "*c #n #m"]
+
+def check_attention(
+    Q: Tensor, K: Tensor, V: Any, mask: Any = None, causal: bool = False, scale: Any = None, *, bias: Any = None, **_: Any
+) -> None:
+    """Refuse shapes that do not fit, and a query without a key."""
+    size = Q.shape
+    if V is None or not (K.shape == size == V.shape and len(size) > 1 and 0 not in size):  # the usual case is one comparison
+        check_shapes(attention if V is not None else attention_weights, Q, K, V, empty="n")
+    if causal or mask is not None:
+        check_mask(Q, K, mask, causal)
+    if bias is not None:
+        check_bias(bias, Q, K, mask, causal)
 
 
 def attention_kernel(
-    Q: Tensor,
-    K: Tensor,
-    V: Tensor,
-    mask: Tensor | None = None,
-    causal: bool = False,
-    scale: Any = None,
-    *,
-    bias: Tensor | None = None,
-    dropout: float | None = None,
+    Q: Tensor, K: Tensor, V: Any, mask: Any = None, causal: bool = False, scale: Any = None, **options: Any
 ) -> Tensor:
     """What `attention` computes, in one fused operation."""
-    size = Q.shape
-    if not (K.shape == size == V.shape and len(size) > 1 and 0 not in size):  # the usual case is one comparison
-        check_shapes(attention, Q, K, V, empty="n")
-    if mask is not None:
-        boolean_mask(mask, Q, K)
+    if V is None:  # the kernel keeps the weights to itself
+        return equations.attention(Q, K, V, mask, causal, scale, **options)
     if isinstance(scale, Tensor):  # the kernel takes a number, and no gradient by it
         Q, scale = scale * Q, 1.0
-    if bias is not None:
-        bias = checked_bias(bias, Q, K, mask, causal)
     if Q.dim() == K.dim() == V.dim() < 4:  # PyTorch's fast kernel takes four axes; an axis of 1 in front changes nothing
         Q, K, V = Q.unsqueeze(0), K.unsqueeze(0), V.unsqueeze(0)
-        return attention_kernel(Q, K, V, mask, causal, scale, bias=bias, dropout=dropout).squeeze(0)
+        return attention_kernel(Q, K, V, mask, causal, scale, **options).squeeze(0)
+    bias, dropout = options.get("bias"), options.get("dropout") or 0.0
     causal = causal and Q.shape[-2] != 1  # the last position sees every key
     if mask is None and bias is None and (not causal or Q.shape[-2] == K.shape[-2]):
-        return F.scaled_dot_product_attention(Q, K, V, None, dropout or 0.0, causal, scale=scale)
+        return F.scaled_dot_product_attention(Q, K, V, None, dropout, causal, scale=scale)
     M = allowed(Q, K, mask, causal) if causal or mask is not None else None
     if bias is not None:
         M = bias if M is None else bias.masked_fill(~M, -inf)
     assert M is not None
     M = M if M.dim() == 2 else M[(None,) * (Q.dim() - M.dim())]
-    return F.scaled_dot_product_attention(Q, K, V, M, dropout or 0.0, scale=scale)
+    return F.scaled_dot_product_attention(Q, K, V, M, dropout, scale=scale)
 
 
-@fused(attention_kernel)
-def attention(
-    Q: Float[Tensor, "*#b n d"],
-    K: Float[Tensor, "*#b m d"],
-    V: Float[Tensor, "*#b m t"],
-    mask: Mask | None = None,
-    causal: bool = False,
-    scale: Any = None,
-    *,
-    bias: Scores | None = None,
-    dropout: float | None = None,
-) -> Float[Tensor, "*#b n t"]:
-    r"""Average the rows of `V`, each weighted by how well its key matches the query.
-
-    $$Z = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right) V$$
-
-    `mask[i, j]` is true where query `i` may look at key `j`. With `causal`, the queries are the last n positions and none
-    looks ahead. `scale` stands in for 1/√d. `bias` is added to the scores.
-    `dropout` forgets each weight with that probability and enlarges the others by 1/(1 − dropout).
-
-    >>> from workings import exact
-    >>> print(attention(exact("0 0; 0 sqrt(2)*log(3)"), exact("1 0; 1 1"), exact("1 0; 0 1")).text())
-    ⎡1/2  1/2⎤
-    ⎣1/4  3/4⎦
-    """
-    check_shapes(attention, Q, K, V, empty="n")
-    d = Q.shape[-1]
-    if scale is None:
-        S = Q @ K.mT / sqrt(d)
-    else:
-        S = scale * (Q @ K.mT)
-    if bias is not None:
-        bias = checked_bias(bias, Q, K, mask, causal)
-        S = S + bias
-    if causal or mask is not None:
-        M = allowed(Q, K, mask, causal)
-        S = S.masked_fill(~M, -inf)
-    A = S.softmax(dim=-1)
-    if dropout is not None:
-        A = F.dropout(A, dropout)
-    Z = A @ V
-    return Z
+attention = fused(attention_kernel, check_attention)(equations.attention)
 
 
+@special_case_of(equations.attention)
 def attention_weights(
     Q: Float[Tensor, "*#b n d"],
     K: Float[Tensor, "*#b m d"],
@@ -115,25 +75,13 @@ def attention_weights(
     scale: Any = None,
     *,
     bias: Scores | None = None,
-) -> Float[Tensor, "*#b n m"]:
+) -> dict[str, Any]:
     r"""The weights alone: row i says how much query i takes from each key.
 
     $$A = \operatorname{softmax}\left(\frac{Q K^\top}{\sqrt{d}}\right)$$
     """
-    check_shapes(attention_weights, Q, K, empty="n")
-    d = Q.shape[-1]
-    if scale is None:
-        S = Q @ K.mT / sqrt(d)
-    else:
-        S = scale * (Q @ K.mT)
-    if bias is not None:
-        bias = checked_bias(bias, Q, K, mask, causal)
-        S = S + bias
-    if causal or mask is not None:
-        M = allowed(Q, K, mask, causal)
-        S = S.masked_fill(~M, -inf)
-    A = S.softmax(dim=-1)
-    return A
+    check_attention(Q, K, None, mask, causal, bias=bias)
+    return {"Q": Q, "K": K, "V": None, "mask": mask, "causal": causal, "scale": scale, "bias": bias}
 
 
 def hard_attention(
@@ -152,6 +100,7 @@ def hard_attention(
     [3/2]
     """
     check_shapes(hard_attention, Q, K, V, empty="n")
+    check_mask(Q, K, mask, causal)
     S = Q @ K.mT
     if causal or mask is not None:
         M = allowed(Q, K, mask, causal)
@@ -181,6 +130,7 @@ def attention_columns(
     ⎣1/2  3/4⎦
     """
     check_shapes(attention_columns, Q, K, V, empty="n")
+    check_mask(Q.mT, K.mT, None if mask is None else mask.mT, causal)
     β = beta
     S = K.mT @ Q
     if causal or mask is not None:

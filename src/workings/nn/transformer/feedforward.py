@@ -35,7 +35,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
 GATED = "swiglu"
 
 
-def activation_named(name: str) -> Callable[[Tensor], Tensor]:
+def activation_function(name: str) -> Callable[[Tensor], Tensor]:
     """The function φ, or a message with the names there are."""
     if name not in ACTIVATIONS:
         names = ", ".join(map(repr, ACTIVATIONS))
@@ -47,7 +47,7 @@ def feed_forward_kernel(
     X: Tensor, W_1: Tensor, b_1: Tensor | None, W_2: Tensor, b_2: Tensor | None, activation: str = "relu"
 ) -> Tensor:
     check_shapes(feed_forward, X, W_1, b_1, W_2, b_2)
-    H = activation_named(activation)(X @ W_1 if b_1 is None else F.linear(X, W_1.mT, b_1))
+    H = activation_function(activation)(X @ W_1 if b_1 is None else F.linear(X, W_1.mT, b_1))
     return H @ W_2 if b_2 is None else F.linear(H, W_2.mT, b_2)
 
 
@@ -69,7 +69,7 @@ def feed_forward(
     tensor([3., 0.])
     """
     check_shapes(feed_forward, X, W_1, b_1, W_2, b_2)
-    phi = activation_named(activation)
+    phi = activation_function(activation)
     if b_1 is None:
         H = phi(X @ W_1)
     else:
@@ -125,7 +125,7 @@ class FeedForward(nn.Module):
         if self.gated:
             self.W_3 = weights(width, hidden)
         else:
-            activation_named(activation)
+            activation_function(activation)
             self.b_1 = weights(hidden, fan_in=width) if bias else None
             self.b_2 = weights(width, fan_in=hidden) if bias else None
 

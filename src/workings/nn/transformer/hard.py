@@ -18,7 +18,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from workings.errors import ShapeError
-from workings.nn.fits import check_alike, check_axes, check_axis, check_inside
+from workings.nn.fits import check_axis, check_inside, check_shapes
 from workings.nn.temperature import check_scale, check_softmax, inverse_scale
 
 
@@ -100,7 +100,7 @@ def pass_through(x: Float[Tensor, "*b n"]) -> Float[Tensor, "*b n"]:
 
     $$y = x I^\top$$
     """
-    check_axes("x Iᵀ needs a vector of at least one number, with any batch before it", 1, x=x)
+    check_shapes(pass_through, x)
     I = torch.diag_embed(x.new_ones(x.shape[-1]))
     y = x @ I.T
     return y
@@ -117,7 +117,7 @@ def score_gradient(
     >>> score_gradient(argmax_weights, s, g), score_gradient(straight_through, s, g)
     (tensor([0., 0.]), tensor([ 0.2500, -0.2500]))
     """
-    check_alike("Jᵀ g needs a gradient for each score", s=s, g=g)
+    check_shapes(score_gradient, select, s, g)
     s = s.detach().requires_grad_()
     a = select(s)
     if not a.requires_grad:

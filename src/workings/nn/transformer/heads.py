@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from workings.errors import ShapeError, WorkingsError
 from workings.nn.fits import check_shapes
 from workings.nn.transformer.dot_product import attention, attention_columns
-from workings.nn.transformer.multihead import MultiHeadAttention
+from workings.nn.transformer.multihead import MultiHeadAttention, check_divisible
 
 Matrices = Sequence[Float[Tensor, "e d"]]
 
@@ -127,12 +127,6 @@ def multiply_adds(n: int, width: int, heads: int, m: int | None = None) -> int:
     m = n if m is None else m
     d = width // heads
     return 2 * n * width**2 + 2 * m * width**2 + heads * 2 * n * m * d
-
-
-def check_divisible(width: int, heads: int) -> None:
-    """Refuse heads that cannot share the width."""
-    if heads < 1 or width % heads:
-        raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
 
 
 def from_torch(module: nn.MultiheadAttention) -> MultiHeadAttention:

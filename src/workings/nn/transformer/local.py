@@ -17,8 +17,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from workings.errors import DomainError
-from workings.nn.fits import check_shapes
+from workings.nn.fits import check_at_least, check_shapes
 
 
 def local_attention(
@@ -33,7 +32,7 @@ def local_attention(
     [3  5  13/2]
     """
     check_shapes(local_attention, Q, K, V)
-    check_window(width)
+    check_at_least(1, width, "A window needs a width of at least 1, not {}: each query sees its own key.")
     d = Q.shape[-1]
     back = width // 2
     ahead = 0 if causal else back
@@ -44,11 +43,6 @@ def local_attention(
     A = S.softmax(dim=-1)
     Z = (V @ A.unsqueeze(-1)).squeeze(-1)
     return Z
-
-
-def check_window(width: int) -> None:
-    if width < 1:
-        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
 
 
 def windows(X: Float[Tensor, "*b n d"], back: int, ahead: int) -> Float[Tensor, "*b n d r"]:

@@ -16,23 +16,10 @@ import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
+from workings.equations import transformer as equations
 from workings.errors import DomainError, ShapeError
-
-
-def causal_mask(n: int, m: int | None = None, device: Any = None) -> Bool[Tensor, "n m"]:
-    r"""Query i sees the keys up to its own position; the n queries are the last n of m positions.
-
-    $$M_{ij} = [\, j \le i + m - n \,]$$
-
-    With m > n, the first m − n keys are older than every query: a cache holds them.
-
-    >>> causal_mask(2, 4).int()
-    tensor([[1, 1, 1, 0],
-            [1, 1, 1, 1]], dtype=torch.int32)
-    """
-    m = n if m is None else m
-    check_sizes(n, m)
-    return torch.ones(n, m, dtype=torch.bool, device=device).tril(m - n)
+from workings.fused import with_check
+from workings.nn.fits import check_at_least
 
 
 def window_mask(n: int, width: int, causal: bool = False, device: Any = None) -> Bool[Tensor, "n n"]:
@@ -48,8 +35,8 @@ def window_mask(n: int, width: int, causal: bool = False, device: Any = None) ->
             [0, 1, 1, 1],
             [0, 0, 1, 1]], dtype=torch.int32)
     """
-    check_sizes(n, n)
-    check_window(width)
+    check_sizes(n)
+    check_at_least(1, width, "A window needs a width of at least 1, not {}: each query sees its own key.")
     reach = width // 2
     ones = torch.ones(n, n, dtype=torch.bool, device=device)
     return ones.tril(0 if causal else reach).triu(-reach)
@@ -69,16 +56,14 @@ def padding_mask(lengths: Int[Tensor, "*b"], n: int) -> Bool[Tensor, "*b 1 n"]:
     return (torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)).unsqueeze(-2)
 
 
-def check_sizes(n: int, m: int) -> None:
+def check_sizes(n: int, m: int | None = None, device: Any = None) -> None:
     """Refuse a negative number of queries or keys."""
+    m = n if m is None else m
     if min(n, m) < 0:
         raise ShapeError(f"A mask has a row for each query and a column for each key, so n, m ≥ 0, not {n} and {m}.")
 
 
-def check_window(width: int) -> None:
-    """Refuse a window without the query's own key."""
-    if width < 1:
-        raise DomainError(f"A window needs a width of at least 1, not {width}: each query sees its own key.")
+causal_mask = with_check(check_sizes, equations.causal_mask)
 
 
 def check_lengths(lengths: Tensor, n: int) -> None:

@@ -17,10 +17,11 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from workings.equations.transformer import Mask
 from workings.errors import DomainError, ShapeError
 from workings.fused import fused
 from workings.nn.transformer.cache import KeyValueCache
-from workings.nn.transformer.dot_product import Mask, attention, attention_weights
+from workings.nn.transformer.dot_product import attention, attention_weights
 from workings.nn.transformer.positions import Rotary
 
 Tokens = Float[Tensor, "*b n e"]
@@ -102,6 +103,12 @@ def check_heads(width: int, heads: int, kv_heads: int, dropout: float) -> None:
         raise DomainError(f"Dropout leaves out a share of at least 0 and less than 1, not {dropout}.")
 
 
+def check_divisible(width: int, heads: int) -> None:
+    """Refuse heads that cannot share the width."""
+    if heads < 1 or width % heads:
+        raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
+
+
 class MultiHeadAttention(nn.Module):
     r"""Attention in several heads, each with its own projections of the tokens.
 
@@ -133,8 +140,8 @@ class MultiHeadAttention(nn.Module):
         super().__init__()
         self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
         check_heads(width, heads, self.kv_heads, dropout)
-        if width % heads and not (key_width and value_width):
-            raise ShapeError(f"The heads share the width among them: {width} is not divisible by {heads} heads.")
+        if not (key_width and value_width):
+            check_divisible(width, heads)
         d, t = key_width or width // heads, value_width or width // heads
         self.sizes = [heads * d, self.kv_heads * d, self.kv_heads * t]
         self.W_QKV = nn.Parameter(torch.empty(sum(self.sizes), width))
@@ -162,7 +169,7 @@ class MultiHeadAttention(nn.Module):
     ) -> Tokens:
         """Self-attention of X, or attention from X to the memory Y. A `cache` holds the keys and values of earlier calls
         (of the memory: those of the first call)."""
-        Q, K, V = self.attended(X, Y, cache)
+        Q, K, V = self.queries_keys_values(X, Y, cache)
         B = self.bias(Q, K, Y)
         M = for_every_head(mask, X)
         if self.dropout and self.training:
@@ -175,7 +182,7 @@ class MultiHeadAttention(nn.Module):
             O = F.linear(side_by_side(Z), self.W_O, self.b_O)
         return O
 
-    def attended(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
+    def queries_keys_values(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
         """Queries, keys and values of every head, turned by their positions, with those that the cache holds."""
         check_tokens(self.W_QKV.shape[-1], X, Y)
         if Y is not None and cache is not None and len(cache):  # the memory is the same at every step
@@ -209,7 +216,7 @@ class MultiHeadAttention(nn.Module):
         self, X: Tokens, Y: Float[Tensor, "*b m e"] | None = None, mask: Mask | None = None, causal: bool = False
     ) -> Float[Tensor, "*b h n m"]:
         """The weights A of every head, to look at."""
-        Q, K, _ = self.attended(X, Y, None)
+        Q, K, _ = self.queries_keys_values(X, Y, None)
         A = attention_weights(Q, K, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         return A
 
@@ -220,7 +227,7 @@ class MultiHeadAttention(nn.Module):
 
         $$O = \sum_i Z_i W_{O,i}^\top + b_O$$
         """
-        Q, K, V = self.attended(X, Y, None)
+        Q, K, V = self.queries_keys_values(X, Y, None)
         Z = attention(Q, K, V, for_every_head(mask, X), causal, bias=self.bias(Q, K, Y))
         W = self.W_O.unflatten(-1, (self.heads, -1)).transpose(0, 1)  # h e t
         return Z @ W.mT

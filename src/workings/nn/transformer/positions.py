@@ -20,7 +20,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from workings.errors import DomainError, ShapeError
-from workings.nn.fits import check_shapes, repeats
+from workings.nn.fits import check_at_least, check_shapes, is_repeatable
 
 
 def positions_of(x: Tensor, n: int, start: int = 0) -> Float[Tensor, " n"]:
@@ -33,10 +33,10 @@ def real(pos: Tensor) -> Float[Tensor, "*n"]:
     return pos if pos.is_floating_point() else pos.to(torch.get_default_dtype())
 
 
-def placed(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
+def positions_for(x: Tensor, positions: Tensor) -> Float[Tensor, "*n"]:
     """The positions in the numbers of x, after refusing as many as do not fit its tokens."""
     n = x.shape[-2]
-    if positions.dim() == 0 or positions.shape[-1] not in (1, n) or not repeats(positions.shape[:-1], x.shape[:-2]):
+    if positions.dim() == 0 or positions.shape[-1] not in (1, n) or not is_repeatable(positions.shape[:-1], x.shape[:-2]):
         raise ShapeError(f"Each of the {n} tokens of x needs a position: x is {[*x.shape]}, positions {[*positions.shape]}.")
     return positions if positions.is_floating_point() else x.new_zeros(()) + positions
 
@@ -74,18 +74,12 @@ def sinusoidal(n: int | Tensor, d: int, base: float = 10000.0) -> Float[Tensor, 
     ⎡     0       1           0           1⎤
     ⎣sin(1)  cos(1)  sin(1/100)  cos(1/100)⎦
     """
-    check_count(n)
+    check_at_least(0, 0 if isinstance(n, Tensor) else n, "There are n ≥ 0 positions to encode, not {}.")
     pos = real(n) if isinstance(n, Tensor) else positions_of(torch.empty(0), n)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     PE = torch.stack((θ.sin(), θ.cos()), dim=-1).flatten(-2)
     return PE
-
-
-def check_count(n: int | Tensor) -> None:
-    """Refuse a negative number of positions."""
-    if not isinstance(n, Tensor) and n < 0:
-        raise DomainError(f"There are n ≥ 0 positions to encode, not {n}.")
 
 
 class Learned(nn.Module):
@@ -102,7 +96,7 @@ class Learned(nn.Module):
         nn.init.normal_(self.table, std=0.02)
 
     def forward(self, n: int, start: int = 0) -> Float[Tensor, "n d"]:
-        check_count(n)
+        check_at_least(0, n, "There are n ≥ 0 positions to encode, not {}.")
         length = len(self.table)
         if start < 0:
             raise DomainError(f"Positions are counted from 0, but position {start} was asked for.")
@@ -177,19 +171,13 @@ def alibi_slopes(heads: int) -> Float[Tensor, " h"]:
     >>> alibi_slopes(4)
     tensor([0.2500, 0.0625, 0.0156, 0.0039])
     """
-    check_heads(heads)
+    check_at_least(1, heads, "ALiBi has a slope for each head: there is at least 1, not {}.")
     p = 2 ** int(log2(heads))
     k = torch.arange(1, p + 1)
     slopes = 2.0 ** (-8 * k / p)
     if p < heads:
         slopes = torch.cat((slopes, alibi_slopes(2 * p)[::2][: heads - p]))
     return slopes
-
-
-def check_heads(heads: int) -> None:
-    """Refuse no heads."""
-    if heads < 1:
-        raise DomainError(f"ALiBi has a slope for each head: there is at least 1, not {heads}.")
 
 
 def alibi(heads: int, n: int, m: int | None = None) -> Float[Tensor, "h n m"]:
@@ -223,13 +211,13 @@ def rope(
     """
     check_shapes(rope, x)
     n, d = x.shape[-2:]
-    pos = positions_of(x, n) if positions is None else placed(x, positions)
+    pos = positions_of(x, n) if positions is None else positions_for(x, positions)
     ω = frequencies(pos, d, base)
     θ = pos.unsqueeze(-1) * ω
     a, b = pairs(x, halves)
     u = a * θ.cos() - b * θ.sin()
     v = a * θ.sin() + b * θ.cos()
-    y = joined(u, v, halves)
+    y = from_pairs(u, v, halves)
     return y
 
 
@@ -239,7 +227,7 @@ def pairs(x: Float[Tensor, "*b d"], halves: bool) -> tuple[Float[Tensor, "*b i"]
     return (x[..., :half], x[..., half:]) if halves else (x[..., 0::2], x[..., 1::2])
 
 
-def joined(u: Float[Tensor, "*b i"], v: Float[Tensor, "*b i"], halves: bool) -> Float[Tensor, "*b d"]:
+def from_pairs(u: Float[Tensor, "*b i"], v: Float[Tensor, "*b i"], halves: bool) -> Float[Tensor, "*b d"]:
     """The vector whose pairs are u and v."""
     return torch.cat((u, v), dim=-1) if halves else torch.stack((u, v), dim=-1).flatten(-2)
 

@@ -14,10 +14,9 @@ from typing import Any
 
 from torch import nn
 
+from workings.equations.windows import Sizes
 from workings.errors import ShapeError
 from workings.trace.shapes.arithmetic import each
-
-Sizes = int | Sequence[int]
 
 
 def conv_size(N: int, F: int, S: int = 1, P: int = 0, dilation: int = 1) -> int:
@@ -165,9 +164,3 @@ def of_modules(modules: Iterable[Any], axis: int) -> Iterable[tuple[int, int, in
     for layer in itertools.takewhile(lambda layer: not isinstance(layer, (nn.Flatten, nn.Linear)), modules):
         if hasattr(layer, "kernel_size"):
             yield tuple(each(v, 2)[axis] for v in (layer.kernel_size, layer.stride, getattr(layer, "dilation", 1)))  # type: ignore[misc]
-
-
-def pair(value: Sizes) -> tuple[int, int]:
-    """Sizes on two axes."""
-    height, width = each(value, 2)
-    return height, width

@@ -14,8 +14,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from workings.equations.windows import pair
 from workings.errors import ShapeError
-from workings.nn.vision.convolution import pair
 
 
 def linear_to_conv(linear: nn.Linear, channels: int, height: int, width: int) -> nn.Conv2d:

@@ -21,7 +21,7 @@ from torch import Tensor
 
 from workings.errors import ShapeError, WorkingsError
 from workings.fused import fused
-from workings.nn.fits import check_axes, check_directed, check_shapes
+from workings.nn.fits import check_directed, check_shapes
 from workings.nn.vision.conv_layers import conv2d
 
 Image = Float[Tensor, "*b c n m"]
@@ -131,7 +131,7 @@ def resampled_positions(
     E: Float[Tensor, "t d"], old: Grid, new: Grid, how: str = "bicubic", extra: int = 1
 ) -> Float[Tensor, "u d"]:
     """`resampled` for a table whose first `extra` rows (CLS) belong to no place of the grid and are kept."""
-    check_axes("Position vectors are the rows of a table", 2, E=E)
+    check_shapes(resampled_positions, E)
     kept, grid = E[:extra], E[extra:]
     return torch.cat([kept, resampled(grid, old, new, how)])
 
@@ -141,7 +141,7 @@ def cosine_map(E: Float[Tensor, "*b p d"]) -> Float[Tensor, "*b p p"]:
 
     $$C_{ij} = \frac{E_i \cdot E_j}{\|E_i\|\,\|E_j\|}$$
     """
-    check_axes("C_ij = E_i·E_j / ‖E_i‖‖E_j‖ needs vectors as rows", 2, E=E)
+    check_shapes(cosine_map, E)
     check_directed("E", E)
     U = E / E.norm(dim=-1, keepdim=True)
     C = U @ U.mT

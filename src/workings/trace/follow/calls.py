@@ -14,7 +14,7 @@ import torch
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.own_code import is_own, is_readable
 from workings.trace.capture.recorder import Recorder
-from workings.trace.code.decorated import inmost
+from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import call_name, is_library
 from workings.trace.code.instrument import _path
 from workings.trace.code.look_up import MISSING
@@ -193,7 +193,6 @@ def write_out(recorder: Recorder, frame: types.FrameType, result: Any) -> None:
     """The kernel ran, as it would without us; its definition is recorded beside it, and compared."""
     names = frame.f_locals
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
-        definition = inmost(names["definition"])  # what a check refuses, the kernel has refused
-        written = recorder.run(definition, names["args"], names["kwargs"], "call", definition.__name__)
+        written = with_inmost(names["definition"], recorder.trace)(*names["args"], **names["kwargs"])
     step = recorder.stack[-1].children[-1]
     step.live, step.result, step.note = result, recorder.snapshot(result), compare(result, written)

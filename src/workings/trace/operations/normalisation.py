@@ -204,7 +204,7 @@ def _define_batch_norm(
     eps: float = 1e-5,
 ) -> Definition:
     running = None if training else (running_mean, running_var)
-    return Definition(equations.batch_norm, (input, running, weight, bias, eps))
+    return Definition(equations.batch_norm_of_channels, (input, running, weight, bias, eps))
 
 
 def _define_batch_norm_layer(m: Any, input: Tensor) -> Definition:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
@@ -15,7 +16,7 @@ from workings.trace.shapes import arithmetic
 
 def _define_rnn_cell(m: nn.RNNCell, input: Tensor, hx: Tensor | None = None) -> Definition:
     h = input.new_zeros(*input.shape[:-1], m.hidden_size) if hx is None else hx
-    return Definition(equations.rnn_cell, (input, h, _cell_weights(m), m.nonlinearity))
+    return Definition(equations.rnn_cell, (input, h, _cell_weights(m), getattr(torch, m.nonlinearity)))
 
 
 def _define_gru_cell(m: nn.GRUCell, input: Tensor, hx: Tensor | None = None) -> Definition:
@@ -32,19 +33,19 @@ def _define_lstm_cell(m: nn.LSTMCell, input: Tensor, hx: tuple[Tensor, Tensor] |
 def _define_rnn(m: nn.RNN, input: Tensor, hx: Tensor | None = None) -> Definition:
     time, zeros = _one_layer(m, input)
     h = zeros if hx is None else hx[0]
-    return Definition(equations.rnn, (input, h, _layer_weights(m), m.nonlinearity, time))
+    return Definition(equations.rnn_layer, (input, h, _layer_weights(m), m.nonlinearity, time))
 
 
 def _define_gru(m: nn.GRU, input: Tensor, hx: Tensor | None = None) -> Definition:
     time, zeros = _one_layer(m, input)
     h = zeros if hx is None else hx[0]
-    return Definition(equations.gru, (input, h, _layer_weights(m), time))
+    return Definition(equations.gru_layer, (input, h, _layer_weights(m), time))
 
 
 def _define_lstm(m: nn.LSTM, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> Definition:
     time, zeros = _one_layer(m, input)
     h, c = (zeros, zeros) if hx is None else (hx[0][0], hx[1][0])
-    return Definition(equations.lstm, (input, h, c, _layer_weights(m), time))
+    return Definition(equations.lstm_layer, (input, h, c, _layer_weights(m), time))
 
 
 def _one_layer(m: nn.RNNBase, input: Any) -> tuple[int, Tensor]:

@@ -10,51 +10,35 @@ from math import inf
 import torch
 from torch import Tensor
 
+from workings.equations.transformer import allowed
 from workings.errors import DomainError, ShapeError
-from workings.nn.transformer.masks import causal_mask
 
 
-def allowed(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
-    """Where queries may look: the mask and the causal mask together."""
+def check_mask(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> None:
+    """Refuse more queries than keys where none may look ahead, and a mask that is not a truth value for each query and
+    key, or leaves a query no key."""
     n, m = Q.shape[-2], K.shape[-2]
-    check_causal(n, m, causal)
-    if mask is None:
-        M = causal_mask(n, m, Q.device)
-    elif causal:
-        M = checked_mask(causal_mask(n, m, Q.device) & boolean_mask(mask, Q, K))
-    else:
-        M = checked_mask(boolean_mask(mask, Q, K))
-    return M
-
-
-def check_causal(n: int, m: int, causal: bool) -> None:
-    """Refuse more queries than keys where none may look ahead."""
     if causal and n > m:
         raise DomainError(
             f"Causal attention takes the queries for the last of the keys' positions, but there are {n} queries "
             f"and {m} keys: the first {n - m} would see no key."
         )
+    if mask is not None:
+        if mask.dtype != torch.bool:
+            raise ShapeError(
+                f"A mask is true where a query may look, so its dtype is torch.bool, not {mask.dtype}. "
+                f"Numbers to add to the scores are the argument bias."
+            )
+        check_scores("mask", mask, Q, K)
+        check_sees("The mask", allowed(Q, K, mask, causal))
 
 
-def checked_bias(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None = None, causal: bool = False) -> Tensor:
-    """The bias, after refusing one that does not fit the scores, or whose −∞ leave a query no key that the mask allows."""
+def check_bias(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> None:
+    """Refuse a bias that does not fit the scores, or whose −∞ leave a query no key that the mask allows."""
     check_scores("bias", bias, Q, K)
     barred = bias == -inf
     if barred.any():
-        M = allowed(Q, K, mask, causal) if causal or mask is not None else torch.ones_like(barred)
-        checked_mask(M & ~barred, "The bias")
-    return bias
-
-
-def boolean_mask(mask: Tensor, Q: Tensor, K: Tensor) -> Tensor:
-    """The mask, after refusing one that is not a truth value for each query and key."""
-    if mask.dtype != torch.bool:
-        raise ShapeError(
-            f"A mask is true where a query may look, so its dtype is torch.bool, not {mask.dtype}. "
-            f"Numbers to add to the scores are the argument bias."
-        )
-    check_scores("mask", mask, Q, K)
-    return mask
+        check_sees("The bias", ~barred & allowed(Q, K, mask, causal) if causal or mask is not None else ~barred)
 
 
 def check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
@@ -74,12 +58,11 @@ def check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
         )
 
 
-def checked_mask(M: Tensor, who: str = "The mask") -> Tensor:
-    """The mask, after refusing one with a row of nothing but False: a softmax over nothing has no value."""
+def check_sees(who: str, M: Tensor) -> None:
+    """Refuse a row of nothing but False: a softmax over nothing has no value."""
     sees = M.view(torch.uint8).amax(dim=-1)  # on bytes, twenty times as fast as M.any(dim=-1)
     if not sees.all():
         at = (sees == 0).nonzero()[0].tolist()
         raise DomainError(
             f"{who} lets the query at {at} look at no key, and a softmax over nothing has no value: allow it a key."
         )
-    return M
