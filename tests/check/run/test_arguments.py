@@ -13,7 +13,8 @@ TEXTS = {
     "a recurrence with numbers put in": r"""
 We use $m_t=\beta_1 m_{t-1}+(1-\beta_1)g_t$ with $m_0=0$. $m_1=\beta_1 m_0+(1-\beta_1)g_1=0.9\cdot 0+0.1\cdot 2=0.2$""",
     "the second turn is wrong": r"""
-We use $m_t = \beta m_{t-1} + (1-\beta) g_t$ with $\beta = 0.9$. Then $m_1 = \beta m_0 + (1-\beta) g_1 = 0.9 \cdot 0 + 0.1 \cdot 2 = 0.2$.
+We use $m_t = \beta m_{t-1} + (1-\beta) g_t$ with $\beta = 0.9$. Then
+$m_1 = \beta m_0 + (1-\beta) g_1 = 0.9 \cdot 0 + 0.1 \cdot 2 = 0.2$.
 
 !! And $m_2 = \beta m_1 + (1-\beta) g_2 = 0.9 \cdot 0.2 + 0.1 \cdot 3 = 0.58$.""",
     "a letter of another question": "## Question 1\n$\\lambda=8$\n\n## Question 2\nSolve $\\lambda^2-3\\lambda+2=0$.",
@@ -90,6 +91,14 @@ Let $p = 0.5$, $a = 10$ and $b = 41$.
     "remainders": "We count modulo 7: $5 + 5 = 3$.",
     "a hypothesis about a mean": "We test $H_0: \\mu = 5$ with $\\bar{x} = 4.6$.\n\nNow $\\mu - 1 = 7$ was found elsewhere.",
     "an interval": r"$2.559 \pm 2.10 \times 0.390 = (1.740, 3.378)$",
+    "several assignments side by side": r"$\lambda_1 = -1 \lambda_2 = 3 \quad \lambda_3 = 7$",
+    "a determinant set in brackets": r"$\det(A) = \begin{pmatrix}3 & 2\\2 & 4\end{pmatrix} = 8$",
+    "rows that are reduced": r"$B = \begin{pmatrix}-5 & -2\\1 & -2\end{pmatrix} = \begin{pmatrix}1 & 0\\0 & 1\end{pmatrix}$",
+    "more digits than the inputs have": r"$-0.33 \log_2 0.33 - 0.67 \log_2 0.67 = 0.9183$",
+    "an expectation": r"$E((X-1)^{3})=E(X^{3})-3E(X^{2})+3E(X)-1=2$ and not $E^2(X)$",
+    "complements": r"$(A+B)^{c}C = A^{c}B^{c}C = C - (A + B) C$",
+    "orthogonal matrices": r"With orthogonal $U$: $(V S U^T)(U S V^T) = V S^2 V^T = V S S V^T$",
+    "a test that fails": r"$\frac{9}{8} \le 1$ ✗",
     "words written as products": r"We get $SE = \sqrt{0.1 \cdot 0.9/100} = 0.03$ and $df = 9$.",
 }
 
@@ -124,7 +133,7 @@ def test_the_brackets_that_are_missing_are_blamed():
 
 
 def test_every_relation_has_a_role_and_every_undecided_claim_a_reason():
-    text = r"Let $n = 3$. Then $n + k = 5$ and $x^2 \ge 0$. So $\frac{a}{b} = \frac{c}{d} = 2$ and $f(n) + g = 7 \text{ or so}$."
+    text = r"Let $n = 3$. Then $n + k = 5$ and $x^2 \ge 0$. So $\frac{a}{b} = \frac{c}{d} = 2$ and $f(n) + g = 7$."
     relations = check_document(read_text(text, "page.md")).relations
     assert [relation.role for relation in relations][:2] == [Role.GIVEN, Role.EQUATION]
     assert all(relation.reason for relation in relations if relation.outcome == Outcome.UNDECIDED)

@@ -72,7 +72,7 @@ SUPPOSITION = re.compile(
 """What is supposed right before a formula."""
 DENIED_AFTER = re.compile(
     r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|not (?:true|right|correct))(?![a-z])"
-    r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~",
+    r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~|[\s$)]*(?:[✗✘❌]|\\ding\{5[56]\}|\\xmark)",
     re.IGNORECASE,
 )
 """A correction right behind a formula."""

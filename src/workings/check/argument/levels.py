@@ -21,6 +21,8 @@ UNKNOWN = {
     "course": "error",
     "letters, a power": "possible",
     "an equation alone": "possible",
+    "order": "note",
+    "row sums": "note",
     "letters of another part": "note",
     "letters of another section": "possible",
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from workings.check.argument.contexts import Context, Form
 from workings.check.document.document import Formula
-from workings.check.latex.syntax import Chain, Items, Node, Nothing, Words
+from workings.check.latex.syntax import Chain, Items, Node, Nothing, Product, Script, Sum, Words
 from workings.check.value.names import is_closed
 
 UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
@@ -77,6 +77,38 @@ def parts(node: Node) -> Iterator[Node]:
         yield node
 
 
+Sides = tuple[list[Node], list[str]]
+"""The sides of a chain, and the relations between them."""
+
+
+def assignments(sides: list[Node], relations: list[str]) -> list[Sides]:
+    r"""x_1 = 2 \quad x_2 = 3 is a list, not a chain: a number, then the same letter with another index, then a relation."""
+    found: list[Sides] = []
+    begin = 0
+    for k in range(1, len(sides) - 1):
+        if relations[k - 1] not in EQUAL or relations[k] not in EQUAL:
+            continue
+        value, name = _number_and_name(sides[k])
+        match sides[begin], name:
+            case Script(base=letter), Script(base=same) if letter == same and value is not None and name is not None:
+                found.append(([*sides[begin:k], value], relations[begin:k]))
+                sides = [*sides[:k], name, *sides[k + 1 :]]
+                begin = k
+    return [*found, (sides[begin:], relations[begin:])]
+
+
+def _number_and_name(side: Node) -> tuple[Node | None, Node | None]:
+    """−1 x_2 as −1 and x_2; nothing where it is something else."""
+    match side:
+        case Sum(terms=((sign, Product() as product),)):
+            value, name = _number_and_name(product)
+            return None if value is None else Sum(((sign, value),), span=(side.span[0], value.span[1])), name
+        case Product(factors=(*numbers, ("", Script() as name))) if all(is_closed(number) for _, number in numbers):
+            whole = Product(tuple(numbers), span=(side.span[0], numbers[-1][1].span[1]))
+            return numbers[0][1] if len(numbers) == 1 else whole, name
+    return None, None
+
+
 def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line]:
     """The lines of a formula. `before` is the line that a leading `= …` continues."""
     found: list[Line] = []
@@ -105,6 +137,8 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             sides, relations = sides[1:], relations[1:]
             if not sides:
                 continue
+        *listed, (sides, relations) = assignments(sides, relations)
+        found += [Line(one, signs, [formula] * len(one)) for one, signs in listed]
         units = {i for i, side in enumerate(sides) if any(isinstance(part, Words) for part in side.walk())}
         last = Line(sides, relations, [formula] * len(sides), units)
         if found and OF.search(behind):

@@ -30,6 +30,7 @@ from workings.check.latex.syntax import (
     Dots,
     Function,
     Group,
+    Matrix,
     Node,
     Nothing,
     Number,
@@ -167,6 +168,8 @@ class Decider:
             return Decision(Outcome.RIGHT, verdict)
         if _sizes_agree(one.node, other.node):
             return Decision(Outcome.RIGHT)
+        if _is_step_of_elimination(claim, verdict):
+            return Decision(Outcome.UNDECIDED, reason="two tables, which may be steps of an elimination or a determinant")
         if is_set(one.node) != is_set(other.node):
             return Decision(Outcome.UNDECIDED, reason="a set beside a number: its size or its probability")
         if _has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
@@ -261,7 +264,7 @@ class Decider:
     def _is_meant(self, claim: Claim) -> bool:
         """Whether it is right with the brackets that numbers put in for letters were to have: −3² for x² with x = −3."""
         general = self.aligned.get((claim.line.number, claim.one.index))
-        if general is None:
+        if general is None or any(isinstance(given[-1].value, Table) for given in general[1].definitions.values()):
             return False
         verdict = compare(general[0], claim.other.side, general[1], claim.about)
         return verdict is not None and verdict.grade is not Grade.WRONG
@@ -370,6 +373,16 @@ def _is_loose(claim: Claim, verdict: Verdict) -> bool:
     if not (is_literal(claim.one.side.node) and is_literal(claim.other.side.node)):
         return False
     return all(abs(x - y) <= abs(x) / 100 for x, y in zip(entries(judgement.left), entries(judgement.right), strict=True))
+
+
+def _is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:
+    """Two printed tables that hardly agree, or one beside a number: rows were reduced, or a determinant is meant."""
+    judgement, one, other = verdict.judgement, claim.one.side.node, claim.other.side.node
+    if judgement is None or not (is_literal(one) and is_literal(other)):
+        return False
+    if isinstance(one, Matrix) != isinstance(other, Matrix):
+        return True
+    return isinstance(one, Matrix) and not judgement.shapes and 3 * judgement.off > len(entries(judgement.left))
 
 
 def _is_partly_computed(one: Node, other: Node) -> bool:

@@ -36,10 +36,14 @@ from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of, running_letter
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
-from workings.check.value.scope import Scope
+from workings.check.value.scope import Scope, is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided
 
 SEEDS = (0, 1, 2, 3)
+ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
+"""Conditions on matrices that make a transpose an inverse, or nothing."""
+COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
+"""What stands above an event that does not happen."""
 MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
 """Letters that are mostly signs: of a transpose, of the sigmoid."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
@@ -198,6 +202,8 @@ class Identities:
     def check_step(self, line: Line, index: int, kind: str, level: str, stated: bool = False) -> None:
         """One step of a derivation; a stated identity holds whatever conditions there are on its letters."""
         one, other = line.sides[index - 1], line.sides[index]
+        if self.is_conditioned(line):
+            return
         if not self.is_testable(one, other, "near miss" if stated else kind):
             return
         one = self.of_function(one)
@@ -249,6 +255,11 @@ class Identities:
             return "another formula"
         return f"{decimal(x)} on the left, {decimal(y)} on the right, at {at}"
 
+    def is_conditioned(self, line: Line) -> bool:
+        """Whether transposes stand in a line, and the text speaks of matrices for which they are special."""
+        turned = any(map(has_transpose, line.sides))
+        return turned and ORTHOGONAL.search(self.argument.window(line)) is not None
+
     def is_testable(self, one: Node, other: Node, kind: str) -> bool:
         """Whether both sides are formulas in the same free letters."""
         sides = self.with_forms((self.of_function(one), other))
@@ -261,10 +272,13 @@ class Identities:
                     return False
                 if isinstance(part, Postfix) and part.sign == "'":
                     return False
+                if isinstance(part, Script) and part.above in COMPLEMENT:
+                    return False
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
         if kind == "recurrence":
-            return self.free_letters(other) <= self.recurrence_letters()
+            known = self.recurrence_letters()
+            return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | MARKS)
         left, right = self.free_letters(self.of_function(one)) - MARKS, self.free_letters(other) - MARKS
         if kind == "derivative":
             if self.is_differential_equation(one, other):
@@ -407,8 +421,15 @@ def _indexed_names(node: Node, running: set[Node]) -> set[Node]:
     return {
         plain(part)
         for part in node.walk()
-        if isinstance(part, Script) and part.below is not None and letters_of(part.below) - running and is_name(part)
+        if isinstance(part, Script)
+        and is_name(part)
+        and (_is_marked(part) or (part.below is not None and letters_of(part.below) - running))
     }
+
+
+def _is_marked(name: Script) -> bool:
+    """x^*, S^+, A^c: a name of its own beside x, S, A."""
+    return name.above is not None and not is_transpose(name.above)
 
 
 def _running_letters(nodes: tuple[Node, ...]) -> set[Node]:

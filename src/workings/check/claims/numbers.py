@@ -105,7 +105,7 @@ class Numbers:
             values = [(side, value_of(side, scope)) for side in (left, right)]
             truth = " and ".join(f"{side.text.strip()} = {value_text(v)}" for side, v in values if v is not None)
             why = f"The relation {relation} does not hold."
-            self.argument.add(line, index, index + 1, "error", "order", truth, why, basis="closed")
+            self.argument.add(line, index, index + 1, "error", "order", truth, why, basis="order")
 
     def check_arrow(self, line: Line, index: int) -> None:
         """a → b between closed sides: b is a, rounded. Anything else that an arrow may mean is no claim."""
@@ -155,8 +155,8 @@ class Numbers:
     def decide_run(self, line: Line, known: list[Known]) -> int:
         """a = b ≈ c: every side that has a value against the next one that has.
 
-        The result is where the error stands that the last side goes back to: the first one of the run, or one that it follows
-        from; −1 for none. The side that its two neighbours contradict is blamed, otherwise the first break.
+        The result is where the error stands that the last side goes back to: the first one of the run, or one that it
+        follows from; −1 for none. The side that its two neighbours contradict is blamed, otherwise the first break.
         """
         claims = [Claim(line, one, other) for one, other in pairwise(known)]
         decisions = [self.decider.decide(claim) for claim in claims]
@@ -194,7 +194,7 @@ class Numbers:
             self.carrier.remember_behind(claim, decision.verdict)
 
     def note_error(self, reading: Reading, decision: Decision, written: Finding | None, before: int) -> None:
-        """A claim that is wrong, unless its finding is only possible, or a rounding; `before` is an error earlier in its run."""
+        """A claim that is wrong, unless its finding is only possible, or a rounding; `before` is an error before it."""
         reading.outcome, reading.values = Outcome.WRONG, decision.values
         if written is not None and written.level == "possible":
             reading.outcome, reading.reason = Outcome.UNDECIDED, "its letters may mean something else here"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from flint import arb
 
 from workings.check.argument.argument import Argument
@@ -14,6 +16,9 @@ from workings.check.value.names import is_closed
 from workings.check.value.rounding import units
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
+
+SHARES = re.compile(r"softmax|softargmax|probab|stochastic|transition|attention|distribut|weights", re.IGNORECASE)
+"""What speaks of rows that sum to one."""
 
 
 def check_tables(line: Line, argument: Argument) -> None:
@@ -57,7 +62,8 @@ def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -
             name = "Row" if table is value.rows else "Column"
             why = f"{name} {row + 1} sums to {decimal(total, arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
-            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at, basis="closed")
+            basis = "shares" if SHARES.search(argument.window(line)) else "row sums"
+            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at, basis=basis)
             return
 
 

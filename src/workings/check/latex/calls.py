@@ -25,7 +25,8 @@ def called_letters(product: Product) -> list[Node]:
 
 def uncalled_letters(node: Node) -> set[Node]:
     """The letters that stand somewhere without brackets behind them, as only factors and terms do."""
-    before_brackets = [id(name) for part in node.walk() if isinstance(part, Product) for name in called_letters(part)]
+    called = [name for part in node.walk() if isinstance(part, Product) for name in called_letters(part)]
+    before_brackets = {id(part) for name in called for part in (name, name.base if isinstance(name, Script) else name)}
     return {plain(part) for part in node.walk() if isinstance(part, Symbol | Script) and id(part) not in before_brackets}
 
 

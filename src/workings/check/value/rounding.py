@@ -207,6 +207,13 @@ def _explained(
     return grades
 
 
+def _coarsest_input(sides: tuple[Node, Node]) -> arb:
+    """The largest unit of a decimal that may be rounded, in a calculation; 0 if there is none."""
+    inputs = [part for side in sides if units(side) is None for part in side.walk() if isinstance(part, Number)]
+    places = [part.places for part in inputs if part.places is not None and part.places > 1]
+    return arb(10) ** -min(places) if places else ZERO
+
+
 def _pairs(again: Again, decimals: Decimals, places: int | None, count: int) -> list[tuple[arb, arb]] | None:
     """Both sides entry by entry in another sense of their decimals."""
     try:
@@ -253,6 +260,8 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
         return Grade.IMPRECISE
     if about and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
         return Grade.IMPRECISE
+    if 0 < unit < _coarsest_input(sides) and distance < scale / 100:
+        return Grade.IMPRECISE  # more digits than its inputs have: it was computed with more of them
     return Grade.WRONG
 
 
