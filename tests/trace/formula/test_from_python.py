@@ -1,5 +1,6 @@
 """What a statement reads and how it is written: options by their place, entries, paths, gradients of parameters."""
 
+import ast
 import math
 
 import pytest
@@ -8,15 +9,20 @@ from torch import nn
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.capture.operations import operation_step, unusual_options
+from workings.trace.capture.operation_syntax import unusual_options
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import read
 from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 
 
 def assigned(trace):
     return {s.name: s for s in trace.steps() if s.kind == "assign"}
+
+
+def expression(source):
+    return ast.parse(source, mode="eval").body
 
 
 a, b, c, x, y, P = map(Leaf, "abcxyP")
@@ -42,7 +48,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
     ],
 )
 def test_formulas(source, formula):
-    assert operation_step(source).formula == formula
+    assert formula_of(expression(source)) == formula
 
 
 @pytest.mark.parametrize(
@@ -58,7 +64,7 @@ def test_formulas(source, formula):
     ],
 )
 def test_options_by_their_place(source, options):
-    assert dict(operation_step(source).formula.options) == options
+    assert dict(formula_of(expression(source)).options) == options
 
 
 @pytest.mark.parametrize(
@@ -75,8 +81,8 @@ def test_what_is_read_is_what_is_computed(source):
         "x // 3": [[0, 1], [2, -3]],
         "x % 3": [[1, 2], [1, 0]],
     }
-    assert evaluate(operation_step(source).formula, {"x": x}).tolist() == expected[source]
-    assert evaluate(operation_step("n // 2").formula, {"n": 7}) == math.floor(7 / 2) == 3
+    assert evaluate(formula_of(expression(source)), {"x": x}).tolist() == expected[source]
+    assert evaluate(formula_of(expression("n // 2")), {"n": 7}) == math.floor(7 / 2) == 3
 
 
 def test_an_axis_that_is_given_by_name():
