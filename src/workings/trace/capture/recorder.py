@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from workings.own_code import is_own
+from workings.own_code import is_check
 from workings.trace.capture.generators import PIECES, Paused
 from workings.trace.capture.loops import STATEMENTS
 from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
@@ -91,7 +91,7 @@ class Recorder(Statements):
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
-        if own or any(function is c for c in CHECKS) or _only_raises(function):
+        if own or any(function is c for c in CHECKS) or is_check(function):
             return found
         if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.note_change(owner, pending)
@@ -376,9 +376,3 @@ def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Record
     new = types.FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
     new.__kwdefaults__ = plain.__kwdefaults__
     return new
-
-
-def _only_raises(function: Any) -> bool:
-    """Whether this is a check of this library's own: by their name they raise or do nothing."""
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_name.startswith("check_") and is_own(code.co_filename)

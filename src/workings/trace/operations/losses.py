@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings import equations
+from workings.trace.code.arguments import call_arguments
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.operation import CALL, FORMULA, Operation
@@ -180,31 +181,20 @@ def _kl_div(node: Node) -> Gradients:
 # ---- definitions
 
 
-def _define_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Definition:
-    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
-    return Definition(equations.cross_entropy, (input, target, weight, ignore_index, reduction, label_smoothing))
+def _defined_by(equation: Callable[..., Tensor], loss: Callable[..., Tensor]) -> Callable[..., Definition]:
+    """The equation of a loss takes what PyTorch's function takes, in the same order, without the options of old times."""
+
+    def define(*args: Any, **options: Any) -> Definition:
+        given = call_arguments(loss, args, options)
+        old = [given.pop(name) for name in ("size_average", "reduce")]
+        refuse(any(value is not None for value in old), "size_average and reduce (write reduction instead)")
+        return Definition(equation, tuple(given.values()))
+
+    return define
 
 
-def _define_binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Definition:
-    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
-    return Definition(equations.binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
+_define_cross_entropy = _defined_by(equations.cross_entropy, F.cross_entropy)
+_define_binary_cross_entropy = _defined_by(equations.binary_cross_entropy_with_logits, F.binary_cross_entropy_with_logits)
 
 
 def _loss(declaration: str, read: Any, cls: type[nn.Module] | None, gradient: Rule, **columns: Any) -> Operation:

@@ -7,8 +7,10 @@ from itertools import product as every
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from workings.trace.code.arguments import call_arguments
 from workings.trace.shapes.explain_tensors import Explanation, Shape, shape, word, works_for
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -102,17 +104,7 @@ def signed(number: int) -> str:
 
 
 # ---- classes
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    before: Shape = (),
-) -> Explanation | None:
+def cross_entropy(input: Tensor, target: Tensor, *others: Any, before: Shape = (), **options: Any) -> Explanation | None:
     """Scores with a row for each example, and for each example a class."""
     named = ("scores", "targets")
     if not input.is_floating_point():
@@ -127,7 +119,8 @@ def cross_entropy(
     if target.dtype not in (torch.int64, torch.uint8) and not likely:
         problem = f"cross_entropy needs targets that are class numbers, int64, and received {word(target)}"
         return Explanation(problem, "use {right}.long()", named)
-    return None if likely else classes(input, target, ignore_index)
+    given = call_arguments(F.cross_entropy, (input, target, *others), options)
+    return None if likely else classes(input, target, given["ignore_index"])
 
 
 def fix_of_targets(input: Tensor, target: Tensor, rows: Shape) -> str:
