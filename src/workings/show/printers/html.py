@@ -123,8 +123,8 @@ def _asset(name: str) -> str:
 
 def _findings(trace: Trace, page: _Page) -> str:
     """What to know before reading: whether it matches the unmodified run, the first NaN, the error, the notes."""
-    agrees = "agreement" if trace.agreement.startswith("matches") else "note"
-    parts = [element("p", escaped(trace.agreement), class_=agrees)] if trace.agreement else []
+    kind = "agreement" if trace.matches else "note"
+    parts = [element("p", escaped(trace.agreement), class_=kind)] if trace.agreement else []
     if trace.error is not None:
         failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
         said = f"{getattr(trace.error, 'kind', type(trace.error).__name__)}: {trace.error}"

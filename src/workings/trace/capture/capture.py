@@ -60,7 +60,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     if recorder.snapshots.changed():
         trace.notes.append(CHANGED)
     if before is not None:
-        trace.agreement, trace.difference = before.compare(trace, recorder.effects, recorder.failed)
+        trace.agreement, trace.difference, trace.matches = before.compare(trace, recorder.effects, recorder.failed)
         trace.undo = before.undo if trace.error is not None else None
         varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
         trace.cut = before.cut if varies else None

@@ -19,7 +19,7 @@ import torch
 from torch.utils._pytree import tree_flatten
 
 from workings.trace.code.functions import run_to_end
-from workings.trace.record import Trace
+from workings.trace.record import Agreement, Trace
 from workings.trace.replay.world import World
 from workings.trace.shapes.counters import Calls
 from workings.trace.tensors.dense import is_ordinary
@@ -38,15 +38,15 @@ class State:
         self.random = _draws()
         self.world = World(function, args, kwargs)
 
-    def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> tuple[str, float | None]:
+    def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> Agreement:
         """How an unmodified run compares with the captured one, whose effects, and whose call that failed, these are."""
         if effect := effects[0] if effects else self._used_up_reason():
-            return f"not compared with an unmodified run, which would repeat a side effect: {effect}", None
+            return Agreement(f"not compared with an unmodified run, which would repeat a side effect: {effect}")
         self.world.settle()
         args = tuple(self.world.given(a) for a in self.args)
         kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
         if reason := self.world.lost_reason():
-            return f"not compared with an unmodified run: {reason}", None
+            return Agreement(f"not compared with an unmodified run: {reason}")
         ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
         try:
             with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
@@ -55,9 +55,9 @@ class State:
         except Exception as error:
             _explain_failure(trace, failed, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
-            return ("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}"), None
+            return Agreement("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}")
         if trace.error is not None:
-            return "the unmodified run does not fail", None
+            return Agreement("the unmodified run does not fail")
         return _agreement(ours, theirs)
 
     def undo(self) -> None:
@@ -124,19 +124,19 @@ def _explain_failure(trace: Trace, failed: Failed | None, calls: Calls) -> None:
         step.note = f"{found}\n{step.note}" if step.note else str(found)
 
 
-def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
+def _agreement(ours: list[Any], theirs: list[Any]) -> Agreement:
     if [_form(a) for a in ours] != [_form(b) for b in theirs]:
-        return "differs from the unmodified run: different shapes or types of results", None
+        return Agreement("differs from the unmodified run: different shapes or types of results", matches=False)
     if not ours or all(isinstance(part, torch.Tensor) and part.is_meta for part in ours):
-        return "ran like the unmodified run; there is no result to compare", None
+        return Agreement("ran like the unmodified run; there is no result to compare")
     pairs = list(zip(ours, theirs, strict=True))
     if any(a != b for a, b in pairs if isinstance(a, str)):
-        return "differs from the unmodified run: different text", None
+        return Agreement("differs from the unmodified run: different text", matches=False)
     tensors = [(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs if not isinstance(a, str)]
     largest = max([_distance(a, b) for a, b in tensors], default=0.0)
     if is_rounding(largest, *(t for pair in tensors for t in pair)):
-        return f"matches the unmodified run (largest difference {largest:.3g})", largest
-    return f"differs from the unmodified run by {largest:.3g}", largest
+        return Agreement(f"matches the unmodified run (largest difference {largest:.3g})", largest, matches=True)
+    return Agreement(f"differs from the unmodified run by {largest:.3g}", largest, matches=False)
 
 
 def _comparable(value: Any) -> list[Any]:
