@@ -25,7 +25,8 @@ class Trace:
     («matches the unmodified run (largest difference 0)»); `difference` is that largest difference, None where the run could
     not be repeated, and `matches` whether it is rounding alone (None where nothing was compared). `error` is the exception
     that stopped the code, if one did; its step is the last one, of kind `error`.
-    `first_bad` is the first step whose result has a NaN or an infinity that its operands had not; `first_nan` the first with a NaN, where that is a later one: an infinity may be meant, a NaN is not.
+    `first_bad` is the first step whose result has a NaN or an infinity that its operands had not;
+    `first_nan` the first with a NaN, where that is a later one: an infinity may be meant, a NaN is not.
     """
 
     root: Step

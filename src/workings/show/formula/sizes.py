@@ -20,9 +20,11 @@ from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequ
 def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     """The formula with its sizes as numbers; a formula that is nothing but a size stays as it is written.
 
-    >>> with_sizes(Apply("sqrt", (Leaf("Q.shape[-1]"),)), {"Q.shape[-1]": 2})
+    >>> from workings.trace.formula.tree import Index, entry
+    >>> size = Leaf("Q.shape[-1]", entry(Leaf("Q.shape"), Index((Number(-1),))))
+    >>> with_sizes(Apply("sqrt", (size,)), {"Q.shape[-1]": 2})
     Apply(op='sqrt', args=(Number(value=2),), options=())
-    >>> with_sizes(Leaf("Q.shape[-1]"), {"Q.shape[-1]": 2})
+    >>> with_sizes(size, {"Q.shape[-1]": 2})
     Leaf(text='Q.shape[-1]')
     """
     whole = _size(formula, operands)
@@ -73,7 +75,7 @@ def rewrite(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Form
 def _size(formula: Formula, operands: Mapping[str, Any]) -> Number | None:
     """The number a part of a formula is, if it is a size of something whose value is known."""
     match formula:
-        case Leaf(text) if ".shape[" in text and type(operands.get(text)) is int:
+        case Leaf(text, size) if size is not None and type(operands.get(text)) is int:
             return Number(operands[text])
         case Call(name, (Leaf(text), *axis), ()) if name in ("size", "len"):
             return _size_of(operands.get(text), [_number(part) for part in axis] if name == "size" else [0])
