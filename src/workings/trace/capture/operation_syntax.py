@@ -14,15 +14,11 @@ from typing import Any
 import torch
 from torch.overrides import resolve_name
 
-_OPERATORS: dict[str, ast.operator] = {
-    **{"add": ast.Add(), "sub": ast.Sub(), "mul": ast.Mult(), "div": ast.Div(), "truediv": ast.Div(), "pow": ast.Pow()},
-    **{"floordiv": ast.FloorDiv(), "mod": ast.Mod(), "matmul": ast.MatMult()},
-    **{"and": ast.BitAnd(), "or": ast.BitOr(), "xor": ast.BitXor()},
-}
-_RELATIONS: dict[str, ast.cmpop] = {
-    **{"lt": ast.Lt(), "le": ast.LtE(), "gt": ast.Gt(), "ge": ast.GtE(), "eq": ast.Eq(), "ne": ast.NotEq()}
-}
-_UNARY: dict[str, ast.unaryop] = {"neg": ast.USub(), "invert": ast.Invert()}
+from workings.trace.formula.from_python import SPECIAL_METHODS
+
+_SIGNS: dict[str, Any] = {"div": ast.Div, **{method: sign for sign, method in SPECIAL_METHODS.items()}}
+"""Python's signs by their special methods; `Tensor.div` is one by a name of its own."""
+_RELATIONS = {"lt": ast.Lt, "le": ast.LtE, "gt": ast.Gt, "ge": ast.GtE, "eq": ast.Eq, "ne": ast.NotEq}
 _CONSTANTS = (bool, str, bytes, type(None), type(Ellipsis))
 _PATHS = (torch.dtype, torch.layout, torch.memory_format)
 
@@ -90,7 +86,7 @@ def call_syntax(func: Any, args: list[ast.expr], kwargs: dict[str, ast.expr]) ->
         if found is not None:  # __radd__ and __iadd__ are named after __add__
             return found
     if is_special and len(args) == 1:
-        return ast.UnaryOp(_UNARY[bare], args[0]) if bare in _UNARY else ast.Call(_name(bare), args, [])
+        return ast.UnaryOp(_SIGNS[bare](), args[0]) if bare in _SIGNS else ast.Call(_name(bare), args, [])
     keywords = [ast.keyword(key, value) for key, value in kwargs.items()]
     if is_method and args:
         return ast.Call(ast.Attribute(args[0], name, ast.Load()), args[1:], keywords)
@@ -99,8 +95,8 @@ def call_syntax(func: Any, args: list[ast.expr], kwargs: dict[str, ast.expr]) ->
 
 def _binary(name: str, left: ast.expr, right: ast.expr) -> ast.expr | None:
     if name in _RELATIONS:
-        return ast.Compare(left, [_RELATIONS[name]], [right])
-    return ast.BinOp(left, _OPERATORS[name], right) if name in _OPERATORS else None
+        return ast.Compare(left, [_RELATIONS[name]()], [right])
+    return ast.BinOp(left, _SIGNS[name](), right) if name in _SIGNS else None
 
 
 def without_library(node: ast.AST) -> ast.AST:
