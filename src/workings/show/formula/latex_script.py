@@ -9,7 +9,7 @@ from workings.show.formula.script import TextScript, valued
 from workings.show.write.decimals import decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.names import latex_name
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 SIGNS = {
     **{"−": "-", "·": r"\cdot", "⊙": r"\odot", "": r"\,", "∗": "*", "∗ᵀ": r"*^{\top}", "⋆": r"\star", "mod": r"\bmod"},

@@ -23,7 +23,7 @@ from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 from workings.show.write.escape import GREEK
 from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
 PRIMES = {"prime": "′"}

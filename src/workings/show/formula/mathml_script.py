@@ -9,7 +9,7 @@ from workings.show.formula import mathml
 from workings.show.formula.mathml import THIN, between, commas, fenced, operator, row, words
 from workings.show.formula.script import TEXT, TextScript
 from workings.show.write.markup import element, escaped
-from workings.trace.formula.notation import Piece, Script
+from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Options
 
 SIGNS = {"": THIN, "∗ᵀ": "<msup><mo>∗</mo><mo>⊤</mo></msup>", "−1": mathml.number("−1").string, "at": words(" at ")}

@@ -15,8 +15,9 @@ from workings.show.formula.latex_script import LATEX
 from workings.show.formula.mathml_script import MATHML
 from workings.show.formula.script import TEXT, valued
 from workings.show.write.names import AGAIN, without_self
-from workings.trace.formula.notation import Piece, Script, written_call
+from workings.trace.formula.notation import written_call
 from workings.trace.formula.operation import OPERATIONS
+from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
 INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}

@@ -7,7 +7,7 @@ import re
 from workings.precedence import ATOM, LOOSE, SUM
 from workings.show.write.decimals import decimal
 from workings.show.write.names import text_name
-from workings.trace.formula.notation import Piece, Script
+from workings.trace.formula.script import Piece, Script
 
 _WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
 _FRACTION = re.compile(r"\d+/\d+|\\frac{\d+}{\d+}")

@@ -27,7 +27,7 @@ from workings.show.write.decimals import decimal
 from workings.show.write.markup import element, escaped
 from workings.show.write.saved import saved_of
 from workings.show.write.sparkline import Summary, summary
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
