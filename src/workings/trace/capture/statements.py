@@ -256,14 +256,15 @@ class Statements(Loops):
     # ---- operands
     def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
         """The values the statement reads: as they are now, and the tensors themselves."""
-        outside = self.globals[-1]
+        outside, is_recording = self.globals[-1], torch.is_grad_enabled()
         for wanted in known.reads:
             value = look_up(wanted, here, outside)
-            if value is not MISSING and not (wanted.beside and not isinstance(value, (torch.Tensor, int, float))):
+            if isinstance(value, torch.Tensor):
                 step.operands[wanted.text] = now = self.snapshot(value)
-                if isinstance(value, torch.Tensor):
-                    step.lives[wanted.text] = self.snapshots.live(value, now)
-                elif type(value) in CONTAINERS and torch.is_grad_enabled():
+                step.lives[wanted.text] = value if is_recording or value.requires_grad else now
+            elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float))):
+                step.operands[wanted.text] = self.snapshot(value)
+                if type(value) in CONTAINERS and is_recording:
                     step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then
         for whole, index in known.entries:
             self._read_entry(step.operands, whole, index)
