@@ -11,7 +11,7 @@ import workings
 from workings.trace.capture.capture import capture
 from workings.trace.capture.operation_syntax import unusual_options
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import read
+from workings.trace.code.statement import lookup_of
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
@@ -131,8 +131,8 @@ def test_the_gradient_of_a_parameter_is_read():
 
 def test_a_gradient_that_is_not_there_is_not_asked_for():
     h = 2 * torch.ones(1, requires_grad=True)  # PyTorch would warn, and a warning is an error here
-    assert look_up(read("h.grad"), {"h": h}, {}) is MISSING
-    assert look_up(read("x.grad"), {"x": torch.ones(1)}, {}) is MISSING
+    assert look_up(lookup_of("h.grad"), {"h": h}, {}) is MISSING
+    assert look_up(lookup_of("x.grad"), {"x": torch.ones(1)}, {}) is MISSING
 
 
 def test_keywords_and_receivers_by_their_paths():

@@ -6,7 +6,7 @@ from typing import Any
 
 from workings.precedence import ATOM, LOOSE, POWER, SUM
 from workings.show.formula import mathml
-from workings.show.formula.mathml import THIN, between, commas, fenced, operator, row, words
+from workings.show.formula.mathml import THIN, commas, fenced, operator, row, with_commas, words
 from workings.show.formula.script import TEXT, TextScript
 from workings.show.write.markup import element, escaped
 from workings.trace.formula.script import Piece, Script
@@ -66,7 +66,7 @@ class MathmlScript(TextScript):
     def exponential(self, exponent: Piece) -> Piece:
         return self.power(Piece("<mi>e</mi>"), exponent)
 
-    def raised(self, base: Piece, sign: str) -> Piece:
+    def superscript(self, base: Piece, sign: str) -> Piece:
         return self.power(base, Piece(SIGNS.get(sign) or operator(sign)))
 
     def root(self, inside: Piece) -> Piece:
@@ -86,7 +86,7 @@ class MathmlScript(TextScript):
         mark = f"<munder>{BIG[sign]}{below}</munder>" if below else BIG[sign]
         return Piece(row(mark, THIN + self.bracketed(over, POWER)), LOOSE)
 
-    def filled(self, digit: str, size: str) -> str:
+    def constant_tensor(self, digit: str, size: str) -> str:
         return f"<msub><mn>{digit}</mn>{words(size)}</msub>"
 
     def call(self, function: str, parts: list[str], details: list[str]) -> str:
@@ -104,7 +104,7 @@ class MathmlScript(TextScript):
         return fenced(commas(parts), "[", "]") if is_list else fenced(commas(parts))
 
     def index(self, base: str, inside: list[str]) -> str:
-        return f"<msub>{base}{row(*between(inside))}</msub>"
+        return f"<msub>{base}{row(*with_commas(inside))}</msub>"
 
 
 def _option(given: Any) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from workings.precedence import ATOM, POWER, RELATION
 from workings.show.formula.latex_script import LATEX
 from workings.show.formula.mathml_script import MATHML
-from workings.show.formula.script import TEXT, valued
+from workings.show.formula.script import TEXT, value_piece
 from workings.show.write.names import AGAIN, without_self
 from workings.trace.formula.notation import written_call
 from workings.trace.formula.operation import OPERATIONS
@@ -57,7 +57,7 @@ def mathml_formula(
 
 
 def _pieces(values: Mapping[str, str] | None) -> dict[str, Piece]:
-    return {text: valued(value) for text, value in values.items()} if values else {}
+    return {text: value_piece(value) for text, value in values.items()} if values else {}
 
 
 def entry_key(name: str, index: Index) -> str:

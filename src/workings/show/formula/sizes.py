@@ -30,15 +30,17 @@ def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     whole = _size(formula, operands)
     if whole is not None:
         return formula
-    return rewrite(rewrite(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
+    return rewrite(
+        rewrite(formula, lambda part: _with_optional_operands(part, operands)), lambda part: _size(part, operands)
+    )
 
 
-def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
+def _with_optional_operands(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     """An operation with the optional operands that were given, in their places.
 
-    >>> _given(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
+    >>> _with_optional_operands(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W')), options=())
-    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
+    >>> _with_optional_operands(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
     """
     row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
@@ -47,7 +49,7 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     first = OPERATIONS.signature(row.name).index(row.optional[0])
     if len(formula.args) < first:
         return None
-    args = [rewrite(part, lambda p: _given(p, operands)) for part in formula.args]
+    args = [rewrite(part, lambda p: _with_optional_operands(p, operands)) for part in formula.args]
     options = dict(formula.options)
     for name in row.optional[len(args) - first :]:
         given = options.pop(name, None)

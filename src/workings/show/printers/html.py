@@ -23,7 +23,7 @@ from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
-from workings.show.value.html_value import Place, facts, pictures, shown, term
+from workings.show.value.html_value import ValueOptions, facts, pictures, term, value_markup
 from workings.show.value.value import is_opaque, is_scalar
 from workings.show.write.brief import short_repr
 from workings.show.write.markup import element, escaped
@@ -79,7 +79,7 @@ def _top(root: Step) -> Step:
 class _Page:
     """What the rows of a page share."""
 
-    place: Place
+    place: ValueOptions
     options: Options
     numbers: dict[int, int] = field(default_factory=dict)
     first_bad: Step | None = None
@@ -93,7 +93,9 @@ class _Page:
         numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
         all_open = NESTED if len(numbers) <= OPENED else 1
         open_to = all_open if options.depth is None else options.depth
-        return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to)
+        return _Page(
+            ValueOptions(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to
+        )
 
     def anchor(self, step: Step) -> str:
         return f"step-{self.numbers.get(id(step), 0)}"
@@ -188,10 +190,12 @@ def _row(step: Step, page: _Page, level: int) -> str:
 def _turn(step: Step, line: str, page: _Page, level: int) -> str:
     """A turn of a loop folds under its own line."""
     inside = _list([*turns.tall(step, page.options), *step.children], page, level + 1)
-    return f'<details class="inside"{_open(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
+    return (
+        f'<details class="inside"{_open_attribute(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
+    )
 
 
-def _open(page: _Page, level: int, steps: list[Step]) -> str:
+def _open_attribute(page: _Page, level: int, steps: list[Step]) -> str:
     """Open to the reader's depth, and always down to what went wrong."""
     wrong = any(inner.kind == "error" or inner is page.first_bad for step in steps for inner in step.walk())
     return " open" if level + 1 < page.open_to or wrong else ""
@@ -207,7 +211,7 @@ def _fold(steps: list[Step], page: _Page, level: int) -> str:
         return ""
     word = "turn" if all(step.kind in ("turn", "folded") for step in steps) else "step"
     count = f"{len(steps)} {word}{'s' if len(steps) > 1 else ''}"
-    folded = _open(page, level, steps)
+    folded = _open_attribute(page, level, steps)
     return f'<details class="inside"{folded}><summary>{count} inside{escaped(of)}</summary>{inside}</details>'
 
 
@@ -249,9 +253,9 @@ def _equation(step: Step, page: _Page) -> list[str]:
     if _has_result(step) and not _says_itself(step):
         place = entry_assignment(step)
         if place is not None:
-            parts += [shown(place.entry, page.place, step.name)] if place.entry is not MISSING else []
+            parts += [value_markup(place.entry, page.place, step.name)] if place.entry is not MISSING else []
             parts.append(_piece([relation("⇒"), mathml.name(place.whole)]))
-        parts.append(shown(step.result, page.place, step.name if place is None else place.whole))
+        parts.append(value_markup(step.result, page.place, step.name if place is None else place.whole))
     return parts
 
 

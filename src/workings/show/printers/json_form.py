@@ -17,7 +17,7 @@ from typing import Any
 
 from workings.errors import BudgetError, ParseError, WorkingsError
 from workings.show.options import MOST_SAVED
-from workings.show.printers.json_value import Damaged, Reader, RecordedError, Writer, check, tensors_of, word
+from workings.show.printers.json_value import DamagedTrace, Reader, RecordedError, Writer, check, tensors_of, word
 from workings.show.write.brief import short_repr
 from workings.trace.formula.targets import Target
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence, Slice
@@ -153,7 +153,7 @@ def from_json(text: str) -> Trace:
         raise ParseError("This JSON is nested too deeply to be a trace.", text[:60], 0) from None
     except ParseError as reason:
         raise ParseError(f"This is not the JSON of a trace ({reason.reason}).", text[:60], 0) from None
-    except (Damaged, binascii.Error, WorkingsError, ValueError, TypeError, RuntimeError, OverflowError) as reason:
+    except (DamagedTrace, binascii.Error, WorkingsError, ValueError, TypeError, RuntimeError, OverflowError) as reason:
         raise ParseError(f"This is not the JSON of a trace ({reason}).", text[:60], 0) from None
 
 
@@ -172,14 +172,14 @@ def _trace(data: Any) -> Trace:
     check(difference is None or type(difference) in (int, float), f"{short_repr(difference)} is no difference")
     notes = data.get("notes", [])
     check(isinstance(notes, list), f"{short_repr(notes)} is no list of notes")
-    bad, nan = _named(data, "first_bad", steps), _named(data, "first_nan", steps)
+    bad, nan = _read_place(data, "first_bad", steps), _read_place(data, "first_nan", steps)
     agreement, matches, notes = word(data.get("agreement", "")), data.get("matches"), [word(n) for n in notes]
     check(matches in (None, True, False), f"{short_repr(matches)} is not true or false")
     result = reader.value(data.get("result"))
     return Trace(steps[0], result, agreement, difference, error, bad, notes, nan, matches=matches)
 
 
-def _named(data: Any, name: str, steps: list[Step]) -> Step | None:
+def _read_place(data: Any, name: str, steps: list[Step]) -> Step | None:
     i = data.get(name)
     check(i is None or (type(i) is int and 0 <= i < len(steps)), f"there is no step {i!r}")
     return None if i is None else steps[i]
@@ -194,7 +194,7 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
             earlier = parent is None if i == 0 else type(parent) is int and 0 <= parent < i
             check(earlier, f"its parent {parent!r} is no earlier step")
         except (ValueError, TypeError, RuntimeError) as reason:
-            raise Damaged(f"step {i}: {reason}") from None
+            raise DamagedTrace(f"step {i}: {reason}") from None
         made.append(step)
         if parent is not None:
             made[parent].children.append(step)
@@ -259,13 +259,13 @@ def _read_formula(row: Any, reader: Reader) -> Formula:
         case ["number", value]:
             return Number(reader.value(value))
         case ["code", str(text)]:
-            return Code(text, _parsed(text))
+            return Code(text, _parse(text))
         case [("sequence" | "list") as kind, list(items)]:
             return Sequence(tuple(_read_formula(item, reader) for item in items), kind == "list")
         case [("apply" | "call") as kind, str(name), list(args), list(options)]:
             chosen = tuple(_read_option(option, reader) for option in options)
             return (Apply if kind == "apply" else Call)(name, tuple(_read_formula(a, reader) for a in args), chosen)
-    raise Damaged(f"{short_repr(row)} is no formula")
+    raise DamagedTrace(f"{short_repr(row)} is no formula")
 
 
 def _read_option(row: Any, reader: Reader) -> tuple[str, Any]:
@@ -276,10 +276,10 @@ def _read_option(row: Any, reader: Reader) -> tuple[str, Any]:
             return key, _read_formula(inside, reader)
         case [str(key), value]:
             return key, reader.value(value)
-    raise Damaged(f"{short_repr(row)} is no option")
+    raise DamagedTrace(f"{short_repr(row)} is no option")
 
 
-def _parsed(text: str) -> ast.expr | None:
+def _parse(text: str) -> ast.expr | None:
     """Python without a formula is text in JSON, and was an expression before."""
     try:
         return ast.parse(text.strip(), mode="eval").body

@@ -20,7 +20,7 @@ PIECES = inspect.CO_GENERATOR | inspect.CO_COROUTINE
 
 
 @dataclass
-class Paused:
+class PausedFunction:
     """A generator or coroutine between two pieces: what it takes to go on recording it."""
 
     recorder: Statements

@@ -111,7 +111,7 @@ class Loops:
             loop.children.append(Step("folded"))
         folded = loop.children[-1]
         folded.count += 1
-        folded.note = between(folded.count)
+        folded.note = folded_note(folded.count)
 
     def _forget(self, loop: Step, turn: Step) -> None:
         """A turn is folded away after all: what it kept by reference need not live on."""
@@ -191,10 +191,10 @@ def number_of_turns(loop: Step) -> int:
     return 0 if last is None else last.count + (MOST_TURNS if last.kind == "folded" else 0)
 
 
-def between(count: int) -> str:
+def folded_note(count: int) -> str:
     """Which turns were not kept.
 
-    >>> between(1), between(3)
+    >>> folded_note(1), folded_note(3)
     ('turn 51 ran and is not shown', 'turns 51–53 ran and are not shown')
     """
     first, last = MOST_TURNS + 1, MOST_TURNS + count
@@ -205,11 +205,11 @@ def unfold(loop: Step, last: Step) -> None:
     """Put the last turn in place of the last that was folded away."""
     folded = loop.children.pop()
     folded.count -= 1
-    folded.note = between(folded.count)
+    folded.note = folded_note(folded.count)
     loop.children += [*([folded] if folded.count else []), last]
 
 
-def assigned_in(loop: Step) -> list[str]:
+def assigned_names(loop: Step) -> list[str]:
     """The names that the turns of a loop give values to: y of `y = e`, `y += e` and `y[0] = e`."""
     found: dict[str, None] = {}
     waiting = [*loop.children]

@@ -102,8 +102,8 @@ def _register(recorder: Recorder, module: Any, text: str, watch: bool) -> None:
     start = text.removeprefix("self.") or (type(module).__name__ if recorder.known else "")
     _find_paths(module, start, recorder.paths)
     recorder.known.append(module)
-    if watch and recorder.world is not None:
-        recorder.world.add(module)
+    if watch and recorder.saved_state is not None:
+        recorder.saved_state.add(module)
 
 
 def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:

@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from workings.own_code import is_own
-from workings.trace.code.effects import PLAIN_CALLS, effect_of, is_new, is_write, made_here
+from workings.trace.code.effects import PLAIN_CALLS, effect_of, is_new, is_write, own_containers
 from workings.trace.code.statement import Statement, number, statement
 from workings.trace.step import Where
 
@@ -75,7 +75,7 @@ class Instrumenter(ast.NodeTransformer):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
         self.first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), "")
-        self.fresh = made_here(node)
+        self.fresh = own_containers(node)
         node.body = self.block(node.body)
         return node
 
@@ -143,9 +143,9 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.unparse(node.target)
-        read, text = _read(node.target), ast.unparse(node)
+        read, text = _load(node.target), ast.unparse(node)
         node.value = self.record("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
-        after = self.visit(_read(node.target))
+        after = self.visit(_load(node.target))
         node.target = self.target(node.target, text)
         return [node, *self.report_after(name, node, after)]
 
@@ -176,7 +176,7 @@ class Instrumenter(ast.NodeTransformer):
         if others:
             return self.report_after(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
-            return self.report_after(name, target, self.visit(_read(target.value)))
+            return self.report_after(name, target, self.visit(_load(target.value)))
         return self.report_after(name, target) if isinstance(target, _UNPACKED) else []
 
     def report_after(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
@@ -392,7 +392,7 @@ def _path(node: ast.expr) -> str:
     return ""
 
 
-def _read(target: ast.expr) -> Any:
+def _load(target: ast.expr) -> Any:
     """The place that is assigned to, as an expression that reads it."""
     place: Any = copy.deepcopy(target)
     place.ctx = ast.Load()

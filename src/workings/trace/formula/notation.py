@@ -54,7 +54,7 @@ def prefix(sign: str, level: int, right: int) -> Notation:
     return _with(1, lambda s, a: Piece(s.prefix(sign, s.bracketed(a, right)), level))
 
 
-def fenced(left: str, right: str) -> Notation:
+def fence(left: str, right: str) -> Notation:
     """|a|"""
     return _with(1, lambda s, a: Piece(s.fence(a.string, left, right)))
 
@@ -63,12 +63,12 @@ fraction = _with(2, lambda s, a, b: s.fraction(a, b))
 power = _with(2, lambda s, a, b: s.power(a, b))
 exponential = _with(1, lambda s, a: s.exponential(a))
 root = _with(1, lambda s, a: s.root(a))
-transposed = _with(1, lambda s, a: s.raised(a, "⊤"))
+transpose = _with(1, lambda s, a: s.superscript(a, "⊤"))
 subscript = _with(2, lambda s, a, b: s.subscript(a, b))
 entry = _with(2, lambda s, a, b: Piece(s.entry(s.bracketed(a, ATOM), b.string)))
 """a[b]"""
 where = _with(3, lambda s, condition, a, b: s.cases(a, condition, b))
-masked = _with(3, lambda s, a, mask, value: s.cases(value, mask, a))
+masked_fill = _with(3, lambda s, a, mask, value: s.cases(value, mask, a))
 
 
 def letter(name: str) -> Notation:
@@ -104,12 +104,12 @@ def constant(digit: str) -> Notation:
         shape = dict(formula.options).get("shape", ())
         if parts:
             return written_call(script, formula, parts)
-        return Piece(script.filled(digit, script.size(shape))) if shape else script.number(digit)
+        return Piece(script.constant_tensor(digit, script.size(shape))) if shape else script.number(digit)
 
     return write
 
 
-def sized(word: str, preposition: str = "") -> Notation:
+def with_size(word: str, preposition: str = "") -> Notation:
     """repeat(a, 2×3): a function that makes a tensor of the shape in its options."""
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
@@ -143,7 +143,7 @@ def einsum(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     return Piece(script.call(script.function("einsum"), [*pattern, *(piece.string for piece in parts)], details))
 
 
-def unsized(notation: Notation) -> Notation:
+def without_size(notation: Notation) -> Notation:
     """The notation of what makes a tensor of a shape that needs no mention; with other options it is a call."""
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
@@ -153,7 +153,7 @@ def unsized(notation: Notation) -> Notation:
     return write
 
 
-def worded(pattern: str) -> Notation:
+def in_words(pattern: str) -> Notation:
     """In words, such as `#1 summed over the copies`; options that matter stand after them in brackets."""
     count = len(set(re.findall(r"#\d", pattern)))
 
@@ -175,7 +175,7 @@ def _split(pattern: str) -> list[str]:
 def put(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """a with b at [0, :]"""
     index = str(dict(formula.options).get("at", "..."))
-    found = worded("#1 with #2 everywhere" if index == "..." else "#1 with #2 at ")(script, formula, parts)
+    found = in_words("#1 with #2 everywhere" if index == "..." else "#1 with #2 at ")(script, formula, parts)
     return found if index == "..." else Piece(script.entry(found.string, _as_written(script, index)), RELATION)
 
 
@@ -183,13 +183,13 @@ def _as_written(script: Script, index: str) -> str:
     return script.code(index.replace("-", "−"))
 
 
-def unsorted(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+def unsort(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """a at π⁻¹: entries put back where they stood."""
-    back = [script.raised(part, "−1") if i == 1 else part for i, part in enumerate(parts)]
+    back = [script.superscript(part, "−1") if i == 1 else part for i, part in enumerate(parts)]
     return infix("at", RELATION, SUM, SUM)(script, formula, back)
 
 
-def scattered(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+def scatter(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """0[1, :] ← a: zeros of a shape (or so many rows) that hold a at an index."""
     options = dict(formula.options)
     if not parts:
@@ -198,11 +198,11 @@ def scattered(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
         size, index = f"{script.size(options['rows'])}{script.plain.words(' rows')}", parts[1].string
     else:
         size, index = script.size(options.get("shape", ())), _as_written(script, str(options.get("at", "")))
-    zeros = script.filled("0", size) + script.fence(index, "[", "]")
+    zeros = script.constant_tensor("0", size) + script.fence(index, "[", "]")
     return Piece(script.infix(zeros, "←", script.bracketed(parts[0], SUM)), RELATION)
 
 
-def unsqueezed(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+def unsqueeze(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """a[…, None]: the new axes of length 1, by their place from the right or the left."""
     if len(parts) != 1:
         return written_call(script, formula, parts)
@@ -225,7 +225,7 @@ def new_axes(dim: object) -> str:
     return ", ".join("None" if d in dims else ":" for d in range(max(dims, default=0) + 1))
 
 
-def reshaped(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+def reshape(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     """x.view(2, −1): a change of shape has no letters, it stays as it is written."""
     source = dict(formula.options).get("by", formula.op)
     return Piece(script.row(script.bracketed(parts[0], ATOM), script.code(f".{source}")))

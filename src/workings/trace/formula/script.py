@@ -94,13 +94,13 @@ class Script(ABC):
 
     def power(self, base: Piece, exponent: Piece) -> Piece:
         if re.fullmatch(r"−?\d+", exponent.string):
-            return self.raised(base, exponent.string)
+            return self.superscript(base, exponent.string)
         return Piece(f"{self.bracketed(base, ATOM)}^{self.bracketed(exponent, ATOM)}", POWER)
 
     def exponential(self, exponent: Piece) -> Piece:
         return Piece(f"e^{self.bracketed(exponent, ATOM)}", POWER)
 
-    def raised(self, base: Piece, sign: str) -> Piece:
+    def superscript(self, base: Piece, sign: str) -> Piece:
         """aᵀ, a⁻¹: a sign above."""
         return Piece(self.bracketed(base, ATOM) + sign.translate(_RAISED), POWER)
 
@@ -122,7 +122,7 @@ class Script(ABC):
             return Piece(self.call(sign, [over.string], details))
         return Piece(f"{sign} {self.bracketed(over, POWER)}", LOOSE)
 
-    def filled(self, digit: str, size: str) -> str:
+    def constant_tensor(self, digit: str, size: str) -> str:
         """A tensor of zeros or ones."""
         return f"{'ones' if digit == '1' else 'zeros'}({size})"
 

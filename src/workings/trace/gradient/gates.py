@@ -57,14 +57,14 @@ class Gates:
     def _gate(self, key: Hashable, number: int) -> Callable[[Gradients], Gradients | None]:
         def hook(gradients: Gradients) -> Gradients | None:
             here = gradients[number]
-            if here is None or self._open(key):
+            if here is None or self._is_open(key):
                 return None
             put = self.given.get(key)  # zeros, not None: the node has other outputs, and PyTorch wants all their gradients
             return (*gradients[:number], torch.zeros_like(here) if put is None else put, *gradients[number + 1 :])
 
         return hook
 
-    def _open(self, key: Hashable) -> bool:
+    def _is_open(self, key: Hashable) -> bool:
         """Whether a gradient passes here: at the value that is asked for, and where no other statement made the value."""
         if self.statement is None or key == self.wanted:
             return True

@@ -20,7 +20,7 @@ from torch.utils._pytree import tree_flatten
 
 from workings.trace.code.functions import run_to_end
 from workings.trace.record import Agreement, Trace
-from workings.trace.replay.world import World
+from workings.trace.replay.saved_state import SavedState
 from workings.trace.shapes.counters import Calls
 from workings.trace.tensors.dense import is_ordinary
 from workings.trace.tensors.difference import is_rounding
@@ -30,28 +30,28 @@ Failed = tuple[Any, Any, Any]
 """A module's call that failed: the module, the arguments, the options."""
 
 
-class State:
+class PlainRun:
     """What a plain run needs to start from where the captured run started."""
 
     def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.random = _draws()
-        self.world = World(function, args, kwargs)
+        self.saved_state = SavedState(function, args, kwargs)
 
     def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> Agreement:
         """How an unmodified run compares with the captured one, whose effects, and whose call that failed, these are."""
         if effect := effects[0] if effects else self._used_up_reason():
             return Agreement(f"not compared with an unmodified run, which would repeat a side effect: {effect}")
-        self.world.settle()
-        args = tuple(self.world.given(a) for a in self.args)
-        kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
-        if reason := self.world.lost_reason():
+        self.saved_state.settle()
+        args = tuple(self.saved_state.argument_again(a) for a in self.args)
+        kwargs = {name: self.saved_state.argument_again(a) for name, a in self.kwargs.items()}
+        if reason := self.saved_state.lost_reason():
             return Agreement(f"not compared with an unmodified run: {reason}")
-        ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
+        ours, calls = _comparable([trace.result, *self.saved_state.news()]), Calls()
         try:
             with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
                 plain = run_to_end(self.function(*args, **kwargs))
-                theirs = [self.world.copy(part) for part in _comparable([plain, *self.world.news()])]
+                theirs = [self.saved_state.copy(part) for part in _comparable([plain, *self.saved_state.news()])]
         except Exception as error:
             _explain_failure(trace, failed, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
@@ -62,20 +62,20 @@ class State:
 
     def undo(self) -> None:
         """Everything is as it was before the captured run, as far as it can be put back."""
-        self.world.restore()
+        self.saved_state.restore()
         _set_draws(self.random)
 
     def cut(self, own: Any) -> None:
         """The author's tensors do not lead to the copies that were given in place of the author's own arguments."""
         from workings.trace.replay.cut import cut
 
-        cut(self.world, (self.args, self.kwargs), own)
+        cut(self.saved_state, (self.args, self.kwargs), own)
 
     def _used_up_reason(self) -> str:
         """What a second run would find used up."""
         if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
             return "an argument is an iterator, which is used up"
-        return "an iterator within its reach may be used up" if self.world.has_used_up_iterator() else ""
+        return "an iterator within its reach may be used up" if self.saved_state.has_used_up_iterator() else ""
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
@@ -83,7 +83,7 @@ class State:
         drawn = _draws()  # a program goes on drawing where the captured run ended, as if there had been no second one
         _set_draws(self.random)
         try:
-            with self.world.as_before():
+            with self.saved_state.as_before():
                 yield
         finally:
             _set_draws(drawn)

@@ -66,7 +66,7 @@ class Calls(TorchFunctionMode):
 
 
 @contextmanager
-def written_out() -> Iterator[None]:
+def without_shortcuts() -> Iterator[None]:
     """PyTorch without shortcuts that skip modules or hide their products; no gradients, and no random numbers used up."""
     fast, compiled = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

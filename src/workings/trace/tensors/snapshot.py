@@ -85,7 +85,7 @@ class Snapshots:
             self.wholes[id(base)] = version, weakref.ref(base), now
         return now
 
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
         return any(version_of(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
 
@@ -94,7 +94,7 @@ def _is_same(copy: Any, value: torch.Tensor) -> bool:
     return isinstance(copy, torch.Tensor) and same_bits(copy, value)
 
 
-def made_by(copy: torch.Tensor) -> tuple[Any, int] | None:
+def autograd_origin(copy: torch.Tensor) -> tuple[Any, int] | None:
     """Where the tensor stood in autograd's graph when this copy of it was made: the node and which of its outputs."""
     found = _MADE.get(id(copy))
     return found[1:] if found is not None and found[0]() is copy else None
