@@ -21,6 +21,7 @@ from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
+from workings.show.outline.outline import aliases
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
 from workings.show.value.html_value import ValueOptions, facts, pictures, term, value_markup
@@ -165,7 +166,7 @@ def _list(steps: list[Step], page: _Page, level: int, classes: str = "steps") ->
 
 def _is_wanted(step: Step, options: Options) -> bool:
     """By name: `hide` leaves a step out with all inside it, `only` keeps the named ones and what leads to them."""
-    names = {step.name, step.name.removeprefix("self."), step.address, step.address.partition("#")[0]} - {""}
+    names = aliases(step)
     if names & options.hide:
         return False
     if not options.only or names & options.only or step.kind == "error":

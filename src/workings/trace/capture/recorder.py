@@ -73,8 +73,10 @@ class Recorder(Statements):
             self.pending = ""
             return function
         if isinstance(function, _MODULE) and not self.pending:
-            self.called = function, text
+            self.called = function, text  # it reports by itself, from `Module.__call__`, which does not know this text
             return function
+        # `f(x)` alone was noted as a possible effect before f was known. Now it is: if its statements report, they tell
+        # their effects themselves; if not, the call as a whole is one.
         pending, self.pending = self.pending, ""
         found = self._substitute(function, text)
         if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
@@ -111,8 +113,8 @@ class Recorder(Statements):
 
         def run(*args: Any, **kwargs: Any) -> Any:
             self.push(self._frame(function, found))
-            self.muted += 1
-            self.watching += 1
+            self.muted += 1  # no steps,
+            self.watching += 1  # but its effects
             try:
                 return _bind(function, found, self)(*args, **kwargs)
             finally:
@@ -229,7 +231,7 @@ class Recorder(Statements):
         finally:
             self.pop()
             self.terse -= kind == "expansion"
-            self.muted = muted
+            self.muted = muted  # an exception, or a generator given up, may have left steps and folded turns open
             del self.stack[depth:]
         if not self.names:
             self.keep(step, value)
@@ -312,6 +314,7 @@ class Recorder(Statements):
         plain = underlying(function)
         if not isinstance(plain, types.FunctionType):
             return "it is not written in Python"
+        # F.cross_entropy shown by itself: its operations say more than its checks of arguments, unless these are asked for.
         if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
             return PYTORCH
         method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)

@@ -144,6 +144,8 @@ class Statements(Loops):
 
     def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
         """`(n := e)` begins: a step of its own, before the statement it stands in."""
+        # n has its value before the rest of the statement is computed, so its step goes before that of the statement, which
+        # has begun already. In a step that is no statement (a turn) it stands in its place anyway.
         outer = self.stack[-1]
         step = self.enter(number, here)
         if step is not None and outer.kind in STATEMENTS and outer.children and outer.children[-1] is step:
@@ -190,7 +192,7 @@ class Statements(Loops):
 
     def on_caught(self, level: int) -> None:
         """An exception was handled: what was running inside the `try` is over."""
-        level += self.frames[-1].base
+        level += self.frames[-1].base  # `mark` counted from here: a generator may go on at another depth of the stack
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
             step.stop(sys.exc_info()[1])
@@ -234,7 +236,7 @@ class Statements(Loops):
         left, self.left = self.left, []
         for loop, frame in left:
             if not self.frames or self.frames[-1] is not frame:
-                continue
+                continue  # the function returned from its loop: its names are gone
             last = number_of_turns(loop)
             turn = Step("turn", str(last), count=last, note="of this turn only what it left is shown", live=True)
             for name in given_names(loop):
@@ -279,7 +281,7 @@ class Statements(Loops):
         try:
             place = index_value(index, operands)
             if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
-                operands[f"{whole}[{index}]"] = values[place]
+                operands[f"{whole}[{index}]"] = values[place]  # of the copy: nothing of the author's runs
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
             return
 

@@ -204,7 +204,7 @@ class Instrumenter(ast.NodeTransformer):
         header = f"for {_target(node.target)} in {ast.unparse(node.iter)}:"
         unchanged = ast.For(node.target, copy.deepcopy(node.iter), [], [])
         node.iter = self.visit(node.iter)
-        if not _pauses(node):
+        if not _pauses(node):  # what runs after a yield belongs to whoever asks next, not to this turn
             n = self.number("loop", node, _target(node.target), None, header, unchanged)
             node.iter = recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
@@ -220,6 +220,7 @@ class Instrumenter(ast.NodeTransformer):
         n = self.number("loop", node, "while", None, header)
         loop = f"{RECORDER}_loop_{n}"
         asks, turn, closed = (recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
+        # `ask(loop) and test`: ask is true, and the test runs in the turn that it may begin, as often as Python asks.
         node.test = ast.copy_location(ast.BoolOp(ast.And(), [asks, test]), test)
         node.body = [_expression(turn, node), *node.body]
         if node.orelse:

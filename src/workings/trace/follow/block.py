@@ -277,7 +277,7 @@ class Block:
             if event == "return":
                 if not is_yielding(frame):
                     follower.finish(frame, None)
-                    _name_last(paused)
+                    paused.name_last()
                 follower.give(arg)
                 self.followers.pop(frame, None)
                 paused.pause()
@@ -312,11 +312,6 @@ class Block:
                 self.trace.notes.append(f"the rest of the block is not shown: tracing it failed ({reason!r})")
 
         return safe
-
-
-def _name_last(paused: PausedFunction) -> None:
-    if paused.step is not None:
-        paused.step.source = "after the last yield" if paused.count > 1 else "to its end"
 
 
 def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:

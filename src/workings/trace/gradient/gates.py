@@ -47,6 +47,8 @@ class Gates:
         """What flows from the results of a statement to a value that it read."""
         self.statement, self.wanted = statement, value.key
         self.read = {v.key for v in statement.read.values()}
+        # Autograd starts from all results at once: where one result is made of another, what arrives there on the way is
+        # replaced by its own total, so nothing is counted twice.
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
         try:
             (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
