@@ -13,7 +13,7 @@ import torch
 
 from workings.trace.capture.loops import STATEMENTS, Loops, assigned_names, given_names, number_of_turns, unfold
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import CALLED, Statement, lookup_of
+from workings.trace.code.statement import CALLED, Statement
 from workings.trace.formula.arguments import FormulaError, index_value
 from workings.trace.formula.from_python import with_axes
 from workings.trace.formula.tree import Index
@@ -284,10 +284,6 @@ class Statements(Loops):
                 operands[f"{whole}[{index}]"] = values[place]  # of the copy: nothing of the author's runs
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
             return
-
-    def look_up(self, text: str, here: dict[str, Any]) -> Any:
-        """The value of a leaf among these names and the globals at hand."""
-        return look_up(lookup_of(text), here, self.globals[-1])
 
 
 FEW_ITEMS = 8
