@@ -18,26 +18,18 @@ BOUNDS = {"j ≥ i": "<mi>j</mi><mo>≥</mo><mi>i</mi>"}
 
 
 class MathmlScript(TextScript):
+    number = staticmethod(mathml.number)
+    code = words = staticmethod(mathml.words)
+    row = staticmethod(mathml.row)
+
     @property
     def plain(self) -> Script:
         """Under a sign and beside words there is text only."""
         return TEXT
 
-    def name(self, text: str) -> str:
-        return mathml.name(text)
-
-    def number(self, digits: str) -> Piece:
-        return mathml.number(digits)
-
     def literal(self, value: complex) -> Piece:
         """A number as Python has it, 10⁻⁵ for 1e-05."""
         return mathml.number(repr(value)) if isinstance(value, int | float) else Piece(words(str(value)))
-
-    def code(self, text: str) -> str:
-        return words(text)
-
-    def words(self, text: str) -> str:
-        return words(text)
 
     def source(self, text: str) -> str:
         return element("mtext", escaped(text), class_="code")
@@ -45,17 +37,17 @@ class MathmlScript(TextScript):
     def function(self, word: str) -> str:
         return element("mi", escaped(word))
 
-    def row(self, *parts: str) -> str:
-        return row(*parts)
+    def name(self, text: str) -> str:
+        return mathml.name(text)
+
+    def fence(self, inside: str, left: str, right: str) -> str:
+        return fenced(inside, left, right)
 
     def infix(self, left: str, sign: str, right: str) -> str:
         return row(left, SIGNS.get(sign) or operator(sign), right)
 
     def prefix(self, sign: str, right: str) -> str:
         return row(operator(sign), right)
-
-    def fence(self, inside: str, left: str, right: str) -> str:
-        return fenced(inside, left, right)
 
     def fraction(self, top: Piece, bottom: Piece) -> Piece:
         return Piece(f"<mfrac>{top.string}{bottom.string}</mfrac>", POWER)
