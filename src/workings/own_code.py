@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 FOLDER = str(Path(__file__).parent)
 _READABLE: set[str] = set()
@@ -26,3 +27,17 @@ def is_own(file: str) -> bool:
 def is_readable(file: str) -> bool:
     """Whether the file belongs to a package of this library whose functions are opened."""
     return file.startswith(tuple(_READABLE))
+
+
+def is_check(function: Any) -> bool:
+    """Whether this is a check of code that is written to be read: it is called `check_…` and has no value, so it raises or
+    does nothing. `tests/test_own_code.py` holds every function of that kind to it.
+    """
+    code = getattr(function, "__code__", None)
+    named = code is not None and code.co_name.startswith("check_") and has_checks(code.co_filename)
+    return named and function.__annotations__.get("return", ...) in (None, "None")
+
+
+def has_checks(file: str) -> bool:
+    """Whether the checks in a file are those of equations: it is readable, or one of the files on the ground floor."""
+    return is_readable(file) or str(Path(file).parent) == FOLDER

@@ -40,25 +40,25 @@ class Work(Trace):
         """The worked solution for a terminal."""
         from workings.show.printers.text import text
 
-        return text(self, self._chosen(choices))
+        return text(self, self._with_choices(choices))
 
     def latex(self, **choices: Any) -> str:
         """The worked solution as a LaTeX fragment."""
         from workings.show.printers.latex import latex
 
-        return latex(self, self._chosen(choices))
+        return latex(self, self._with_choices(choices))
 
     def markdown(self, **choices: Any) -> str:
         """The worked solution as Markdown."""
         from workings.show.printers.markdown import markdown
 
-        return markdown(self, self._chosen(choices))
+        return markdown(self, self._with_choices(choices))
 
     def html(self, **choices: Any) -> str:
         """The worked solution as one self-contained page."""
         from workings.show.printers.html import html
 
-        return html(self, self._chosen(choices))
+        return html(self, self._with_choices(choices))
 
     def json(self, most: int | None = MOST_SAVED) -> str:
         """The steps as JSON, to be read with `Work.from_json`; of a tensor of more than `most` entries, a summary of it.
@@ -89,7 +89,7 @@ class Work(Trace):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _chosen(self, choices: dict[str, Any]) -> Options:
+    def _with_choices(self, choices: dict[str, Any]) -> Options:
         options = with_choices(self.options, choices)
         check_names(self, options)
         return options
@@ -191,7 +191,7 @@ def show(
     options = with_choices(options or Options(), choices)
     recorded = 2 if depth is None else depth
     check_whole("depth", recorded, 1, DEEPEST)
-    work = _captured_varying(function, args, kwargs, recorded) if backward else _captured(function, args, kwargs, recorded)
+    work = _capture_varying(function, args, kwargs, recorded) if backward else _capture(function, args, kwargs, recorded)
     work.options = options
     if work.error is not None:
         _explain_in_names(work)
@@ -199,7 +199,7 @@ def show(
         work.notes.append("mark the inputs that vary with requires_grad=True; the others are constants")
     try:
         if backward and work.error is None:
-            work.backward(loss or _summed(work))
+            work.backward(loss or _add_sum(work))
     finally:
         if work.cut is not None:
             work.cut((args, kwargs))
@@ -219,7 +219,7 @@ def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
     return [] if anything else [name for name in named if name not in parameters]
 
 
-def _captured(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+def _capture(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     from workings.trace.assumed import assumption_notes
     from workings.trace.capture.capture import capture
 
@@ -233,17 +233,17 @@ LEAF_CHANGED = "a leaf Variable that requires grad"
 """What PyTorch says when code changes a tensor in place that a gradient is wanted of."""
 
 
-def _captured_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+def _capture_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     """The work on inputs that autograd follows; on copies of them where the code changes an input in place."""
     from workings.trace.gradient.loss import require_gradients
 
     given, named = require_gradients((args, kwargs))
-    work = _captured(function, given, named, depth)
+    work = _capture(function, given, named, depth)
     if LEAF_CHANGED not in str(work.error) or work.undo is None:
         return work
     work.undo()
     given, named = require_gradients((args, kwargs), copies=True)
-    again = _captured(function, given, named, depth)
+    again = _capture(function, given, named, depth)
     if LEAF_CHANGED in str(again.error):
         return work
     again.notes.append("the code changes an input in place: it changed a copy, your tensor is as it was")
@@ -261,7 +261,7 @@ def _explain_in_names(work: Work) -> None:
             step.note = "\n".join([str(found), *rest])
 
 
-def _summed(work: Work) -> str | None:
+def _add_sum(work: Work) -> str | None:
     """A result of several numbers is summed to one, in a step of its own, so that it has a gradient."""
     result = work.result
     if not isinstance(result, torch.Tensor) or result.numel() == 1 or not work.root.children:

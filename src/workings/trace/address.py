@@ -20,12 +20,12 @@ def _inside(parent: Step, prefix: str, seen: dict[str, int]) -> None:
     for child in parent.children:
         kind, inner = child.kind, prefix
         if kind in _NAMED and child.name:
-            child.address = _numbered(f"{prefix}.{child.name}" if prefix else child.name, seen)
+            child.address = _with_number(f"{prefix}.{child.name}" if prefix else child.name, seen)
         elif kind == "module":
-            child.address, inner = _numbered(child.name, seen), child.name
+            child.address, inner = _with_number(child.name, seen), child.name
         elif kind == "call":
             inner = f"{prefix}.{child.name}" if prefix else child.name
-            child.address = _numbered(inner, seen)
+            child.address = _with_number(inner, seen)
             inner = "" if parent.kind == "root" else inner
         elif kind == "turn":
             child.address = inner = f"{prefix}.turn {child.name}" if prefix else f"turn {child.name}"
@@ -33,7 +33,7 @@ def _inside(parent: Step, prefix: str, seen: dict[str, int]) -> None:
             _inside(child, inner, seen)
 
 
-def _numbered(address: str, seen: dict[str, int]) -> str:
+def _with_number(address: str, seen: dict[str, int]) -> str:
     if not address:
         return ""
     count = seen[address] = seen.get(address, 0) + 1

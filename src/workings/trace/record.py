@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workings.trace.step import Step
+
+
+class Agreement(NamedTuple):
+    """How a capture compares with an unmodified run: in words, the largest difference, and whether they match."""
+
+    text: str
+    difference: float | None = None
+    matches: bool | None = None
 
 
 @dataclass
@@ -15,7 +23,8 @@ class Trace:
 
     `result` is the caller's own return value. `agreement` says how the capture compares with an unmodified run
     («matches the unmodified run (largest difference 0)»); `difference` is that largest difference, None where the run could
-    not be repeated. `error` is the exception that stopped the code, if one did; its step is the last one, of kind `error`.
+    not be repeated, and `matches` whether it is rounding alone (None where nothing was compared). `error` is the exception
+    that stopped the code, if one did; its step is the last one, of kind `error`.
     `first_bad` is the first step whose result has a NaN or an infinity that its operands had not;
     `first_nan` the first with a NaN, where that is a later one: an infinity may be meant, a NaN is not.
     """
@@ -28,6 +37,7 @@ class Trace:
     first_bad: Step | None = field(default_factory=lambda: None)
     notes: list[str] = field(default_factory=list)
     first_nan: Step | None = field(default_factory=lambda: None)
+    matches: bool | None = None
     modules: dict[str, Any] = field(default_factory=dict, repr=False)
     """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
     undo: Callable[[], None] | None = field(default=None, repr=False, compare=False)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from workings import exact, show
 from workings.errors import ParseError
+from workings.show.printers.html import html
 from workings.show.printers.json_form import from_json, to_json
 from workings.show.printers.json_value import Opaque, RecordedError
 from workings.show.work import Work
@@ -173,13 +174,13 @@ def test_depth_is_no_matter():
     assert to_json(from_json(to_json(Trace(deep)))).count('"call"') == 5001
 
 
-GOOD = {"format": "workings.trace", "version": 1, "steps": [{"kind": "root", "parent": None}], "tensors": []}
+GOOD = {"format": "workings.trace", "version": 2, "steps": [{"kind": "root", "parent": None}], "tensors": []}
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"version": 2}, "format 'workings.trace', version 2; needed workings.trace, version 1"),
+        ({"version": 1}, "format 'workings.trace', version 1; needed workings.trace, version 2"),
         ({"steps": []}, "it has no steps"),
         ({"steps": [{"kind": "spell", "parent": None}]}, "step 0: 'spell' is no kind of step"),
         ({"steps": [{"kind": "root", "parent": 0}]}, "step 0: its parent 0 is no earlier step"),
@@ -187,6 +188,11 @@ GOOD = {"format": "workings.trace", "version": 1, "steps": [{"kind": "root", "pa
         ({"steps": [{"kind": "root", "result": {"tensor": 0}}]}, "step 0: there is no tensor 0"),
         ({"steps": [{"kind": "root", "result": {"pickle": ""}}]}, "step 0: 'pickle' is no tag of a value"),
         ({"steps": [{"kind": "root", "formula": ["apply", "add"]}]}, "step 0: ['apply', 'add'] is no formula"),
+        ({"steps": [{"kind": "root", "formula": ["call", "f", [], ["dim"]]}]}, "step 0: 'dim' is no option"),
+        ({"steps": [{"kind": "root", "targets": ["y"]}]}, "step 0: 'y' is no target"),
+        ({"steps": [{"kind": "root", "targets": [{"text": "y", "at": 0}]}]}, "step 0: 0 is no index"),
+        ({"steps": [{"kind": "root", "count": "9"}]}, "step 0: '9' is no count"),
+        ({"matches": "yes"}, "'yes' is not true or false"),
         ({"tensors": [{"dtype": "float32", "shape": [2], "data": "AAAA"}]}, "has 8 bytes, not 3"),
         ({"tensors": [{"dtype": "float32", "shape": [-1], "values": []}]}, "[-1] is no shape"),
         ({"tensors": [{"dtype": "load", "shape": [], "values": [1]}]}, "'load' is no dtype of this PyTorch"),
@@ -234,7 +240,12 @@ def test_targets_and_indices_are_read_again():
     def f(x):
         a, *rest = x[0], x[-1, 1:], x.view(2, -1)
         x[1] = 2 * a
-        x[0] += rest[0].sum(dim=(0,))
+        x[0] += rest[0].sum(dim=(0,)) / math.sqrt(x.shape[-1])
+        n = "word"
+        try:
+            a = a @ x
+        except RuntimeError:
+            n = x[::2, n == "raised"]
         return a
 
     work = show(f, torch.ones(2, 4))
@@ -242,7 +253,15 @@ def test_targets_and_indices_are_read_again():
     assert [s.syntax.targets for s in again.steps()] == [s.syntax.targets for s in work.steps()]
     assert [s.syntax.is_augmented for s in again.steps()] == [s.syntax.is_augmented for s in work.steps()]
     assert [s.formula for s in again.steps()] == [s.formula for s in work.steps()]
-    assert again.text() == work.text()
+    assert [s.is_stopped for s in again.steps()] == [s.is_stopped for s in work.steps()]
+    assert (again.text(), again.html()) == (work.text(), work.html())
+    assert again.matches is True
+
+
+def test_an_agreement_is_no_text():
+    trace = Trace(Step("root"), agreement="matches nothing at all", matches=False)
+    assert from_json(to_json(trace)).matches is False
+    assert '<p class="note">matches nothing at all</p>' in html(trace)
 
 
 def test_an_entry_alone_is_saved_whatever_its_stride():

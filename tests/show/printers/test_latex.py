@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from workings.show.options import Options
-from workings.show.printers.latex import displays, document, latex, starred
+from workings.show.printers.latex import document, latex, sections, starred
 from workings.show.write.escape import latex_text
 
 spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[2] / "golden" / "record.py")
@@ -50,7 +50,7 @@ def test_renders_in_katex():
     folder = katex_folder()
     if folder is None:
         pytest.skip("KaTeX is not installed (npm install katex, then KATEX=node_modules)")
-    every = [display for example in EXAMPLES.values() for display in displays(example(), OPEN)]
+    every = [part for example in EXAMPLES.values() for kind, part in sections(example(), OPEN) if kind == "display"]
     run = ["node", "-e", RENDER]
     done = subprocess.run(
         run, input=json.dumps(every), capture_output=True, text=True, timeout=120, env={**os.environ, "NODE_PATH": folder}

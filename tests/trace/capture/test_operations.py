@@ -7,8 +7,10 @@ import torch.nn.functional as F
 
 import workings
 from workings import exact
+from workings.show.formula.notation import text_formula
 from workings.trace.capture.capture import capture
 from workings.trace.capture.operations import MOST_OPERATIONS
+from workings.trace.formula.evaluate import evaluate
 
 NOTE = "source not available: operations shown instead of statements"
 A, B = torch.tensor([[1.0, 2.0], [3.0, 4.0]]), torch.tensor([[0.0, 1.0], [1.0, 0.0]])
@@ -122,3 +124,28 @@ def test_gradients_of_operations():
     work = workings.show(torch.matmul, A, B, backward=True)
     # L = Σ A B: ∂L/∂A has the row sums of B in each row
     assert work["∂L/∂A"].tolist() == [[1, 1], [1, 1]]
+
+
+def test_each_value_is_read_as_it_is_written():
+    f = made(
+        "def f(x):\n    a = (-2) ** x[::2]\n    b = x.masked_fill(x > 1, float('-inf'))\n    return a.to(torch.float64), b"
+    )
+    trace = capture(f, torch.tensor([1.0, 2.0, 3.0]))
+    steps = {s.name: s for s in operations(trace)}
+    assert [s.source for s in steps.values()] == [
+        "t1 = x[::2]",
+        "t2 = (-2) ** t1",  # not −2ˣ
+        "t3 = x > 1",
+        "t4 = x.masked_fill(t3, -inf)",
+        "t5 = t2.to(torch.float64)",
+    ]
+    # (−2)¹ and (−2)³
+    assert evaluate(steps["t2"].formula, steps["t2"].operands).tolist() == [-2, -8] == steps["t2"].result.tolist()
+    assert text_formula(steps["t4"].formula) == "−∞ where t3, else x"
+
+
+def test_a_parameter_whose_path_is_no_python_has_a_formula():
+    net = torch.nn.Sequential(torch.nn.Linear(2, 2, bias=False))
+    f = made("def f(net, x):\n    net(x)\n    return x @ net[0].weight")
+    (step,) = [s for s in operations(capture(f, net, A)) if s.result.shape == (2, 2) and "@" in s.source]
+    assert (step.source, text_formula(step.formula)) == ("t2 = x @ 0.weight", "x 0.weight")

@@ -1,5 +1,6 @@
 """What a statement reads and how it is written: options by their place, entries, paths, gradients of parameters."""
 
+import ast
 import math
 
 import pytest
@@ -8,15 +9,20 @@ from torch import nn
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.capture.operations import operation_step, unusual_options
+from workings.trace.capture.operation_syntax import unusual_options
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import read
+from workings.trace.code.statement import lookup_of
 from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.from_python import formula_of
 from workings.trace.formula.tree import Apply, Call, Code, Leaf, Number, Sequence
 
 
 def assigned(trace):
     return {s.name: s for s in trace.steps() if s.kind == "assign"}
+
+
+def expression(source):
+    return ast.parse(source, mode="eval").body
 
 
 a, b, c, x, y, P = map(Leaf, "abcxyP")
@@ -42,7 +48,7 @@ a, b, c, x, y, P = map(Leaf, "abcxyP")
     ],
 )
 def test_formulas(source, formula):
-    assert operation_step(source).formula == formula
+    assert formula_of(expression(source)) == formula
 
 
 @pytest.mark.parametrize(
@@ -58,7 +64,7 @@ def test_formulas(source, formula):
     ],
 )
 def test_options_by_their_place(source, options):
-    assert dict(operation_step(source).formula.options) == options
+    assert dict(formula_of(expression(source)).options) == options
 
 
 @pytest.mark.parametrize(
@@ -75,8 +81,8 @@ def test_what_is_read_is_what_is_computed(source):
         "x // 3": [[0, 1], [2, -3]],
         "x % 3": [[1, 2], [1, 0]],
     }
-    assert evaluate(operation_step(source).formula, {"x": x}).tolist() == expected[source]
-    assert evaluate(operation_step("n // 2").formula, {"n": 7}) == math.floor(7 / 2) == 3
+    assert evaluate(formula_of(expression(source)), {"x": x}).tolist() == expected[source]
+    assert evaluate(formula_of(expression("n // 2")), {"n": 7}) == math.floor(7 / 2) == 3
 
 
 def test_an_axis_that_is_given_by_name():
@@ -125,8 +131,8 @@ def test_the_gradient_of_a_parameter_is_read():
 
 def test_a_gradient_that_is_not_there_is_not_asked_for():
     h = 2 * torch.ones(1, requires_grad=True)  # PyTorch would warn, and a warning is an error here
-    assert look_up(read("h.grad"), {"h": h}, {}) is MISSING
-    assert look_up(read("x.grad"), {"x": torch.ones(1)}, {}) is MISSING
+    assert look_up(lookup_of("h.grad"), {"h": h}, {}) is MISSING
+    assert look_up(lookup_of("x.grad"), {"x": torch.ones(1)}, {}) is MISSING
 
 
 def test_keywords_and_receivers_by_their_paths():

@@ -118,7 +118,6 @@ def test_a_list_of_tensors_is_joined():
 
 OTHER_FACTS = {
     ("trace/code/instrument.py", "_EAGER"): "Python's functions that use up an iterator",
-    ("trace/capture/operations.py", "SIGNS"): "Python's special methods and the signs they stand for",
     ("show/formula/latex_script.py", "FUNCTIONS"): "the functions that LaTeX has commands for",
 }
 """Tables with names of operations in them that are facts of something else."""

@@ -17,7 +17,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import workings
 from workings.trace.capture.capture import capture
-from workings.trace.replay.world import World
+from workings.trace.replay.saved_state import SavedState
 
 AGREES = "matches the unmodified run (largest difference 0)"
 CHANGES = "not compared with an unmodified run: the code changes its parameters"
@@ -381,7 +381,7 @@ def test_an_iterator_that_is_only_seen_or_can_be_put_back(tmp_path):
     with open(tmp_path / "numbers") as file:
         assert capture(lambda x: x * float(file.readline()), X).agreement == USED_UP
         assert file.readline() == "2\n"
-    assert not World(io.StringIO("a"), iter([1])).has_used_up_iterator()
+    assert not SavedState(io.StringIO("a"), iter([1])).has_used_up_iterator()
 
 
 def test_a_snapshot_is_not_trusted_where_changes_are_not_counted():
@@ -433,7 +433,7 @@ def test_a_second_attempt_starts_from_where_the_first_did():
 
 def test_without_a_plain_run_nothing_is_followed(monkeypatch):
     def refuse(*_):
-        raise AssertionError("the world was followed")
+        raise AssertionError("the objects were followed")
 
-    monkeypatch.setattr(World, "add", refuse)
+    monkeypatch.setattr(SavedState, "add", refuse)
     assert capture(nn.BatchNorm1d(2), X, replay=False).error is None

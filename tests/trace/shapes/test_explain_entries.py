@@ -159,6 +159,7 @@ def test_what_fits_is_not_explained():
     assert explain(error, at, (zeros(2, 3), (slice(5), None, -3))) is None
     assert explain(error, at, (zeros(2, 3), ([0, 1], True))) is None
     assert explain(error, F.cross_entropy, (zeros(2, 3), zeros(2, 3))) is None
+    assert explain(error, F.cross_entropy, (zeros(2, 3), whole(1, 7), None, None, 7)) is None  # the class 7 is ignored
 
 
 def test_in_place_and_views():

@@ -170,3 +170,14 @@ def test_imaginary_parts_are_compared():
     assert largest_difference(torch.tensor([1.0]), one) == 2
     assert is_rounding(1e-7, one)
     assert not is_rounding(0.1, one)
+
+
+def test_what_is_kept_is_no_part_of_the_graph():
+    def f(x):
+        y = x * x
+        return y
+
+    (step,) = [s for s in capture(f, torch.ones(2, requires_grad=True)).steps() if s.kind == "assign"]
+    assert step.live.requires_grad
+    assert not step.result.requires_grad
+    assert not step.operands["x"].requires_grad

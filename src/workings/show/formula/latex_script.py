@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 
 from workings.precedence import ATOM, LOOSE, POWER, RELATION
-from workings.show.formula.script import TextScript, valued
+from workings.show.formula.script import TextScript, value_piece
 from workings.show.write.decimals import decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.names import latex_name
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 SIGNS = {
     **{"−": "-", "·": r"\cdot", "⊙": r"\odot", "": r"\,", "∗": "*", "∗ᵀ": r"*^{\top}", "⋆": r"\star", "mod": r"\bmod"},
@@ -39,7 +39,7 @@ class LatexScript(TextScript):
         return latex_name(text)
 
     def number(self, digits: str) -> Piece:
-        return valued(latex_decimal(digits))
+        return value_piece(latex_decimal(digits))
 
     def decimal(self, value: float) -> str:
         return latex_decimal(decimal(value))
@@ -74,7 +74,7 @@ class LatexScript(TextScript):
     def exponential(self, exponent: Piece) -> Piece:
         return self.power(Piece("e"), exponent)
 
-    def raised(self, base: Piece, sign: str) -> Piece:
+    def superscript(self, base: Piece, sign: str) -> Piece:
         return self.power(base, Piece(SIGNS[sign]))
 
     def root(self, inside: Piece) -> Piece:
@@ -92,7 +92,7 @@ class LatexScript(TextScript):
         below = f"_{{{', '.join(said)}}}" if said else ""
         return Piece(f"{SIGNS[sign]}{below} {self.bracketed(over, POWER)}", LOOSE)
 
-    def filled(self, digit: str, size: str) -> str:
+    def constant_tensor(self, digit: str, size: str) -> str:
         return rf"\mathbf{{{digit}}}_{{{size}}}"
 
     def call(self, function: str, parts: list[str], details: list[str]) -> str:

@@ -23,7 +23,7 @@ from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 from workings.show.write.escape import GREEK
 from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
 PRIMES = {"prime": "′"}
@@ -91,7 +91,7 @@ def name(word: str) -> str:
     if again:
         return f"<msup>{name(again[1])}{row('<mo>(</mo>', element('mn', again[2]), '<mo>)</mo>')}</msup>"
     if ", " in word:
-        return row(*between([name(part) for part in word.split(", ")]))
+        return row(*with_commas([name(part) for part in word.split(", ")]))
     word = spelled_out(without_library(without_self(word)))
     if word.endswith(".grad"):
         return row(name(word.removesuffix(".grad")), words(".grad"))
@@ -109,20 +109,20 @@ def _identifier(word: str) -> str:
     below = [part for part in below if part not in PRIMES]
     if raised:
         base = f"<msup>{base}<mo>{''.join(raised)}</mo></msup>"
-    return f"<msub>{base}{row(*between([_letters(part) for part in below]))}</msub>" if below else base
+    return f"<msub>{base}{row(*with_commas([_letters(part) for part in below]))}</msub>" if below else base
 
 
 def _letters(word: str) -> str:
     return element("mn", word) if word.isdigit() and word.isascii() else element("mi", escaped(GREEK.get(word, word)))
 
 
-def between(parts: Sequence[str], sign: str = "<mo>,</mo>") -> list[str]:
-    """The parts with a sign between each two."""
-    return [piece for part in parts for piece in (sign, part)][1:]
+def with_commas(parts: Sequence[str]) -> list[str]:
+    """The parts with a comma between each two."""
+    return [piece for part in parts for piece in ("<mo>,</mo>", part)][1:]
 
 
 def commas(parts: Sequence[str]) -> str:
-    return "".join(between(parts))
+    return "".join(with_commas(parts))
 
 
 def number(digits: str) -> Piece:

@@ -6,10 +6,10 @@ from typing import Any
 
 from workings.precedence import ATOM, LOOSE, POWER, SUM
 from workings.show.formula import mathml
-from workings.show.formula.mathml import THIN, between, commas, fenced, operator, row, words
+from workings.show.formula.mathml import THIN, commas, fenced, operator, row, with_commas, words
 from workings.show.formula.script import TEXT, TextScript
 from workings.show.write.markup import element, escaped
-from workings.trace.formula.notation import Piece, Script
+from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Options
 
 SIGNS = {"": THIN, "∗ᵀ": "<msup><mo>∗</mo><mo>⊤</mo></msup>", "−1": mathml.number("−1").string, "at": words(" at ")}
@@ -18,26 +18,18 @@ BOUNDS = {"j ≥ i": "<mi>j</mi><mo>≥</mo><mi>i</mi>"}
 
 
 class MathmlScript(TextScript):
+    number = staticmethod(mathml.number)
+    code = words = staticmethod(mathml.words)
+    row = staticmethod(mathml.row)
+
     @property
     def plain(self) -> Script:
         """Under a sign and beside words there is text only."""
         return TEXT
 
-    def name(self, text: str) -> str:
-        return mathml.name(text)
-
-    def number(self, digits: str) -> Piece:
-        return mathml.number(digits)
-
     def literal(self, value: complex) -> Piece:
         """A number as Python has it, 10⁻⁵ for 1e-05."""
         return mathml.number(repr(value)) if isinstance(value, int | float) else Piece(words(str(value)))
-
-    def code(self, text: str) -> str:
-        return words(text)
-
-    def words(self, text: str) -> str:
-        return words(text)
 
     def source(self, text: str) -> str:
         return element("mtext", escaped(text), class_="code")
@@ -45,17 +37,17 @@ class MathmlScript(TextScript):
     def function(self, word: str) -> str:
         return element("mi", escaped(word))
 
-    def row(self, *parts: str) -> str:
-        return row(*parts)
+    def name(self, text: str) -> str:
+        return mathml.name(text)
+
+    def fence(self, inside: str, left: str, right: str) -> str:
+        return fenced(inside, left, right)
 
     def infix(self, left: str, sign: str, right: str) -> str:
         return row(left, SIGNS.get(sign) or operator(sign), right)
 
     def prefix(self, sign: str, right: str) -> str:
         return row(operator(sign), right)
-
-    def fence(self, inside: str, left: str, right: str) -> str:
-        return fenced(inside, left, right)
 
     def fraction(self, top: Piece, bottom: Piece) -> Piece:
         return Piece(f"<mfrac>{top.string}{bottom.string}</mfrac>", POWER)
@@ -66,7 +58,7 @@ class MathmlScript(TextScript):
     def exponential(self, exponent: Piece) -> Piece:
         return self.power(Piece("<mi>e</mi>"), exponent)
 
-    def raised(self, base: Piece, sign: str) -> Piece:
+    def superscript(self, base: Piece, sign: str) -> Piece:
         return self.power(base, Piece(SIGNS.get(sign) or operator(sign)))
 
     def root(self, inside: Piece) -> Piece:
@@ -86,7 +78,7 @@ class MathmlScript(TextScript):
         mark = f"<munder>{BIG[sign]}{below}</munder>" if below else BIG[sign]
         return Piece(row(mark, THIN + self.bracketed(over, POWER)), LOOSE)
 
-    def filled(self, digit: str, size: str) -> str:
+    def constant_tensor(self, digit: str, size: str) -> str:
         return f"<msub><mn>{digit}</mn>{words(size)}</msub>"
 
     def call(self, function: str, parts: list[str], details: list[str]) -> str:
@@ -104,7 +96,7 @@ class MathmlScript(TextScript):
         return fenced(commas(parts), "[", "]") if is_list else fenced(commas(parts))
 
     def index(self, base: str, inside: list[str]) -> str:
-        return f"<msub>{base}{row(*between(inside))}</msub>"
+        return f"<msub>{base}{row(*with_commas(inside))}</msub>"
 
 
 def _option(given: Any) -> str:

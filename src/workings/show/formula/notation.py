@@ -13,10 +13,11 @@ from typing import Any
 from workings.precedence import ATOM, POWER, RELATION
 from workings.show.formula.latex_script import LATEX
 from workings.show.formula.mathml_script import MATHML
-from workings.show.formula.script import TEXT, valued
+from workings.show.formula.script import TEXT, value_piece
 from workings.show.write.names import AGAIN, without_self
-from workings.trace.formula.notation import Piece, Script, written_call
+from workings.trace.formula.notation import written_call
 from workings.trace.formula.operation import OPERATIONS
+from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
 INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
@@ -56,7 +57,7 @@ def mathml_formula(
 
 
 def _pieces(values: Mapping[str, str] | None) -> dict[str, Piece]:
-    return {text: valued(value) for text, value in values.items()} if values else {}
+    return {text: value_piece(value) for text, value in values.items()} if values else {}
 
 
 def entry_key(name: str, index: Index) -> str:

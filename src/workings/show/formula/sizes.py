@@ -20,23 +20,27 @@ from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequ
 def with_sizes(formula: Formula, operands: Mapping[str, Any]) -> Formula:
     """The formula with its sizes as numbers; a formula that is nothing but a size stays as it is written.
 
-    >>> with_sizes(Apply("sqrt", (Leaf("Q.shape[-1]"),)), {"Q.shape[-1]": 2})
+    >>> from workings.trace.formula.tree import Index, entry
+    >>> size = Leaf("Q.shape[-1]", entry(Leaf("Q.shape"), Index((Number(-1),))))
+    >>> with_sizes(Apply("sqrt", (size,)), {"Q.shape[-1]": 2})
     Apply(op='sqrt', args=(Number(value=2),), options=())
-    >>> with_sizes(Leaf("Q.shape[-1]"), {"Q.shape[-1]": 2})
+    >>> with_sizes(size, {"Q.shape[-1]": 2})
     Leaf(text='Q.shape[-1]')
     """
     whole = _size(formula, operands)
     if whole is not None:
         return formula
-    return rewrite(rewrite(formula, lambda part: _given(part, operands)), lambda part: _size(part, operands))
+    return rewrite(
+        rewrite(formula, lambda part: _with_optional_operands(part, operands)), lambda part: _size(part, operands)
+    )
 
 
-def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
+def _with_optional_operands(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     """An operation with the optional operands that were given, in their places.
 
-    >>> _given(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
+    >>> _with_optional_operands(Apply("linear", (Leaf("x"), Leaf("W"), Leaf("b"))), {"b": None})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W')), options=())
-    >>> _given(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
+    >>> _with_optional_operands(Apply("linear", (Leaf("x"), Leaf("W")), (("bias", Leaf("b")),)), {"b": 1.0})
     Apply(op='linear', args=(Leaf(text='x'), Leaf(text='W'), Leaf(text='b')), options=())
     """
     row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
@@ -45,7 +49,7 @@ def _given(formula: Formula, operands: Mapping[str, Any]) -> Formula | None:
     first = OPERATIONS.signature(row.name).index(row.optional[0])
     if len(formula.args) < first:
         return None
-    args = [rewrite(part, lambda p: _given(p, operands)) for part in formula.args]
+    args = [rewrite(part, lambda p: _with_optional_operands(p, operands)) for part in formula.args]
     options = dict(formula.options)
     for name in row.optional[len(args) - first :]:
         given = options.pop(name, None)
@@ -73,7 +77,7 @@ def rewrite(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Form
 def _size(formula: Formula, operands: Mapping[str, Any]) -> Number | None:
     """The number a part of a formula is, if it is a size of something whose value is known."""
     match formula:
-        case Leaf(text) if ".shape[" in text and type(operands.get(text)) is int:
+        case Leaf(text, size) if size is not None and type(operands.get(text)) is int:
             return Number(operands[text])
         case Call(name, (Leaf(text), *axis), ()) if name in ("size", "len"):
             return _size_of(operands.get(text), [_number(part) for part in axis] if name == "size" else [0])

@@ -46,13 +46,8 @@ class Equation:
     @property
     def head(self) -> str:
         """name = formula = formula with values"""
-        first = [part for part in (self.left, *self.links[:1]) if part]
-        return beside(*between(self.lead, first), *(part for link in self.links[1:] for part in (" = ", link)))
-
-
-def between(sign: str, parts: list[str]) -> list[str]:
-    """The parts with a sign between each two."""
-    return [piece for part in parts for piece in (sign, part)][1:]
+        first = [piece for part in (self.left, *self.links[:1]) if part for piece in (self.lead, part)][1:]
+        return beside(*first, *(part for link in self.links[1:] for part in (" = ", link)))
 
 
 def text_equation(line: Line, options: Options) -> Equation:
@@ -66,12 +61,17 @@ def text_equation(line: Line, options: Options) -> Equation:
         known = [] if place.entry is MISSING else text_forms(place.entry, options)
         forms = [*known, (f"⇒ {plain(text_name(place.whole))} =", forms[0][1]), *forms[1:]]
     found = _equation(
-        plain(_bracketed(step.name, text_name)), links, forms, shape_of(step.result) if forms else "", line, latex=False
+        plain(_with_tuple_brackets(step.name, text_name)),
+        links,
+        forms,
+        shape_of(step.result) if forms else "",
+        line,
+        latex=False,
     )
     return replace(found, below=is_list(step.result) and "\n" in "".join(block for _, block in forms))
 
 
-def _bracketed(name: str, write: Callable[[str], str]) -> str:
+def _with_tuple_brackets(name: str, write: Callable[[str], str]) -> str:
     """`(df,) = …` takes the one item of a tuple: its name needs the brackets."""
     return f"({write(name[:-1])},)" if name.endswith(",") else write(name)
 
@@ -99,7 +99,7 @@ def latex_equation(line: Line, options: Options) -> Equation:
         known = [] if place.entry is MISSING else latex_forms(place.entry, options)
         forms = [*known, (rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]
     return _equation(
-        _bracketed(step.name, latex_name) if step.name else "",
+        _with_tuple_brackets(step.name, latex_name) if step.name else "",
         _links(step, options, latex=True),
         forms,
         "",
@@ -142,7 +142,7 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
     shown = _plain(write(formula, None, scalars), latex)
     for whole in (True, False):  # with everything put in, or with numbers only
-        drawn = _drawn(formula, _values(step, formula, options, False, whole), scalars)
+        drawn = _block_with_values(formula, _values(step, formula, options, False, whole), scalars)
         if options.substitution == "long" or width(drawn) <= SHORT:
             return [shown, write(formula, _values(step, formula, options, True, whole), scalars) if latex else drawn]
         if not isinstance(formula, Call):
@@ -154,7 +154,7 @@ def _plain(string: str, latex: bool) -> str:
     return string if latex else plain(string)
 
 
-def _drawn(formula: Formula, values: dict[str, str], scalars: frozenset[str]) -> str:
+def _block_with_values(formula: Formula, values: dict[str, str], scalars: frozenset[str]) -> str:
     """The formula with values put in, as a block: a matrix in it is drawn as one.
 
     While the formula is written, a character that no name may have stands for each matrix.

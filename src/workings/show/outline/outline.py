@@ -55,7 +55,7 @@ def outline(trace: Trace, options: Options) -> list[Line]:
         return [line for line in _Outline(options).named_lines(root) if line.step.kind != "root"]
     while len(root.children) == 1 and root.children[0].kind in _INSIDE:
         root = root.children[0]
-    lines = list(_Outline(options).inside(root, 0, 1))
+    lines = list(_Outline(options).inside_lines(root, 0, 1))
     return [*lines, Line(0, "note", root, root.note)] if root.note else lines
 
 
@@ -63,7 +63,7 @@ def aliases(step: Step) -> set[str]:
     """What a step can be asked for by; nothing where it has no name."""
     if not step.name:
         return set()
-    return {step.name, step.name.removeprefix("self."), step.address, _unnumbered(step.address)} - {""}
+    return {step.name, step.name.removeprefix("self."), step.address, _without_number(step.address)} - {""}
 
 
 def check_names(trace: Trace, options: Options) -> None:
@@ -92,16 +92,16 @@ class _Outline:
     def named_lines(self, root: Step) -> Iterator[Line]:
         """Only the steps that were asked for by name or address, wherever they are."""
         for step in root.walk():
-            if self.named(step, self.options.only) or step.kind == "error":
+            if self.is_named(step, self.options.only) or step.kind == "error":
                 yield from self.step(step, 0, 1, {})
 
-    def named(self, step: Step, names: frozenset[str]) -> bool:
+    def is_named(self, step: Step, names: frozenset[str]) -> bool:
         return bool(names & aliases(step))
 
-    def inside(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
+    def inside_lines(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: dict[str, Any] = {}
         for step in inside_of(parent):
-            if not self.named(step, self.options.hide) and not is_plumbing(step):
+            if not self.is_named(step, self.options.hide) and not is_plumbing(step):
                 yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
 
@@ -113,7 +113,7 @@ class _Outline:
         yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
         if step.note and step.kind != "error":
             yield Line(level + 1, "note", step, step.note)
-        yield from self.opened(step, level + 1, depth)
+        yield from self.inner_lines(step, level + 1, depth)
 
     def repeats(self, step: Step, known: dict[str, Any]) -> bool:
         """Whether this is `return Z` of a Z that stands above, with the value it still has."""
@@ -126,7 +126,7 @@ class _Outline:
                 return False
         return step.kind == "return" and all(name in known and is_same(known[name], x) for name, x in given.items())
 
-    def opened(self, step: Step, level: int, depth: int) -> Iterator[Line]:
+    def inner_lines(self, step: Step, level: int, depth: int) -> Iterator[Line]:
         """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
         gradients = [c for c in step.children if c.kind == "gradient"]
         others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
@@ -135,10 +135,10 @@ class _Outline:
         if not others or self.options.opens(depth) or has_error(step):
             for child in others:
                 if child.kind in _INSIDE:
-                    yield from self.container(child, level, depth + 1, {})
+                    yield from self.container_lines(child, level, depth + 1, {})
                 else:
                     yield from RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, {})
-        elif fold := self.fold(others, depth):
+        elif fold := self.fold_text(others, depth):
             yield Line(level, "fold", step, fold)
         for child in gradients:
             yield from self.step(child, level, depth, {})
@@ -148,32 +148,32 @@ class _Outline:
         alone = child.kind in _INSIDE and not child.children and not child.note
         return alone and (child.kind == "expansion" or _is_call(step.formula)) and is_same(child.result, step.result)
 
-    def fold(self, steps: list[Step], depth: int) -> str:
+    def fold_text(self, steps: list[Step], depth: int) -> str:
         count = sum(1 for step in steps for s in step.walk() if s.kind not in _UNCOUNTED)
         names = list(dict.fromkeys(s.name or s.source for s in steps if s.kind in _INSIDE))
         inside = f" inside {', '.join(names[:3])}{' …' if len(names) > 3 else ''}" if names else " inside"
         steps_, them = ("1 step", "it") if count == 1 else (f"{count} steps", "them")
         return f"… {steps_}{inside} (depth {depth + 1} shows {them})" if count else ""
 
-    def container(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+    def container_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         """A module or call that is open: its title, then its statements."""
         title = f"{step.name}: {step.source}" if step.name and step.source else step.name or step.source
         yield Line(level, "title", step, title, valued=not step.children)
         if step.note:
             yield Line(level + 1, "note", step, step.note)
-        yield from self.inside(step, level + 1, depth)
+        yield from self.inside_lines(step, level + 1, depth)
 
-    def closed(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+    def call_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         """A module or call that is a step of its own: open to the reader's depth."""
         if self.options.opens(depth) or has_error(step):
-            yield from self.container(step, level, depth + 1, known)
+            yield from self.container_lines(step, level, depth + 1, known)
             return
-        (title, *_) = self.container(step, level, depth, known)
+        (title, *_) = self.container_lines(step, level, depth, known)
         yield Line(level, "title", step, title.text)
-        if fold := self.fold(step.children, depth):
+        if fold := self.fold_text(step.children, depth):
             yield Line(level + 1, "fold", step, fold.replace("inside", f"inside {step.name or step.source}", 1))
 
-    def loop(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+    def loop_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         """Turns, the first three and the last where there are many."""
         turns = [c for c in step.children if c.kind == "turn"]
         unrecorded = sum(c.count for c in step.children if c.kind == "folded")
@@ -182,37 +182,37 @@ class _Outline:
         shown = [*turns[:FIRST_TURNS], *turns[-1:]] if many else turns
         for turn in shown:
             if turn is shown[-1]:
-                yield from self.between(step, len(turns) - len(shown), level)
+                yield from self.unshown_turn_lines(step, len(turns) - len(shown), level)
             about = heading(turn, self.options)
             title = f"{header}: turn {turn.name} of {total}{', ' if about else ''}{about}"
             yield Line(level, "title", turn, title, valued=False)
             if turn.note:
                 yield Line(level + 1, "note", turn, turn.note)
             yield from (Line(level + 1, "input", given) for given in tall(turn, self.options))
-            yield from self.inside(turn, level + 1, depth)
+            yield from self.inside_lines(turn, level + 1, depth)
         if not turns:
             yield Line(level, "title", step, f"{header}: no turns", valued=False)
         if step.children and step.children[-1].kind == "folded":
-            yield from self.folded(step.children[-1], level, depth, known)
+            yield from self.folded_lines(step.children[-1], level, depth, known)
 
-    def between(self, step: Step, unshown: int, level: int) -> Iterator[Line]:
+    def unshown_turn_lines(self, step: Step, unshown: int, level: int) -> Iterator[Line]:
         """The turns before the last: those like the first ones, and those that were not kept."""
         if unshown:
             yield Line(level, "fold", step, f"… {unshown} turns like these")
         for folded in step.children[:-1]:
             if folded.kind == "folded":
-                yield from self.folded(folded, level, 0, {})
+                yield from self.folded_lines(folded, level, 0, {})
 
-    def folded(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+    def folded_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         yield Line(level, "fold", step, f"… {step.note or f'{step.count} more turns'}")
 
 
 RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
-    "loop": _Outline.loop,
-    "module": _Outline.closed,
-    "call": _Outline.closed,
-    "expansion": _Outline.closed,
-    "folded": _Outline.folded,
+    "loop": _Outline.loop_lines,
+    "module": _Outline.call_lines,
+    "call": _Outline.call_lines,
+    "expansion": _Outline.call_lines,
+    "folded": _Outline.folded_lines,
 }
 """How each kind of step becomes lines; a kind without a row is a statement."""
 
@@ -230,5 +230,5 @@ def _names(step: Step) -> dict[str, Any]:
     return parts | {s.name: s.result for s in steps} | wholes
 
 
-def _unnumbered(address: str) -> str:
+def _without_number(address: str) -> str:
     return address.partition("#")[0]

@@ -6,30 +6,51 @@ They are recorded like all others (`work.steps()`, JSON) and left out when a wor
 from __future__ import annotations
 
 import ast
-import re
+from collections.abc import Iterator
 
 import torch
 
 from workings.own_code import is_own
-from workings.trace.formula.tree import Apply, Code, Formula, Leaf
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, walk
 from workings.trace.step import Step
-
-_NO_MATHEMATICS = re.compile(r"\bis (not )?None\b|\bisinstance\(")
-_ITS_SHAPE = re.compile(r"\.(dim|numel)\(\)")
-_CALL_ALONE = re.compile(r"\w+\(")
-_PASSES_ALL_ON = re.compile(r"\b\w+\((self, )?\*args, \*\*\w+\)")
 
 
 def is_plumbing(step: Step) -> bool:
     """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone."""
-    text = step.source or step.name
     ours = step.where is not None and is_own(step.where.file)
     if ours and step.kind == "assign" and step.name == "_":
         return not has_error(step)
     if ours and step.kind == "expression":
-        return step.result is None and _CALL_ALONE.match(text) is not None and all(map(is_check, step.children))
-    asks = _NO_MATHEMATICS.search(text) or (ours and _ITS_SHAPE.search(text))
-    return step.kind == "branch" and bool(asks) and not step.children
+        return step.result is None and _is_call_by_name(step.formula) and all(map(is_check, step.children))
+    return step.kind == "branch" and not step.children and any(_asks(part, ours) for part in _parts(step.formula))
+
+
+def _parts(formula: Formula | None) -> Iterator[Formula | ast.AST]:
+    """What a formula is made of, and where it is Python without mathematics, what that is made of."""
+    for part in () if formula is None else walk(formula):
+        yield part
+        if isinstance(part, Code) and part.node is not None:
+            yield from ast.walk(part.node)
+
+
+def _asks(part: Formula | ast.AST, ours: bool) -> bool:
+    """Whether a test asks which arguments were given, in our own code also how many axes or entries they have."""
+    match part:
+        case ast.Compare(ops=[ast.Is() | ast.IsNot()], comparators=[ast.Constant(value=None)]):
+            return True
+        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)) | Call(name=name):
+            called = name.rpartition(".")[2]
+            return called == "isinstance" or (ours and called in ("dim", "numel"))
+    return False
+
+
+def _is_call_by_name(formula: Formula | None) -> bool:
+    match formula:
+        case Call(name=name):
+            return name.isidentifier()
+        case Code(node=ast.Call(func=ast.Name())):
+            return True
+    return False
 
 
 def is_aside(step: Step) -> bool:
@@ -83,7 +104,7 @@ def inside_of(step: Step) -> list[Step]:
     """
     if step.kind in ("call", "module"):
         for child in step.children:
-            if child.children and _PASSES_ALL_ON.search(child.source) and not has_error(step):
+            if child.children and any(map(_passes_all_on, _parts(child.formula))) and not has_error(step):
                 inputs = [c for c in step.children if c.kind == "input"]
                 around = len(step.children) - len(inputs) - 1
                 note = f"a decorator around {step.name or step.source}: {around} steps are not shown"
@@ -91,6 +112,14 @@ def inside_of(step: Step) -> list[Step]:
                 inputs = inputs if inner is child else []
                 return [*inputs, *([Step("folded", note=note)] if around else []), *inner.children]
     return step.children
+
+
+def _passes_all_on(part: Formula | ast.AST) -> bool:
+    """func(*args, **kwargs), func(self, *args, **kwargs)"""
+    match part:
+        case ast.Call(args=[ast.Starred()] | [ast.Name(), ast.Starred()], keywords=[ast.keyword(arg=None)]):
+            return True
+    return False
 
 
 def has_error(step: Step) -> bool:

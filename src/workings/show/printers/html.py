@@ -21,9 +21,10 @@ from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
+from workings.show.outline.outline import aliases
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
-from workings.show.value.html_value import Place, facts, pictures, shown, term
+from workings.show.value.html_value import ValueOptions, facts, pictures, term, value_markup
 from workings.show.value.value import is_opaque, is_scalar
 from workings.show.write.brief import short_repr
 from workings.show.write.markup import element, escaped
@@ -79,7 +80,7 @@ def _top(root: Step) -> Step:
 class _Page:
     """What the rows of a page share."""
 
-    place: Place
+    place: ValueOptions
     options: Options
     numbers: dict[int, int] = field(default_factory=dict)
     first_bad: Step | None = None
@@ -93,7 +94,9 @@ class _Page:
         numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
         all_open = NESTED if len(numbers) <= OPENED else 1
         open_to = all_open if options.depth is None else options.depth
-        return _Page(Place(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to)
+        return _Page(
+            ValueOptions(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to
+        )
 
     def anchor(self, step: Step) -> str:
         return f"step-{self.numbers.get(id(step), 0)}"
@@ -123,8 +126,8 @@ def _asset(name: str) -> str:
 
 def _findings(trace: Trace, page: _Page) -> str:
     """What to know before reading: whether it matches the unmodified run, the first NaN, the error, the notes."""
-    agrees = "agreement" if trace.agreement.startswith("matches") else "note"
-    parts = [element("p", escaped(trace.agreement), class_=agrees)] if trace.agreement else []
+    kind = "agreement" if trace.matches else "note"
+    parts = [element("p", escaped(trace.agreement), class_=kind)] if trace.agreement else []
     if trace.error is not None:
         failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
         said = f"{getattr(trace.error, 'kind', type(trace.error).__name__)}: {trace.error}"
@@ -163,7 +166,7 @@ def _list(steps: list[Step], page: _Page, level: int, classes: str = "steps") ->
 
 def _is_wanted(step: Step, options: Options) -> bool:
     """By name: `hide` leaves a step out with all inside it, `only` keeps the named ones and what leads to them."""
-    names = {step.name, step.name.removeprefix("self."), step.address, step.address.partition("#")[0]} - {""}
+    names = aliases(step)
     if names & options.hide:
         return False
     if not options.only or names & options.only or step.kind == "error":
@@ -188,10 +191,12 @@ def _row(step: Step, page: _Page, level: int) -> str:
 def _turn(step: Step, line: str, page: _Page, level: int) -> str:
     """A turn of a loop folds under its own line."""
     inside = _list([*turns.tall(step, page.options), *step.children], page, level + 1)
-    return f'<details class="inside"{_open(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
+    return (
+        f'<details class="inside"{_open_attribute(page, level, step.children)}><summary>{line}</summary>{inside}</details>'
+    )
 
 
-def _open(page: _Page, level: int, steps: list[Step]) -> str:
+def _open_attribute(page: _Page, level: int, steps: list[Step]) -> str:
     """Open to the reader's depth, and always down to what went wrong."""
     wrong = any(inner.kind == "error" or inner is page.first_bad for step in steps for inner in step.walk())
     return " open" if level + 1 < page.open_to or wrong else ""
@@ -207,7 +212,7 @@ def _fold(steps: list[Step], page: _Page, level: int) -> str:
         return ""
     word = "turn" if all(step.kind in ("turn", "folded") for step in steps) else "step"
     count = f"{len(steps)} {word}{'s' if len(steps) > 1 else ''}"
-    folded = _open(page, level, steps)
+    folded = _open_attribute(page, level, steps)
     return f'<details class="inside"{folded}><summary>{count} inside{escaped(of)}</summary>{inside}</details>'
 
 
@@ -249,9 +254,9 @@ def _equation(step: Step, page: _Page) -> list[str]:
     if _has_result(step) and not _says_itself(step):
         place = entry_assignment(step)
         if place is not None:
-            parts += [shown(place.entry, page.place, step.name)] if place.entry is not MISSING else []
+            parts += [value_markup(place.entry, page.place, step.name)] if place.entry is not MISSING else []
             parts.append(_piece([relation("⇒"), mathml.name(place.whole)]))
-        parts.append(shown(step.result, page.place, step.name if place is None else place.whole))
+        parts.append(value_markup(step.result, page.place, step.name if place is None else place.whole))
     return parts
 
 

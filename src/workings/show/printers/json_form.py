@@ -1,10 +1,10 @@
 """A trace as JSON, documented in docs/trace-format.md, and back to an equal trace.
 
-    {"format": "workings.trace", "version": 1, "steps": […], "tensors": […], "result": …, "agreement": "…", …}
+    {"format": "workings.trace", "version": 2, "steps": […], "tensors": […], "result": …, "agreement": "…", …}
 
 The steps stand in the order they happened, each with the place of the step it is inside; `json_value.py` writes values.
-Targets, indices and options are written as Python has them, and read by Python's parser; nothing is run. What was not
-written by `to_json` is refused with the reason.
+Formulas, indices and targets are arrays and objects; nothing that is read is ever run. What was not written by `to_json` is
+refused with the reason.
 """
 
 from __future__ import annotations
@@ -17,17 +17,18 @@ from typing import Any
 
 from workings.errors import BudgetError, ParseError, WorkingsError
 from workings.show.options import MOST_SAVED
-from workings.show.printers.json_value import Damaged, Reader, RecordedError, Writer, check, tensors_of, word
+from workings.show.printers.json_value import DamagedTrace, Reader, RecordedError, Writer, check, tensors_of, word
 from workings.show.write.brief import short_repr
-from workings.trace.formula.from_python import argument, index_of, keywords
-from workings.trace.formula.targets import target_of
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence
+from workings.trace.formula.targets import Target
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence, Slice
 from workings.trace.record import Trace
 from workings.trace.step import KINDS, Step, Syntax, Where
 
-FORMAT, VERSION = "workings.trace", 1
+FORMAT, VERSION = "workings.trace", 2
 TEXTS = ("name", "source", "note", "address")
 """Fields of a step that are text; empty ones are left out."""
+SYNTAX = ("count", "stopped", "targets", "augmented")
+"""Fields of a step that are left out where there is nothing to say."""
 
 
 def to_json(trace: Trace, most: int | None = MOST_SAVED) -> str:
@@ -53,6 +54,7 @@ def to_data(trace: Trace, most: int | None = MOST_SAVED) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "agreement": trace.agreement,
+        **({} if trace.matches is None else {"matches": trace.matches}),
         "difference": writer.value(trace.difference),
         "error": writer.value(trace.error),
         "first_bad": _place(trace.first_bad, steps),
@@ -82,8 +84,10 @@ def _flat(root: Step) -> list[tuple[Step, int | None]]:
 def _step(step: Step, parent: int | None, writer: Writer) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": step.kind, "parent": parent}
     out |= {key: getattr(step, key) for key in TEXTS if getattr(step, key)}
-    if step.kind == "folded" and step.count:
-        out["name"] = str(step.count)
+    out |= {"count": step.count} if step.count else {}
+    out |= {"stopped": True} if step.is_stopped else {}
+    out |= {"targets": [_target(target, writer) for target in step.syntax.targets]} if step.syntax.targets else {}
+    out |= {"augmented": True} if step.syntax.is_augmented else {}
     if step.formula is not None:
         out["formula"] = _formula(step.formula, writer)
     if step.operands:
@@ -98,8 +102,8 @@ def _step(step: Step, parent: int | None, writer: Writer) -> dict[str, Any]:
 def _formula(f: Formula, writer: Writer) -> list[Any]:
     """["apply", "matmul", [["leaf", "Q"], ["leaf", "K"]], [["dim", -1]]]"""
     match f:
-        case Leaf(text):
-            return ["leaf", text]
+        case Leaf(text, size):
+            return ["leaf", text] if size is None else ["leaf", text, _formula(size, writer)]
         case Number(value):
             return ["number", writer.value(value)]
         case Sequence(items, is_list):
@@ -113,10 +117,27 @@ def _formula(f: Formula, writer: Writer) -> list[Any]:
 
 
 def _option(key: str, value: Any, writer: Writer) -> list[Any]:
-    """["dim", -1]; what is an argument as Python has it: ["dim", "axis"], ["text", "0, :"], ["text", "view(2, 3)"]."""
-    if key in ("at", "by"):
-        return ["text", str(value)]
-    return [key, str(value) if isinstance(value, Formula) else writer.value(value)]
+    """["dim", -1], ["dim", {"formula": ["leaf", "axis"]}], ["at", {"index": [["number", 0]]}]"""
+    if isinstance(value, Index):
+        return [key, {"index": _index(value, writer)}]
+    return [key, {"formula": _formula(value, writer)} if isinstance(value, Formula) else writer.value(value)]
+
+
+def _index(index: Index, writer: Writer) -> list[Any]:
+    return [_slice(part, writer) if isinstance(part, Slice) else _formula(part, writer) for part in index.parts]
+
+
+def _slice(part: Slice, writer: Writer) -> list[Any]:
+    return ["slice", *(None if end is None else _formula(end, writer) for end in (part.start, part.stop, part.step))]
+
+
+def _target(target: Target, writer: Writer) -> dict[str, Any]:
+    """{"text": "y[0]", "whole": {"text": "y"}, "at": [["number", 0]]}"""
+    out: dict[str, Any] = {"text": target.text}
+    out |= {"parts": [_target(part, writer) for part in target.parts]} if target.parts else {}
+    out |= {"starred": True} if target.is_starred else {}
+    out |= {} if target.whole is None else {"whole": _target(target.whole, writer)}
+    return out | ({} if target.at is None else {"at": _index(target.at, writer)})
 
 
 # ------------------------------------------------------------------------------------------------- reading
@@ -132,7 +153,7 @@ def from_json(text: str) -> Trace:
         raise ParseError("This JSON is nested too deeply to be a trace.", text[:60], 0) from None
     except ParseError as reason:
         raise ParseError(f"This is not the JSON of a trace ({reason.reason}).", text[:60], 0) from None
-    except (Damaged, binascii.Error, WorkingsError, ValueError, TypeError, RuntimeError, OverflowError) as reason:
+    except (DamagedTrace, binascii.Error, WorkingsError, ValueError, TypeError, RuntimeError, OverflowError) as reason:
         raise ParseError(f"This is not the JSON of a trace ({reason}).", text[:60], 0) from None
 
 
@@ -151,12 +172,14 @@ def _trace(data: Any) -> Trace:
     check(difference is None or type(difference) in (int, float), f"{short_repr(difference)} is no difference")
     notes = data.get("notes", [])
     check(isinstance(notes, list), f"{short_repr(notes)} is no list of notes")
-    bad, nan = _named(data, "first_bad", steps), _named(data, "first_nan", steps)
-    agreement, notes = word(data.get("agreement", "")), [word(n) for n in notes]
-    return Trace(steps[0], reader.value(data.get("result")), agreement, difference, error, bad, notes, nan)
+    bad, nan = _read_place(data, "first_bad", steps), _read_place(data, "first_nan", steps)
+    agreement, matches, notes = word(data.get("agreement", "")), data.get("matches"), [word(n) for n in notes]
+    check(matches in (None, True, False), f"{short_repr(matches)} is not true or false")
+    result = reader.value(data.get("result"))
+    return Trace(steps[0], result, agreement, difference, error, bad, notes, nan, matches=matches)
 
 
-def _named(data: Any, name: str, steps: list[Step]) -> Step | None:
+def _read_place(data: Any, name: str, steps: list[Step]) -> Step | None:
     i = data.get(name)
     check(i is None or (type(i) is int and 0 <= i < len(steps)), f"there is no step {i!r}")
     return None if i is None else steps[i]
@@ -171,7 +194,7 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
             earlier = parent is None if i == 0 else type(parent) is int and 0 <= parent < i
             check(earlier, f"its parent {parent!r} is no earlier step")
         except (ValueError, TypeError, RuntimeError) as reason:
-            raise Damaged(f"step {i}: {reason}") from None
+            raise DamagedTrace(f"step {i}: {reason}") from None
         made.append(step)
         if parent is not None:
             made[parent].children.append(step)
@@ -180,45 +203,48 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
 
 def _read_step(row: Any, reader: Reader) -> Step:
     check(isinstance(row, dict), f"{short_repr(row)} is no step")
-    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *TEXTS}
+    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *TEXTS, *SYNTAX}
     check(not unknown, f"no field of a step is called {', '.join(sorted(map(repr, unknown)))}")
     check(row.get("kind") in KINDS, f"{row.get('kind')!r} is no kind of step")
-    operands = row.get("operands", {})
+    operands, count, targets = row.get("operands", {}), row.get("count", 0), row.get("targets", [])
     check(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
-    texts = {key: word(row.get(key, "")) for key in TEXTS}
-    counted = row["kind"] in ("turn", "folded") and texts["name"].isdecimal()
-    step = Step(
+    check(type(count) is int, f"{short_repr(count)} is no count")
+    check(isinstance(targets, list), f"{short_repr(targets)} is no list of targets")
+    texts: dict[str, Any] = {key: word(row.get(key, "")) for key in TEXTS}
+    return Step(
         row["kind"],
-        count=int(texts["name"]) if counted else 0,
-        is_stopped=row.get("result") is None and texts["note"].startswith("raised "),
-        syntax=_read_syntax(row["kind"], texts["name"], texts["source"]),
+        **texts,
+        count=count,
+        is_stopped=row.get("stopped") is True,
+        syntax=Syntax(tuple(_read_target(target, reader) for target in targets), row.get("augmented") is True),
         formula=_read_formula(row["formula"], reader) if "formula" in row else None,
         operands={text: reader.value(value) for text, value in operands.items()},
         result=reader.value(row.get("result")),
         where=_read_where(row["where"]) if "where" in row else None,
     )
-    for key, said in texts.items():
-        setattr(step, key, "" if step.kind == "folded" and counted and key == "name" else said)
-    return step
 
 
-def _read_syntax(kind: str, name: str, source: str) -> Syntax:
-    """What the name of a statement says: its targets, and whether its source has `+=` after them."""
-    if kind not in ("assign", "operation"):
-        return Syntax()
-    nodes = [_python(f"({text})") for text in name.split(" = ")]
-    targets = tuple(target_of(node) for node in nodes if isinstance(node, _PLACES))
-    return Syntax(targets, is_augmented=source.startswith(name) and not source[len(name) :].lstrip().startswith("="))
+def _read_target(row: Any, reader: Reader) -> Target:
+    check(isinstance(row, dict) and isinstance(row.get("parts", []), list), f"{short_repr(row)} is no target")
+    return Target(
+        word(row.get("text")),
+        tuple(_read_target(part, reader) for part in row.get("parts", [])),
+        row.get("starred") is True,
+        _read_target(row["whole"], reader) if "whole" in row else None,
+        _read_index(row["at"], reader) if "at" in row else None,
+    )
 
 
-_PLACES = (ast.Name, ast.Attribute, ast.Subscript, ast.Tuple, ast.List)
+def _read_index(row: Any, reader: Reader) -> Index:
+    check(isinstance(row, list), f"{short_repr(row)} is no index")
+    return Index(tuple(_read_index_part(part, reader) for part in row))
 
 
-def _python(text: str) -> ast.expr | None:
-    try:
-        return ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, MemoryError):
-        return None
+def _read_index_part(row: Any, reader: Reader) -> Formula | Slice:
+    match row:
+        case ["slice", start, stop, step]:
+            return Slice(*(None if end is None else _read_formula(end, reader) for end in (start, stop, step)))
+    return _read_formula(row, reader)
 
 
 def _read_where(row: Any) -> Where:
@@ -228,33 +254,34 @@ def _read_where(row: Any) -> Where:
 
 def _read_formula(row: Any, reader: Reader) -> Formula:
     match row:
-        case ["leaf", str(text)]:
-            return Leaf(text)
+        case ["leaf", str(text), *size] if len(size) < 2:
+            return Leaf(text, _read_formula(size[0], reader) if size else None)
         case ["number", value]:
             return Number(reader.value(value))
         case ["code", str(text)]:
-            return Code(text, _python(text))
+            return Code(text, _parse(text))
         case [("sequence" | "list") as kind, list(items)]:
             return Sequence(tuple(_read_formula(item, reader) for item in items), kind == "list")
         case [("apply" | "call") as kind, str(name), list(args), list(options)]:
-            chosen = tuple(_read_option(name, word(key), reader.value(value)) for key, value in options)
+            chosen = tuple(_read_option(option, reader) for option in options)
             return (Apply if kind == "apply" else Call)(name, tuple(_read_formula(a, reader) for a in args), chosen)
-    raise Damaged(f"{short_repr(row)} is no formula")
+    raise DamagedTrace(f"{short_repr(row)} is no formula")
 
 
-def _read_option(op: str, key: str, value: Any) -> tuple[str, Any]:
-    if key == "relation" or not isinstance(value, str) or (key, op) == ("text", "einsum"):
-        return key, value
-    if key == "text" and op == "reshape":
-        return "by", _read_call(value)
-    node = _python(f"_[{value}]" if key == "text" else value)
-    if isinstance(node, ast.Subscript) and key == "text":
-        return "at", index_of(node.slice)
-    return key, value if node is None else argument(node)
+def _read_option(row: Any, reader: Reader) -> tuple[str, Any]:
+    match row:
+        case [str(key), {"index": parts}]:
+            return key, _read_index(parts, reader)
+        case [str(key), {"formula": inside}]:
+            return key, _read_formula(inside, reader)
+        case [str(key), value]:
+            return key, reader.value(value)
+    raise DamagedTrace(f"{short_repr(row)} is no option")
 
 
-def _read_call(text: str) -> Call:
-    match _python(text):
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=named):
-            return Call(name, tuple(map(argument, args)), keywords(named))
-    raise Damaged(f"{short_repr(text)} is no change of shape")
+def _parse(text: str) -> ast.expr | None:
+    """Python without a formula is text in JSON, and was an expression before."""
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, MemoryError):
+        return None

@@ -52,13 +52,13 @@ class RecordedError(WorkingsError):
         self.kind = kind
 
 
-class Damaged(ValueError):
+class DamagedTrace(ValueError):
     """Why JSON is not the JSON of a trace."""
 
 
 def check(condition: bool, reason: str) -> None:
     if not condition:
-        raise Damaged(reason)
+        raise DamagedTrace(reason)
 
 
 # ------------------------------------------------------------------------------------------------- writing

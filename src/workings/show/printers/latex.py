@@ -40,14 +40,8 @@ def document(trace: Trace, options: Options | None = None) -> str:
     return f"{PREAMBLE}\\begin{{document}}\n\n{latex(trace, options)}\n\\end{{document}}\n"
 
 
-def displays(trace: Trace, options: Options | None = None) -> list[str]:
-    r"""The formulas of the fragment alone, each a display: what stands between $$ and $$."""
-    options = options or Options()
-    return [display for kind, display in _sections(trace, options) if kind == "display"]
-
-
 def _parts(trace: Trace, options: Options) -> Iterator[str]:
-    for kind, content in _sections(trace, options):
+    for kind, content in sections(trace, options):
         yield content if kind == "prose" else starred(content)
     yield from (latex_prose(line) for line in closing(trace))
 
@@ -61,8 +55,8 @@ def starred(display: str) -> str:
     return rf"\[{display}\]"
 
 
-def _sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
-    """Displays and prose in the order they are read."""
+def sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
+    """Displays (what stands between $$ and $$) and prose in the order they are read."""
     for kind, group in groupby(outline(trace, options), lambda line: line.kind):
         lines = list(group)
         if kind == "input":

@@ -82,11 +82,11 @@ def _title(line: Line, options: Options) -> str:
     title = f"**{markdown_text(without_self(line.text))}**"
     if not line.valued or line.step.result is None:
         return title
-    body = _table(line, options) if _is_large(line, options) else _display(aligned_display(_unnamed(line), options))
+    body = _table(line, options) if _is_large(line, options) else _display(aligned_display(_module_value(line), options))
     return f"{title}\n\n{body}"
 
 
-def _unnamed(line: Line) -> Line:
+def _module_value(line: Line) -> Line:
     """The value of a closed module, under the module's path."""
     return replace(line, step=replace(line.step, source="", formula=None, name=line.step.name or line.step.source))
 

@@ -37,7 +37,7 @@ def text(trace: Trace, options: Options | None = None) -> str:
         if is_input:
             blocks.append(_inputs(lines, options))
         for line in [] if is_input else lines:
-            _append(blocks, line, _placed(line, options))
+            _append(blocks, line, _block(line, options))
     return "\n\n".join(filter(None, [_spaced(blocks), _closing(trace, options)]))
 
 
@@ -58,7 +58,7 @@ def _spaced(blocks: list[str]) -> str:
     return out
 
 
-def _placed(line: Line, options: Options) -> str:
+def _block(line: Line, options: Options) -> str:
     inner = replace(options, width=max(20, options.width - INDENT * line.level))
     block = indented(PRINTERS[line.kind](line, inner), INDENT * line.level)
     return _with_place(block, line, options) if options.colour else block
@@ -92,7 +92,7 @@ def _inputs(lines: list[Line], options: Options) -> str:
     room = options.width - INDENT * lines[0].level
     rows: list[str] = []
     for before, line in zip([lines[0], *lines], lines, strict=False):
-        block = _placed(replace(line, level=0), replace(options, width=room, colour=False))
+        block = _block(replace(line, level=0), replace(options, width=room, colour=False))
         alone = not rows or is_list(before.step.result) or is_list(line.step.result)
         joined = block if alone else beside(rows[-1], "    ", block)
         if alone or width(joined) > room:
@@ -109,12 +109,12 @@ def _equation(line: Line, options: Options) -> str:
 def _laid_out(found: Equation, options: Options) -> str:
     """On one line where it fits; else the value below, its sign under the first one."""
     if not found.forms:
-        return _finished(_broken(found, options), found, options)
+        return _with_colours(_head_in_lines(found, options), found, options)
     if not found.below:
         block = beside(*([found.head, f" {found.sign} "] if found.head else []), _side_by_side(found))
         if width(block) <= options.width:
-            return _finished(block, found, options)
-    return _finished(_below(found, options), found, options)
+            return _with_colours(block, found, options)
+    return _with_colours(_below(found, options), found, options)
 
 
 def _shape(found: Equation) -> str:
@@ -128,7 +128,7 @@ def _side_by_side(found: Equation) -> str:
 
 def _below(found: Equation, options: Options) -> str:
     """The forms of the value side by side where they fit, else below each other; several labelled blocks stand apart."""
-    head, gap = _broken(found, options), " " * _hang(found)
+    head, gap = _head_in_lines(found, options), " " * _hang(found)
     if found.below:
         first, *rest = found.forms
         stacked = "\n".join([first[1], *(beside(f"{sign} ", block) for sign, block in rest)])
@@ -147,7 +147,7 @@ def _hang(found: Equation) -> int:
     return column if found.left and found.lead == " = " and column <= HANG else 2
 
 
-def _broken(found: Equation, options: Options) -> str:
+def _head_in_lines(found: Equation, options: Options) -> str:
     """The formula on one line; each link on its own where it is too long, in several lines where even that is."""
     if width(found.head) <= options.width:
         return found.head
@@ -163,7 +163,7 @@ def _folded(block: str, columns: int, gap: str) -> str:
     return "\n".join(textwrap.wrap(block, max(20, columns), subsequent_indent=gap, break_on_hyphens=False))
 
 
-def _finished(block: str, found: Equation, options: Options) -> str:
+def _with_colours(block: str, found: Equation, options: Options) -> str:
     """Colours: the name bold, the shape dim, NaN red."""
     if not options.colour:
         return block
@@ -223,13 +223,13 @@ def operand_descriptions(step: Step) -> list[tuple[str, str]]:
     """
     dtypes = {value.dtype for value in step.operands.values() if isinstance(value, torch.Tensor)}
     given = [(name, value) for name, value in step.operands.items() if not isinstance(value, float)]
-    return [(name, _described(value, len(dtypes) > 1)) for name, value in given]
+    return [(name, _description(value, len(dtypes) > 1)) for name, value in given]
 
 
-def _described(value: object, with_dtype: bool) -> str:
+def _description(value: object, with_dtype: bool) -> str:
     """(1×144), or the number it is; ((1×3), (1×3)) of several."""
     if isinstance(value, tuple | list) and is_list(value):
-        inside = ", ".join(_described(item, with_dtype) for item in value)
+        inside = ", ".join(_description(item, with_dtype) for item in value)
         return f"[{inside}]" if isinstance(value, list) else f"({inside})"
     if not isinstance(value, torch.Tensor):
         return text_of(value, Options(width=60)).partition("\n")[0]

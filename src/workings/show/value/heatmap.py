@@ -52,7 +52,7 @@ def svg(
     scale = _Scale.of(panels.values)
     drawn = [_panel(panels, i, scale, rows, columns) for i in range(len(panels.values))]
     caption = _caption(tensor, panels, scale)
-    return _arranged(drawn, scale, caption, f"Heatmap{' of ' + title if title else ''}: {caption}", title)
+    return _panel_grid(drawn, scale, caption, f"Heatmap{' of ' + title if title else ''}: {caption}", title)
 
 
 # ------------------------------------------------------------------------------------------------- numbers
@@ -69,7 +69,7 @@ class _Panels:
     left_out: int
 
     @property
-    def pooled(self) -> bool:
+    def is_pooled(self) -> bool:
         return self.block != (1, 1)
 
 
@@ -151,7 +151,7 @@ def _digits(value: float, digits: int) -> str:
 
 
 @dataclass(frozen=True)
-class _Drawn:
+class _DrawnMatrix:
     """One matrix, drawn: its markup, and its size in pixels."""
 
     markup: str
@@ -159,13 +159,15 @@ class _Drawn:
     height: float
 
 
-def _panel(panels: _Panels, i: int, scale: _Scale, rows: Sequence[str] | None, columns: Sequence[str] | None) -> _Drawn:
+def _panel(
+    panels: _Panels, i: int, scale: _Scale, rows: Sequence[str] | None, columns: Sequence[str] | None
+) -> _DrawnMatrix:
     matrix = panels.values[i]
     m, n = matrix.shape
     room = 300 if len(panels.values) == 1 else 150
     cell = min(28.0, room / n, room / m)
     w, h = (min(28.0, max(cell, 12.0 if count < 12 else room / count if count > 64 else 1.0, 0.5)) for count in (n, m))
-    names = (None, None) if panels.pooled else (rows, columns)
+    names = (None, None) if panels.is_pooled else (rows, columns)
     left, left_room = _row_labels(m, h, names[0], panels.block[0])
     above, above_room = _column_labels(n, w, names[1], panels.block[1])
     heading = f"[{', '.join(map(str, panels.indices[i]))}]" if panels.indices[i] else ""
@@ -177,12 +179,15 @@ def _panel(panels: _Panels, i: int, scale: _Scale, rows: Sequence[str] | None, c
         + f'<g transform="translate({left_room:g} {top:g}) scale({w:g} {h:g})" shape-rendering="crispEdges">{cells}</g>'
         + f'<rect x="{left_room:g}" y="{top:g}" width="{n * w:g}" height="{m * h:g}" class="frame"/>'
     )
-    return _Drawn(body, left_room + n * w + 2, top + m * h + 2)
+    return _DrawnMatrix(body, left_room + n * w + 2, top + m * h + 2)
 
 
 def _cells(matrix: Tensor, levels: Tensor, panels: _Panels, names: tuple[Sequence[str] | None, Sequence[str] | None]) -> str:
     """One square for each number, those of one colour together."""
-    said_rows, said_columns = _said(names[0], "row", len(matrix), panels), _said(names[1], "column", matrix.shape[1], panels)
+    said_rows, said_columns = (
+        _entry_labels(names[0], "row", len(matrix), panels),
+        _entry_labels(names[1], "column", matrix.shape[1], panels),
+    )
     groups: dict[float, list[str]] = {}
     for y, (numbers, colours) in enumerate(zip(matrix.tolist(), levels.tolist(), strict=True)):
         for x, (value, colour) in enumerate(zip(numbers, colours, strict=True)):
@@ -193,7 +198,7 @@ def _cells(matrix: Tensor, levels: Tensor, panels: _Panels, names: tuple[Sequenc
     return "".join(_group(colour, paths) for colour, paths in sorted(groups.items()))
 
 
-def _said(names: Sequence[str] | None, axis: str, count: int, panels: _Panels) -> list[str]:
+def _entry_labels(names: Sequence[str] | None, axis: str, count: int, panels: _Panels) -> list[str]:
     if names is not None:
         return [escaped(name) for name in names]
     block = panels.block[0 if axis == "row" else 1]
@@ -250,7 +255,7 @@ def _label(label: str, full: str) -> str:
     return escaped(label) + (f"<title>{escaped(full)}</title>" if full and full != label else "")
 
 
-def _arranged(drawn: list[_Drawn], scale: _Scale, caption: str, said: str, title: str) -> str:
+def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str, said: str, title: str) -> str:
     """The panels side by side, up to four in a row, above the legend."""
     gap, x, y, line, body, right = 14.0, 0.0, 0.0, 0.0, "", 300.0
     for i, panel in enumerate(drawn):
@@ -291,7 +296,7 @@ def _caption(tensor: Tensor, panels: _Panels, scale: _Scale) -> str:
     said = [shape + (", absolute values" if tensor.is_complex() else "")]
     if not panels.values.numel():
         return f"{shape}, empty"
-    if panels.pooled:
+    if panels.is_pooled:
         said.append(f"each cell is the mean of {' × '.join(decimal(b, 3) for b in panels.block)} entries")
     if panels.left_out:
         said.append(f"the first {len(panels.values)} of {len(panels.values) + panels.left_out} matrices")

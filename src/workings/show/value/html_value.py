@@ -1,6 +1,6 @@
 """Values on a page, by size: an exact matrix with its decimals, a matrix of decimals, one line with a heatmap.
 
-`term` writes a value inside a formula, or says that it is too large for that; `shown` writes it where there is room.
+`term` writes a value inside a formula, or says that it is too large for that; `value_markup` writes it where there is room.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from workings.show.options import Options
 from workings.show.value.heatmap import MOST_SLICES, svg
 from workings.show.value.value import squeezed
 from workings.show.write.brief import short_repr
-from workings.show.write.decimals import decimal
+from workings.show.write.decimals import decimal, map_cells
 from workings.show.write.markup import element, escaped
 from workings.show.write.saved import saved_of
 from workings.show.write.sparkline import Summary, summary
-from workings.trace.formula.notation import Piece
+from workings.trace.formula.script import Piece
 
 MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
 
 
 @dataclass(frozen=True)
-class Place:
+class ValueOptions:
     """How a value may be shown where it stands: cells of its heatmap, and whether the heatmap is unfolded."""
 
     options: Options
@@ -78,12 +78,8 @@ def _decimal_value(v: Any, digits: int) -> Piece:
 def _tensor(x: Tensor, cell: Callable[[Any], Piece]) -> Piece:
     """A number, a row, a matrix; with more axes a column of matrices."""
     x = squeezed(x)
-    nested = x.nested(cell) if isinstance(x, ExactTensor) else _mapped(x.detach().tolist(), cell)
+    nested = x.nested(cell) if isinstance(x, ExactTensor) else map_cells(x.detach().tolist(), cell)
     return nested if x.dim() == 0 else Piece(_matrix(nested, x.dim()))
-
-
-def _mapped(nested: Any, cell: Callable[[Any], Piece]) -> Any:
-    return [_mapped(part, cell) for part in nested] if isinstance(nested, list) else cell(nested)
 
 
 def _matrix(nested: Any, dim: int) -> str:
@@ -97,11 +93,11 @@ def _matrix(nested: Any, dim: int) -> str:
 # --------------------------------------------------------------------------------------- where there is room
 
 
-def shown(x: Any, place: Place, name: str = "") -> str:
+def value_markup(x: Any, place: ValueOptions, name: str = "") -> str:
     """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap."""
     written = term(x, place.options)
     if written is not None:
-        pieces = [_piece(sign, markup) for sign, markup in _signed(x, written, place.options)]
+        pieces = [_piece(sign, markup) for sign, markup in _forms(x, written, place.options)]
         return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
     if isinstance(x, Tensor):
         return _large(x, place, name)
@@ -114,7 +110,7 @@ def _piece(sign: str, markup: str) -> str:
     return element("span", mathml.math(relation(sign), markup), class_="piece")
 
 
-def _signed(x: Any, written: Piece, options: Options) -> Iterator[tuple[str, str]]:
+def _forms(x: Any, written: Piece, options: Options) -> Iterator[tuple[str, str]]:
     """The exact values after =, their decimals after ≈ where they say more; rounded numbers after ≈ only."""
     if not isinstance(x, ExactTensor):
         yield "=", written.string
@@ -135,7 +131,7 @@ def _short(x: ExactTensor, digits: int) -> bool:
     return all(v.kind == "q" and decimals(v, digits) == decimals(v, digits + 4) for v in x.elements())
 
 
-def _large(x: Tensor, place: Place, name: str) -> str:
+def _large(x: Tensor, place: ValueOptions, name: str) -> str:
     """One line, and a picture to unfold."""
     if (saved := saved_of(x)) is not None:
         line = _line(saved.summary, place.options.digits) if saved.summary else "exact values with letters"
@@ -182,7 +178,7 @@ def _items(x: Any) -> list[Any]:
     return list(x.values()) if isinstance(x, dict) else list(x)
 
 
-def _several(x: Any, place: Place, name: str = "") -> str:
+def _several(x: Any, place: ValueOptions, name: str = "") -> str:
     """The parts of a value, by the names they are unpacked into where there are as many."""
     targets = name.split(", ")
     keys = list(x) if isinstance(x, dict) else getattr(x, "_fields", range(len(x)))
@@ -192,7 +188,7 @@ def _several(x: Any, place: Place, name: str = "") -> str:
         if unpacked
         else [element("code", escaped(f"[{key!r}]")) for key in keys]
     )
-    rows = [element("li", f"{key} {shown(v, place)} {facts(v)}") for key, v in zip(said, _items(x), strict=True)]
+    rows = [element("li", f"{key} {value_markup(v, place)} {facts(v)}") for key, v in zip(said, _items(x), strict=True)]
     return element("ul", "".join(rows), class_="several")
 
 

@@ -21,7 +21,7 @@ from workings.show.options import Options
 from workings.show.write.block import beside, plain, width
 from workings.show.write.brief import name_of, short_repr
 from workings.show.write.cells import Form, forms
-from workings.show.write.decimals import decimal, latex_decimal, pointed
+from workings.show.write.decimals import align_points, decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.saved import saved_of, summary_of
 from workings.show.write.sparkline import Summary
@@ -76,7 +76,7 @@ _LABEL = re.compile(r"^\[(?=[\d, ]+, :, :\] =$)", re.MULTILINE)
 
 def _text_grid(form: Form, options: Options, squeezed_axes: int = 0) -> str:
     """The entries as blocks; a label names all axes, those of length 1 too: [0, 1, :, :] ="""
-    return _LABEL.sub("[" + "0, " * squeezed_axes, grid(pointed(form.text), width=options.width))
+    return _LABEL.sub("[" + "0, " * squeezed_axes, grid(align_points(form.text), width=options.width))
 
 
 def _has_values(x: torch.Tensor) -> bool:

@@ -16,7 +16,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.latex import latex
 from workings.exact.typeset.text import text
 from workings.show.options import Options
-from workings.show.write.decimals import decimal, latex_decimal, mapped
+from workings.show.write.decimals import decimal, latex_decimal, map_cells
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def forms(x: torch.Tensor, options: Options) -> list[Form]:
     """The entries: exact and then as decimals where those say more; decimals alone for floats."""
     if not isinstance(x, ExactTensor):
         cells = entries(x, options.digits)
-        return [Form("=", cells, mapped(cells, latex_decimal))]
+        return [Form("=", cells, map_cells(cells, latex_decimal))]
     with ARENA.working():
         exact = Form("=", x.nested(lambda v: text(simplest(v))), x.nested(lambda v: latex(simplest(v))))
         approximate = _approximate(x, options.digits)
@@ -44,8 +44,8 @@ def forms(x: torch.Tensor, options: Options) -> list[Form]:
 def entries(x: torch.Tensor, digits: int) -> Any:
     """The entries of an ordinary tensor."""
     if x.dtype == torch.bool:
-        return mapped(x.tolist(), lambda b: "T" if b else "F")
-    return mapped(x.tolist(), lambda v: decimal(v, digits))
+        return map_cells(x.tolist(), lambda b: "T" if b else "F")
+    return map_cells(x.tolist(), lambda v: decimal(v, digits))
 
 
 def _approximate(x: ExactTensor, digits: int) -> Form | None:
@@ -58,7 +58,7 @@ def _approximate(x: ExactTensor, digits: int) -> Form | None:
     except WorkingsError:
         return None
     sign = "=" if all(_is_short(v, digits) for v in values) else "≈"
-    return Form(sign, cells, mapped(cells, latex_decimal))
+    return Form(sign, cells, map_cells(cells, latex_decimal))
 
 
 def _decimals(v: Value, digits: int) -> str:

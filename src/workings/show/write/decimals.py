@@ -76,16 +76,16 @@ def latex_decimal(text: str) -> str:
     return re.sub(r"10\^(\d+)", r"\\ 10^{\1}", text).replace("−", "-").replace("∞", r"\infty ").strip()
 
 
-def pointed(cells: Any) -> Any:
+def align_points(cells: Any) -> Any:
     """Nested lists of numbers with the decimal points of each column under each other.
 
-    >>> pointed([["0.5", "1"], ["12", "0.25"]])
+    >>> align_points([["0.5", "1"], ["12", "0.25"]])
     [[' 0.5', '1   '], ['12  ', '0.25']]
     """
     if isinstance(cells, str) or not cells or isinstance(cells[0], str):
         return cells
     if cells[0] and not isinstance(cells[0][0], str):
-        return [pointed(part) for part in cells]
+        return [align_points(part) for part in cells]
     columns = [_column(list(column)) for column in zip(*cells, strict=True)]
     return [list(row) for row in zip(*columns, strict=True)]
 
@@ -99,6 +99,6 @@ def _column(cells: list[str]) -> list[str]:
     return [whole.rjust(left) + tail.ljust(right) for whole, tail in zip(wholes, tails, strict=True)]
 
 
-def mapped(cells: Any, f: Callable[[Any], Any]) -> Any:
+def map_cells(cells: Any, f: Callable[[Any], Any]) -> Any:
     """f of everything in nested lists."""
-    return [mapped(cell, f) for cell in cells] if isinstance(cells, list) else f(cells)
+    return [map_cells(cell, f) for cell in cells] if isinstance(cells, list) else f(cells)

@@ -16,7 +16,7 @@ from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import run_to_end, written_out
 from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.record import Trace
-from workings.trace.replay.plain_run import State
+from workings.trace.replay.plain_run import PlainRun
 from workings.trace.step import Step
 from workings.trace.tensors.snapshot import COPIED
 
@@ -41,8 +41,8 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
         from workings.trace.capture.fused import expand_call, record_expansion
 
         recorder.expand, recorder.record_expansion = expand_call, record_expansion
-    before = State(function, args, kwargs) if replay else None
-    recorder.world = None if before is None else before.world
+    before = PlainRun(function, args, kwargs) if replay else None
+    recorder.saved_state = None if before is None else before.saved_state
     trace = Trace(recorder.root)
     with _ONE_AT_A_TIME, record_modules(recorder, function, watch=replay):
         try:
@@ -57,10 +57,10 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
         _prune(trace.root)
     address(trace.root)
     trace.later(modules=lambda _: recorder.modules(), first_bad=first_bad, first_nan=first_nan)
-    if recorder.snapshots.changed():
+    if recorder.snapshots.has_changes():
         trace.notes.append(CHANGED)
     if before is not None:
-        trace.agreement, trace.difference = before.compare(trace, recorder.effects, recorder.failed)
+        trace.agreement, trace.difference, trace.matches = before.compare(trace, recorder.effects, recorder.failed)
         trace.undo = before.undo if trace.error is not None else None
         varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
         trace.cut = before.cut if varies else None

@@ -20,7 +20,7 @@ PIECES = inspect.CO_GENERATOR | inspect.CO_COROUTINE
 
 
 @dataclass
-class Paused:
+class PausedFunction:
     """A generator or coroutine between two pieces: what it takes to go on recording it."""
 
     recorder: Statements
@@ -44,8 +44,7 @@ class Paused:
             try:
                 item = go(given)
             except StopIteration as end:
-                if self.step is not None and not self.coroutine:
-                    self.step.source = "after the last yield" if self.count > 1 else "to its end"
+                self.name_last()
                 return end.value
             except Exception:
                 self.recorder.fail()
@@ -65,6 +64,11 @@ class Paused:
             except BaseException as error:
                 go, given = inner.throw, error
 
+    def name_last(self) -> None:
+        """The piece that runs is the last one: no yield ends it."""
+        if self.step is not None and not self.coroutine:
+            self.step.source = "after the last yield" if self.count > 1 else "to its end"
+
     async def wait(self, inner: Any) -> Any:
         steps: Any = types.coroutine(self.pieces)
         return await steps(inner)
@@ -72,6 +76,7 @@ class Paused:
     def resume(self) -> None:
         """Go on where it was paused, among the steps of whoever asked."""
         recorder = self.recorder
+        # The steps that its statements left open belong on the stack of whoever asks now, who may be another one each time.
         self._before = len(recorder.stack), recorder.muted
         self.begin()
         self.frame.base = len(recorder.stack)

@@ -84,7 +84,7 @@ class Loops:
 
     def open_loop(self, number: int) -> Step | None:
         """A while loop begins."""
-        return None if self.muted else self._open(number)
+        return None if self.muted else self.open(self.statements[-1][number])
 
     def ask(self, loop: Step | None) -> bool:
         """It asks whether to go on."""
@@ -111,7 +111,7 @@ class Loops:
             loop.children.append(Step("folded"))
         folded = loop.children[-1]
         folded.count += 1
-        folded.note = between(folded.count)
+        folded.note = folded_note(folded.count)
 
     def _forget(self, loop: Step, turn: Step) -> None:
         """A turn is folded away after all: what it kept by reference need not live on."""
@@ -124,6 +124,7 @@ class Loops:
         """No more turns. What ran in asking for another belongs to the last one."""
         if loop is None or not self.is_open(loop):
             return
+        # Asking for another turn opened one, which does not come; what the question ran (the test of a while) stands in it.
         asked = next((turn for before, turn in pairwise(self.stack) if before is loop), loop)
         self.end_turn(loop)
         self.stack.pop()
@@ -140,16 +141,6 @@ class Loops:
     def is_open(self, step: Step) -> bool:
         return self.stack[-1] is step or any(open_ is step for open_ in reversed(self.stack))
 
-    def _open(self, number: int) -> Step:
-        return self.open(self.statements[-1][number])
-
-    def _turn(self, loop: Step) -> None:
-        self.begin(loop)
-        self.turn(loop)
-
-    def _close(self, loop: Step) -> None:
-        self.close_loop(loop)
-
     def on_loop_end(self, loop: Step) -> None:
         """A loop is over whose last turn was not recorded."""
 
@@ -164,6 +155,8 @@ class Loops:
         if not self.is_open(loop):
             return
         self.end_turn(loop)
+        # Large tensors are kept by reference. Those of a turn that is folded away later are let go, so it is known where the
+        # last two turns begin in that list: when a turn begins, the one before may still become the last.
         number, kept = number_of_turns(loop) + 1, len(self.snapshots.by_reference)
         self.marks[id(loop)] = self.marks.get(id(loop), (kept, kept))[1], kept
         between = number < self.lengths.get(id(loop), 0) or self.spent.get(id(loop), 0) > MOST_FOLDED
@@ -191,10 +184,10 @@ def number_of_turns(loop: Step) -> int:
     return 0 if last is None else last.count + (MOST_TURNS if last.kind == "folded" else 0)
 
 
-def between(count: int) -> str:
+def folded_note(count: int) -> str:
     """Which turns were not kept.
 
-    >>> between(1), between(3)
+    >>> folded_note(1), folded_note(3)
     ('turn 51 ran and is not shown', 'turns 51–53 ran and are not shown')
     """
     first, last = MOST_TURNS + 1, MOST_TURNS + count
@@ -205,11 +198,11 @@ def unfold(loop: Step, last: Step) -> None:
     """Put the last turn in place of the last that was folded away."""
     folded = loop.children.pop()
     folded.count -= 1
-    folded.note = between(folded.count)
+    folded.note = folded_note(folded.count)
     loop.children += [*([folded] if folded.count else []), last]
 
 
-def assigned_in(loop: Step) -> list[str]:
+def assigned_names(loop: Step) -> list[str]:
     """The names that the turns of a loop give values to: y of `y = e`, `y += e` and `y[0] = e`."""
     found: dict[str, None] = {}
     waiting = [*loop.children]

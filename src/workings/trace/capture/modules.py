@@ -47,9 +47,10 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
             if kind not in parts:
                 parts[kind] = _parts(getattr(kind, "forward", None), names)
                 passed.update((kind,) if known.closed else ())
-            only = parts[kind]
+            only = parts[kind]  # the modules that its forward calls, if it does nothing else: they report by themselves
             if only is not None and "forward" not in module.__dict__ and (not only or only <= module._modules.keys()):
                 return original(module, *args, **kwargs)
+        # The text of the last call that rewritten code announced: another module's where a library calls this one.
         text = recorder.called[1] if recorder.called[0] is module else ""
         recorder.called = None, ""
         if id(module) not in recorder.paths:
@@ -102,8 +103,8 @@ def _register(recorder: Recorder, module: Any, text: str, watch: bool) -> None:
     start = text.removeprefix("self.") or (type(module).__name__ if recorder.known else "")
     _find_paths(module, start, recorder.paths)
     recorder.known.append(module)
-    if watch and recorder.world is not None:
-        recorder.world.add(module)
+    if watch and recorder.saved_state is not None:
+        recorder.saved_state.add(module)
 
 
 def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:
@@ -139,7 +140,7 @@ def _module_call(recorder: Recorder, original: Any, module: Any, known: Kind, na
     title = known.title
     if known.code is None and len(recorder.stack) == 1 and not recorder.names:
         return _whole_module(recorder, original, module, name, args, kwargs)
-    needed = 1 if len(recorder.stack) == 1 else 3 if known.closed else 2
+    needed = 1 if len(recorder.stack) == 1 else 3 if known.closed else 2  # what is shown itself is always open
     if recorder.depth < needed or known.code is None:
         if recorder.depth >= 2 or len(recorder.stack) == 1:
             return _leaf_module(recorder, original, module, name, title, args, kwargs)

@@ -1,23 +1,30 @@
 """Where there is no source to read: each PyTorch operation as a step.
 
 A function made by `exec`, a compiled one, a function of PyTorch itself: its statements are not known, but PyTorch tells us
-each of its operations. They are written down as the statements they amount to (`t1 = x + 1`), and read as those are.
+each of its operations. They are kept as the statements they amount to (`t1 = x + 1`), and read as those are.
 """
 
 from __future__ import annotations
 
 import ast
 import dis
-import inspect
 import types
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import torch
-from torch.overrides import TorchFunctionMode, resolve_name
+from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
 
+from workings.trace.capture.operation_syntax import (
+    call_syntax,
+    operation_name,
+    out_of_place,
+    unusual_options,
+    value_syntax,
+    without_library,
+)
 from workings.trace.capture.statements import Statements
 from workings.trace.code.effects import is_uncounted
 from workings.trace.code.statement import syntax_of
@@ -31,21 +38,6 @@ PYTORCH = "it is a function of PyTorch"
 NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
 MOST_OPERATIONS = 100
 """Operations of one function that are recorded; the rest run and are counted."""
-SIGNS = {
-    **{"add": "+", "sub": "-", "mul": "*", "div": "/", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**"},
-    **{
-        "matmul": "@",
-        "and": "&",
-        "or": "|",
-        "xor": "^",
-        "lt": "<",
-        "le": "<=",
-        "gt": ">",
-        "ge": ">=",
-        "eq": "==",
-        "ne": "!=",
-    },
-}
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
@@ -131,11 +123,10 @@ class Operations(TorchFunctionMode):
 
     def record_call(self, result: Any, args: Any, kwargs: Any) -> None:
         """A function with no PyTorch in it: the call and its value."""
-        source = source_of_call(self.whole, [self.text(a) for a in args], {k: self.text(v) for k, v in kwargs.items()})
-        source, self.step.note = source.removeprefix("torch."), "source not available: the call is shown, not its statements"
-        step = operation_step(source)
-        step.name, step.source, step.live = source, source, result
-        step.result = self.recorder.snapshot(result)
+        self.step.note = "source not available: the call is shown, not its statements"
+        step, written = self.operation(self.whole, args, kwargs)
+        step.name = step.source = ast.unparse(without_library(written))
+        step.live, step.result = result, self.recorder.snapshot(result)
         self.step.children.append(step)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -146,67 +137,58 @@ class Operations(TorchFunctionMode):
             result = func(*args, **kwargs)
             self.count += self.is_computation(func, result)
             return result
-        step, source = self.operation(func, args, kwargs)
+        step, written = self.operation(func, args, kwargs)
         try:
             result = func(*args, **kwargs)
         except Exception as error:
             self.failed = step, error
-            self.file(step, source, func)
+            self.file(step, written, func)
             step.note = "raised an exception"
             raise
         if self.is_computation(func, result):
             step.live = args[0] if result is None else result
             step.result = self.recorder.snapshot(step.live)
-            self.file(step, source, func)
+            self.file(step, written, func)
             self.expand(step, func, args, kwargs, result)
         return result
 
     def is_computation(self, func: Any, result: Any) -> bool:
         """Whether the operation belongs to the mathematics: it made a tensor or wrote into one."""
-        return name_of(func) == "__setitem__" or any(isinstance(part, torch.Tensor) for part in tree_leaves(result))
+        return operation_name(func) == "__setitem__" or any(isinstance(part, torch.Tensor) for part in tree_leaves(result))
 
-    def operation(self, func: Any, args: Any, kwargs: Any) -> tuple[Step, str]:
-        """The step of an operation that is about to run, with its operands as they are now."""
-        operands = {self.text(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
-        source = source_of_call(
-            func, [self.text(a) for a in args], {k: self.text(v) for k, v in unusual_options(func, kwargs).items()}
-        )
-        step = operation_step(source)
+    def operation(self, func: Any, args: Any, kwargs: Any) -> tuple[Step, ast.expr | ast.Assign]:
+        """The step of an operation that is about to run, with its operands as they are now, and how it is written."""
+        operands = {self.name(t): t for t in tree_leaves((args, kwargs)) if isinstance(t, torch.Tensor)}
+        options = {key: value_syntax(value, self.name) for key, value in unusual_options(func, kwargs).items()}
+        written = call_syntax(func, [value_syntax(a, self.name) for a in args], options)
+        value, statement = (written.value, written) if isinstance(written, ast.Assign) else (written, ast.Expr(written))
+        step = Step("operation", formula=formula_of(out_of_place(value)), syntax=syntax_of(statement), lives=operands)
         step.operands = {text: self.recorder.snapshot(value) for text, value in operands.items()}
-        step.lives = operands
-        return step, source
+        return step, written
 
-    def file(self, step: Step, source: str, func: Any) -> None:
+    def file(self, step: Step, written: ast.expr | ast.Assign, func: Any) -> None:
         self.count += 1
-        whole = func is self.whole and not isinstance(step.live, (tuple, list))
+        step.source = ast.unparse(written)
         if step.syntax.target is not None:
-            step.name, step.source = step.syntax.target.text, source
-        elif whole:
-            step.name, step.source = source.removeprefix("torch."), source
+            step.name = step.syntax.target.text
+        elif func is self.whole and not isinstance(step.live, (tuple, list)):
+            step.name = ast.unparse(without_library(written))
         else:
             target = self.target(step.live)
-            step.name, step.source = target.text, f"{target.text} = {source}" if target.text else source
+            step.name, step.source = target.text, f"{target.text} = {step.source}" if target.text else step.source
             step.syntax = replace(step.syntax, targets=(target,))
         self.step.children.append(step)
 
     def target(self, value: Any) -> Target:
         """t1, t2, … for new tensors, in the order they are made; several at once are t1, t2."""
         several = isinstance(value, (tuple, list))
-        names = [self.text(part) for part in (value if several else [value]) if isinstance(part, torch.Tensor)]
+        names = [self.name(part) for part in (value if several else [value]) if isinstance(part, torch.Tensor)]
         return Target(", ".join(names), tuple(map(Target, names)) if several and len(names) > 1 else ())
 
-    def text(self, value: Any) -> str:
-        """How a value is written: a tensor by its name, anything else as in Python."""
-        if isinstance(value, torch.Tensor):
-            if id(value) not in self.names:
-                self.names[id(value)] = self.new_name(value), value
-            return self.names[id(value)][0]
-        if type(value) in (tuple, list):
-            inside = ", ".join(map(self.text, value))
-            return f"[{inside}]" if type(value) is list else f"({inside},)" if len(value) == 1 else f"({inside})"
-        if isinstance(value, slice):
-            return ":".join("" if part is None else self.text(part) for part in (value.start, value.stop))
-        return "..." if value is Ellipsis else repr(value)
+    def name(self, value: torch.Tensor) -> str:
+        if id(value) not in self.names:
+            self.names[id(value)] = self.new_name(value), value
+        return self.names[id(value)][0]
 
     def new_name(self, value: torch.Tensor) -> str:
         known = next((n for m in self.recorder.known for n, p in m.named_parameters() if p is value), "")
@@ -223,74 +205,3 @@ class Operations(TorchFunctionMode):
                 self.recorder.record_expansion(self.recorder, func, args, kwargs, result)
             finally:
                 self.recorder.stack.pop()
-
-
-def unusual_options(func: Any, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The options that differ from the usual: functions of PyTorch report all of theirs.
-
-    >>> unusual_options(torch.nn.functional.cross_entropy, {"weight": None, "label_smoothing": 0.1})
-    {'label_smoothing': 0.1}
-    """
-    code = getattr(func, "__code__", None)
-    if code is None:
-        return kwargs
-    try:
-        usual = {name: p.default for name, p in inspect.signature(func).parameters.items()}
-    except ValueError:  # Tensor.__pow__ and others wrap a function whose signature Python does not know
-        return kwargs
-    return {name: value for name, value in kwargs.items() if name not in usual or value is not usual[name]}
-
-
-def name_of(func: Any) -> str:
-    """`matmul`, `__add__`; `T` for the getter of an attribute."""
-    name = str(getattr(func, "__name__", func))
-    return str(getattr(func.__self__, "__name__", name)) if name == "__get__" else name
-
-
-def source_of_call(func: Any, args: list[str], kwargs: dict[str, str]) -> str:
-    """The operation as one would write it in Python.
-
-    >>> source_of_call(torch.Tensor.__add__, ["x", "1"], {})
-    'x + 1'
-    >>> source_of_call(torch.Tensor.softmax, ["x"], {"dim": "-1"})
-    'x.softmax(dim=-1)'
-    >>> source_of_call(torch.matmul, ["A", "B"], {})
-    'torch.matmul(A, B)'
-    """
-    name = name_of(func)
-    bare = name.strip("_")
-    if getattr(func, "__name__", "") == "__get__":
-        return f"{args[0]}.{name}"
-    if name == "__getitem__":
-        return f"{args[0]}[{_index(args[1])}]"
-    if name == "__setitem__":
-        return f"{args[0]}[{_index(args[1])}] = {args[2]}"
-    operator = name.startswith("__") or (
-        name == bare and (resolve_name(func) or "").startswith("torch.Tensor.") and not kwargs
-    )
-    if operator and len(args) == 2 and (sign := SIGNS.get(bare) or SIGNS.get(bare[1:])):
-        left, right = reversed(args) if bare not in SIGNS and bare.startswith("r") else args
-        return f"{left} {sign} {right}"
-    if name.startswith("__") and len(args) == 1:
-        return {"neg": f"-{args[0]}", "invert": f"~{args[0]}"}.get(bare, f"{bare}({args[0]})")
-    options = [f"{key}={value}" for key, value in kwargs.items()]
-    if (resolve_name(func) or "").startswith("torch.Tensor.") and args:
-        return f"{args[0]}.{name}({', '.join([*args[1:], *options])})"
-    return f"torch.{name}({', '.join([*args, *options])})"
-
-
-def _index(text: str) -> str:
-    return text[1:-1].removesuffix(",") if text.startswith("(") else text
-
-
-def operation_step(source: str) -> Step:
-    """The step of an operation, read as its source would be; without a formula where what is written there is not Python."""
-    try:
-        (written,) = ast.parse(source).body
-    except SyntaxError:
-        return Step("operation")
-    syntax = syntax_of(written)
-    value = getattr(written, "value", None)
-    if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
-        value.func.attr = value.func.attr.removesuffix("_")  # x.mul_(2) makes x · 2 of x
-    return Step("operation", formula=formula_of(value) if isinstance(value, ast.expr) else None, syntax=syntax)

@@ -14,8 +14,8 @@ from typing import Any
 
 import torch
 
-from workings.own_code import is_own
-from workings.trace.capture.generators import PIECES, Paused
+from workings.own_code import is_check
+from workings.trace.capture.generators import PIECES, PausedFunction
 from workings.trace.capture.loops import STATEMENTS
 from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
 from workings.trace.capture.statements import Frame, Statements
@@ -69,17 +69,19 @@ class Recorder(Statements):
 
     def call(self, function: Any, text: str = "") -> Any:
         """What to call instead: the same function, reporting too, where the depth asks for it."""
-        if self.world is None and type(function) is types.BuiltinFunctionType and self.expand is None:
+        if self.saved_state is None and type(function) is types.BuiltinFunctionType and self.expand is None:
             self.pending = ""
             return function
         if isinstance(function, _MODULE) and not self.pending:
-            self.called = function, text
+            self.called = function, text  # it reports by itself, from `Module.__call__`, which does not know this text
             return function
+        # `f(x)` alone was noted as a possible effect before f was known. Now it is: if its statements report, they tell
+        # their effects themselves; if not, the call as a whole is one.
         pending, self.pending = self.pending, ""
         found = self._substitute(function, text)
         if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
             return self._call_alone(function, found, pending)
-        if self.world is None or self.quiet:
+        if self.saved_state is None or self.quiet:
             return found
         if isinstance(found, type) and not issubclass(found, VALUES):
             return lambda *args, **kwargs: self.note_new(found(*args, **kwargs))
@@ -91,11 +93,11 @@ class Recorder(Statements):
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
-        if own or any(function is c for c in CHECKS) or _only_raises(function):
+        if own or any(function is c for c in CHECKS) or is_check(function):
             return found
-        if self.world is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
+        if self.saved_state is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.note_change(owner, pending)
-        elif self.world is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
+        elif self.saved_state is not None and isinstance(owner, torch.nn.Module) and isinstance(function, types.MethodType):
             return self._watch(function, pending)
         else:
             self.effects.append(pending)
@@ -111,8 +113,8 @@ class Recorder(Statements):
 
         def run(*args: Any, **kwargs: Any) -> Any:
             self.push(self._frame(function, found))
-            self.muted += 1
-            self.watching += 1
+            self.muted += 1  # no steps,
+            self.watching += 1  # but its effects
             try:
                 return _bind(function, found, self)(*args, **kwargs)
             finally:
@@ -179,7 +181,7 @@ class Recorder(Statements):
     def _watch_unopened(self, method: Any, function: Any) -> Any:
         """A function of the author's that lies deeper: run to see whether it changes something, as are those it calls."""
         note = f"{call_name(method)}, which is not opened at this depth"
-        if self.world is None:
+        if self.saved_state is None:
             self.effects.append(note)
             return function
         watched = self._watch(method, note)
@@ -229,15 +231,15 @@ class Recorder(Statements):
         finally:
             self.pop()
             self.terse -= kind == "expansion"
-            self.muted = muted
+            self.muted = muted  # an exception, or a generator given up, may have left steps and folded turns open
             del self.stack[depth:]
         if not self.names:
             self.keep(step, value)
         return value
 
     def _frame(self, function: Any, found: Rewritten, path: str | None = None) -> Frame:
-        if self.world is not None:
-            self.world.add(function)
+        if self.saved_state is not None:
+            self.saved_state.add(function)
         if found.outer:
             self.effects.append(f"{found.outer} in {call_name(function)}")
         if found.uncounted:
@@ -251,12 +253,12 @@ class Recorder(Statements):
         inner = _bind(function, found, self)(*args, **kwargs)
         inputs = [] if self.names else self._inputs(function, args, kwargs)
         coroutine = bool(found.code.co_flags & inspect.CO_COROUTINE)
-        paused = Paused(self, name, self._frame(function, found), inputs, coroutine)
+        paused = PausedFunction(self, name, self._frame(function, found), inputs, coroutine)
         if coroutine:
             return paused.wait(inner)
         return paused.pieces(inner) if len(self.stack) > 1 else self._ask_values(paused, inner, found)
 
-    def _ask_values(self, paused: Paused, inner: Any, found: Rewritten) -> Any:
+    def _ask_values(self, paused: PausedFunction, inner: Any, found: Rewritten) -> Any:
         """A generator that is shown itself: it is asked for its values, each a turn."""
         step = Step("call", paused.name)
         step.children, paused.flat = paused.inputs, True
@@ -312,6 +314,7 @@ class Recorder(Statements):
         plain = underlying(function)
         if not isinstance(plain, types.FunctionType):
             return "it is not written in Python"
+        # F.cross_entropy shown by itself: its operations say more than its checks of arguments, unless these are asked for.
         if kind == "call" and len(self.stack) == 1 and self.depth < 3 and str(plain.__module__).startswith("torch."):
             return PYTORCH
         method = isinstance(function, types.MethodType) and not isinstance(function.__self__, type)
@@ -376,9 +379,3 @@ def _with_code(plain: types.FunctionType, code: types.CodeType, recorder: Record
     new = types.FunctionType(code, plain.__globals__, plain.__name__, plain.__defaults__, closure)
     new.__kwdefaults__ = plain.__kwdefaults__
     return new
-
-
-def _only_raises(function: Any) -> bool:
-    """Whether this is a check of this library's own: by their name they raise or do nothing."""
-    code = getattr(function, "__code__", None)
-    return code is not None and code.co_name.startswith("check_") and is_own(code.co_filename)

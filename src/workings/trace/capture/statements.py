@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from workings.trace.capture.loops import STATEMENTS, Loops, assigned_in, given_names, number_of_turns, unfold
+from workings.trace.capture.loops import STATEMENTS, Loops, assigned_names, given_names, number_of_turns, unfold
 from workings.trace.code.look_up import MISSING, look_up
-from workings.trace.code.statement import CALLED, Statement, read
+from workings.trace.code.statement import CALLED, Statement
 from workings.trace.formula.arguments import FormulaError, index_value
 from workings.trace.formula.from_python import with_axes
 from workings.trace.formula.tree import Index
@@ -21,7 +21,7 @@ from workings.trace.shapes.layer_text import layer_call
 from workings.trace.step import CONTAINERS, Step
 
 if TYPE_CHECKING:
-    from workings.trace.replay.world import World
+    from workings.trace.replay.saved_state import SavedState
 
 
 @dataclass
@@ -46,7 +46,7 @@ class Statements(Loops):
         self.failing: Step | None = None
         self.at: tuple[Any, Any] | None = None  # the statement of a followed frame that failed, with its names
         self.effects: list[str] = []
-        self.world: World | None = None  # what is put back for the plain run, if there is one
+        self.saved_state: SavedState | None = None  # what is put back for the plain run, if there is one
         self.watching = 0  # in a function that is run only to see whether it changes something outside
         self.pending = ""  # the effect a call alone would be, until it is known which function is called
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
@@ -126,24 +126,26 @@ class Statements(Loops):
 
     def before_write(self, owner: Any, text: str, attribute: bool) -> Any:
         """A statement is about to change an attribute or an entry of this object."""
-        if self.world is not None and not self.quiet and not self.terse:
+        if self.saved_state is not None and not self.quiet and not self.terse:
             self.note_change(owner, text, attribute)
         return owner
 
     def note_change(self, owner: Any, text: str, attribute: bool = False) -> None:
         """It is an effect unless the object is put back for the plain run, or was made in this one."""
-        assert self.world is not None
-        if attribute if isinstance(owner, torch.Tensor) else self.world.is_outside(owner):
+        assert self.saved_state is not None
+        if attribute if isinstance(owner, torch.Tensor) else self.saved_state.is_outside(owner):
             self.effects.append(text)
 
     def note_new(self, value: Any) -> Any:
         """A list, dictionary or set that is written out here, or an object of a class that is called here."""
-        if self.world is not None:
-            self.world.note_new(value)
+        if self.saved_state is not None:
+            self.saved_state.note_new(value)
         return value
 
     def enter_named(self, number: int, here: dict[str, Any]) -> Step | None:
         """`(n := e)` begins: a step of its own, before the statement it stands in."""
+        # n has its value before the rest of the statement is computed, so its step goes before that of the statement, which
+        # has begun already. In a step that is no statement (a turn) it stands in its place anyway.
         outer = self.stack[-1]
         step = self.enter(number, here)
         if step is not None and outer.kind in STATEMENTS and outer.children and outer.children[-1] is step:
@@ -170,7 +172,7 @@ class Statements(Loops):
     def _decide(self, step: Step) -> None:
         known, choices = self.deciding.pop(id(step), (None, {}))
         if known is not None and choices:
-            taken = known.taken(choices)
+            taken = known.decide(choices)
             step.formula, step.note = with_axes(taken.formula, step.operands), taken.note
             step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
             step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
@@ -190,7 +192,7 @@ class Statements(Loops):
 
     def on_caught(self, level: int) -> None:
         """An exception was handled: what was running inside the `try` is over."""
-        level += self.frames[-1].base
+        level += self.frames[-1].base  # `mark` counted from here: a generator may go on at another depth of the stack
         step = self.failing or self.interrupted or (self.stack[-1] if len(self.stack) > level else None)
         if step is not None and step.kind in STATEMENTS:
             step.stop(sys.exc_info()[1])
@@ -234,12 +236,12 @@ class Statements(Loops):
         left, self.left = self.left, []
         for loop, frame in left:
             if not self.frames or self.frames[-1] is not frame:
-                continue
+                continue  # the function returned from its loop: its names are gone
             last = number_of_turns(loop)
             turn = Step("turn", str(last), count=last, note="of this turn only what it left is shown", live=True)
             for name in given_names(loop):
                 self._give(turn, name, here.get(name, MISSING))
-            for name in assigned_in(loop):
+            for name in assigned_names(loop):
                 if _is_plain(value := here.get(name, MISSING)):
                     turn.children.append(Step("assign", name))
                     self.keep(turn.children[-1], value)
@@ -256,14 +258,15 @@ class Statements(Loops):
     # ---- operands
     def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
         """The values the statement reads: as they are now, and the tensors themselves."""
-        outside = self.globals[-1]
+        outside, is_recording = self.globals[-1], torch.is_grad_enabled()
         for wanted in known.reads:
             value = look_up(wanted, here, outside)
-            if value is not MISSING and not (wanted.beside and not isinstance(value, (torch.Tensor, int, float))):
+            if isinstance(value, torch.Tensor):
                 step.operands[wanted.text] = now = self.snapshot(value)
-                if isinstance(value, torch.Tensor):
-                    step.lives[wanted.text] = self.snapshots.live(value, now)
-                elif type(value) in CONTAINERS and torch.is_grad_enabled():
+                step.lives[wanted.text] = value if is_recording or value.requires_grad else now
+            elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float))):
+                step.operands[wanted.text] = self.snapshot(value)
+                if type(value) in CONTAINERS and is_recording:
                     step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then
         for whole, index in known.entries:
             self._read_entry(step.operands, whole, index)
@@ -278,13 +281,9 @@ class Statements(Loops):
         try:
             place = index_value(index, operands)
             if isinstance(values, dict) or all(type(i) is int for i in (place if isinstance(place, tuple) else (place,))):
-                operands[f"{whole}[{index}]"] = values[place]
+                operands[f"{whole}[{index}]"] = values[place]  # of the copy: nothing of the author's runs
         except (FormulaError, TypeError, ValueError, IndexError, KeyError, AttributeError):
             return
-
-    def look_up(self, text: str, here: dict[str, Any]) -> Any:
-        """The value of a leaf among these names and the globals at hand."""
-        return look_up(read(text), here, self.globals[-1])
 
 
 FEW_ITEMS = 8

@@ -29,6 +29,17 @@ def unwrap(function: Any, args: Any, kwargs: Any) -> tuple[Any, Any, Any]:
     return (types.MethodType(own, function) if isinstance(own, types.FunctionType) else function), args, kwargs
 
 
+def call_arguments(function: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """What a call gives to each parameter, in their order, the defaults of the others too.
+
+    >>> list(call_arguments(torch.nn.functional.softmax, ("x",), {"dim": 1}).items())[:2]
+    [('input', 'x'), ('dim', 1)]
+    """
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
+
+
 def check_unambiguous(function: Any, args: Any, kwargs: Any, **options: Any) -> None:
     """Refuse an option of ours that may be meant for the function: it has a parameter of that name, with no value yet.
 

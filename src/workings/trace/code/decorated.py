@@ -39,7 +39,7 @@ def with_inmost(function: Any, replaced: Callable[[Any], Any]) -> Any:
         return replaced(function)
     if isinstance(function, types.MethodType):
         owner, plain = function.__self__, _plain(function)
-        inner = with_inmost(_bound(plain.__wrapped__, owner), replaced)
+        inner = with_inmost(_bind(plain.__wrapped__, owner), replaced)
         return types.MethodType(_around(plain, place, lambda _, *a, **k: inner(*a, **k)), owner)
     return _around(function, place, with_inmost(function.__wrapped__, replaced))
 
@@ -63,7 +63,7 @@ def _is_in(value: Any, cell: types.CellType) -> bool:
         return False
 
 
-def _bound(function: Any, owner: Any) -> Any:
+def _bind(function: Any, owner: Any) -> Any:
     return types.MethodType(function, owner) if isinstance(function, types.FunctionType) else function
 
 

@@ -63,10 +63,10 @@ def _of_call(call: ast.expr, fresh: frozenset[str]) -> str:
     return EFFECT
 
 
-def made_here(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
+def own_containers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozenset[str]:
     """The names that hold lists, dictionaries and sets of the function's own, and never anything else, as `**kwargs` do.
 
-    >>> made_here(ast.parse("def f(x, a):\\n    H = []\\n    a = []\\n    K = x").body[0])
+    >>> own_containers(ast.parse("def f(x, a):\\n    H = []\\n    a = []\\n    K = x").body[0])
     frozenset({'H'})
     """
     made: set[int] = set()

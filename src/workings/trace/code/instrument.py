@@ -24,7 +24,7 @@ from dataclasses import replace
 from typing import Any
 
 from workings.own_code import is_own
-from workings.trace.code.effects import PLAIN_CALLS, effect_of, is_new, is_write, made_here
+from workings.trace.code.effects import PLAIN_CALLS, effect_of, is_new, is_write, own_containers
 from workings.trace.code.statement import Statement, number, statement
 from workings.trace.step import Where
 
@@ -75,7 +75,7 @@ class Instrumenter(ast.NodeTransformer):
             if isinstance(argument, ast.arg):
                 argument.annotation = None
         self.first = next((a.arg for a in (*node.args.posonlyargs, *node.args.args)), "")
-        self.fresh = made_here(node)
+        self.fresh = own_containers(node)
         node.body = self.block(node.body)
         return node
 
@@ -143,9 +143,9 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.unparse(node.target)
-        read, text = _read(node.target), ast.unparse(node)
+        read, text = _load(node.target), ast.unparse(node)
         node.value = self.record("assign", node, name, node.value, shown=ast.BinOp(read, node.op, node.value))
-        after = self.visit(_read(node.target))
+        after = self.visit(_load(node.target))
         node.target = self.target(node.target, text)
         return [node, *self.report_after(name, node, after)]
 
@@ -176,7 +176,7 @@ class Instrumenter(ast.NodeTransformer):
         if others:
             return self.report_after(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
-            return self.report_after(name, target, self.visit(_read(target.value)))
+            return self.report_after(name, target, self.visit(_load(target.value)))
         return self.report_after(name, target) if isinstance(target, _UNPACKED) else []
 
     def report_after(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
@@ -204,7 +204,7 @@ class Instrumenter(ast.NodeTransformer):
         header = f"for {_target(node.target)} in {ast.unparse(node.iter)}:"
         unchanged = ast.For(node.target, copy.deepcopy(node.iter), [], [])
         node.iter = self.visit(node.iter)
-        if not _pauses(node):
+        if not _pauses(node):  # what runs after a yield belongs to whoever asks next, not to this turn
             n = self.number("loop", node, _target(node.target), None, header, unchanged)
             node.iter = recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
@@ -220,6 +220,7 @@ class Instrumenter(ast.NodeTransformer):
         n = self.number("loop", node, "while", None, header)
         loop = f"{RECORDER}_loop_{n}"
         asks, turn, closed = (recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
+        # `ask(loop) and test`: ask is true, and the test runs in the turn that it may begin, as often as Python asks.
         node.test = ast.copy_location(ast.BoolOp(ast.And(), [asks, test]), test)
         node.body = [_expression(turn, node), *node.body]
         if node.orelse:
@@ -392,7 +393,7 @@ def _path(node: ast.expr) -> str:
     return ""
 
 
-def _read(target: ast.expr) -> Any:
+def _load(target: ast.expr) -> Any:
     """The place that is assigned to, as an expression that reads it."""
     place: Any = copy.deepcopy(target)
     place.ctx = ast.Load()

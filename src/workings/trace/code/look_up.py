@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from workings.trace.code.statement import Read
+from workings.trace.code.statement import Lookup
 
 MISSING = object()
 """A leaf whose value could not be looked up."""
 
 
-def look_up(wanted: Read, here: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
+def look_up(wanted: Lookup, here: Mapping[str, Any], outside: Mapping[str, Any]) -> Any:
     """The value of a leaf among the names here and the globals outside."""
     value = here.get(wanted.name, MISSING)
     if value is MISSING:

@@ -13,7 +13,7 @@ from workings.trace.formula.tree import Formula, Index, Leaf, Slice, leaves, pla
 from workings.trace.step import NO_SYNTAX, Syntax, Where
 
 
-class Read(NamedTuple):
+class Lookup(NamedTuple):
     """A value to look up: `self.x.shape[-1]` is the name self, its attributes x and shape, the index −1."""
 
     text: str
@@ -24,17 +24,17 @@ class Read(NamedTuple):
     """Whether it is no leaf of the formula: kept if it is a tensor or a number."""
 
 
-def read(text: str, beside: bool = False) -> Read:
+def lookup_of(text: str, beside: bool = False) -> Lookup:
     """
-    >>> read("self.x.shape[-1]")
-    Read(text='self.x.shape[-1]', name='self', attributes=('x', 'shape'), entry='-1', beside=False)
+    >>> lookup_of("self.x.shape[-1]")
+    Lookup(text='self.x.shape[-1]', name='self', attributes=('x', 'shape'), entry='-1', beside=False)
     """
     path, _, index = text.partition("[")
     name, *attributes = path.split(".")
-    return Read(text, name, tuple(attributes), index.rstrip("]"), beside)
+    return Lookup(text, name, tuple(attributes), index.rstrip("]"), beside)
 
 
-class Taken(NamedTuple):
+class Decision(NamedTuple):
     """A statement with its conditional expressions decided: the formula of the branches taken, and why these."""
 
     formula: Formula
@@ -51,7 +51,7 @@ class Statement:
     source: str
     formula: Formula | None
     where: Where
-    reads: tuple[Read, ...] = ()
+    reads: tuple[Lookup, ...] = ()
     effect: str = ""
     """Whether it may change something outside the function, so that a plain run after it would not start from the same
     state: EFFECT if it does, CALLED if that depends on the function it calls."""
@@ -66,20 +66,20 @@ class Statement:
     syntax: Syntax = NO_SYNTAX
     beside: tuple[str, ...] = ()
     """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
-    _known: dict[Any, Taken] = field(default_factory=dict)
+    _known: dict[Any, Decision] = field(default_factory=dict)
 
-    def taken(self, choices: dict[int, bool]) -> Taken:
+    def decide(self, choices: dict[int, bool]) -> Decision:
         """The statement as it ran, by the outcome of each of its tests."""
         key = tuple(sorted(choices.items()))
         if key not in self._known:
             assert self.undecided is not None
-            decided = _Decided(choices)
+            decided = _BranchTaker(choices)
             value = decided.visit(copy.deepcopy(self.undecided))
             formula = formula_of(value)
             texts = [*leaves(formula), *names_inside(value), *paths_inside(value)]
             texts += [f"{whole}[{index}]" for whole, index in entries_of(formula)]
             texts += self.beside
-            self._known[key] = Taken(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
+            self._known[key] = Decision(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
         return self._known[key]
 
 
@@ -101,13 +101,13 @@ def statement(
     shown = _with_names(value)
     formula = formula_of(shown)
     later = {n.target.id for n in ast.walk(value) if isinstance(n, ast.NamedExpr)} | given
-    choice = any(isinstance(n, ast.IfExp) for n in _own(shown))
-    texts = [*leaves(formula), *names_inside(shown), *(_either(shown) if choice else ())]
+    choice = any(isinstance(n, ast.IfExp) for n in _running_parts(shown))
+    texts = [*leaves(formula), *names_inside(shown), *(_either_branch_reads(shown) if choice else ())]
     beside = tuple(_index_paths(node))
     texts += beside
-    reads = {text: read(text) for text in texts if text not in later}
+    reads = {text: lookup_of(text) for text in texts if text not in later}
     unformulated = paths_inside(shown)
-    reads |= {text: read(text, beside=True) for text in unformulated if text not in later and text not in reads}
+    reads |= {text: lookup_of(text, beside=True) for text in unformulated if text not in later and text not in reads}
     return Statement(
         kind,
         name,
@@ -128,19 +128,19 @@ def syntax_of(node: ast.AST) -> Syntax:
     """What a statement says beside its formula."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            return Syntax(tuple(map(target_of, targets)), changes=changed_by(value))
+            return Syntax(tuple(map(target_of, targets)), changes=changed_target(value))
         case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
-            return Syntax((target_of(target),), changes=changed_by(value))
+            return Syntax((target_of(target),), changes=changed_target(value))
         case ast.AugAssign(target=target):
             return Syntax((target_of(target),), is_augmented=True)
         case ast.For(target=target, iter=items) | ast.comprehension(target=target, iter=items):
             return Syntax((target_of(target),), items=formula_of(items))
         case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
-            return Syntax(changes=changed_by(value))
+            return Syntax(changes=changed_target(value))
     return NO_SYNTAX
 
 
-def changed_by(value: ast.expr) -> Target | None:
+def changed_target(value: ast.expr) -> Target | None:
     """What an expression changes in place: h of `h.mul_(2).add_(1)`, y[0] of `y[0].zero_()`, w of `init.zeros_(w)`."""
     match value:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if _is_in_place(name):
@@ -167,9 +167,11 @@ def names_inside(value: ast.expr) -> list[str]:
 
 def paths_inside(value: ast.expr) -> list[str]:
     """What is read by a path, also where it is no leaf: the w of `weight=self.w`, the x of `(W @ x).chunk(2)`."""
-    calls = {id(n.func) for n in _own(value) if isinstance(n, ast.Call)}
-    inner = {id(n.value) for n in _own(value) if isinstance(n, ast.Attribute) and is_path(n) and id(n) not in calls}
-    found = [n for n in _own(value) if isinstance(n, ast.expr) and is_path(n) and id(n) not in calls | inner]
+    calls = {id(n.func) for n in _running_parts(value) if isinstance(n, ast.Call)}
+    inner = {
+        id(n.value) for n in _running_parts(value) if isinstance(n, ast.Attribute) and is_path(n) and id(n) not in calls
+    }
+    found = [n for n in _running_parts(value) if isinstance(n, ast.expr) and is_path(n) and id(n) not in calls | inner]
     return [ast.unparse(n) for n in found]
 
 
@@ -195,19 +197,23 @@ EFFECT, CALLED = "effect", "called"
 _APART = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def _own(value: ast.AST) -> list[ast.AST]:
+def _running_parts(value: ast.AST) -> list[ast.AST]:
     """The parts of an expression that run with it: not the bodies of its lambdas and comprehensions."""
-    return [] if isinstance(value, _APART) else [value, *[n for part in ast.iter_child_nodes(value) for n in _own(part)]]
+    return (
+        []
+        if isinstance(value, _APART)
+        else [value, *[n for part in ast.iter_child_nodes(value) for n in _running_parts(part)]]
+    )
 
 
-def _either(value: ast.expr) -> list[str]:
+def _either_branch_reads(value: ast.expr) -> list[str]:
     """What any branch of the conditional expressions reads."""
-    branches = [part for n in _own(value) if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
-    whole = [_Decided({}, otherwise).visit(copy.deepcopy(value)) for otherwise in (True, False)]
+    branches = [part for n in _running_parts(value) if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
+    whole = [_BranchTaker({}, otherwise).visit(copy.deepcopy(value)) for otherwise in (True, False)]
     return [text for part in (*branches, *whole) for text in (*leaves(formula_of(part)), *names_inside(part))]
 
 
-class _Decided(ast.NodeTransformer):
+class _BranchTaker(ast.NodeTransformer):
     """Puts the branch that was taken in the place of `a if test else b`."""
 
     def __init__(self, choices: dict[int, bool], otherwise: bool = True) -> None:
@@ -231,7 +237,7 @@ def number(node: ast.IfExp) -> int:
     return node.lineno * 10_000 + node.col_offset
 
 
-class _Named(ast.NodeTransformer):
+class _NamesOnly(ast.NodeTransformer):
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         return ast.copy_location(ast.Name(node.target.id, ast.Load()), node)
 
@@ -240,6 +246,6 @@ def _with_names(value: ast.expr) -> ast.expr:
     """`(n := f(x)) > 0` is shown as n > 0: that n = f(x) is a step of its own."""
     if not any(isinstance(n, ast.NamedExpr) for n in ast.walk(value)):
         return value
-    shown = _Named().visit(copy.deepcopy(value))
+    shown = _NamesOnly().visit(copy.deepcopy(value))
     assert isinstance(shown, ast.expr)
     return shown

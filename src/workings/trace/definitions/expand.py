@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
 from torch import Tensor, nn
 
 from workings.exact.tensor.equality import equal
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.definitions.definition import Definition, NotCovered, Refusal
 from workings.trace.formula.operation import OPERATIONS, Layer, Operation
+from workings.trace.tensors.difference import largest_difference
 
 __all__ = ["Definition", "Refusal", "compare", "definition_of", "entry_of"]
 
@@ -22,6 +22,7 @@ Entry = Callable[..., Definition]
 def definition_of(call: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Definition | Refusal:
     """The written-out definition of calling a PyTorch function or module with these arguments.
 
+    >>> import torch
     >>> x = torch.tensor([0.0, 0.0])
     >>> definition_of(torch.softmax, (x, -1))()
     tensor([0.5000, 0.5000])
@@ -71,6 +72,7 @@ def layer_entry(row: Operation, layer: Layer) -> Entry | None:
 def compare(fused: Any, expanded: Any) -> str:
     """A sentence on how the written-out result compares with the fused one.
 
+    >>> import torch
     >>> compare(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
     'compared with the fused result: largest difference 0.5'
     """
@@ -85,7 +87,7 @@ def verdict(fused: list[Tensor], expanded: list[Tensor]) -> str:
     pairs = list(zip(fused, expanded, strict=True))
     if any(isinstance(x, ExactTensor) for pair in pairs for x in pair):
         return exactly(pairs)
-    return f"largest difference {max((difference(*pair) for pair in pairs), default=0.0):.2g}"
+    return f"largest difference {max((largest_difference(*pair) for pair in pairs), default=0.0):.2g}"
 
 
 def exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
@@ -95,13 +97,6 @@ def exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
         return "different"
     weaker = [proof.how for proof in proofs if proof.how != "proved"]
     return f"equal {weaker[0]}, not proved" if weaker else "equal, proved"
-
-
-def difference(x: Tensor, y: Tensor) -> float:
-    """The largest |x − y|; entries that are both NaN, or the same infinity, do not differ."""
-    a, b = (t.detach().to(torch.float64) for t in (x, y))
-    apart = (a - b).abs().masked_fill((a == b) | (a.isnan() & b.isnan()), 0.0)
-    return apart.max().item() if apart.numel() else 0.0
 
 
 def tensors(value: Any) -> Iterator[Tensor]:

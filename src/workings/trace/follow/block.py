@@ -18,12 +18,13 @@ import torch
 from workings.trace.address import address
 from workings.trace.assumed import assumption_notes
 from workings.trace.capture.capture import _ONE_AT_A_TIME, CHANGED, capture
-from workings.trace.capture.generators import Paused
+from workings.trace.capture.generators import PausedFunction
 from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
 from workings.trace.code.source import Unavailable
 from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.follow.calls import (
+    call_info,
     caller,
     is_called,
     is_comprehension,
@@ -32,7 +33,6 @@ from workings.trace.follow.calls import (
     is_generator,
     is_module_call,
     is_opened,
-    open_call,
     record_module_call,
     write_out,
 )
@@ -61,7 +61,7 @@ class Block:
         self.listener = Listener(self._on_call)
         self.listener.block = self  # type: ignore[attr-defined]
         self.followers: dict[types.FrameType, Follower] = {}
-        self.paused: dict[types.FrameType, tuple[Paused, Follower]] = {}
+        self.paused: dict[types.FrameType, tuple[PausedFunction, Follower]] = {}
         self.closing = contextlib.ExitStack()
         self.waiting = False
 
@@ -131,7 +131,7 @@ class Block:
         self.trace.modules = self.recorder.modules()
         self.trace.first_bad = first_bad(self.trace)
         self.trace.first_nan = first_nan(self.trace)
-        if self.recorder.snapshots.changed():
+        if self.recorder.snapshots.has_changes():
             self.trace.notes.append(CHANGED)
         self.trace.notes += assumption_notes(self.trace)
         self.trace.agreement = ONCE
@@ -191,7 +191,7 @@ class Block:
         if self.recorder.depth < 2:
             return None
         if is_fused(frame.f_code):
-            return None if is_exact(frame) else self._guard(self._written_out)
+            return None if is_exact(frame) else self._guard(self._on_fused_return)
         if not is_opened(frame.f_code):
             return None
         if is_generator(frame.f_code):
@@ -207,13 +207,13 @@ class Block:
 
         return on_event
 
-    def _written_out(self, frame: types.FrameType, event: str, arg: Any) -> None:
+    def _on_fused_return(self, frame: types.FrameType, event: str, arg: Any) -> None:
         if event == "return" and arg is not None:
             write_out(self.recorder, frame, arg)
 
     def _follow(self, frame: types.FrameType, back: Follower) -> OnEvent:
         """A step for the call, the statements inside it as they run, its result at the end."""
-        found = open_call(self.recorder, frame)
+        found = call_info(self.recorder, frame)
         step = Step("call", found.name, operands={child.name: child.result for child in found.inputs}, children=found.inputs)
         plan = plan_of_function(frame.f_code) if len(self.recorder.stack) <= MOST_DEPTH else TOO_DEEP
         self.recorder.file(step)
@@ -264,9 +264,9 @@ class Block:
         if isinstance(plan, str):
             return _nothing
         if frame not in self.paused:
-            found = open_call(self.recorder, frame)
+            found = call_info(self.recorder, frame)
             running = Frame(plan.statements, frame.f_globals, len(self.recorder.stack), found.path)
-            paused = Paused(self.recorder, found.name, running, found.inputs)
+            paused = PausedFunction(self.recorder, found.name, running, found.inputs)
             self.paused[frame] = paused, Follower(self.recorder, plan)
             frame.f_trace_opcodes = plan.crowded
         paused, follower = self.paused[frame]
@@ -277,7 +277,7 @@ class Block:
             if event == "return":
                 if not is_yielding(frame):
                     follower.finish(frame, None)
-                    _name_last(paused)
+                    paused.name_last()
                 follower.give(arg)
                 self.followers.pop(frame, None)
                 paused.pause()
@@ -312,11 +312,6 @@ class Block:
                 self.trace.notes.append(f"the rest of the block is not shown: tracing it failed ({reason!r})")
 
         return safe
-
-
-def _name_last(paused: Paused) -> None:
-    if paused.step is not None:
-        paused.step.source = "after the last yield" if paused.count > 1 else "to its end"
 
 
 def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:

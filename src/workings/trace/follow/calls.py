@@ -147,7 +147,7 @@ def _is_starred(call: ast.Call) -> bool:
 
 
 @dataclass(frozen=True)
-class Opened:
+class CallInfo:
     """A call that is opened: its name, the arguments as steps, where it is written, its place among modules."""
 
     name: str
@@ -156,7 +156,7 @@ class Opened:
     path: str | None
 
 
-def open_call(recorder: Recorder, frame: types.FrameType) -> Opened:
+def call_info(recorder: Recorder, frame: types.FrameType) -> CallInfo:
     """What is known of the call that this frame is."""
     outer = outermost(frame)
     call = call_at(outer.f_back) if outer.f_back is not None and is_calling(outer.f_back) else None
@@ -164,7 +164,7 @@ def open_call(recorder: Recorder, frame: types.FrameType) -> Opened:
     given = arguments(frame, function, call)
     inputs = [Step("input", name, result=recorder.snapshot(value), live=value) for name, value in given]
     path = recorder.paths.get(id(getattr(function, "__self__", None)))
-    return Opened(name_of(frame, function, call), inputs, call, path)
+    return CallInfo(name_of(frame, function, call), inputs, call, path)
 
 
 def is_module_call(code: types.CodeType) -> bool:

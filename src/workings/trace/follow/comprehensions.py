@@ -26,7 +26,7 @@ from workings.trace.follow.frame import Follower
 from workings.trace.follow.names import Names
 from workings.trace.follow.plan import Comprehension, Plan, parts
 from workings.trace.follow.recompute import COMPUTING
-from workings.trace.follow.result import seen_value, statement_value, try_recompute
+from workings.trace.follow.result import observed_value, statement_value, try_recompute
 from workings.trace.follow.source import call_at, end, positions, span, start
 from workings.trace.step import Step
 from workings.trace.tensors.state import version_of
@@ -39,7 +39,7 @@ _JUMPS_ARE_LINES = sys.version_info < (3, 12)
 
 
 @dataclass(frozen=True)
-class Whole:
+class ComprehensionCode:
     """A comprehension, and which of its instructions do what."""
 
     node: Comprehension
@@ -57,15 +57,15 @@ class Whole:
     """Where the element is there."""
 
 
-def whole_of(plan: Plan, code: types.CodeType) -> Whole | None:
+def whole_of(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
     """The comprehension that this code is of, among those of a plan."""
     if id(code) not in plan.known:
-        plan.known[id(code)] = code, _read(plan, code)
-    found: Whole | None = plan.known[id(code)][1]
+        plan.known[id(code)] = code, _read_comprehension(plan, code)
+    found: ComprehensionCode | None = plan.known[id(code)][1]
     return found
 
 
-def _read(plan: Plan, code: types.CodeType) -> Whole | None:
+def _read_comprehension(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
     places = [place for place in map(span, positions(code)) if place is not None]
     nodes = [n for n in plan.comprehensions if _name(n) == code.co_name and n.lineno == code.co_firstlineno]
     nodes = [n for n in nodes if places and all(start(n) <= a and b <= end(n) for a, b in places)]
@@ -80,7 +80,7 @@ def _read(plan: Plan, code: types.CodeType) -> Whole | None:
     if len(asking) != len(loops):
         return None
     own = parts(plan, code, [element, *[test for g in node.generators for test in g.ifs]])
-    return Whole(
+    return ComprehensionCode(
         node,
         own,
         plan.statements[first : first + count],
@@ -125,7 +125,7 @@ def turns_of(recorder: Recorder, plan: Plan, frame: types.FrameType) -> Turns | 
 class Turns(Follower):
     """The turns of one comprehension as steps."""
 
-    def __init__(self, recorder: Recorder, whole: Whole) -> None:
+    def __init__(self, recorder: Recorder, whole: ComprehensionCode) -> None:
         super().__init__(recorder, whole.plan)
         self.whole = whole
         self.asked: int | None = None
@@ -148,11 +148,11 @@ class Turns(Follower):
         if event != "opcode" or offset == again:
             return
         if self.asked is not None:
-            self._answered(offset)
+            self._on_answer(offset)
         if offset in self.whole.asking:
             self._asks(frame, offset)
         elif offset in self.whole.adding:
-            self._added(frame)
+            self._on_element(frame)
         elif not self.recorder.muted:
             if self.open is None and offset in self.whole.element:
                 self.node, self.open = self.statement, self.recorder.enter(self.whole.number, frame.f_locals)
@@ -183,7 +183,7 @@ class Turns(Follower):
             begun = len(self.elements)
         self.marks[loop] = asks + 1, kept, begun
 
-    def _answered(self, offset: int) -> None:
+    def _on_answer(self, offset: int) -> None:
         """There is a next item, or the loop is over."""
         assert self.asked is not None
         loop = self.whole.asking[self.asked]
@@ -208,7 +208,7 @@ class Turns(Follower):
             self.marks.pop(loop, None)
 
     # ---- elements
-    def _added(self, frame: types.FrameType) -> None:
+    def _on_element(self, frame: types.FrameType) -> None:
         """The element is there. What cannot be read now is read when all are there."""
         while self.named:
             self._leave_named(frame)
@@ -217,7 +217,7 @@ class Turns(Follower):
             self.open = None
             self._pop(step)
             names = Names(frame)
-            value = self._seen_value(step, names)
+            value = self._observed_value(step, names)
             if value is MISSING:
                 self.elements.append((self.count, step, names.freeze()))
             else:
@@ -225,10 +225,10 @@ class Turns(Follower):
         self.count += 1
         self.called = None, None
 
-    def _seen_value(self, step: Step, names: Names) -> Any:
+    def _observed_value(self, step: Step, names: Names) -> Any:
         if isinstance(self.whole.node, ast.SetComp):  # in a set it is not found again
             return statement_value(self.statement, step, names, self.called)
-        return seen_value(self.statement.value, step, names, self.called)
+        return observed_value(self.statement.value, step, names, self.called)
 
     def give(self, value: Any) -> None:
         """A generator expression gives its next element."""

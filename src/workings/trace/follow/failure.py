@@ -19,7 +19,7 @@ from workings.trace.follow.names import Names
 from workings.trace.follow.recompute import recompute
 from workings.trace.formula.tree import Apply
 from workings.trace.record import Trace
-from workings.trace.shapes.counters import Calls
+from workings.trace.shapes.counters import Calls, flattened_from
 from workings.trace.shapes.explain import Explanation, explain
 from workings.trace.step import Step
 
@@ -56,16 +56,12 @@ def _frames(error: BaseException) -> Iterator[types.FrameType]:
 
 
 def _before_flattening(trace: Trace, features: int) -> tuple[int, ...] | None:
-    """The shape that the last flattening to `features` started from, without the axes it kept in front."""
-    for step in reversed(list(trace.steps())):
+    found = []
+    for step in trace.steps():
         given = next((v for v in step.operands.values() if isinstance(v, torch.Tensor)), None)
-        if given is None or not isinstance(step.result, torch.Tensor) or not _reshapes(step):
-            continue
-        before, after = tuple(given.shape), tuple(step.result.shape)
-        if before != after and after and after[-1] == features:
-            kept = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
-            return before[kept:]
-    return None
+        if given is not None and isinstance(step.result, torch.Tensor) and _reshapes(step):
+            found.append((tuple(given.shape), tuple(step.result.shape)))
+    return flattened_from(found, features)
 
 
 def _reshapes(step: Step) -> bool:

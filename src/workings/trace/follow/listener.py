@@ -23,7 +23,7 @@ class TraceFunction:
     def __call__(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         if self.ours is not None:
             self.ours(frame, event, arg)
-        if self.theirs is not None and event != "opcode":
+        if self.theirs is not None and event != "opcode":  # instructions are reported because we asked for them
             self.theirs = self.theirs(frame, event, arg)
             self.listener.stay()
         return self

@@ -119,7 +119,7 @@ def plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
         [place[0] is not None for place in places],
         parents,
         {s: _loops_around(s, parents) for s in every},
-        _crowded(every) or bool(named) or bool(branches),
+        _has_shared_lines(every) or bool(named) or bool(branches),
         [_innermost(named, place) for place in places],
         [_branch(branches, place) for place in places],
         {n: reader.comprehensions[key] for n in comprehensions if (key := _key(n)) in reader.comprehensions},
@@ -231,7 +231,7 @@ def _expressions(node: ast.AST) -> Iterator[ast.AST]:
             yield from _expressions(part)
 
 
-def _crowded(every: list[ast.stmt]) -> bool:
+def _has_shared_lines(every: list[ast.stmt]) -> bool:
     lines = [line for s in every for line in _own_lines(s)]
     return len(lines) != len(set(lines))
 

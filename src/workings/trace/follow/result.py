@@ -17,13 +17,13 @@ from workings.trace.step import Step
 def statement_value(node: ast.stmt, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """The value a finished statement is shown with; MISSING where it cannot be read."""
     if isinstance(node, ast.Assign):
-        return _assigned(node.targets[0], names)
+        return _assigned_value(node.targets[0], names)
     if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
-        return _assigned(node.target, names) if isinstance(node, ast.AnnAssign) else names.read(node.target)
+        return _assigned_value(node.target, names) if isinstance(node, ast.AnnAssign) else names.read(node.target)
     return _expression(node.value, step, names, called) if isinstance(node, (ast.Expr, ast.Return)) and node.value else None
 
 
-def _assigned(target: ast.expr, names: Names) -> Any:
+def _assigned_value(target: ast.expr, names: Names) -> Any:
     """After `y[0] = e` the interesting result is y."""
     return names.read(target.value if isinstance(target, ast.Subscript) else target)
 
@@ -31,12 +31,12 @@ def _assigned(target: ast.expr, names: Names) -> Any:
 def _expression(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """The value of an expression that is kept nowhere: what was seen of it, or the name it is; what changes nothing is
     computed again."""
-    if (found := seen_value(value, step, names, called)) is not MISSING:
+    if (found := observed_value(value, step, names, called)) is not MISSING:
         return found
     return names.read(value) if isinstance(step.formula, Leaf) else try_recompute(value, names)
 
 
-def seen_value(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
+def observed_value(value: ast.expr, step: Step, names: Names, called: tuple[ast.expr | None, Any]) -> Any:
     """What the call that the expression is returned, or the tensor it changed; MISSING for others."""
     if called[0] is value:
         return called[1]

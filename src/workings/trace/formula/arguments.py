@@ -52,7 +52,7 @@ def argument_value(argument: Formula | Slice | None, operands: Mapping[str, Any]
             found = [argument_value(item, operands) for item in items]
             return found if is_list else tuple(found)
         case Code(text, node):
-            return _read(text, node, operands)
+            return _read_code(text, node, operands)
         case Leaf(text) if text in operands:
             return operands[text]
         case None:
@@ -112,18 +112,18 @@ def _values(parts: tuple[Formula | Slice, ...], operands: Mapping[str, Any]) -> 
     return found
 
 
-def _read(text: str, node: ast.expr | None, operands: Mapping[str, Any]) -> Any:
+def _read_code(text: str, node: ast.expr | None, operands: Mapping[str, Any]) -> Any:
     """Python without a formula, where the recorded operands are known by their texts."""
     if node is None:
         raise FormulaError(f"'{text}' cannot be computed again: it is not a Python expression.")
     try:
-        return _Recorded(operands).read(node.value if isinstance(node, ast.Starred) else node)
+        return _OperandReader(operands).read(node.value if isinstance(node, ast.Starred) else node)
     except Unreadable as reason:
         part = ast.unparse(reason.node)
         raise FormulaError(f"'{part}' cannot be computed again: its value was not recorded.") from None
 
 
-class _Recorded(Reader):
+class _OperandReader(Reader):
     """Reads what can be worked out from the operands of a statement."""
 
     def __init__(self, operands: Mapping[str, Any]) -> None:

@@ -32,7 +32,7 @@ from workings.trace.formula.tree import (
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
 
-_OPERATORS = {
+SPECIAL_METHODS = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
@@ -41,7 +41,9 @@ _OPERATORS = {
     ast.MatMult: "matmul",
     ast.BitAnd: "and",
     ast.BitOr: "or",
+    ast.BitXor: "xor",
     ast.Mod: "mod",
+    ast.FloorDiv: "floordiv",
     ast.USub: "neg",
     ast.Not: "invert",
     ast.Invert: "invert",
@@ -122,7 +124,7 @@ def _binary(node: ast.BinOp) -> Formula | None:
 
 
 def _operation(sign: ast.operator | ast.unaryop) -> str | None:
-    return OPERATIONS.operators.get(_OPERATORS.get(type(sign), ""))
+    return OPERATIONS.operators.get(SPECIAL_METHODS.get(type(sign), ""))
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -137,38 +137,38 @@ class Operation:
             object.__setattr__(self, "compute", next(filter(callable, own), None))
 
     @cached_property
-    def _declared(self) -> tuple[str, ...]:
+    def _declaration_parts(self) -> tuple[str, ...]:
         found = re.fullmatch(r"(\w+)(?:\((.*?)\))?: (.+)", self.declaration)
         assert found is not None, f"«{self.declaration}» is not a name, parameters and a meaning"
         return found.groups("input")
 
     @cached_property
     def name(self) -> str:
-        return self._declared[0]
+        return self._declaration_parts[0]
 
     @cached_property
     def meaning(self) -> str:
-        return self._declared[2]
+        return self._declaration_parts[2]
 
     @cached_property
     def parameters(self) -> list[str]:
         """PyTorch's parameters, in order."""
-        return re.findall(r"\w+", self._declared[1])
+        return re.findall(r"\w+", self._declaration_parts[1])
 
     @cached_property
     def operands(self) -> int:
         """How many of the first arguments are operands when a statement is captured."""
-        return len(self._declared[1].partition("|")[0].split())
+        return len(self._declaration_parts[1].partition("|")[0].split())
 
     @cached_property
     def optional(self) -> list[str]:
         """Operands, the last ones, that may be None."""
-        return re.findall(r"(\w+)\?", self._declared[1])
+        return re.findall(r"(\w+)\?", self._declaration_parts[1])
 
     @cached_property
     def keeps_options(self) -> bool:
         """Whether the notation still holds when there are options: softmax(x, dim=0), but not add(x, y, alpha=2)."""
-        return "|" in self._declared[1] or self.operands > 2
+        return "|" in self._declaration_parts[1] or self.operands > 2
 
     @cached_property
     def joins(self) -> bool:

@@ -37,7 +37,7 @@ def backward(trace: Trace, loss: str | None = None) -> None:
     _forget(trace.root)
     found = list(scopes(trace.root, trace.modules))
     target = find_loss(found, loss, trace.result)
-    hidden = _unrecorded(trace, found, target)
+    hidden = _unrecorded_values(trace, found, target)
     values = {value.key: value for scope in found for value in scope.values.values()}
     target.totals = gradients(target, [*values.values(), *hidden.values()])
     target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
@@ -55,7 +55,7 @@ def backward(trace: Trace, loss: str | None = None) -> None:
         if total is not None:
             _add(_home(trace.root, name), target.symbol(name), None, {}, total, UNRECORDED)
     address_gradients(trace.root)
-    trace.notes += [note for note in _skipped(found[0], target) if note not in trace.notes] if found else []
+    trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
 
 
 def _forget(root: Step) -> None:
@@ -160,10 +160,10 @@ def _finish(scope: Scope, filed: set[Hashable], loss: Loss) -> None:
                 _add(statement.step, loss.symbol(scope.names[value.key]), None, {}, total, UNRECORDED)
 
 
-def _unrecorded(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value]:
+def _unrecorded_values(trace: Trace, found: list[Scope], loss: Loss) -> dict[str, Value]:
     """The parameters and inputs that the loss depends on and no recorded statement reads, by their names."""
     known = {value.key for scope in found for value in scope.values.values()}
-    known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copied(value)}
+    known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copy_source(value)}
     names = {
         id(tensor): f"{path}.{name}" if path else name
         for path, module in trace.modules.items()
@@ -209,7 +209,7 @@ def _origins(value: Value) -> Iterator[Tensor]:
         queue += following
 
 
-def _copied(value: Value) -> list[Tensor]:
+def _copy_source(value: Value) -> list[Tensor]:
     """The tensor that an input is a copy of."""
     node = None if value.edge is None else value.edge.node
     if node is None or not node.name().startswith("CloneBackward"):
@@ -233,7 +233,7 @@ def _home(root: Step, name: str) -> Step:
 # ---- what has no gradient
 
 
-def _skipped(scope: Scope, loss: Loss) -> list[str]:
+def _skipped_notes(scope: Scope, loss: Loss) -> list[str]:
     """Which named values have no gradient, and why: one note for each reason."""
     reasons: dict[str, list[str]] = {}
     for key, name in scope.names.items():

@@ -26,7 +26,6 @@ from workings.trace.tensors.difference import is_rounding, largest_difference
 
 OUTPUT = "output"
 UNWRITTEN = "the rule is not written out"
-CHECKED = "rule checked"
 
 
 @dataclass
@@ -95,12 +94,12 @@ def _explain(
     found.formula = Apply("zeros", (), (("shape", tuple(found.value.shape)),)) if total == Number(0) else total
     found.letters = _letters(letters, found.formula, known)
     found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
-    found.note = _compare(found.formula, known, letters, found.value)
+    found.note, is_checked = _compare(found.formula, known, letters, found.value)
     read = {text for text, v in statement.read.items() if v.key == value.key}
     hidden_in = (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)})
     unknown = (part for part in walk(found.formula) if isinstance(part, (Code, Call)))  # it may depend on the value unseen
     unseen = next(hidden_in, None) or next(unknown, None)
-    if unseen is not None and not found.note.startswith(CHECKED):  # S.size(0) is read without being differentiated
+    if unseen is not None and not is_checked:  # S.size(0) is read without being differentiated
         found.formula, found.letters, found.operands = None, {}, given
         found.note = f"{UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
 
@@ -198,16 +197,17 @@ def _inside(step: Step) -> str:
     return "; the steps inside show it" if any(one.kind in STATEMENTS for one in inner) else ""
 
 
-def _compare(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> str:
+def _compare(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> tuple[str, bool]:
+    """How the numbers of a rule compare with autograd's, in words, and whether they are the same."""
     try:
         with torch.no_grad():
             ours = torch.as_tensor(evaluate(formula, known))
     except WorkingsError as reason:
-        return f"rule not checked: {reason}"
+        return f"rule not checked: {reason}", False
     difference = largest_difference(ours, value)
     if _is_rounding(difference, formula, known, letters, value, ours):
-        return f"{CHECKED}: largest difference {difference:.2g}"
-    return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown"
+        return f"rule checked: largest difference {difference:.2g}", True
+    return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown", False
 
 
 def _is_rounding(

@@ -27,11 +27,11 @@ from workings.trace.gradient.reading import (
     reading,
     with_items,
 )
-from workings.trace.gradient.rows import complete, row_of, taken_from
+from workings.trace.gradient.rows import complete, row_of, rows_source
 from workings.trace.gradient.scope import Scope, Statement, Value, value_of
 from workings.trace.step import CONTAINERS, Step
 from workings.trace.tensors.difference import largest_difference
-from workings.trace.tensors.snapshot import made_by
+from workings.trace.tensors.snapshot import autograd_origin
 
 STATEMENTS = frozenset({"assign", "return", "expression", "operation"})
 TRANSPARENT = frozenset({"loop", "turn", "branch", "folded"})
@@ -43,7 +43,7 @@ def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterat
     steps, inner, scope = list[Step](), list[Step](), Scope()
     _collect(root, steps, scope, inner)
     if steps:
-        _Connection(scope, modules or {}).follow(steps)
+        _ValueFlow(scope, modules or {}).follow(steps)
         yield scope
     for step in inner:
         yield from scopes(step, modules)
@@ -67,7 +67,7 @@ MOST_ITEMS = 64
 """Items of a list that are followed one by one."""
 
 
-class _Connection:
+class _ValueFlow:
     """Follows the values of one scope from statement to statement."""
 
     def __init__(self, scope: Scope, modules: Mapping[str, nn.Module]) -> None:
@@ -101,7 +101,7 @@ class _Connection:
                 value = value_of(tensor, then)
                 self.scope.makers.setdefault(value.key, None)
                 self._name(name, value)
-        ways = {"loop": self._loop, "turn": self._turn, "folded": self._folded}
+        ways = {"loop": self._loop, "turn": self._turn, "folded": self._repeat_folded_turns}
         for step in steps:
             ways.get(step.kind, self._statement)(step)
         for name, statement in self.pending.items():
@@ -145,12 +145,12 @@ class _Connection:
         """The next row has the name now."""
         self.before = {name: len(called) for name, called in self.scope.called.items()}
         name = self.turns.get(id(step))
-        whole = None if name is None else taken_from(self.taken[name])
+        whole = None if name is None else rows_source(self.taken[name])
         if name is not None and whole is not None:
             self.latest.pop(name, None)
             self.rows[name] = whole, step.count - 1
 
-    def _folded(self, step: Step) -> None:
+    def _repeat_folded_turns(self, step: Step) -> None:
         """Turns that ran and are not recorded made as many values as the one before them."""
         for name, called in self.scope.called.items():
             more = len(called) - self.before.get(name, len(called))
@@ -225,7 +225,7 @@ class _Connection:
             return value_of(then)
         if id(then) in self.copies:
             return self.copies[id(then)]
-        if isinstance(then, Tensor) and made_by(then) is not None:
+        if isinstance(then, Tensor) and autograd_origin(then) is not None:
             return value_of(then, then)
         if text in self.rows and text not in self.latest and then is None:
             return row_of(*self.rows[text], statement.step.live)
@@ -277,7 +277,7 @@ class _Connection:
         """`a, b = x` and `q, k = (x @ W for W in Ws)` do not tell the parts: each is known when it is read."""
         self.apart.append(statement)
         is_flat = all(not part.parts and part.whole is None for part in target.parts)
-        whole = taken_from(statement) if is_flat else None
+        whole = rows_source(statement) if is_flat else None
         parts = target.places() if whole is None else part_targets(target, len(whole.then))
         for i, name in enumerate(part.text for part in parts):
             self.latest.pop(name, None)

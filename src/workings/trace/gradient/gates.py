@@ -47,6 +47,8 @@ class Gates:
         """What flows from the results of a statement to a value that it read."""
         self.statement, self.wanted = statement, value.key
         self.read = {v.key for v in statement.read.values()}
+        # Autograd starts from all results at once: where one result is made of another, what arrives there on the way is
+        # replaced by its own total, so nothing is counted twice.
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
         try:
             (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
@@ -57,14 +59,14 @@ class Gates:
     def _gate(self, key: Hashable, number: int) -> Callable[[Gradients], Gradients | None]:
         def hook(gradients: Gradients) -> Gradients | None:
             here = gradients[number]
-            if here is None or self._open(key):
+            if here is None or self._is_open(key):
                 return None
             put = self.given.get(key)  # zeros, not None: the node has other outputs, and PyTorch wants all their gradients
             return (*gradients[:number], torch.zeros_like(here) if put is None else put, *gradients[number + 1 :])
 
         return hook
 
-    def _open(self, key: Hashable) -> bool:
+    def _is_open(self, key: Hashable) -> bool:
         """Whether a gradient passes here: at the value that is asked for, and where no other statement made the value."""
         if self.statement is None or key == self.wanted:
             return True

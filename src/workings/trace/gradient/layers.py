@@ -38,18 +38,18 @@ def with_layers(formula: Formula, step: Step, modules: Mapping[str, nn.Module]) 
     if len(others) == len(left) == 1 and not opened:  # layer(x) in a loop over the layers, layers[i](x)
         known[others[0]] = left[0], modules[left[0]]
     given: dict[str, Any] = {}
-    return (_replaced(formula, known, given) if known else formula), given
+    return (_replace(formula, known, given) if known else formula), given
 
 
-def _replaced(formula: Formula, known: Mapping[str, tuple[str, nn.Module]], given: dict[str, Any]) -> Formula:
+def _replace(formula: Formula, known: Mapping[str, tuple[str, nn.Module]], given: dict[str, Any]) -> Formula:
     match formula:
         case Call(name=name, args=args, options=()) if name in known:
-            parts = tuple(_replaced(arg, known, given) for arg in args)
+            parts = tuple(_replace(arg, known, given) for arg in args)
             return _layer(formula, parts, *known[name], given)
         case Apply(op=op, args=args, options=options):
-            return Apply(op, tuple(_replaced(arg, known, given) for arg in args), options)
+            return Apply(op, tuple(_replace(arg, known, given) for arg in args), options)
         case Sequence(items=items):
-            return Sequence(tuple(_replaced(item, known, given) for item in items))
+            return Sequence(tuple(_replace(item, known, given) for item in items))
     return formula
 
 

@@ -69,11 +69,11 @@ def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
     """The loss of this name; or the `loss` of what the code returned; or the last result of the outermost scope that is one
     number."""
     results = [pair for scope in found for statement in scope.statements for pair in statement.made]
-    returned = _returned(result)
+    returned = _returned_loss(result)
     if not results and returned is None:
         raise GradientError("Backward needs a loss, but no statement was recorded that made a tensor.")
     if name:
-        loss = _named(found, results, name)
+        loss = _named_loss(found, results, name)
     elif returned is not None and (not results or not isinstance(result, Tensor)):
         loss = Loss(_name_of(found, returned) or _no_name(result), returned)
     else:
@@ -100,7 +100,7 @@ def _is_complex(found: list[Scope]) -> bool:
     return any(v.tensor.is_complex() for scope in found for statement in scope.statements for v in statement.read.values())
 
 
-def _returned(result: Any) -> Value | None:
+def _returned_loss(result: Any) -> Value | None:
     """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`."""
     if not isinstance(result, Tensor):
         result = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
@@ -116,7 +116,7 @@ def _name_of(found: list[Scope], value: Value) -> str:
     return next((scope.names[value.key].partition("#")[0] for scope in found if value.key in scope.names), "")
 
 
-def _named(found: list[Scope], results: Named, name: str) -> Loss:
+def _named_loss(found: list[Scope], results: Named, name: str) -> Loss:
     outer = [pair for statement in found[0].statements for pair in statement.made] if found else []
     for known, value in (*reversed(outer), *reversed(results)):
         if known == name or any(scope.names.get(value.key) == name for scope in found):

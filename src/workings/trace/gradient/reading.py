@@ -30,7 +30,7 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
     """The formula of a statement as the rules need it; `known` are the names that have a value here, such as `parts[0]`."""
     if step.formula is None:
         return None
-    found = _read(step.formula, known)
+    found = _read_formula(step.formula, known)
     base = entry(step)
     if is_unpacking_rows(step):
         return Apply("unbind", (found,))
@@ -63,7 +63,7 @@ def loop_rows(step: Step) -> tuple[str, Formula] | None:
             target = target.parts[1] if target is not None and len(target.parts) == 2 else target
     if target is None or items is None or not target.text.isidentifier():
         return None
-    found = _read(items, ())
+    found = _read_formula(items, ())
     whole = gives(found) == "parts"
     return target.text, found if whole else Apply("unbind", (found,))
 
@@ -151,18 +151,18 @@ def entry(step: Step) -> tuple[str, Index] | None:
 # ---- calls
 
 
-def _read(formula: Formula, known: Collection[str]) -> Formula:
+def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
     match formula:
         case Apply("index", (Leaf(name),), ((_, at),)) if f"{name}[{at}]" in known:
             return Leaf(f"{name}[{at}]")
         case Apply(op=op, args=args, options=options):
-            return _apply(op, tuple(_read(arg, known) for arg in args), options)
+            return _apply(op, tuple(_read_formula(arg, known) for arg in args), options)
         case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in SIZES and (size := _size(name, args)):
             return size
         case Call(name=name, args=args, options=options):
-            return _read_call(name, tuple(_read(arg, known) for arg in args), options)
+            return _read_call(name, tuple(_read_formula(arg, known) for arg in args), options)
         case Sequence(items=items):
-            return Sequence(tuple(_read(item, known) for item in items))
+            return Sequence(tuple(_read_formula(item, known) for item in items))
         case Code():
             return _code(formula, known)
     return formula
@@ -238,7 +238,7 @@ def _place_operands(op: str, args: tuple[Formula, ...], options: Options) -> tup
 
 def _operand(value: Any) -> Formula:
     if isinstance(value, Code) and value.node is not None:
-        return _read(formula_of(value.node), ())
+        return _read_formula(formula_of(value.node), ())
     return value if isinstance(value, Formula) else Number(value)
 
 
@@ -260,13 +260,13 @@ def _first_of_pair(formula: Formula) -> bool:
 def _code(code: Code, known: Collection[str]) -> Formula:
     match code.node:
         case ast.Attribute(value=value, attr="values"):
-            pair = _read(formula_of(value), known)
+            pair = _read_formula(formula_of(value), known)
             return pair if _first_of_pair(pair) else code
         case ast.Call(func=ast.Attribute(value=value, attr=method), args=args, keywords=named) if _operation(method):
             if any(isinstance(arg, ast.Starred) for arg in args) or any(k.arg is None for k in named):
                 return code
             op = _operation(method)
             assert op is not None
-            read = tuple(_read(formula_of(arg), known) for arg in (value, *args))
+            read = tuple(_read_formula(formula_of(arg), known) for arg in (value, *args))
             return _apply(op, read, keywords(named))
     return code

@@ -19,7 +19,7 @@ MOST_ROWS = 64
 """Rows of which those that nobody read are counted in."""
 
 
-def taken_from(statement: Statement) -> Value | None:
+def rows_source(statement: Statement) -> Value | None:
     """The tensor whose rows a statement gives names to."""
     match statement.formula:
         case Apply(op="unbind", args=(Leaf(text=text),), options=()):
@@ -55,7 +55,7 @@ def _reads(node: Any, whole: Value) -> bool:
 def complete(statement: Statement) -> None:
     """Put the parts that were read in their order; a row that nobody read has its place among them."""
     made = {value.edge.output_nr if value.edge is not None else 0: (name, value) for name, value in statement.made}
-    whole, nodes = taken_from(statement), {value.edge.node for _, value in statement.made if value.edge is not None}
+    whole, nodes = rows_source(statement), {value.edge.node for _, value in statement.made if value.edge is not None}
     if whole is None or len(whole.then) > MOST_ROWS or len(made) < len(statement.made) or len(nodes) > 1:
         statement.made.sort(key=lambda pair: pair[1].edge.output_nr if pair[1].edge is not None else 0)
         return

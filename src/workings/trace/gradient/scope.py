@@ -20,7 +20,7 @@ from torch.autograd.graph import GradientEdge
 from workings.trace.formula.tree import Formula
 from workings.trace.step import Step
 from workings.trace.tensors.difference import largest_difference
-from workings.trace.tensors.snapshot import made_by
+from workings.trace.tensors.snapshot import autograd_origin
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def value_of(tensor: Tensor, then: Any = None) -> Value:
     """
     copied = isinstance(then, Tensor)
     made = (tensor.grad_fn, tensor.output_nr) if tensor.grad_fn is not None else None
-    if copied and (known := made_by(then)) is not None:
+    if copied and (known := autograd_origin(then)) is not None:
         made = known
     elif copied and made is not None and largest_difference(tensor, then) != 0:
         made = None

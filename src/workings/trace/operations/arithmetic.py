@@ -25,19 +25,19 @@ def _sub(node: Node) -> Gradients:
 
 def _mul(node: Node) -> Gradients:
     a, b = node.args
-    return node.fit(lambda: node.scaled(b, b), a), node.fit(lambda: node.scaled(a, a), b)
+    return node.fit(lambda: node.scale(b, b), a), node.fit(lambda: node.scale(a, a), b)
 
 
 def _div(node: Node) -> Gradients:
     a, b = node.args
-    return (node.fit(lambda: over(node.G, b), a), node.fit(lambda: negate(over(node.scaled(a, a), f("square", b))), b))
+    return (node.fit(lambda: over(node.G, b), a), node.fit(lambda: negate(over(node.scale(a, a), f("square", b))), b))
 
 
 def _pow(node: Node) -> Gradients:
     a, n = node.args
     return (
-        node.fit(lambda: node.scaled(times(n, _power(a, n)), node.formula), a),
-        node.fit(lambda: node.scaled(times(node.Y, f("log", a)), node.formula), n),
+        node.fit(lambda: node.scale(times(n, _power(a, n)), node.formula), a),
+        node.fit(lambda: node.scale(times(node.Y, f("log", a)), node.formula), n),
     )
 
 
@@ -51,7 +51,7 @@ def _power(a: Formula, n: Formula) -> Formula:
 # ---- what is no more than these
 
 
-def given(op: str, name: str, args: Args, options: Options) -> Formula:
+def argument(op: str, name: str, args: Args, options: Options) -> Formula:
     """An argument by its name, 1 where it is not given."""
     place = OPERATIONS.signature(op).index(name)
     return _formula(args[place] if place < len(args) else dict(options).get(name, ONE))
@@ -75,7 +75,7 @@ def _sum_of(op: str) -> Rewrite:
 
 def _added_entries(op: str, combine: Callable[[Formula, Formula], Formula]) -> Rewrite:
     """a + c b₁ ⊙ b₂, or a + c b₁/b₂"""
-    return lambda args, options: plus(args[0], times(given(op, "value", args, options), combine(*args[1:3])))
+    return lambda args, options: plus(args[0], times(argument(op, "value", args, options), combine(*args[1:3])))
 
 
 FACTORS = ("mul", "div", "matmul")

@@ -28,14 +28,14 @@ def _attention(node: Node) -> Gradients:
     Q, K, V = node.args[:3]
     if node.plain("dropout_p", 0.0):
         raise RuleError("there is no rule for attention with dropout")
-    mask = node.given("attn_mask")
+    mask = node.argument("attn_mask")
     if mask is not None and node.varies(mask):
         raise RuleError("there is no rule for the mask of attention")
     scale = node.plain("scale")
     below = Apply("sqrt", (Number(node.shape(Q)[-1]),)) if scale is None else None
     S = node.matrix_product(Q, transposed(K))
     S = over(S, below) if below is not None else times(Number(scale), S)
-    A = node.let("A", Apply("softmax", (_masked(node, S, mask),), (("dim", -1),)))
+    A = node.let("A", Apply("softmax", (_masked_scores(node, S, mask),), (("dim", -1),)))
     shape = (*node.shape()[:-2], node.shape(Q)[-2], node.shape(K)[-2])
     to_A = node.let_gradient("A", node.matrix_product(node.G, transposed(V)))
     to_S = node.let_gradient("S", times(A, minus(to_A, linear("rowsum", times(A, to_A)))))
@@ -49,7 +49,7 @@ def _attention(node: Node) -> Gradients:
     )
 
 
-def _masked(node: Node, S: Formula, mask: Formula | None) -> Formula:
+def _masked_scores(node: Node, S: Formula, mask: Formula | None) -> Formula:
     """Scores a query may not look at are −∞."""
     if node.plain("is_causal", False):
         q, k = node.shape(node.args[0])[-2], node.shape(node.args[1])[-2]
@@ -109,7 +109,7 @@ def _define_multi_head_attention(
     refuse(m.add_zero_attn, "add_zero_attn=True")
     refuse(query.is_nested, "nested tensors")
     output = (m.out_proj.weight, m.out_proj.bias)
-    mask = _merged(attn_mask, key_padding_mask, m.num_heads if query.dim() == 3 else 0)
+    mask = _merged_mask(attn_mask, key_padding_mask, m.num_heads if query.dim() == 3 else 0)
     weights = "none" if not need_weights else "mean" if average_attn_weights else "each"
     return Definition(
         equations.multi_head_attention,
@@ -124,7 +124,7 @@ def _projections(m: nn.MultiheadAttention) -> list[tuple[Any, Any]]:
     return list(zip(W, b, strict=True))
 
 
-def _merged(mask: Tensor | None, padding: Tensor | None, heads: int) -> Tensor | None:
+def _merged_mask(mask: Tensor | None, padding: Tensor | None, heads: int) -> Tensor | None:
     """One mask for both, on the axes b h q k: true where a query may look, or a number to add.
 
     PyTorch's own masks are true where it may *not* look. `heads` is 0 where there is no batch.

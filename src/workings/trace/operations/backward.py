@@ -79,35 +79,37 @@ ROWS = (
         constant=True,
         compute_in_scope=_onehot,
     ),
-    Operation("expand: a repeated to option shape", notation=notation.sized("repeat"), moves=True, compute_in_scope=_expand),
+    Operation(
+        "expand: a repeated to option shape", notation=notation.with_size("repeat"), moves=True, compute_in_scope=_expand
+    ),
     Operation(
         "unsqueeze: a with axes of length 1 inserted at option dim (a tuple), so that it broadcasts",
         compute=_unsqueeze,
-        notation=notation.unsqueezed,
+        notation=notation.unsqueeze,
         moves=True,
     ),
     Operation(
         "unbroadcast: a summed over the axes along which a value of option shape was repeated",
         compute=lambda g, *, shape: g.sum_to_size(shape),
-        notation=notation.sized("sum", "to"),
+        notation=notation.with_size("sum", "to"),
         linear=True,
     ),
     Operation(
         "scatter: zeros of option shape with a added at [option text]",
-        notation=notation.scattered,
+        notation=notation.scatter,
         linear=True,
         compute_in_scope=_scatter,
     ),
     Operation(
         "scatter_rows: zeros with option rows rows, the rows of a added at the indices b",
         compute=_scatter_rows,
-        notation=notation.scattered,
+        notation=notation.scatter,
         linear=True,
     ),
     Operation(
         "scatter_add: zeros of option shape with a added at the indices b along option dim",
         compute=lambda g, i, *, dim, shape: g.new_zeros(shape).scatter_add(dim, i, g),
-        notation=notation.worded("#1 added at #2, to zeros"),
+        notation=notation.in_words("#1 added at #2, to zeros"),
         linear=True,
     ),
     Operation(
@@ -123,7 +125,7 @@ ROWS = (
     Operation(
         "unsort: the entries of a put back where they stood before they were sorted; args a, where they stood; option dim",
         compute=_unsort,
-        notation=notation.unsorted,
+        notation=notation.unsort,
         linear=True,
     ),
     Operation(
@@ -135,7 +137,7 @@ ROWS = (
     Operation(
         "sum_copies: a summed over the copies that repeating a value of option shape made",
         compute=_sum_copies,
-        notation=notation.worded("#1 summed over the copies"),
+        notation=notation.in_words("#1 summed over the copies"),
         linear=True,
     ),
 )

@@ -37,12 +37,12 @@ def _copy(value: Any) -> Any:
 
 def _pointwise(derivative: Derivative) -> Rule:
     def rule(node: Node) -> Gradients:
-        return node.to_first(node.scaled(derivative(node.args[0], node.Y), node.args[0]))
+        return node.to_first(node.scale(derivative(node.args[0], node.Y), node.args[0]))
 
     return rule
 
 
-def _divided(below: Callable[[Formula], Formula]) -> Rule:
+def _divide_by(below: Callable[[Formula], Formula]) -> Rule:
     """∂L/∂a = ∂L/∂y / below(a)"""
     return lambda node: (over(node.G, below(node.args[0])), *(None for _ in node.args[1:]))
 
@@ -77,7 +77,7 @@ def _gelu(node: Node) -> Gradients:
     t = node.let("t", f("tanh", times(c, plus(a, cubed))))
     inner = times(c, plus(ONE, times(Number(3 * 0.044715), f("square", a))))
     slope = over(plus(plus(ONE, t), times(times(a, minus(ONE, f("square", t))), inner)), TWO)
-    return node.to_first(node.scaled(slope, a))
+    return node.to_first(node.scale(slope, a))
 
 
 def _softplus(node: Node) -> Gradients:
@@ -85,31 +85,31 @@ def _softplus(node: Node) -> Gradients:
     if bool((node.value(a) * beta > node.plain("threshold", 20)).any()):
         raise RuleError("there is no rule for softplus beyond its threshold, where PyTorch takes it for a straight line")
     inner = a if beta == 1 else times(Number(beta), a)
-    return node.to_first(node.scaled(f("sigmoid", inner), a))
+    return node.to_first(node.scale(f("sigmoid", inner), a))
 
 
 def _leaky_relu(node: Node) -> Gradients:
     a, slope = node.args[0], Number(node.plain("negative_slope", 0.01))
     slopes = plus(indicator(a, ">", ZERO), times(slope, indicator(a, "≤", ZERO)))
-    return node.to_first(node.scaled(slopes, a))
+    return node.to_first(node.scale(slopes, a))
 
 
 def _elu(node: Node) -> Gradients:
     a, alpha = node.args[0], Number(node.plain("alpha", 1.0))
     left = f("exp", a) if alpha.value == 1 else times(alpha, f("exp", a))
     positive = f("compare", a, ZERO, relation=">")
-    return node.to_first(node.scaled(f("where", positive, ONE, left), a))
+    return node.to_first(node.scale(f("where", positive, ONE, left), a))
 
 
 def _clamp(node: Node) -> Gradients:
     """The gradient passes where a lies between the bounds."""
-    a, low, high = node.args[0], node.given("min"), node.given("max")
+    a, low, high = node.args[0], node.argument("min"), node.argument("max")
     if any(bound is not None and node.varies(bound) for bound in (low, high)):
         raise RuleError("there is no rule for the bounds of clamp")
     inside: Formula = ONE
     for bound, relation in ((low, "≥"), (high, "≤")):
         inside = inside if bound is None else times(inside, indicator(a, relation, bound))
-    return node.to_first(node.scaled(inside, a))
+    return node.to_first(node.scale(inside, a))
 
 
 def _log(node: Node) -> Gradients:
@@ -151,9 +151,9 @@ ROWS = (
     entrywise("exp2: 2^a", CALL, lambda a, y: times(y, f("log", TWO))),
     entrywise("expm1: e^a − 1", CALL, lambda a, y: f("exp", a)),
     entrywise("log: log a", FORMULA, compute=either("log"), notation=notation.function("log"), gradient=_log),
-    entrywise("log1p: log(1 + a)", CALL, gradient=_divided(lambda a: plus(ONE, a))),
-    entrywise("log2: log₂ a", CALL, gradient=_divided(lambda a: times(f("log", TWO), a))),
-    entrywise("log10: log₁₀ a", CALL, gradient=_divided(lambda a: times(f("log", Number(10)), a))),
+    entrywise("log1p: log(1 + a)", CALL, gradient=_divide_by(lambda a: plus(ONE, a))),
+    entrywise("log2: log₂ a", CALL, gradient=_divide_by(lambda a: times(f("log", TWO), a))),
+    entrywise("log10: log₁₀ a", CALL, gradient=_divide_by(lambda a: times(f("log", Number(10)), a))),
     entrywise(
         "xlogy: a log b, and 0 where a is 0",
         others="xlogy",
@@ -167,10 +167,10 @@ ROWS = (
     entrywise("tan: tan a", CALL, lambda a, y: plus(ONE, f("square", y))),
     entrywise("sinh: sinh a", CALL, lambda a, y: f("cosh", a)),
     entrywise("cosh: cosh a", CALL, lambda a, y: f("sinh", a)),
-    entrywise("atan: arctan a", CALL, gradient=_divided(lambda a: plus(ONE, f("square", a)))),
+    entrywise("atan: arctan a", CALL, gradient=_divide_by(lambda a: plus(ONE, f("square", a)))),
     # sizes and steps
     entrywise(
-        "abs: |a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fenced("|", "|")
+        "abs: |a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fence("|", "|")
     ),
     entrywise("sign: sign(a): −1, 0 or 1", constant=True),
     entrywise("round: a rounded to a whole number", CALL, constant=True),
@@ -178,11 +178,11 @@ ROWS = (
         "floor: ⌊a⌋",
         FORMULA,
         compute=lambda a: torch.floor(a) if isinstance(a, Tensor) else math.floor(a),
-        notation=notation.fenced("⌊", "⌋"),
+        notation=notation.fence("⌊", "⌋"),
         written_call=1,
         constant=True,
     ),
-    entrywise("ceil: ⌈a⌉", CALL, notation=notation.fenced("⌈", "⌉"), written_call=1, constant=True),
+    entrywise("ceil: ⌈a⌉", CALL, notation=notation.fence("⌈", "⌉"), written_call=1, constant=True),
     entrywise("clamp(input min max): a, but no less than b and no more than c", CALL, also="clip", gradient=_clamp),
     called("clamp_min: max(a, b)", means=lambda a, o: f("clamp", *a[:2])),
     called("clamp_max: min(a, b)", means=lambda a, o: f("clamp", a[0], Number(None), a[1])),

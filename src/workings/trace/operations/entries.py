@@ -53,7 +53,7 @@ def _at(G: Formula, dim: int, place: Number | Slice) -> Formula:
     return linear("index", G, at=At((*[Slice()] * dim, place)))
 
 
-def _joined(op: str) -> Rule:
+def _join(op: str) -> Rule:
     """chunk and split are undone by cat, unbind by stack."""
 
     def rule(node: Node) -> Gradients:
@@ -104,14 +104,14 @@ def _put(node: Node) -> Gradients:
 
 
 def _gather(node: Node) -> Gradients:
-    x, index = node.args[0], node.given("index")
+    x, index = node.args[0], node.argument("index")
     assert index is not None
     back = Apply("scatter_add", (node.G, index), (("dim", node.plain("dim")), ("shape", node.shape(x))))
     return node.to_first(back)
 
 
 def _index_select(node: Node) -> Gradients:
-    x, index = node.args[0], node.given("index")
+    x, index = node.args[0], node.argument("index")
     assert index is not None
     dim = axes(node.plain("dim"), len(node.shape(x)))[0]
     if dim:
@@ -136,16 +136,16 @@ def _sort(node: Node) -> Gradients:
     x = node.args[0]
     dim, down = node.plain("dim", -1), bool(node.plain("descending", False))
     order = Apply("order", (x,), (("dim", dim), *((("descending", True),) if down else ())))
-    return node.to_first(_unsorted(node, order, dim))
+    return node.to_first(_unsort(node, order, dim))
 
 
 def _topk(node: Node) -> Gradients:
     dim, largest = node.plain("dim", -1), bool(node.plain("largest", True))
     order = Apply("order", (node.args[0],), (("dim", dim), ("descending", largest), ("k", node.plain("k"))))
-    return node.to_first(_unsorted(node, order, dim))
+    return node.to_first(_unsort(node, order, dim))
 
 
-def _unsorted(node: Node, order: Formula, dim: int) -> Formula:
+def _unsort(node: Node, order: Formula, dim: int) -> Formula:
     where = node.let("π", order)
     return Apply("unsort", (node.G, where), (("dim", dim), ("shape", node.shape(node.args[0]))))
 
@@ -171,7 +171,7 @@ def _first_of(name: str) -> Callable[..., Tensor]:
 # ---- by simpler operations
 
 
-def _gathered(args: Args, options: Options) -> Formula:
+def _as_gather(args: Args, options: Options) -> Formula:
     """take_along_dim(x, index, dim) is gather(x, dim, index); without dim it is of x in one row"""
     given = dict(options) | dict(zip(("indices", "dim"), args[1:], strict=False))
     if "dim" not in given or not isinstance(index := given.get("indices"), Formula):
@@ -229,16 +229,14 @@ ROWS = (
         moves=True,
         misfit=explain_tensors.stack,
     ),
-    called(
-        "chunk(input chunks dim): a in so many parts along option dim", gradient=_joined("cat"), moves=True, gives="parts"
-    ),
+    called("chunk(input chunks dim): a in so many parts along option dim", gradient=_join("cat"), moves=True, gives="parts"),
     called(
         "split(input split_size_or_sections dim): a in parts of such sizes along option dim",
-        gradient=_joined("cat"),
+        gradient=_join("cat"),
         moves=True,
         gives="parts",
     ),
-    called("unbind(input dim): the slices of a along option dim", gradient=_joined("stack"), moves=True, gives="parts"),
+    called("unbind(input dim): the slices of a along option dim", gradient=_join("stack"), moves=True, gives="parts"),
     Operation(
         "index: a[option text]",
         operator="getitem",
@@ -266,7 +264,7 @@ ROWS = (
         moves=True,
         misfit=explain_entries.gather,
     ),
-    called("take_along_dim: the entries of a at the indices b", means=_gathered),
+    called("take_along_dim: the entries of a at the indices b", means=_as_gather),
     called(
         "index_select(input dim index): the slices of a at the indices b along option dim",
         gradient=_index_select,

@@ -95,7 +95,7 @@ ROWS = (
     ),
     captured(
         "masked_fill(input mask value): a where the mask is false, else the value",
-        notation=notation.masked,
+        notation=notation.masked_fill,
         gradient=_masked_fill,
         elementwise=True,
         linear=True,

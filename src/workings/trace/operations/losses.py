@@ -18,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings import equations
+from workings.trace.code.arguments import call_arguments
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.operation import CALL, FORMULA, Operation
@@ -38,9 +39,9 @@ def _cross_entropy(node: Node) -> Gradients:
         raise RuleError(f"there is no rule for cross_entropy of logits {[*shape]}")
     p = Apply("softmax", (z,), (("dim", -1),))
     soft = node.value(y).is_floating_point()
-    if soft and (node.given("weight") is not None or smoothing):
+    if soft and (node.argument("weight") is not None or smoothing):
         raise RuleError("there is no rule for cross_entropy of soft targets with weights or smoothing")
-    if smoothing and node.given("weight") is not None:
+    if smoothing and node.argument("weight") is not None:
         raise RuleError("there is no rule for cross_entropy with weights and smoothing at once")
     target = y if soft else _onehot(node, y, shape[-1])
     if smoothing:
@@ -82,7 +83,7 @@ def _onehot(node: Node, y: Formula, classes: int) -> Formula:
 
 def _weights(node: Node, y: Formula, shape: tuple[int, ...]) -> tuple[Formula | None, Formula]:
     """The weight of each row (None: 1), and their sum."""
-    ignored, weight = node.plain("ignore_index", -100), node.given("weight")
+    ignored, weight = node.plain("ignore_index", -100), node.argument("weight")
     target: torch.Tensor = node.value(y)
     hidden = bool((target == ignored).any())
     rows = int((target != ignored).sum())
@@ -104,7 +105,7 @@ def _is(y: Formula, number: int) -> Formula:
 # ---- numbers
 
 
-def _reduced(node: Node, slope: Formula) -> Formula:
+def _shared_slope(node: Node, slope: Formula) -> Formula:
     """The slope of each entry times the gradient, shared among the entries where the loss is their mean."""
     n = math.prod(node.shape(node.args[0])) if node.plain("reduction", "mean") == "mean" else 1
     return over(times(node.G, slope), Number(n))
@@ -117,7 +118,7 @@ def _of_difference(slope: Callable[[Node, Formula], Formula]) -> Rule:
         a, b = node.args[:2]
         if node.shape(a) != node.shape(b):
             raise RuleError(f"there is no rule for {node.formula.op} of two shapes")
-        to_a = _reduced(node, slope(node, minus(a, b)))
+        to_a = _shared_slope(node, slope(node, minus(a, b)))
         return to_a, negate(to_a), *(None for _ in node.args[2:])
 
     return rule
@@ -137,11 +138,11 @@ def _smooth_l1(node: Node, difference: Formula) -> Formula:
 
 def _binary(slopes: Callable[[Node, Formula, Formula], tuple[Formula, Formula]]) -> Rule:
     def rule(node: Node) -> Gradients:
-        a, y, weight = node.args[0], node.args[1], node.given("weight")
+        a, y, weight = node.args[0], node.args[1], node.argument("weight")
         if node.shape(a) != node.shape(y):
             raise RuleError(f"there is no rule for {node.formula.op} of two shapes")
         to_a, to_y = (
-            _reduced(node, slope if weight is None else times(weight, slope)) if node.varies(part) else None
+            _shared_slope(node, slope if weight is None else times(weight, slope)) if node.varies(part) else None
             for part, slope in zip((a, y), slopes(node, a, y), strict=True)
         )
         return to_a, to_y, *(None for _ in node.args[2:])
@@ -156,7 +157,7 @@ def _probability(node: Node, p: Formula, y: Formula) -> tuple[Formula, Formula]:
 
 
 def _logit(node: Node, z: Formula, y: Formula) -> tuple[Formula, Formula]:
-    s, positive = Apply("sigmoid", (z,)), node.given("pos_weight")
+    s, positive = Apply("sigmoid", (z,)), node.argument("pos_weight")
     if positive is None:
         return minus(s, y), negate(z)
     if node.varies(y):
@@ -174,37 +175,26 @@ def _kl_div(node: Node) -> Gradients:
     if node.plain("reduction", "mean") == "batchmean":
         rows = Number(node.shape(logs)[0])
         return *(s and over(times(node.G, s), rows) for s in slopes), *(None for _ in node.args[2:])
-    return *(s and _reduced(node, s) for s in slopes), *(None for _ in node.args[2:])
+    return *(s and _shared_slope(node, s) for s in slopes), *(None for _ in node.args[2:])
 
 
 # ---- definitions
 
 
-def _define_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-) -> Definition:
-    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
-    return Definition(equations.cross_entropy, (input, target, weight, ignore_index, reduction, label_smoothing))
+def _definition_by(equation: Callable[..., Tensor], loss: Callable[..., Tensor]) -> Callable[..., Definition]:
+    """The equation of a loss takes what PyTorch's function takes, in the same order, without the options of old times."""
+
+    def define(*args: Any, **options: Any) -> Definition:
+        given = call_arguments(loss, args, options)
+        old = [given.pop(name) for name in ("size_average", "reduce")]
+        refuse(any(value is not None for value in old), "size_average and reduce (write reduction instead)")
+        return Definition(equation, tuple(given.values()))
+
+    return define
 
 
-def _define_binary_cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    reduce: Any = None,
-    reduction: str = "mean",
-    pos_weight: Any = None,
-) -> Definition:
-    refuse(size_average is not None or reduce is not None, "size_average and reduce (write reduction instead)")
-    return Definition(equations.binary_cross_entropy_with_logits, (input, target, weight, reduction, pos_weight))
+_define_cross_entropy = _definition_by(equations.cross_entropy, F.cross_entropy)
+_define_binary_cross_entropy = _definition_by(equations.binary_cross_entropy_with_logits, F.binary_cross_entropy_with_logits)
 
 
 def _loss(declaration: str, read: Any, cls: type[nn.Module] | None, gradient: Rule, **columns: Any) -> Operation:

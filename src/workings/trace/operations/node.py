@@ -91,7 +91,7 @@ class Node:
         """A letter for the gradient of a value that has no name in the code: ∂L/∂A"""
         return self.context.let(f"∂{self.context.loss}/∂{letter}", formula)
 
-    def given(self, name: str) -> Formula | None:
+    def argument(self, name: str) -> Formula | None:
         """An argument by PyTorch's name for it, wherever it stands; None where it is not given or None."""
         place, options = OPERATIONS.signature(self.formula.op).index(name), dict(self.formula.options)
         if place < len(self.args):
@@ -101,7 +101,7 @@ class Node:
 
     def plain(self, name: str, default: Any = None) -> Any:
         """The value of an argument that is no tensor: a number, an axis, a word."""
-        given = self.given(name)
+        given = self.argument(name)
         if isinstance(given, Code):
             return argument_value(given, self.context.operands)
         return default if given is None else self.value(given)
@@ -127,7 +127,7 @@ class Node:
             return join(coefficient, _broadcasting(core) if core.op == "expand" else None)
         return G
 
-    def scaled(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
+    def scale(self, factor: Formula, like: Formula, G: Formula | None = None) -> Formula:
         """G ⊙ factor, where the factor has the shape of `like`."""
         return times(self.bare(self.G if G is None else G, like), factor)
 

@@ -36,34 +36,34 @@ def _root(square: Formula, eps: float) -> Formula:
     return Apply("sqrt", (plus(square, Number(eps)),))
 
 
-def _given(node: Node, **gradients: Formula | None) -> Gradients:
+def _gradients(node: Node, **gradients: Formula | None) -> Gradients:
     """The gradients in the order of the arguments."""
-    by_place = {id(node.given(name)): gradient for name, gradient in gradients.items() if node.given(name) is not None}
+    by_place = {id(node.argument(name)): gradient for name, gradient in gradients.items() if node.argument(name) is not None}
     return tuple(by_place.get(id(arg)) for arg in node.args)
 
 
 def _layer_norm(node: Node) -> Gradients:
-    x, count = node.args[0], _normalised(node)
+    x, count = node.args[0], _normalised_axes(node)
     dim = -1 if count == 1 else tuple(range(-count, 0))
     variance = Apply("var", (x,), (("dim", dim), ("correction", 0), ("keepdim", True)))
     s = node.let("s", _root(variance, node.plain("eps", 1e-5)))
     hat = node.let("x̂", over(minus(x, _mean(x, dim)), s))
-    G, to_scale, to_shift = _scaled(node, hat)
+    G, to_scale, to_shift = _scale_gradients(node, hat)
     to_x = over(minus(minus(G, _mean(G, dim)), times(hat, _mean(times(G, hat), dim))), s)
-    return _given(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
+    return _gradients(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
 
 
 def _rms_norm(node: Node) -> Gradients:
-    x, count = node.args[0], _normalised(node)
+    x, count = node.args[0], _normalised_axes(node)
     dim = -1 if count == 1 else tuple(range(-count, 0))
     eps = node.plain("eps")
     if eps is None:
         eps = torch.finfo(node.value(x).dtype).eps
     r = node.let("r", _root(_mean(Apply("square", (x,)), dim), eps))
     hat = node.let("x̂", over(x, r))
-    G, to_scale, _ = _scaled(node, hat)
+    G, to_scale, _ = _scale_gradients(node, hat)
     to_x = over(minus(G, times(hat, _mean(times(G, hat), dim))), r)
-    return _given(node, input=to_x if node.varies(x) else None, weight=to_scale)
+    return _gradients(node, input=to_x if node.varies(x) else None, weight=to_scale)
 
 
 def _batch_norm(node: Node) -> Gradients:
@@ -73,34 +73,34 @@ def _batch_norm(node: Node) -> Gradients:
     if len(shape) != 2:
         raise RuleError("there is no rule for batch_norm of more than rows of features")
     if not training:
-        mean, variance = node.given("running_mean"), node.given("running_var")
+        mean, variance = node.argument("running_mean"), node.argument("running_var")
         assert mean is not None and variance is not None, "without training there is a mean that was kept"
         s = node.let("s", _root(variance, eps))
         hat = node.let("x̂", over(minus(x, mean), s))
-        G, to_scale, to_shift = _scaled(node, hat)
-        return _given(node, input=over(G, s) if node.varies(x) else None, weight=to_scale, bias=to_shift)
+        G, to_scale, to_shift = _scale_gradients(node, hat)
+        return _gradients(node, input=over(G, s) if node.varies(x) else None, weight=to_scale, bias=to_shift)
     variance = Apply("var", (x,), (("dim", 0), ("correction", 0)))
     s = node.let("s", _root(variance, eps))
     hat = node.let("x̂", over(minus(x, linear("mean", x, dim=0)), s))
-    G, to_scale, to_shift = _scaled(node, hat)
+    G, to_scale, to_shift = _scale_gradients(node, hat)
     inner = times(hat, linear("mean", times(G, hat), dim=0))
     to_x = over(minus(minus(G, linear("mean", G, dim=0)), inner), s)
-    return _given(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
+    return _gradients(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
 
 
-def _normalised(node: Node) -> int:
+def _normalised_axes(node: Node) -> int:
     """How many of the last axes are normalised together."""
     shape = node.plain("normalized_shape")
     return 1 if isinstance(shape, int) else len(shape)
 
 
-def _scaled(node: Node, hat: Formula) -> tuple[Formula, Formula | None, Formula | None]:
+def _scale_gradients(node: Node, hat: Formula) -> tuple[Formula, Formula | None, Formula | None]:
     """∂L/∂x̂, and the gradients of γ and β."""
-    scale = node.given("weight")
-    shift = node.given("bias") if "bias" in OPERATIONS.signature(node.formula.op) else None
-    to_scale = None if scale is None else node.fit(lambda: node.scaled(hat, node.formula), scale)
+    scale = node.argument("weight")
+    shift = node.argument("bias") if "bias" in OPERATIONS.signature(node.formula.op) else None
+    to_scale = None if scale is None else node.fit(lambda: node.scale(hat, node.formula), scale)
     to_shift = None if shift is None else node.fit(lambda: node.G, shift)
-    G = node.G if scale is None else node.let_gradient("x̂", node.scaled(scale, node.formula))
+    G = node.G if scale is None else node.let_gradient("x̂", node.scale(scale, node.formula))
     return G, to_scale, to_shift
 
 

@@ -21,7 +21,7 @@ from workings.trace.formula import notation
 from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, Rewrite, called, captured
 from workings.trace.formula.simplify import ONE, linear, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
-from workings.trace.operations.arithmetic import given, minus_first
+from workings.trace.operations.arithmetic import argument, minus_first
 from workings.trace.operations.node import Gradients, Node, RuleError, f, unbroadcast
 from workings.trace.shapes import explain_entries, explain_layers, explain_tensors
 from workings.trace.shapes.arithmetic import Size
@@ -42,7 +42,7 @@ def _matmul(node: Node) -> Gradients:
     a, b = node.args
     p, q = len(node.shape(a)), len(node.shape(b))
     if p == 1 and q == 1:
-        return node.scaled(b, b) if node.varies(a) else None, node.scaled(a, a) if node.varies(b) else None
+        return node.scale(b, b) if node.varies(a) else None, node.scale(a, a) if node.varies(b) else None
     if q == 1:
         return _times_vector(node, a, b)
     if p == 1:
@@ -121,7 +121,7 @@ def _added_product(op: str) -> Rewrite:
     """β b + α A B"""
 
     def made(args: Args, options: Options) -> Formula:
-        beta, alpha = (given(op, name, args, options) for name in ("beta", "alpha"))
+        beta, alpha = (argument(op, name, args, options) for name in ("beta", "alpha"))
         product = f("matmul", *args[1:3])
         return f("add", times(beta, args[0]), product if alpha == ONE else times(alpha, product))
 
@@ -212,7 +212,7 @@ ROWS = (
         "transpose: aᵀ: the last two axes exchanged",
         also="t adjoint mT T H",
         compute=lambda a: a.mT if a.dim() > 1 else a,
-        notation=notation.transposed,
+        notation=notation.transpose,
         gradient=_transpose,
         moves=True,
         reach=_transpose_reach,

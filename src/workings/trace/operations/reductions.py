@@ -68,7 +68,7 @@ def _var(node: Node) -> Gradients:
     unbiased = options.get("unbiased")
     correction = options.get("correction", 1) if unbiased is None else int(unbiased)
     centred = minus(a, along("mean", a, options.get("dim"), len(node.shape(a))))
-    return (over(times(Number(2), node.scaled(centred, a, _spread(node))), Number(_count(node) - correction)),)
+    return (over(times(Number(2), node.scale(centred, a, _spread(node))), Number(_count(node) - correction)),)
 
 
 def _larger(node: Node, relation: str) -> Gradients:
@@ -78,8 +78,8 @@ def _larger(node: Node, relation: str) -> Gradients:
     if isinstance(x, Tensor) and isinstance(y, Tensor) and bool((x == y).any()):
         raise RuleError(f"there is no rule for {node.formula.op} where the two are equal")
     return (
-        node.fit(lambda: node.scaled(indicator(a, relation, b), node.formula), a),
-        node.fit(lambda: node.scaled(indicator(b, relation, a), node.formula), b),
+        node.fit(lambda: node.scale(indicator(a, relation, b), node.formula), a),
+        node.fit(lambda: node.scale(indicator(b, relation, a), node.formula), b),
     )
 
 
@@ -92,10 +92,10 @@ def _extreme(relation: str) -> Rule:
         hit = indicator(a, "=", along(op.removeprefix("a"), a, dim, rank))
         hits = node.context.value(hit).sum(dim=axes(dim, rank), keepdim=True) if rank else None
         if hits is None or not bool((hits > 1).any()):
-            return (node.scaled(hit, a, _spread(node)),)
+            return (node.scale(hit, a, _spread(node)),)
         if op in ("max", "min") and dim is not None:
             return (_to_the_chosen(node, a, axes(dim, rank)[0]),)
-        return (node.scaled(over(hit, along("sum", hit, dim, rank)), a, _spread(node)),)
+        return (node.scale(over(hit, along("sum", hit, dim, rank)), a, _spread(node)),)
 
     return rule
 
@@ -122,7 +122,7 @@ def _logsumexp(node: Node) -> Gradients:
     a, dim = node.args[0], node.plain("dim")
     if len(axes(dim, len(node.shape(a)))) > 1:
         raise RuleError("there is no rule for logsumexp along several axes")
-    return node.to_first(node.scaled(Apply("softmax", (a,), (("dim", dim),)), a, _spread(node)))
+    return node.to_first(node.scale(Apply("softmax", (a,), (("dim", dim),)), a, _spread(node)))
 
 
 def _prod(node: Node) -> Gradients:
@@ -139,8 +139,8 @@ def _std(node: Node) -> Gradients:
     unbiased = node.plain("unbiased")
     correction = node.options.get("correction", 1) if unbiased is None else int(unbiased)
     centred = minus(a, along("mean", a, dim, len(node.shape(a))))
-    y = _kept(node)
-    return (over(node.scaled(over(centred, y), a, _spread(node)), Number(_count(node) - correction)),) + (None,) * (
+    y = _with_axis(node)
+    return (over(node.scale(over(centred, y), a, _spread(node)), Number(_count(node) - correction)),) + (None,) * (
         len(node.args) - 1
     )
 
@@ -150,10 +150,10 @@ def _norm(node: Node) -> Gradients:
     a, p = node.args[0], node.plain("p", 2)
     if p not in (2, 2.0, "fro"):
         raise RuleError(f"there is no rule for the norm with p = {p}")
-    return node.to_first(node.scaled(over(a, _kept(node)), a, _spread(node)))
+    return node.to_first(node.scale(over(a, _with_axis(node)), a, _spread(node)))
 
 
-def _kept(node: Node) -> Formula:
+def _with_axis(node: Node) -> Formula:
     """The result with the axis it was reduced along, so that it stands beside what was reduced."""
     rank, dim = len(node.shape(node.args[0])), node.plain("dim")
     missing = axes(dim, rank) if dim is not None and not node.plain("keepdim", False) else ()
@@ -168,7 +168,7 @@ def _cumprod(node: Node) -> Gradients:
     x = node.args[0]
     if bool((node.value(x) == 0).any()):
         raise RuleError("there is no rule for cumprod where a factor is 0")
-    back = over(linear("reversed_cumsum", node.scaled(node.Y, node.formula), dim=node.plain("dim")), x)
+    back = over(linear("reversed_cumsum", node.scale(node.Y, node.formula), dim=node.plain("dim")), x)
     return node.to_first(back)
 
 
@@ -235,7 +235,7 @@ def _row(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | N
     return [_all_along(index, len(index) - 1)] if index else None
 
 
-def _reduced(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | None:
+def _sum_reach(formula: Apply, index: Index, operands: Mapping[str, Any]) -> Cells | None:
     """A sum along one axis, which is gone from the result or has one cell there."""
     if len(formula.args) == 2:  # the larger of two
         return [index, index]
@@ -270,7 +270,7 @@ def _definitions(equation: Callable[[], Callable[..., Any]], *functions: Any, fu
 
 def _reduction_row(declaration: str, read: Any, **columns: Any) -> Operation:
     """The row of what makes one number of many, of all or along an axis."""
-    return Operation(declaration, read=read, reduces=True, reach=_reduced, **columns)
+    return Operation(declaration, read=read, reduces=True, reach=_sum_reach, **columns)
 
 
 ROWS = (
@@ -309,7 +309,7 @@ ROWS = (
         CALL,
         also="vector_norm",
         compute=_norm_value,
-        notation=notation.fenced("‖", "‖"),
+        notation=notation.fence("‖", "‖"),
         gradient=_norm,
     ),
     *(

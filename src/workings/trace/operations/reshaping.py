@@ -103,12 +103,12 @@ ROWS = (
         "reshape(input |): a in another shape (view, reshape, flatten, squeeze, permute …); option by is that call",
         others=" ".join(sorted(RESHAPES)) + " long int bool",
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
-        notation=notation.reshaped,
+        notation=notation.reshape,
         gradient=_reshape,
         moves=True,
         misfits={"reshape": explain_tensors.reshape, "view": explain_tensors.view},
         layers=Layer(
-            classes=(nn.Flatten,), size=arithmetic.flattened, arguments="", defaults={"start_dim": 1, "end_dim": -1}
+            classes=(nn.Flatten,), size=arithmetic.flattened_size, arguments="", defaults={"start_dim": 1, "end_dim": -1}
         ),
         compute_in_scope=_reshape_value,
     ),

@@ -29,7 +29,7 @@ USUAL = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 
 
 def _convolution(node: Node) -> Gradients:
-    x, K, b = node.args[0], node.args[1], node.given("bias")
+    x, K, b = node.args[0], node.args[1], node.argument("bias")
     rank = len(node.shape(K)) - 2
     if len(node.shape(x)) != rank + 2:
         raise RuleError(f"there is no rule for {node.formula.op} of an input without a batch")
@@ -276,7 +276,7 @@ ROWS = (
         others="conv_transpose1d conv_transpose2d conv_transpose3d",
         layers=Layer(
             classes=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
-            size=arithmetic.transposed,
+            size=arithmetic.transposed_size,
             arguments=_CONVOLUTION["arguments"],
             defaults=_CONVOLUTION["defaults"],
         ),
@@ -318,24 +318,24 @@ ROWS = (
     Operation(
         "transposed_convolution: that of a with the kernel b; option shape and those of the convolution",
         compute=_convolution_back(0),
-        notation=notation.unsized(notation.infix("∗ᵀ", PRODUCT, PRODUCT, MATMUL)),
+        notation=notation.without_size(notation.infix("∗ᵀ", PRODUCT, PRODUCT, MATMUL)),
         linear=True,
     ),
     Operation(
         "correlation: the correlation of a with b: for each place of a kernel of option shape, the sum of their products",
         compute=_convolution_back(1),
-        notation=notation.unsized(notation.infix("⋆", PRODUCT, PRODUCT, MATMUL)),
+        notation=notation.without_size(notation.infix("⋆", PRODUCT, PRODUCT, MATMUL)),
         linear=True,
     ),
     Operation(
         "unpool: a added where the maximum of each window of b stood; options of the pooling",
         compute=_unpool,
-        notation=notation.worded("#1 at the maximum of each window of #2"),
+        notation=notation.in_words("#1 at the maximum of each window of #2"),
     ),
     Operation(
         "spread_windows: a shared out equally over each window of a value of option shape; options of the pooling",
         compute=_spread_windows,
-        notation=notation.worded("#1 spread equally over each window"),
+        notation=notation.in_words("#1 spread equally over each window"),
         linear=True,
     ),
 )

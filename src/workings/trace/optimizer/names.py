@@ -24,7 +24,7 @@ def names_around(tensors: Iterable[Tensor]) -> dict[int, str]:
     wanted, found = {id(t) for t in tensors}, dict[int, str]()
     for frame in frames():
         for values in (frame.f_locals, frame.f_globals):
-            for name, tensor in named_in(values):
+            for name, tensor in named_tensors(values):
                 if id(tensor) in wanted and id(tensor) not in found:
                     found[id(tensor)] = name
         if len(found) == len(wanted):
@@ -44,10 +44,10 @@ def frames() -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
-def named_in(values: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+def named_tensors(values: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
     """The tensors that a function can name: its variables, the attributes of its objects, the entries of its lists.
 
-    >>> [name for name, _ in named_in({"w": Tensor(), "fc": nn.Linear(2, 1), "params": [Tensor()], "n": 3})]
+    >>> [name for name, _ in named_tensors({"w": Tensor(), "fc": nn.Linear(2, 1), "params": [Tensor()], "n": 3})]
     ['w', 'weight', 'bias', 'params[0]']
     """
     own = {name: value for name, value in values.items() if not name.startswith("_")}

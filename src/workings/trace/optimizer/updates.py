@@ -103,7 +103,7 @@ def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapsh
     """The lines of the update as steps inside, and how the last of them compares with the parameter."""
     given = {**before.options, **({"decoupled_weight_decay": True} if kind is torch.optim.AdamW else {})}
     θ = Leaf("θ" if step.name in _letters(EQUATIONS[kind](Leaf("θ"), given, before.state)) else step.name)
-    known = _known(θ, before, given)
+    known = _letter_values(θ, before, given)
     try:
         with torch.no_grad():
             for name, formula in EQUATIONS[kind](θ, given, before.state):
@@ -131,7 +131,7 @@ def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
     return f"the equations give other numbers than the optimizer (largest difference {difference:.2g}); its own are shown"
 
 
-def _known(θ: Leaf, before: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
+def _letter_values(θ: Leaf, before: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
     """The letters of the equations: options, state (zero before the first step), the parameter and its gradient."""
     state, zero = before.state, torch.zeros_like(before.value)
     β1, β2 = given.get("betas", (0, 0))

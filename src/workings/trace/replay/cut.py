@@ -13,38 +13,38 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves
 
 from workings.trace.replay.holding import ATOMS, rules
-from workings.trace.replay.world import MOST_OBJECTS, World
+from workings.trace.replay.saved_state import MOST_OBJECTS, SavedState
 
 
-def cut(world: World, given: Any, own: Any) -> None:
+def cut(saved: SavedState, given: Any, own: Any) -> None:
     """Take the tensors within reach out of autograd's graph, where it starts from nothing but what was given in place of the
     author's own."""
     mine, theirs = tree_leaves(given), tree_leaves(own)
     starts = [start for t in mine if isinstance(t, Tensor) for start in _starts(t)]
     copies = [start for start in starts if all(start is not t for t in theirs)]
     if copies:
-        _Cut(world, copies, [*zip(mine, theirs, strict=False)]).everywhere()
+        _Cut(saved, copies, [*zip(mine, theirs, strict=False)]).everywhere()
 
 
 class _Cut:
-    def __init__(self, world: World, starts: Collection[Tensor], pairs: list[tuple[Any, Any]]) -> None:
-        self.world, self.ours = world, {id(t) for t in starts}
+    def __init__(self, saved: SavedState, starts: Collection[Tensor], pairs: list[tuple[Any, Any]]) -> None:
+        self.saved_state, self.ours = saved, {id(t) for t in starts}
         self.given = {id(given) for given, _ in pairs}
         self.instead = {id(given): (given, own) for given, own in pairs if isinstance(given, Tensor) and given.is_leaf}
 
     def everywhere(self) -> None:
-        known = [one.tensor for one in self.world.tensors.values() if id(one.tensor) not in self.given]
+        known = [one.tensor for one in self.saved_state.tensors.values() if id(one.tensor) not in self.given]
         for tensor in [base for t in known for base in (t, None if t.is_inference() else t._base) if base is not None]:
             if not tensor.is_leaf and not tensor._is_view() and self.leads_to_ours(tensor):
                 tensor.detach_()
-        waiting, seen = [held for held, _ in self.world.held.values()], set[int]()
+        waiting, seen = [held for held, _ in self.saved_state.held.values()], set[int]()
         while waiting and len(seen) < MOST_OBJECTS:
             value = waiting.pop()
             if id(value) not in seen and not isinstance(value, (*ATOMS, Tensor)):
                 seen.add(id(value))
-                waiting += value if isinstance(value, tuple) else self._held_by(value)
+                waiting += value if isinstance(value, tuple) else self._members(value)
 
-    def _held_by(self, value: Any) -> list[Any]:
+    def _members(self, value: Any) -> list[Any]:
         """The members of an object, which now holds tensors without a graph in place of those that lead to ours."""
         members: list[Any] = []
         for rule in rules(value):

@@ -95,11 +95,11 @@ _RULES: dict[type, Rule] = {
 
 
 def _read_slots(held: Any) -> tuple[tuple[str, Any], ...]:
-    names = [n for cls in type(held).__mro__ for n in _listed(vars(cls).get("__slots__", ()))]
+    names = [n for cls in type(held).__mro__ for n in _slot_names(vars(cls).get("__slots__", ()))]
     return tuple((n, object.__getattribute__(held, n)) for n in names if _has(held, n))
 
 
-def _listed(slots: Any) -> list[str]:
+def _slot_names(slots: Any) -> list[str]:
     return [slots] if isinstance(slots, str) else [n for n in slots if n not in ("__dict__", "__weakref__")]
 
 

@@ -18,64 +18,65 @@ import numpy as np
 import torch
 from torch.utils._pytree import tree_flatten
 
+from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.code.functions import run_to_end
-from workings.trace.record import Trace
-from workings.trace.replay.world import World
+from workings.trace.record import Agreement, Trace
+from workings.trace.replay.saved_state import SavedState
 from workings.trace.shapes.counters import Calls
 from workings.trace.tensors.dense import is_ordinary
-from workings.trace.tensors.difference import is_rounding
+from workings.trace.tensors.difference import is_rounding, largest_difference
 from workings.trace.tensors.state import parts_of
 
 Failed = tuple[Any, Any, Any]
 """A module's call that failed: the module, the arguments, the options."""
 
 
-class State:
+class PlainRun:
     """What a plain run needs to start from where the captured run started."""
 
     def __init__(self, function: Any, args: Any, kwargs: Any) -> None:
         self.function, self.args, self.kwargs = function, args, kwargs
         self.random = _draws()
-        self.world = World(function, args, kwargs)
+        self.saved_state = SavedState(function, args, kwargs)
 
-    def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> tuple[str, float | None]:
+    def compare(self, trace: Trace, effects: list[str], failed: Failed | None) -> Agreement:
         """How an unmodified run compares with the captured one, whose effects, and whose call that failed, these are."""
         if effect := effects[0] if effects else self._used_up_reason():
-            return f"not compared with an unmodified run, which would repeat a side effect: {effect}", None
-        self.world.settle()
-        args = tuple(self.world.given(a) for a in self.args)
-        kwargs = {name: self.world.given(a) for name, a in self.kwargs.items()}
-        if reason := self.world.lost_reason():
-            return f"not compared with an unmodified run: {reason}", None
-        ours, calls = _comparable([trace.result, *self.world.news()]), Calls()
+            return Agreement(f"not compared with an unmodified run, which would repeat a side effect: {effect}")
+        self.saved_state.settle()
+        args = tuple(self.saved_state.argument_again(a) for a in self.args)
+        kwargs = {name: self.saved_state.argument_again(a) for name, a in self.kwargs.items()}
+        if reason := self.saved_state.lost_reason():
+            return Agreement(f"not compared with an unmodified run: {reason}")
+        ours, calls = _comparable([trace.result, *self.saved_state.news()]), Calls()
         try:
             with self._as_before(), calls if trace.error is not None else contextlib.nullcontext():
                 plain = run_to_end(self.function(*args, **kwargs))
-                theirs = [self.world.copy(part) for part in _comparable([plain, *self.world.news()])]
+                theirs = [self.saved_state.copy(part) for part in _comparable([plain, *self.saved_state.news()])]
         except Exception as error:
             _explain_failure(trace, failed, calls)
             same = type(error) is type(trace.error) and str(error) == str(trace.error)
-            return ("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}"), None
+            return Agreement("fails like the unmodified run" if same else f"the unmodified run fails differently: {error}")
         if trace.error is not None:
-            return "the unmodified run does not fail", None
+            return Agreement("the unmodified run does not fail")
         return _agreement(ours, theirs)
 
     def undo(self) -> None:
         """Everything is as it was before the captured run, as far as it can be put back."""
-        self.world.restore()
+        self.saved_state.restore()
         _set_draws(self.random)
 
     def cut(self, own: Any) -> None:
         """The author's tensors do not lead to the copies that were given in place of the author's own arguments."""
         from workings.trace.replay.cut import cut
 
-        cut(self.world, (self.args, self.kwargs), own)
+        cut(self.saved_state, (self.args, self.kwargs), own)
 
     def _used_up_reason(self) -> str:
         """What a second run would find used up."""
         if any(hasattr(a, "__next__") for a in tree_flatten((self.args, self.kwargs))[0]):
             return "an argument is an iterator, which is used up"
-        return "an iterator within its reach may be used up" if self.world.has_used_up_iterator() else ""
+        return "an iterator within its reach may be used up" if self.saved_state.has_used_up_iterator() else ""
 
     @contextlib.contextmanager
     def _as_before(self) -> Iterator[None]:
@@ -83,7 +84,7 @@ class State:
         drawn = _draws()  # a program goes on drawing where the captured run ended, as if there had been no second one
         _set_draws(self.random)
         try:
-            with self.world.as_before():
+            with self.saved_state.as_before():
                 yield
         finally:
             _set_draws(drawn)
@@ -124,19 +125,19 @@ def _explain_failure(trace: Trace, failed: Failed | None, calls: Calls) -> None:
         step.note = f"{found}\n{step.note}" if step.note else str(found)
 
 
-def _agreement(ours: list[Any], theirs: list[Any]) -> tuple[str, float | None]:
+def _agreement(ours: list[Any], theirs: list[Any]) -> Agreement:
     if [_form(a) for a in ours] != [_form(b) for b in theirs]:
-        return "differs from the unmodified run: different shapes or types of results", None
+        return Agreement("differs from the unmodified run: different shapes or types of results", matches=False)
     if not ours or all(isinstance(part, torch.Tensor) and part.is_meta for part in ours):
-        return "ran like the unmodified run; there is no result to compare", None
+        return Agreement("ran like the unmodified run; there is no result to compare")
     pairs = list(zip(ours, theirs, strict=True))
     if any(a != b for a, b in pairs if isinstance(a, str)):
-        return "differs from the unmodified run: different text", None
+        return Agreement("differs from the unmodified run: different text", matches=False)
     tensors = [(torch.as_tensor(a), torch.as_tensor(b)) for a, b in pairs if not isinstance(a, str)]
     largest = max([_distance(a, b) for a, b in tensors], default=0.0)
     if is_rounding(largest, *(t for pair in tensors for t in pair)):
-        return f"matches the unmodified run (largest difference {largest:.3g})", largest
-    return f"differs from the unmodified run by {largest:.3g}", largest
+        return Agreement(f"matches the unmodified run (largest difference {largest:.3g})", largest, matches=True)
+    return Agreement(f"differs from the unmodified run by {largest:.3g}", largest, matches=False)
 
 
 def _comparable(value: Any) -> list[Any]:
@@ -159,12 +160,7 @@ def _form(value: Any) -> Any:
 def _distance(a: torch.Tensor, b: torch.Tensor) -> float:
     if not a.numel() or a.is_meta:
         return 0.0
-    if hasattr(a, "elements") and hasattr(b, "elements"):
-        if all(x is y for x, y in zip(a.elements(), b.elements(), strict=True)):
-            return 0.0
-        a, b = a.detach().float64(), b.detach().float64()  # type: ignore[attr-defined]
-    widest = torch.complex128 if a.is_complex() or b.is_complex() else torch.float64
-    a, b = a.detach().to(widest), b.detach().to(widest)
-    gap = (a - b).abs()
-    same = (a == b) | (a.isnan() & b.isnan())
-    return float(torch.where(same, torch.zeros_like(gap), gap).max())
+    if isinstance(a, ExactTensor) and isinstance(b, ExactTensor):
+        one = all(x is y for x, y in zip(a.elements(), b.elements(), strict=True))  # so most of them are: no proof is needed
+        return 0.0 if one else largest_difference(a, b)
+    return largest_difference(a, b)

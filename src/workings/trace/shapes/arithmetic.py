@@ -87,7 +87,7 @@ def unreached_entries(axes: Sequence[tuple[int, int, int, int, int]]) -> tuple[s
     return tuple(found)
 
 
-def transposed(m: Any, x: Shape, y: Shape) -> Size:
+def transposed_size(m: Any, x: Shape, y: Shape) -> Size:
     """(n − 1)·s − 2p + d·(k − 1) + extra + 1"""
     axes = axes_of(m)
     every = zip(x[-axes:], m.stride, m.padding, m.dilation, m.kernel_size, m.output_padding, y[-axes:], strict=True)
@@ -95,7 +95,7 @@ def transposed(m: Any, x: Shape, y: Shape) -> Size:
     return Size(", ".join(dict.fromkeys(texts)))
 
 
-def flattened(m: Any, x: Shape, y: Shape) -> Size:
+def flattened_size(m: Any, x: Shape, y: Shape) -> Size:
     start, end = (axis % len(x) for axis in (m.start_dim, m.end_dim))
     return Size(f"{product(x[start : end + 1])} = {prod(x[start : end + 1])}")
 

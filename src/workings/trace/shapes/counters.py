@@ -57,16 +57,24 @@ class Calls(TorchFunctionMode):
         return out
 
     def before_flattening(self, features: int) -> tuple[int, ...] | None:
-        """The shape that the last flattening to `features` started from, without the axes it kept in front."""
-        for before, after in reversed(self.reshapes):
-            if before != after and after and after[-1] == features:
-                kept = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
-                return before[kept:]
-        return None
+        return flattened_from(self.reshapes, features)
+
+
+def flattened_from(reshapes: list[tuple[tuple[int, ...], tuple[int, ...]]], features: int) -> tuple[int, ...] | None:
+    """The shape that the last flattening to `features` started from, without the axes it kept in front.
+
+    >>> flattened_from([((1, 16, 3, 3), (1, 144))], 144)
+    (16, 3, 3)
+    """
+    for before, after in reversed(reshapes):
+        if before != after and after and after[-1] == features:
+            kept = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+            return before[kept:]
+    return None
 
 
 @contextmanager
-def written_out() -> Iterator[None]:
+def without_shortcuts() -> Iterator[None]:
     """PyTorch without shortcuts that skip modules or hide their products; no gradients, and no random numbers used up."""
     fast, compiled = torch.backends.mha.get_fastpath_enabled(), torch._C._get_mkldnn_enabled()
     torch.backends.mha.set_fastpath_enabled(False)

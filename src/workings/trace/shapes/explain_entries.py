@@ -7,8 +7,10 @@ from itertools import product as every
 from typing import Any
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
+from workings.trace.code.arguments import call_arguments
 from workings.trace.shapes.explain_tensors import Explanation, Shape, shape, word, works_for
 
 ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth")
@@ -58,7 +60,7 @@ def within(places: Tensor, size: int, what: str) -> Explanation | None:
     """Whether indices are those of an axis: 0 … n − 1, or −1 … −n from the end."""
     if places.is_meta or not places.numel() or -size <= int(places.min()) <= int(places.max()) < size:
         return None
-    worst = signed(int(places.max()) if int(places.max()) >= size else int(places.min()))
+    worst = number_text(int(places.max()) if int(places.max()) >= size else int(places.min()))
     if not size:
         return Explanation(f"{what} has size 0, so there is nothing at the index {worst}")
     return Explanation(
@@ -82,8 +84,8 @@ def gather(input: Tensor, dim: int, index: Tensor, before: Shape = (), **options
     size = input.shape[dim]
     if index.is_meta or not index.numel() or 0 <= int(index.min()) <= int(index.max()) < size:
         return None
-    worst = signed(int(index.max()) if int(index.max()) >= size else int(index.min()))
-    what = f"axis {signed(dim)} of {shape(input)} has size {size} and received the index {worst}"
+    worst = number_text(int(index.max()) if int(index.max()) >= size else int(index.min()))
+    what = f"axis {number_text(dim)} of {shape(input)} has size {size} and received the index {worst}"
     return Explanation(what, f"use {index_range(size)}")
 
 
@@ -93,26 +95,16 @@ def index_range(size: int, back: bool = False) -> str:
     >>> index_range(10), index_range(10, back=True), index_range(2), index_range(1)
     ('0 … 9', '−10 … −1', '0 or 1', '0')
     """
-    first, last = (signed(-size), "−1") if back else ("0", str(size - 1))
+    first, last = (number_text(-size), "−1") if back else ("0", str(size - 1))
     return first if size == 1 else f"{first} {'or' if size == 2 else '…'} {last}"
 
 
-def signed(number: int) -> str:
+def number_text(number: int) -> str:
     return str(number).replace("-", "−")
 
 
 # ---- classes
-def cross_entropy(
-    input: Tensor,
-    target: Tensor,
-    weight: Any = None,
-    size_average: Any = None,
-    ignore_index: int = -100,
-    reduce: Any = None,
-    reduction: str = "mean",
-    label_smoothing: float = 0.0,
-    before: Shape = (),
-) -> Explanation | None:
+def cross_entropy(input: Tensor, target: Tensor, *others: Any, before: Shape = (), **options: Any) -> Explanation | None:
     """Scores with a row for each example, and for each example a class."""
     named = ("scores", "targets")
     if not input.is_floating_point():
@@ -127,7 +119,8 @@ def cross_entropy(
     if target.dtype not in (torch.int64, torch.uint8) and not likely:
         problem = f"cross_entropy needs targets that are class numbers, int64, and received {word(target)}"
         return Explanation(problem, "use {right}.long()", named)
-    return None if likely else classes(input, target, ignore_index)
+    given = call_arguments(F.cross_entropy, (input, target, *others), options)
+    return None if likely else classes(input, target, given["ignore_index"])
 
 
 def fix_of_targets(input: Tensor, target: Tensor, rows: Shape) -> str:
@@ -149,7 +142,7 @@ def classes(input: Tensor, target: Tensor, ignore_index: int) -> Explanation | N
     low, high = int(real.min()), int(real.max())
     problem = f"cross_entropy of scores {shape(input)} has {count} classes, {index_range(count)}, and received the class "
     fix = "use {right} - 1" if (low, high) == (1, count) else f"give the scores {high + 1} classes" if high >= count else ""
-    return Explanation(f"{problem}{high if high >= count else signed(low)}", fix, ("scores", "targets"))
+    return Explanation(f"{problem}{high if high >= count else number_text(low)}", fix, ("scores", "targets"))
 
 
 def cross_entropy_layer(m: nn.CrossEntropyLoss, input: Tensor, target: Tensor, before: Shape = ()) -> Explanation | None:

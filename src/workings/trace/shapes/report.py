@@ -18,7 +18,7 @@ from torch.nn.parameter import is_lazy
 
 from workings.errors import WorkingsError
 from workings.trace.shapes.arithmetic import Shape, parameters_of, product, size_of
-from workings.trace.shapes.counters import Calls, MultiplyAdds, written_out
+from workings.trace.shapes.counters import Calls, MultiplyAdds, without_shortcuts
 from workings.trace.shapes.explain import Explanation, explain
 from workings.trace.shapes.layer_text import layer_call
 
@@ -134,11 +134,11 @@ class Run:
         for path, layer in leaves(self.module):
             layer.register_forward_pre_hook(self.entering(path), with_kwargs=True)
             layer.register_forward_hook(self.leaving, with_kwargs=True, always_call=False)
-        with written_out(), self.counter, self.calls:
+        with without_shortcuts(), self.counter, self.calls:
             try:
                 self.module(*inputs)
             except Exception as error:
-                self.failure = self.failed(error)
+                self.failure = self.failure_of(error)
 
     def entering(self, path: str) -> Callable[..., None]:
         def hook(layer: nn.Module, args: Any, kwargs: Any) -> None:
@@ -175,7 +175,7 @@ class Run:
         self.owners |= dict.fromkeys(own, path)
         return own, [f"shares parameters with {other or 'the model'}: counted once" for other in others]
 
-    def failed(self, error: Exception) -> Failure:
+    def failure_of(self, error: Exception) -> Failure:
         """The innermost layer or call at fault."""
         path, kind, calls = "", "", []
         if self.open:

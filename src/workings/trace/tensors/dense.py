@@ -56,11 +56,11 @@ def ordinary(x: Tensor) -> Any:
         return x.dequantize()
     if x.layout is not torch.strided:
         sparse = x.layout is not torch._mkldnn  # type: ignore[attr-defined]
-        return Unshown(_said(x)) if sparse and x.numel() > LARGEST else ordinary(x.to_dense())
+        return Unshown(_sparse_text(x)) if sparse and x.numel() > LARGEST else ordinary(x.to_dense())
     return x.float()
 
 
-def _said(x: Tensor) -> str:
+def _sparse_text(x: Tensor) -> str:
     count = x._nnz()
     return f"sparse {'×'.join(map(str, x.shape))}, {count} {'entry' if count == 1 else 'entries'}, not shown"
 

@@ -34,11 +34,11 @@ class Snapshots:
         if type(value) in _UNCHANGING:
             return value
         if isinstance(value, torch.Tensor):
-            version = version_of(value)
+            version = -1 if value.is_inference() else value._version  # `version_of`, without its call: this runs most often
             found = self.known.get(id(value))
-            if found is not None and found[0] == version and found[1]() is value and self._holds(found[2], value):
-                return found[2]
-            return self._new(value, version)
+            if found is None or found[0] != version or found[1]() is not value:
+                return self._new(value, version)
+            return found[2] if not self.doubtful or _is_same(found[2], value) else self._new(value, version)
         if type(value) in (list, tuple):
             return type(value)(self.take(item) for item in value)
         if type(value) is dict:
@@ -52,7 +52,7 @@ class Snapshots:
         return value if not isinstance(value, (tuple, list)) or torch.is_grad_enabled() else now
 
     def _new(self, value: torch.Tensor, version: int) -> Any:
-        base = None if value.is_inference() else value._base
+        base = None if version < 0 else value._base
         now = self._copy(value, version) if base is None else self._view(value, base, version)
         if (node := value.grad_fn) is not None and isinstance(now, torch.Tensor):
             ref = _Ref(now, _gone)
@@ -65,12 +65,9 @@ class Snapshots:
         if not is_ordinary(value):
             return ordinary(value)
         if value.numel() <= COPIED:
-            return value.detach().clone()
+            return value.detach().clone() if value.requires_grad else value.clone()
         self.by_reference.append((version, value, sum_of_bits(value) if self.doubtful else 0))
         return value.detach()
-
-    def _holds(self, copy: Any, value: torch.Tensor) -> bool:
-        return not self.doubtful or (isinstance(copy, torch.Tensor) and same_bits(copy, value))
 
     def _view(self, value: torch.Tensor, base: torch.Tensor, version: int) -> Any:
         """A view of a tensor that is copied as a whole is the same view of the copy."""
@@ -88,12 +85,16 @@ class Snapshots:
             self.wholes[id(base)] = version, weakref.ref(base), now
         return now
 
-    def changed(self) -> bool:
+    def has_changes(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
         return any(version_of(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
 
 
-def made_by(copy: torch.Tensor) -> tuple[Any, int] | None:
+def _is_same(copy: Any, value: torch.Tensor) -> bool:
+    return isinstance(copy, torch.Tensor) and same_bits(copy, value)
+
+
+def autograd_origin(copy: torch.Tensor) -> tuple[Any, int] | None:
     """Where the tensor stood in autograd's graph when this copy of it was made: the node and which of its outputs."""
     found = _MADE.get(id(copy))
     return found[1:] if found is not None and found[0]() is copy else None

@@ -20,7 +20,7 @@ _INTEGERS = {1: torch.uint8, 2: torch.int16, 4: torch.int32, 8: torch.int64}
 """By the size of an element in bytes."""
 
 
-class Kept(NamedTuple):
+class TensorState(NamedTuple):
     """A tensor before the run: its class, how often it had been changed in place (−1: not known), a copy or a sum of its
     bits where there is one, what it came from, and its gradient."""
 
@@ -33,7 +33,7 @@ class Kept(NamedTuple):
     grad: tuple[Any, int]
 
     @property
-    def changed(self) -> bool:
+    def is_changed(self) -> bool:
         """Whether it was changed in place, as far as can be known."""
         if type(self.tensor) is not self.kind:  # a lazy parameter that has a size now
             return True
@@ -50,13 +50,13 @@ class Kept(NamedTuple):
         return grad[0] is not self.grad[0] or grad[1] != self.grad[1]
 
 
-def keep(tensor: Tensor, copied: bool, summed: bool = False) -> Kept:
+def tensor_state(tensor: Tensor, copied: bool, summed: bool = False) -> TensorState:
     """What there is to know about a tensor now."""
     if is_lazy(tensor):
-        return Kept(tensor, type(tensor), -1, None, None, None, (None, 0))
+        return TensorState(tensor, type(tensor), -1, None, None, None, (None, 0))
     copy = tensor.detach().clone() if copied else None
     bits = sum_of_bits(tensor) if summed and not copied else None
-    return Kept(tensor, type(tensor), version_of(tensor), copy, bits, tensor.grad_fn, _grad(tensor))
+    return TensorState(tensor, type(tensor), version_of(tensor), copy, bits, tensor.grad_fn, _grad(tensor))
 
 
 def is_lazy(tensor: Tensor) -> bool:
@@ -130,7 +130,7 @@ def _long(bits: Tensor) -> Tensor:
     return bits.flatten().view(torch.int64) if whole and start % 8 == 0 else bits
 
 
-def put(tensor: Tensor, value: Tensor | None) -> None:
+def write_numbers(tensor: Tensor, value: Tensor | None) -> None:
     """Write these numbers into a tensor, where it has others."""
     if value is None or same_bits(tensor, value):
         return

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from workings.trace.capture.capture import capture
-from workings.trace.replay.world import World
+from workings.trace.replay.saved_state import SavedState
 
 AGREES = "matches the unmodified run (largest difference 0)"
 REPEATS = "not compared with an unmodified run, which would repeat a side effect: "
@@ -277,12 +277,12 @@ def test_private_names_of_a_class():
 
 def test_only_what_was_reached_is_known():
     box = Box(X, [])
-    world = World(box)
-    assert box in world
-    assert box.history in world
-    assert X in world
-    assert world.is_outside(os.environ)
+    saved = SavedState(box)
+    assert box in saved
+    assert box.history in saved
+    assert X in saved
+    assert saved.is_outside(os.environ)
     made = {"a": []}
-    assert world.is_outside(made["a"])
-    world.note_new(made)
-    assert not world.is_outside(made["a"])
+    assert saved.is_outside(made["a"])
+    saved.note_new(made)
+    assert not saved.is_outside(made["a"])

@@ -22,7 +22,7 @@ from workings.trace.code.effects import is_uncounted, names_in
 from workings.trace.code.functions import is_library
 from workings.trace.replay.holding import ATOMS, Rule, alike, rules, same
 from workings.trace.replay.iterators import cannot_be_put_back, place
-from workings.trace.tensors.state import Kept, is_lazy, keep, put
+from workings.trace.tensors.state import TensorState, is_lazy, tensor_state, write_numbers
 
 COPIED = 1 << 26
 """Elements of tensors that are copied in all."""
@@ -32,16 +32,16 @@ MOST_OBJECTS = 100_000
 """Objects that are followed; one that lies beyond is not put back, and changing it is an effect."""
 
 
-class World:
+class SavedState:
     """The objects that were followed, and what each held."""
 
     def __init__(self, *roots: Any) -> None:
         self.held: dict[int, tuple[Any, list[tuple[Rule, Any]]]] = {}
-        self.tensors: dict[int, Kept] = {}
+        self.tensors: dict[int, TensorState] = {}
         self.arrays: list[np.ndarray] = []  # their ids are keys, so they must live
         self.iterators: list[tuple[Any, Any]] = []
         self.fresh: list[Any] = []
-        self.moved: list[Kept] = []
+        self.moved: list[TensorState] = []
         self.copied, self.sums = 0, False
         self.add(*roots)
         self.first = len(self.held), len(self.tensors)
@@ -76,7 +76,7 @@ class World:
 
     def _tensor(self, value: torch.Tensor) -> None:
         copied = not isinstance(value, torch.nn.Parameter) and not is_lazy(value) and self._fits(value.numel())
-        self.tensors[id(value)] = keep(value, copied, summed=self.sums)
+        self.tensors[id(value)] = tensor_state(value, copied, summed=self.sums)
 
     def _fits(self, size: int) -> bool:
         """Whether a tensor of this size is copied: all small ones are, and large ones as long as there is room."""
@@ -96,21 +96,21 @@ class World:
         except (TypeError, ValueError):  # of texts, or read backwards
             return
         self.arrays.append(value)
-        self.tensors[id(value)] = keep(shared, self._fits(value.size), summed=True)
+        self.tensors[id(value)] = tensor_state(shared, self._fits(value.size), summed=True)
 
     def _sum_all(self) -> None:
         """From now on, and of those that were reached."""
         self.sums = True
         for key, one in self.tensors.items():
-            if one.copy is None and not one.changed:
-                self.tensors[key] = keep(one.tensor, copied=False, summed=True)
+            if one.copy is None and not one.is_changed:
+                self.tensors[key] = tensor_state(one.tensor, copied=False, summed=True)
 
     # ---- after the captured run
     def settle(self) -> None:
         """The captured run is over: which tensors did it change?"""
-        self.moved = [one for one in self.tensors.values() if one.changed]
+        self.moved = [one for one in self.tensors.values() if one.is_changed]
 
-    def given(self, argument: Any) -> Any:
+    def argument_again(self, argument: Any) -> Any:
         """The argument to run with again: itself, or a copy from before where gradients flow through its change."""
         one = next((one for one in self.moved if one.tensor is argument), None)
         if one is None or one.copy is None or argument.grad_fn is one.made_by:
@@ -141,7 +141,7 @@ class World:
 
         Of those that were reached from the start: what was added in the run may have been made in it.
         """
-        changed = self._changed(self.first[0])
+        changed = self._changes(self.first[0])
         pairs = [(rule.members(rule.read(held)), rule.members(before)) for held, rule, before in changed]
         members = [new for now, before in pairs for new in now if not any(alike(new, old) for old in before)]
         tensors = itertools.islice(self.tensors.values(), self.first[1])
@@ -160,15 +160,15 @@ class World:
         # Autograd compares version counters to find tensors that were changed after they were saved for the backward pass.
         # Putting numbers back and forth is no change to it: the captured run's graph stays good.
         with _unsafe_preserve_version_counter(tuple(one.tensor for one in self.tensors.values() if one.version >= 0)):
-            for held, rule, before in self._changed():
+            for held, rule, before in self._changes():
                 rule.write(held, before)
             for one in self.moved:
-                put(one.tensor, one.copy)
+                write_numbers(one.tensor, one.copy)
             try:
                 yield
             finally:
                 for one in self.tensors.values():  # all, not those that moved: the second run may have changed others
-                    put(one.tensor, numbers.get(id(one.tensor), one.copy))
+                    write_numbers(one.tensor, numbers.get(id(one.tensor), one.copy))
                 for held, rule, now in left:
                     if not same(now, rule.read(held)):
                         rule.write(held, now)
@@ -176,13 +176,13 @@ class World:
     def restore(self) -> None:
         """Everything holds what it held before the captured run."""
         self.settle()
-        for held, rule, before in self._changed():
+        for held, rule, before in self._changes():
             rule.write(held, before)
         for one in self.moved:
             if one.copy is not None and _form(one.copy) == _form(one.tensor):
-                put(one.tensor, one.copy)
+                write_numbers(one.tensor, one.copy)
 
-    def _changed(self, most: int | None = None) -> list[tuple[Any, Rule, Any]]:
+    def _changes(self, most: int | None = None) -> list[tuple[Any, Rule, Any]]:
         """The objects that hold something else than before, by which rule, and what it was."""
         every = ((held, rule, before) for held, read in itertools.islice(self.held.values(), most) for rule, before in read)
         return [(held, rule, before) for held, rule, before in every if not same(before, rule.read(held))]
@@ -195,9 +195,9 @@ class World:
 
     def is_outside(self, owner: Any) -> bool:
         """Whether changing this object is an effect: it is neither put back nor known to be made in the run."""
-        return owner not in self and not any(part is owner for part in self._led_to(self.fresh))
+        return owner not in self and not any(part is owner for part in self._reachable(self.fresh))
 
-    def _led_to(self, values: list[Any]) -> Iterator[Any]:
+    def _reachable(self, values: list[Any]) -> Iterator[Any]:
         seen: set[int] = set()
         waiting = list(values)
         while waiting and len(seen) < MOST_OBJECTS:
