@@ -6,7 +6,7 @@ import contextlib
 import gc
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from flint import fmpq
@@ -25,6 +25,13 @@ from workings.exact.tensor.json_form import contents
 from workings.exact.tensor.lift import lift_as_is, lift_number, lift_recovered
 
 
+class TensorOptions(TypedDict, total=False):
+    """What every function that makes a tensor takes: its label, and whether autograd follows it."""
+
+    dtype: torch.dtype
+    requires_grad: bool
+
+
 def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None) -> ExactTensor:
     """An exact tensor.
 
@@ -38,7 +45,7 @@ def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None
     ⎣√2    w⎦
     """
     if isinstance(data, ExactTensor):
-        return data.detach().requires_grad_() if requires_grad else data  # type: ignore[return-value]
+        return data.detach().requires_grad_() if requires_grad else data
     with ARENA.working(), recording() as made:
         payload, dtype = _payload(data, recover)
         return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, ledger=Ledger(frozenset(made)))
@@ -103,11 +110,12 @@ def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
     return (len(parts), *inner), [x for _, flat in parts for x in flat]
 
 
-def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any) -> Any:
+def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any) -> ExactTensor | Any:
     """Letters: unknown real numbers.
 
     `symbols("w b")` gives two 0-dim tensors; `symbols("W", shape=(2, 3))` a matrix of W_1,1 … W_2,3. A keyword gives
-    a letter a sample value, which decides comparisons (and the result says so).
+    a letter a sample value, which decides comparisons (and the result says so). Several letters come as a tuple, which
+    the type leaves open: a type checker does not count the names in a text.
 
     >>> from workings import exact
     >>> w = exact.symbols(w=0.3).requires_grad_()
@@ -172,17 +180,17 @@ def _sample(name: str, sample: Any) -> Any:
     return v.rational
 
 
-def zeros(*shape: Any, **options: Any) -> ExactTensor:
+def zeros(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact zeros of this shape."""
     return _filled(ZERO, shape, **options)
 
 
-def ones(*shape: Any, **options: Any) -> ExactTensor:
+def ones(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact ones of this shape."""
     return _filled(ONE, shape, **options)
 
 
-def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
+def full(shape: Sequence[int], value: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """A tensor of one exact value."""
     if isinstance(shape, int):
         raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
@@ -190,12 +198,12 @@ def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
         return _filled(value_from(value, None), (tuple(shape),), **options)
 
 
-def eye(n: int, m: int | None = None, **options: Any) -> ExactTensor:
+def eye(n: int, m: int | None = None, **options: Unpack[TensorOptions]) -> ExactTensor:
     """The identity matrix."""
     return ExactTensor(torch.eye(n, n if m is None else m, dtype=torch.float64), **options)
 
 
-def arange(*bounds: Any, **options: Any) -> ExactTensor:
+def arange(*bounds: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """`arange(end)`, `arange(start, end)` or `arange(start, end, step)`: from start up to end, without it.
 
     >>> from workings import exact
@@ -209,7 +217,7 @@ def arange(*bounds: Any, **options: Any) -> ExactTensor:
         return _steps(start, step, count, options)
 
 
-def linspace(start: Any, end: Any, steps: int, **options: Any) -> ExactTensor:
+def linspace(start: Any, end: Any, steps: int, **options: Unpack[TensorOptions]) -> ExactTensor:
     """`steps` evenly spaced values from start to end, with both.
 
     >>> from workings import exact
@@ -225,11 +233,11 @@ def _ceil(v: Value) -> int:
     return -floor_of(algebra.scale(v, -1))
 
 
-def _steps(start: Value, step: Value, count: int, options: dict[str, Any]) -> ExactTensor:
+def _steps(start: Value, step: Value, count: int, options: TensorOptions) -> ExactTensor:
     return ExactTensor(payload_of([start + algebra.scale(step, i) for i in range(count)], (count,)), **options)
 
 
-def _filled(v: Value, shape: Any, **options: Any) -> ExactTensor:
+def _filled(v: Value, shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     size = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     with ARENA.working():
         return ExactTensor(payload_of([v], ()).expand(tuple(size)).clone(), **options)
