@@ -82,13 +82,11 @@ def is_exact(x: Any) -> bool:
     return isinstance(x, ExactTensor)
 
 
-_INDEX_LIKE = frozenset(
-    "index indices mask condition repeats offsets random_samples sorter size stride offsets lengths".split()
-)
-_VALUE_LIKE = frozenset(
+_HOLDS_VALUES = frozenset(
     "self other src source value values tensors input tensor sorted_sequence boundaries elements "
     "test_elements min max data end weight".split()
 )
+"""Arguments whose integers are numbers to compute with; those of `index`, `offsets`, `size` … name places."""
 
 
 def carries_values(name: str, x: Any) -> bool:
@@ -97,7 +95,7 @@ def carries_values(name: str, x: Any) -> bool:
         return False
     if is_exact(x) or x.is_floating_point():
         return True
-    return name in _VALUE_LIKE and name not in _INDEX_LIKE
+    return name in _HOLDS_VALUES
 
 
 class _State(threading.local):
@@ -114,9 +112,9 @@ def wrap(result: torch.Tensor, ledger: Ledger | None = None) -> ExactTensor:
     return ExactTensor(result, dtype=state.label, ledger=ledger)
 
 
-def wrap_floats(result: Any) -> Any:
+def wrap_floats(result: Any, ledger: Ledger | None = None) -> Any:
     """Payloads among an operation's results become exact tensors; indices and masks stay."""
-    return tree_map(lambda t: wrap(t) if _is_payload(t) else t, result)
+    return tree_map(lambda t: wrap(t, ledger) if _is_payload(t) else t, result)
 
 
 def _is_payload(t: Any) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from workings.exact.dispatch.scalar import RULES, scalar
-from workings.exact.dispatch.sums import dot, sum_of
+from workings.exact.dispatch.sums import dot, product_of, sum_of
 from workings.exact.numbers.assume import recording
 from workings.exact.numbers.build import build
-from workings.exact.numbers.value import ONE, Value, bottom_up, letter, rational
+from workings.exact.numbers.value import Value, bottom_up, letter, rational
 from workings.exact.tensor.arena import ARENA, payload_of
 from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
 from workings.exact.tensor.make import letter_name, value_from
@@ -32,14 +32,8 @@ def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
     if v.kind == "add":
         return sum_of([scalar("mul", rational(c), done[t]) for c, t in v.args])
     if v.kind == "mul":
-        out = ONE
-        for base, r in v.args:
-            out = scalar("mul", out, scalar("pow", done[base], rational(r)))
-        return out
+        return product_of([scalar("pow", done[base], rational(r)) for base, r in v.args])
     if v.kind == "dot":
         return dot(tuple(done[x] for x in v.args[0]), tuple(done[y] for y in v.args[1]))
-    return _function(v.kind, [done[a] for a in v.args])
-
-
-def _function(kind: str, args: list[Value]) -> Value:
-    return scalar(kind, *args) if kind in RULES else build(kind, *args)
+    function = scalar if v.kind in RULES else build
+    return function(v.kind, *[done[a] for a in v.args])

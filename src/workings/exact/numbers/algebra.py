@@ -7,6 +7,7 @@ sums are not multiplied out. Formulas beyond `LARGE` nodes are taken as they are
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from workings.errors import DomainError
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.value import (
     BITS_PER_NODE,
+    HALF,
     LARGE,
     ONE,
     ZERO,
@@ -100,6 +102,11 @@ def add_all(vs: Iterable[Value]) -> Value:
     for v in vs:
         collect(terms, v, 1)
     return total(terms)
+
+
+def multiply_all(vs: Iterable[Value]) -> Value:
+    """The product of many values, from the left."""
+    return functools.reduce(multiply, vs, ONE)
 
 
 def scale(v: Value, c: Rational) -> Value:
@@ -280,7 +287,7 @@ def _denested(v: Value) -> Value | None:
     d = _exact_root(square, 2) if a > 0 and square >= 0 else None
     if d is None:
         return None
-    low, high = (_rational_power((a + s * d) / 2, fmpq(1, 2)) for s in (-1, 1))
+    low, high = (_rational_power((a + s * d) / 2, HALF) for s in (-1, 1))
     return add(high, scale(low, 1 if b > 0 else -1))
 
 
@@ -294,12 +301,11 @@ def _rational_power(q: Rational, r: Rational) -> Value:
     if root is not None:
         return rational(root ** int(r.p))
     factors: dict[Value, Rational] = {}
-    coefficient: Rational = 1
     for part, sign in ((q.p, 1), (q.q, -1)):
         for prime, k in primes(int(part)):
             base = rational(prime)
             factors[base] = factors.get(base, 0) + sign * k * r
-    return scale(product(factors), coefficient)
+    return product(factors)
 
 
 def _exact_root(q: fmpq, n: int) -> fmpq | None:

@@ -7,6 +7,7 @@ one, so a shared graph is evaluated once, whatever its size when written out.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 
@@ -82,12 +83,9 @@ def _evaluate(v: Value, ball: Callable[[Value], arb]) -> arb:
     if kind == "q":
         return arb(args[0])
     if kind == "add":
-        return _sum([(c, ball(t)) for c, t in args])
+        return sum([ball(t) if c == 1 else ball(t) * c for c, t in args], arb(0))
     if kind == "mul":
-        out = arb(1)
-        for base, r in args:
-            out = out * _power(ball(base), r)
-        return out
+        return math.prod([_power(ball(base), r) for base, r in args], start=arb(1))
     if kind == "dot":
         return sum(map(operator.mul, map(ball, args[0]), map(ball, args[1])), arb(0))
     if kind == "const":
@@ -97,13 +95,6 @@ def _evaluate(v: Value, ball: Callable[[Value], arb]) -> arb:
     if v.special:
         return arb.pos_inf() if kind == "inf" else arb.neg_inf()
     return FUNCTIONS[kind].ball(*map(ball, args))
-
-
-def _sum(terms: list[tuple[Rational, arb]]) -> arb:
-    out = arb(0)
-    for c, ball in terms:
-        out = out + (ball if c == 1 else ball * c)
-    return out
 
 
 def _power(b: arb, r: Rational) -> arb:

@@ -19,9 +19,7 @@ from workings.exact.numbers.ball import precision
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS, Function
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import Value, rational
-
-HALF = fmpq(1, 2)
+from workings.exact.numbers.value import HALF, Value, rational
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,7 @@ from workings.exact.dispatch.scalar import scalar
 from workings.exact.dispatch.sums import sum_of
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import ONE, Value
+from workings.exact.numbers.value import HALF, ONE, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_number, payload
@@ -52,36 +51,23 @@ def _range(xs: Sequence[Value], given: Sequence[Any] | None, widen: Value) -> tu
 def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> ExactTensor:
     xs = values_of(payload(x))
     low, high = _range(xs, None if min == max else (min, max), ONE)
-    edges = _edges(low, high, bins)
-    counts = [0] * bins
-    for v in xs:
-        i = _bin(v, edges)
-        if i is not None:
-            counts[i] += 1
-    return wrap(payload_of([lift_number(c) for c in counts], (bins,)))
+    return _counted([[v] for v in xs], [_edges(low, high, bins)], None, False)
 
 
 def _counted(points: Sequence[Sequence[Value]], edges: Sequence[Sequence[Value]], weight: Any, density: bool) -> ExactTensor:
     """The weights of the points in each cell; as a density, divided by their sum and the cell's volume."""
     shape = [len(e) - 1 for e in edges]
-    cells: list[list[Value]] = [[] for _ in range(math.prod(shape))]
+    cells: dict[tuple[int | None, ...], list[Value]] = {place: [] for place in itertools.product(*map(range, shape))}
     weights = [ONE] * len(points) if weight is None else values_of(payload(weight))
     for point, w in zip(points, weights, strict=True):
-        place = [_bin(v, e) for v, e in zip(point, edges, strict=True)]
-        if None not in place:
-            cells[_flat(place, shape)].append(w)  # type: ignore[arg-type]
-    totals = [sum_of(cell) for cell in cells]
+        place = tuple(_bin(v, e) for v, e in zip(point, edges, strict=True))
+        if place in cells:  # none where the point lies outside
+            cells[place].append(w)
+    totals = [sum_of(cell) for cell in cells.values()]
     if density:
         whole = sum_of(totals)
         totals = [scalar("div", t, whole * volume) for t, volume in zip(totals, _volumes(edges), strict=True)]
     return wrap(payload_of(totals, shape))
-
-
-def _flat(place: Sequence[int], shape: Sequence[int]) -> int:
-    out = 0
-    for i, n in zip(place, shape, strict=True):
-        out = out * n + i
-    return out
 
 
 def _volumes(edges: Sequence[Sequence[Value]]) -> list[Value]:
@@ -96,8 +82,7 @@ def _even(x: Any, bins: Sequence[int], given: Sequence[float] | None) -> list[li
     p = payload(x)
     columns = [values_of(c) for c in p.reshape(-1, p.shape[-1]).unbind(-1)]
     ends = [None if given is None else given[2 * i : 2 * i + 2] for i in range(len(columns))]
-    half = algebra.scale(ONE, fmpq(1, 2))
-    return [_edges(*_range(xs, e, half), n) for xs, e, n in zip(columns, ends, bins, strict=True)]
+    return [_edges(*_range(xs, e, rational(HALF)), n) for xs, e, n in zip(columns, ends, bins, strict=True)]
 
 
 def _points(x: Any) -> list[list[Value]]:

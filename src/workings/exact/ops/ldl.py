@@ -15,13 +15,13 @@ from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.scalar import absolute
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import ONE, ZERO, Value, rational
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
 from workings.exact.ops.linalg import exact_tensor, solve
 from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transposed, vanishes
 
 
 def _alpha() -> Value:
-    return algebra.scale(ONE + algebra.power(rational(17), fmpq(1, 2)), fmpq(1, 8))
+    return algebra.scale(ONE + algebra.power(rational(17), HALF), fmpq(1, 8))
 
 
 def _largest(xs: list[Value]) -> int:

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from flint import fmpq
 
 from workings.exact.dispatch.operation import is_exact, rule, wrap
 from workings.exact.dispatch.scalar import absolute, known_sign
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import NAN, ZERO, Value
+from workings.exact.numbers.value import HALF, NAN, ZERO, Value
 from workings.exact.ops.determinant import WRITTEN_OUT, adjugate, determinant
 from workings.exact.ops.matrix import (
     Matrix,
@@ -35,8 +34,6 @@ from workings.exact.ops.matrix import (
 )
 from workings.exact.tensor.arena import payload_of
 from workings.exact.tensor.lift import payload
-
-HALF = fmpq(1, 2)
 
 
 def exact_tensor(x: Any) -> Any:

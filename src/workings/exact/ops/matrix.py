@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
@@ -15,7 +15,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.proof import is_proved_zero
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import sign
-from workings.exact.numbers.value import ONE, ZERO, Value, rational
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
@@ -60,7 +60,7 @@ def inner(x: Vector, y: Vector) -> Value:
 
 def norm(x: Vector) -> Value:
     """√Σ xᵢ²"""
-    return algebra.power(inner(x, x), fmpq(1, 2))
+    return algebra.power(inner(x, x), HALF)
 
 
 def plus(x: Vector, c: Value, y: Vector) -> Vector:

@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from flint import fmpq, fmpq_mat, fmpq_poly
+from flint import fmpq_mat, fmpq_poly
 
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import rule
 from workings.exact.numbers import algebra
 from workings.exact.numbers.roots import Field, Root, real_roots
-from workings.exact.numbers.value import ONE, ZERO, Value
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value
 from workings.exact.ops.matrix import (
     Matrix,
     Vector,
@@ -36,8 +36,6 @@ from workings.exact.ops.matrix import (
     transposed,
     vectors,
 )
-
-HALF = fmpq(1, 2)
 
 
 def _eigenvectors(A: fmpq_mat, root: Root) -> list[Vector]:

@@ -18,10 +18,9 @@ from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.sign import sign
-from workings.exact.numbers.value import LARGE, ONE, ZERO, Rational, Value, rational
+from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, rational
 from workings.exact.reading.tokens import MOST_BITS
 
-HALF = fmpq(1, 2)
 HIGHEST = 2**31
 """The numerator and the denominator of an exponent are at most this."""
 

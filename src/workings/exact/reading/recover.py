@@ -13,10 +13,8 @@ from functools import lru_cache
 from flint import fmpq
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, rational
+from workings.exact.numbers.value import HALF, INF, NAN, NEG_INF, ONE, Value, constant, rational
 from workings.exact.reading.families import FAMILIES, FORMATS, Recipe
-
-HALF = fmpq(1, 2)
 
 
 def recover(x: float, dtype: str = "float64") -> Value | None:

@@ -59,11 +59,7 @@ def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype
         data = data.tolist()
     if hasattr(data, "__array__") and not isinstance(data, (int, float)):
         return _payload(torch.as_tensor(data), recover)
-    if isinstance(data, str):
-        rows = parse_matrix(data)
-        shape, flat = _flatten(rows, data)
-    else:
-        shape, flat = _flatten(data, data)
+    shape, flat = _flatten(parse_matrix(data) if isinstance(data, str) else data)
     return payload_of([value_from(x, recover) for x in flat], shape), torch.float64
 
 
@@ -94,14 +90,13 @@ def from_json(text: str) -> ExactTensor:
         return ExactTensor(payload_of(values, shape), dtype=dtype, ledger=Ledger(notes))
 
 
-def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Shape and entries of nested lists."""
+def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Shape and entries of nested lists, tensors among them."""
+    if isinstance(data, torch.Tensor) and data.dim():
+        data = data.unbind()
     if not isinstance(data, (list, tuple, range)):
-        if isinstance(data, torch.Tensor) and data.dim():
-            parts = [_flatten(row, whole) for row in data.unbind()]
-            return (len(parts), *parts[0][0]), [x for _, flat in parts for x in flat]
         return (), [data]
-    parts = [_flatten(row, whole) for row in data]
+    parts = [_flatten(row) for row in data]
     shapes = {shape for shape, _ in parts}
     if len(shapes) > 1:
         lengths = [shape[0] if shape else "a single number" for shape, _ in parts]

@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from workings.exact.numbers.value import ONE, Rational, Value, bottom_up
+from workings.exact.numbers.value import HALF, ONE, Rational, Value, bottom_up
 from workings.exact.typeset.layout import Layout, fraction, number, product, root
 from workings.exact.typeset.surd import surd
-
-HALF = fmpq(1, 2)
 
 
 class Term(NamedTuple):
@@ -213,10 +211,6 @@ def _call(page: Page, v: Value) -> Layout:
     return Layout("call", tuple(page.layouts[x] for x in v.args), v.kind)
 
 
-def _constant(word: str) -> Callable[[Page, Value], Layout]:
-    return lambda page, v: Layout("constant", word=word)
-
-
 RULES: dict[str, Callable[[Page, Value], Layout]] = {
     "q": lambda page, v: number(v.args[0]),
     "letter": lambda page, v: Layout("name", word=v.args[0]),
@@ -226,7 +220,7 @@ RULES: dict[str, Callable[[Page, Value], Layout]] = {
     "dot": lambda page, v: _lay_sum(page, [_times(x, y) for x, y in zip(*v.args, strict=True)]),
     "exp": _exp,
     "pow": lambda page, v: Layout("power", (page.layouts[v.args[0]], page.layouts[v.args[1]])),
-    "inf": _constant("inf"),
+    "inf": lambda page, v: Layout("constant", word="inf"),
     "-inf": lambda page, v: Layout("minus", (Layout("constant", word="inf"),)),
-    "nan": _constant("nan"),
+    "nan": lambda page, v: Layout("constant", word="nan"),
 }
