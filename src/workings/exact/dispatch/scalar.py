@@ -352,11 +352,9 @@ RULES: dict[str, Rule] = {
 
 
 # ---- comparisons: on pairs, so that letters are compared only where the program asks
-def _ordered(test: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
-    def compare_pair(a: Value, b: Value) -> bool:
-        return a is not NAN and b is not NAN and test(compare(a, b))
-
-    return compare_pair
+def _ordering(test: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
+    """A comparison by the sign of a − b; none with NaN holds."""
+    return lambda a, b: a is not NAN and b is not NAN and test(compare(a, b))
 
 
 def _equal(a: Value, b: Value) -> bool:
@@ -366,10 +364,10 @@ def _equal(a: Value, b: Value) -> bool:
 COMPARISONS: dict[str, Callable[..., bool]] = {
     "eq": _equal,
     "ne": lambda a, b: not _equal(a, b),
-    "lt": _ordered(lambda c: c < 0),
-    "le": _ordered(lambda c: c <= 0),
-    "gt": _ordered(lambda c: c > 0),
-    "ge": _ordered(lambda c: c >= 0),
+    "lt": _ordering(lambda c: c < 0),
+    "le": _ordering(lambda c: c <= 0),
+    "gt": _ordering(lambda c: c > 0),
+    "ge": _ordering(lambda c: c >= 0),
     "isnan": lambda x: x is NAN,
     "isinf": lambda x: x.kind in ("inf", "-inf"),
     "isposinf": lambda x: x.kind == "inf",

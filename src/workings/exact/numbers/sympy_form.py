@@ -71,6 +71,7 @@ def from_sympy(e: Any) -> Value:
         return letter(e.name)
     fixed = {
         sympy.pi: constant("pi"),
+        sympy.EulerGamma: constant("euler"),
         sympy.oo: INF,
         -sympy.oo: NEG_INF,
         sympy.nan: NAN,
@@ -78,8 +79,6 @@ def from_sympy(e: Any) -> Value:
     }
     if e in fixed:
         return fixed[e]
-    if e is sympy.EulerGamma:
-        return constant("euler")
     if e.is_Add:
         return algebra.add_all([from_sympy(a) for a in e.args])
     if e.is_Mul:

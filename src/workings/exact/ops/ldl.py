@@ -16,21 +16,12 @@ from workings.exact.dispatch.scalar import absolute
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
-from workings.exact.ops.linalg import exact_tensor, solve
+from workings.exact.ops.linalg import exact_tensor, integers, largest, solve
 from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transposed, vanishes
 
 
 def _alpha() -> Value:
     return algebra.scale(ONE + algebra.power(rational(17), HALF), fmpq(1, 8))
-
-
-def _largest(xs: list[Value]) -> int:
-    """The place of the first element of largest absolute value."""
-    best = 0
-    for i, x in enumerate(xs):
-        if compare(absolute(x), absolute(xs[best])) > 0:
-            best = i
-    return best
 
 
 def _choice(A: Matrix, k: int) -> tuple[int, int]:
@@ -39,12 +30,12 @@ def _choice(A: Matrix, k: int) -> tuple[int, int]:
     here = absolute(A[k][k])
     if k == n - 1:
         return k, 1
-    r = k + 1 + _largest([A[i][k] for i in range(k + 1, n)])
+    r = k + 1 + largest([A[i][k] for i in range(k + 1, n)])
     below = absolute(A[r][k])
     if compare(here, alpha * below) >= 0:
         return k, 1
     others = [absolute(A[r][j]) for j in range(k, n) if j != r]
-    beside = others[_largest(others)]
+    beside = others[largest(others)]
     if compare(here * beside, alpha * below * below) >= 0:
         return k, 1
     return (r, 1) if compare(absolute(A[r][r]), alpha * beside) >= 0 else (r, 2)
@@ -95,8 +86,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False, check_errors: bool = False) -
     lead, n = A.shape[:-2], A.shape[-1]
     found = [_factor(M) for M in matrices(A.tril() + A.tril(-1).mT)]
     LD = batch([M for M, _, _ in found], lead, n, n).tril()
-    pivots = torch.tensor([p for _, p, _ in found], dtype=torch.int32).reshape(*lead, n)
-    return LD, pivots, torch.tensor([info for _, _, info in found], dtype=torch.int32).reshape(lead)
+    return LD, integers([p for _, p, _ in found], (*lead, n)), integers([info for _, _, info in found], lead)
 
 
 def _multiplied(LD: Matrix, pivots: list[int]) -> Matrix:

@@ -110,10 +110,10 @@ def from_rationals(A: fmpq_mat) -> Matrix:
     return [[rational(A[i, j]) for j in range(A.ncols())] for i in range(A.nrows())]
 
 
-def echelon(A: Matrix) -> tuple[Matrix, list[int]]:
-    """The non-zero rows of the reduced row echelon form, and the columns of their leading ones."""
+def echelon(A: Matrix, n: int | None = None) -> tuple[Matrix, list[int]]:
+    """The non-zero rows of the reduced row echelon form, and the columns of their leading ones, among the first n."""
     rows, pivots = [list(row) for row in A], list[int]()
-    for j in range(len(A[0]) if A else 0):
+    for j in range(n if n is not None else len(A[0]) if A else 0):
         i = len(pivots)
         p = next((k for k in range(i, len(rows)) if not vanishes(rows[k][j])), None)
         if p is None:

@@ -18,7 +18,7 @@ from workings.exact.dispatch.scalar import CHOICES
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import ZERO, Value
-from workings.exact.ops.linalg import exact_tensor, solve
+from workings.exact.ops.linalg import exact_tensor, is_vector, solve
 from workings.exact.ops.matrix import Matrix, batch, echelon, matrices, product, transposed, vectors
 from workings.exact.ops.spectral import decomposed
 from workings.exact.tensor.arena import values_of
@@ -83,7 +83,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     """X = A⁺ B; the sums of squares that remain (full rank, more rows than columns); the rank; the singular values."""
     driver = driver or "gelsy"
     lead, (m, n) = A.shape[:-2], A.shape[-2:]
-    vector = B.dim() == 1 or (A.dim() - 1 == B.dim() and A.shape[:-1] == B.shape)
+    vector = is_vector(B, A)
     B = exact_tensor(B).unsqueeze(-1) if vector else exact_tensor(B)
     found = matrices(A)
     tolerance = None if rcond is None or rcond < 0 or driver == "gels" else lift_number(rcond)

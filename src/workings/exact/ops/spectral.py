@@ -64,12 +64,10 @@ def _signs(found: Sequence[Vector], kernel_columns: torch.Tensor) -> list[int]:
     return [-1 if float(floats([v])[0] @ w) < 0 else 1 for v, w in pairs]
 
 
-def _signed(v: Vector, s: int) -> Vector:
-    return v if s == 1 else [-x for x in v]
-
-
-def _oriented(found: Sequence[Vector], kernel_columns: torch.Tensor) -> list[Vector]:
-    return [_signed(v, s) for v, s in zip(found, _signs(found, kernel_columns), strict=True)]
+def _orient(found: Sequence[Vector], signs: Sequence[int]) -> list[Vector]:
+    """Each vector, turned round where its sign is −1; those beyond the signs stay."""
+    turned = [v if s == 1 else [-x for x in v] for v, s in zip(found, signs, strict=False)]
+    return [*turned, *found[len(signs) :]]
 
 
 @rule("_linalg_eigh")
@@ -80,7 +78,7 @@ def eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
     for M in matrices(A):
         w, V = eigen(rationals(M, "An eigenvalue"), compute_v)
         if compute_v and n:
-            V = _oriented(V, torch.linalg.eigh(floats(M), UPLO=UPLO)[1])
+            V = _orient(V, _signs(V, torch.linalg.eigh(floats(M), UPLO=UPLO)[1]))
         values.append(w)
         columns.append(transposed(V))
     k = n if compute_v else 0
@@ -123,8 +121,7 @@ def decomposed(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value]
         return U, sigma, V
     _, _, Vh = torch.linalg.svd(floats(transposed(A) if wide else A), full_matrices=False)
     signs = _signs(V, Vh.mT)
-    V = [_signed(v, s) for v, s in zip(V, signs, strict=True)]
-    U = [_signed(u, s) for u, s in zip(U, signs + [1] * (len(U) - len(signs)), strict=True)]
+    U, V = _orient(U, signs), _orient(V, signs)
     return (V, sigma, U) if wide else (U, sigma, V)
 
 

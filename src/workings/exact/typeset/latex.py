@@ -114,22 +114,6 @@ def _plain(word: str) -> str:
     return safe if len(safe) == 1 or safe.isdigit() else rf"\mathrm{{{safe}}}"
 
 
-def _root(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(rf"\sqrt{{{parts[0].string}}}", POWER)
-
-
-def _power(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER)
-
-
-def _bar(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(rf"\frac{{{parts[0].string}}}{{{parts[1].string}}}", LOOSE)
-
-
-def _slash(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE)
-
-
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = bracketed(parts[0], PRODUCT)
     for right, piece in zip(layout.parts[1:], parts[1:], strict=True):
@@ -162,15 +146,17 @@ FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(_digits(layout.word), ATOM),
     "name": lambda layout, parts: Piece(name(layout.word), ATOM),
     "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
-    "root": _root,
-    "power": _power,
-    "fraction": _slash,
+    "root": lambda layout, parts: Piece(rf"\sqrt{{{parts[0].string}}}", POWER),
+    "power": lambda layout, parts: Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER),
+    "fraction": lambda layout, parts: Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE),
     "product": _product,
     "sum": _sum,
     "minus": lambda layout, parts: Piece("-" + bracketed(parts[0], LOOSE), SUM),
     "call": _call,
 }
-WIDE = FLAT | {"fraction": _bar}
+WIDE = FLAT | {
+    "fraction": lambda layout, parts: Piece(rf"\frac{{{parts[0].string}}}{{{parts[1].string}}}", LOOSE),
+}
 
 
 def _elision(short: Elided) -> str:
