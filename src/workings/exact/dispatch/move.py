@@ -33,7 +33,7 @@ MOVE = frozenset(
 def view(func: Any, given: dict[str, Any]) -> Any:
     """A view of the tensor is a view of its payload; assumptions are shared with it."""
     source = next(x for x in given.values() if is_exact(x))
-    return wrap_floats(run_on_stand_ins(func, given, payload), source.ledger)
+    return wrap_floats(run_on_stand_ins(func, given, payload), source.shared)
 
 
 def move(func: Any, given: dict[str, Any]) -> Any:
@@ -67,7 +67,7 @@ def set_data(x: Any, new: Any) -> None:
     """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
     with torch._C.DisableTorchFunctionSubclass():
         torch.Tensor.data.__set__(x, new)  # type: ignore[attr-defined]
-    x.payload, x.ledger = new.payload, new.ledger
+    x.payload, x.shared = new.payload, new.shared
 
 
 OVERRIDES[torch.Tensor.data.__set__] = set_data  # type: ignore[attr-defined]

@@ -37,13 +37,13 @@ _ABOUT_ZERO = frozenset("nonzero nonzero_static count_nonzero any all is_nonzero
 
 def ranks(values: set[Value]) -> dict[Value, float]:
     """Rank of each value, 0 for zero if it is there, equal values sharing one; ∞ and NaN as themselves."""
-    groups = _grouped([v for v in values if not v.special])
+    groups = _groups_in_order([v for v in values if not v.special])
     origin = next((i for i, group in enumerate(groups) if ZERO in group), 0)
     rank = {v: float(i - origin) for i, group in enumerate(groups) for v in group}
     return {**rank, **{v: to_float(v) for v in values if v.special}}
 
 
-def _grouped(values: list[Value]) -> list[list[Value]]:
+def _groups_in_order(values: list[Value]) -> list[list[Value]]:
     """Sorted, with equal values together."""
     if not values:
         return []
@@ -93,14 +93,14 @@ def _line_by_line(func: Any, given: dict[str, Any], x: ExactTensor) -> Any:
     found = [_on_ranks(func, {**given, "self": line, "dim": 0}) for line in lines]
     others = [n for d, n in enumerate(x.shape) if d != dim]
 
-    def joined(parts: Any) -> torch.Tensor:
+    def join(parts: Any) -> torch.Tensor:
         stacked = torch.stack(list(parts))
         whole = stacked.reshape(*others, *stacked.shape[1:])
         return whole.movedim(-1, dim) if stacked.dim() > 1 else whole
 
     if isinstance(found[0], torch.Tensor):
-        return joined(found)
-    return tuple(joined(parts) for parts in zip(*found, strict=True))
+        return join(found)
+    return tuple(join(parts) for parts in zip(*found, strict=True))
 
 
 def _on_ranks(func: Any, given: dict[str, Any]) -> Any:

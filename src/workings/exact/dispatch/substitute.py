@@ -10,7 +10,7 @@ from workings.exact.numbers.assume import recording
 from workings.exact.numbers.build import build
 from workings.exact.numbers.value import Value, bottom_up, letter, rational
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
 from workings.exact.tensor.make import letter_name, value_from
 
 
@@ -21,12 +21,12 @@ def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
         done: dict[Value, Value] = dict(table)
         for v in bottom_up(*x.elements()):
             if v not in done:
-                done[v] = _rebuilt(v, done) if v.free else v
+                done[v] = _rebuild(v, done) if v.free else v
         payload = payload_of([done[v] for v in x.elements()], x.shape)
-        return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
+        return ExactTensor(payload, dtype=x.dtype, shared=SharedNotes(x.shared.notes | frozenset(made)))
 
 
-def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
+def _rebuild(v: Value, done: dict[Value, Value]) -> Value:
     if v.kind == "letter":
         return v
     if v.kind == "add":

@@ -240,7 +240,7 @@ def power(v: Value, r: Any) -> Value:
         if not _fits(c, r):
             return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
-    root = _denested(v) if r.q == 2 else None
+    root = _denest(v) if r.q == 2 else None
     if root is not None:
         return power(root, int(r.p))
     if c > 0 and c != 1:
@@ -254,11 +254,11 @@ def power(v: Value, r: Any) -> Value:
             rest = _power_product({base: k for base, k in u.args if not is_known_positive(base)})
             factors = {base: k * r for base, k in safe}
             if rest is not ONE:
-                if rest.kind == "mul" and len(rest.args) == 1 and _odd_root(rest.args[0][1]):
+                if rest.kind == "mul" and len(rest.args) == 1 and _is_fraction(rest.args[0][1]):
                     rest, r = rest.args[0][0], rest.args[0][1] * r
                 factors[rest] = factors.get(rest, 0) + r
             return product(factors)
-        if len(u.args) == 1 and _odd_root(u.args[0][1]):
+        if len(u.args) == 1 and _is_fraction(u.args[0][1]):
             return product({u.args[0][0]: u.args[0][1] * r})
     if u.kind == "exp" and c == 1:
         return exp(scale(u.args[0], r))
@@ -272,12 +272,12 @@ def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
     return base, k
 
 
-def _odd_root(k: Rational) -> bool:
+def _is_fraction(k: Rational) -> bool:
     """Whether b^k is real only for b ≥ 0 (k a proper fraction), so that (b^k)^r = b^{kr} loses no sign."""
     return not isinstance(k, int)
 
 
-def _denested(v: Value) -> Value | None:
+def _denest(v: Value) -> Value | None:
     """√(a + b√c) = √((a + d)/2) ± √((a − d)/2) where d² = a² − b²c is a rational square."""
     if v.kind != "add" or len(v.args) != 2 or v.args[0][1] is not ONE or v.args[1][1].kind != "mul":
         return None

@@ -16,7 +16,7 @@ from flint import arb
 
 from workings.errors import UndecidedError
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.names import keywords, spelled
+from workings.exact.numbers.names import keywords, spelling
 from workings.exact.numbers.value import LOCK, Rational, Value, bottom_up, operands
 
 FIRST_BITS = 128
@@ -49,7 +49,7 @@ def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
                     todo.append((x, True))
                     todo += missing
                     continue
-            x.ball, x.bits = _sampled(x) if x.kind == "letter" else _evaluate(x, _OWN), bits
+            x.ball, x.bits = _sample_ball(x) if x.kind == "letter" else _evaluate(x, _OWN), bits
     return v.ball
 
 
@@ -66,10 +66,10 @@ _OWN = operator.attrgetter("ball")
 """The enclosure a node keeps."""
 
 
-def _sampled(v: Value) -> arb:
+def _sample_ball(v: Value) -> arb:
     """The sample value of a letter."""
     if v.sample is None:
-        name, given = spelled(v.args[0]), keywords([v.args[0]], "0.5")
+        name, given = spelling(v.args[0]), keywords([v.args[0]], "0.5")
         raise UndecidedError(
             f"The letter {name} has no value, so this cannot be decided. Give it a sample value, "
             f"symbols({given}), or replace it, x.substitute({given})."

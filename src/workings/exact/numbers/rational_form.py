@@ -73,7 +73,7 @@ class RationalForm:
     def _power(self, base: Value, r: Rational) -> Quotient:
         """base^r: a monomial in generators, or a whole power of a sum or product."""
         if base.kind != "exp" and ("root", base) not in self.generators:
-            return self._raised(*self.done[base], int(r))
+            return self._power_of_quotient(*self.done[base], int(r))
         monomial = inverse = self.one
         for key, c in _monomial_parts(base, r):
             n = int((fmpq(c) / self.generators[key]).p)
@@ -83,7 +83,7 @@ class RationalForm:
                 inverse = inverse * self.variables[key] ** -n
         return self.bounded(monomial), self.bounded(inverse)
 
-    def _raised(self, top: Any, bottom: Any, n: int) -> Quotient:
+    def _power_of_quotient(self, top: Any, bottom: Any, n: int) -> Quotient:
         if n < 0:
             top, bottom, n = bottom, top, -n
         if bottom == 0:
@@ -156,11 +156,11 @@ def _arithmetic(v: Value) -> Iterator[Value]:
     order = bottom_up(v)
     for x in reversed(order):
         if x in inside:
-            inside.update(_opened(x))
+            inside.update(_polynomial_operands(x))
     return (x for x in order if x in inside)
 
 
-def _opened(v: Value) -> list[Value]:
+def _polynomial_operands(v: Value) -> list[Value]:
     """The operands of a sum or product that are part of its polynomial."""
     if v.kind == "add":
         return [t for _, t in v.args]

@@ -8,7 +8,7 @@ from workings.errors import UndecidedError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.ball import enclosure, exponent_of
-from workings.exact.numbers.names import keywords, listed
+from workings.exact.numbers.names import keywords, name_list
 from workings.exact.numbers.proof import has_positive_form, is_proved_zero, structural_sign
 from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements, samples_of
@@ -111,8 +111,8 @@ def _sign_with_letters(v: Value) -> int:
             return 0
         asked = keywords(unknown, "…")
         raise UndecidedError(
-            f"Whether {v.text()} is positive, negative or zero depends on {' and '.join(listed(names))}. Give sample values "
-            f"that decide it, symbols({asked}), or replace the letters, x.substitute({asked})."
+            f"Whether {v.text()} is positive, negative or zero depends on {' and '.join(name_list(names))}. Give sample "
+            f"values that decide it, symbols({asked}), or replace the letters, x.substitute({asked})."
         )
     s = certified_sign(v)
     if s == 0:

@@ -34,23 +34,23 @@ def simplest(v: Value) -> Value:
         return v
     with LOCK:
         try:
-            inside = rebuild(v, SIMPLIFIED, _simplified_function)
+            inside = rebuild(v, SIMPLIFIED, _function)
         except DomainError:  # a zero that only simplifying shows stands in a denominator: the value does not exist
             return v
         found = _shortest_of([v, *_forms(inside)])
         return found if _same(v, found) else v
 
 
-def _simplified_product(v: Value, made: Made) -> Value:
+def _product(v: Value, made: Made) -> Value:
     inside = {base: made[base] if type(r) is int else _shortest(made[base]) for base, r in v.args}
     return algebra.multiply_all(algebra.power(inside[base], r) for base, r in v.args)
 
 
-def _simplified_function(v: Value, made: Made) -> Value:
+def _function(v: Value, made: Made) -> Value:
     return build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
-SIMPLIFIED = REBUILD | {"mul": _simplified_product}
+SIMPLIFIED = REBUILD | {"mul": _product}
 """How a formula is made again with what stands under its roots, and the arguments of its functions, simplified."""
 
 

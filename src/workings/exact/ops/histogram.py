@@ -51,10 +51,12 @@ def _range(xs: Sequence[Value], given: Sequence[Any] | None, widen: Value) -> tu
 def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> ExactTensor:
     xs = values_of(payload(x))
     low, high = _range(xs, None if min == max else (min, max), ONE)
-    return _counted([[v] for v in xs], [_edges(low, high, bins)], None, False)
+    return _histogram([[v] for v in xs], [_edges(low, high, bins)], None, False)
 
 
-def _counted(points: Sequence[Sequence[Value]], edges: Sequence[Sequence[Value]], weight: Any, density: bool) -> ExactTensor:
+def _histogram(
+    points: Sequence[Sequence[Value]], edges: Sequence[Sequence[Value]], weight: Any, density: bool
+) -> ExactTensor:
     """The weights of the points in each cell; as a density, divided by their sum and the cell's volume."""
     shape = [len(e) - 1 for e in edges]
     cells: dict[tuple[int | None, ...], list[Value]] = {place: [] for place in itertools.product(*map(range, shape))}
@@ -77,7 +79,7 @@ def _volumes(edges: Sequence[Sequence[Value]]) -> list[Value]:
     return found
 
 
-def _even(x: Any, bins: Sequence[int], given: Sequence[float] | None) -> list[list[Value]]:
+def _even_edges(x: Any, bins: Sequence[int], given: Sequence[float] | None) -> list[list[Value]]:
     """Evenly spaced edges for each coordinate of the points in x (its last axis)."""
     p = payload(x)
     columns = [values_of(c) for c in p.reshape(-1, p.shape[-1]).unbind(-1)]
@@ -106,28 +108,28 @@ def bincount(x: torch.Tensor, weights: Any = None, minlength: int = 0) -> ExactT
 
 @rule("histogram.bin_ct")
 def histogram(x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    edges = _even(x.reshape(-1, 1), [bins], range)
-    return _counted(_points(x.reshape(-1, 1)), edges, weight, density), _tensor(edges[0])
+    edges = _even_edges(x.reshape(-1, 1), [bins], range)
+    return _histogram(_points(x.reshape(-1, 1)), edges, weight, density), _tensor(edges[0])
 
 
 @rule("histogram.bins_tensor")
 def histogram_between(x: Any, bins: Any, *, weight: Any = None, density: bool = False) -> Any:
     edges = values_of(payload(bins))
-    return _counted(_points(x.reshape(-1, 1)), [edges], weight, density), _tensor(edges)
+    return _histogram(_points(x.reshape(-1, 1)), [edges], weight, density), _tensor(edges)
 
 
 @rule("_histogramdd_bin_edges")
 def histogramdd_edges(
     x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
 ) -> list[ExactTensor]:
-    return [_tensor(e) for e in _even(x, bins, range)]
+    return [_tensor(e) for e in _even_edges(x, bins, range)]
 
 
 @rule("_histogramdd_from_bin_cts")
 def histogramdd(x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    return _counted(_points(x), _even(x, bins, range), weight, density)
+    return _histogram(_points(x), _even_edges(x, bins, range), weight, density)
 
 
 @rule("_histogramdd_from_bin_tensors")
 def histogramdd_between(x: Any, bins: Sequence[torch.Tensor], *, weight: Any = None, density: bool = False) -> Any:
-    return _counted(_points(x), [values_of(payload(b)) for b in bins], weight, density)
+    return _histogram(_points(x), [values_of(payload(b)) for b in bins], weight, density)

@@ -17,7 +17,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
 from workings.exact.ops.linalg import exact_tensor, integers, largest, solve
-from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transposed, vanishes
+from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transpose, vanishes
 
 
 def _alpha() -> Value:
@@ -89,7 +89,7 @@ def ldl_factor(A: Any, *, hermitian: bool = False, check_errors: bool = False) -
     return LD, integers([p for _, p, _ in found], (*lead, n)), integers([info for _, _, info in found], lead)
 
 
-def _multiplied(LD: Matrix, pivots: list[int]) -> Matrix:
+def _product_of_factors(LD: Matrix, pivots: list[int]) -> Matrix:
     """The matrix whose factors these are: M D Mᵀ with M = P₁ L₁ P₂ L₂ ⋯"""
     n = len(LD)
     D = [[LD[i][i] if i == j else ZERO for j in range(n)] for i in range(n)]
@@ -110,7 +110,7 @@ def _multiplied(LD: Matrix, pivots: list[int]) -> Matrix:
     M = identity(n)
     for step in steps:
         M = product(M, step)
-    return product(product(M, D), transposed(M))
+    return product(product(M, D), transpose(M))
 
 
 @rule("linalg_ldl_solve")
@@ -119,5 +119,5 @@ def ldl_solve(LD: Any, pivots: torch.Tensor, B: Any, *, hermitian: bool = False)
     if not LD.numel() or not B.numel():
         return solve(LD, B)
     rows = pivots.reshape(-1, n).tolist()
-    found = [_multiplied(M, p) for M, p in zip(matrices(LD), rows, strict=True)]
+    found = [_product_of_factors(M, p) for M, p in zip(matrices(LD), rows, strict=True)]
     return solve(batch(found, LD.shape[:-2], n, n), exact_tensor(B))

@@ -30,7 +30,7 @@ from workings.exact.ops.matrix import (
     plus,
     product,
     rationals,
-    transposed,
+    transpose,
     vanishes,
 )
 from workings.exact.tensor.arena import payload_of
@@ -52,7 +52,7 @@ def integers(found: Sequence[Any], shape: Sequence[int]) -> torch.Tensor:
     return torch.tensor(found, dtype=torch.int32).reshape(tuple(shape))
 
 
-def _solved(A: Matrix, B: Matrix) -> Matrix:
+def _solution(A: Matrix, B: Matrix) -> Matrix:
     """X with A X = B; NaN where A is singular."""
     n, none = len(A), [[NAN] * len(row) for row in B]
     entries = [v for M in (A, B) for row in M for v in row]
@@ -80,7 +80,7 @@ def solve(a: Any, b: Any, left: bool = True) -> Any:
     if not a.numel() or not b.numel():
         return wrap(torch.zeros(*lead, m, n, dtype=torch.float64))
     pairs = zip(matrices(a.expand(*lead, m, m)), matrices(b.expand(*lead, m, n)), strict=True)
-    return batch([_solved(A, B) for A, B in pairs], lead, m, n)
+    return batch([_solution(A, B) for A, B in pairs], lead, m, n)
 
 
 def _identity(a: Any) -> Any:
@@ -108,7 +108,7 @@ def _cholesky(A: Matrix) -> tuple[Matrix, int]:
 def cholesky_ex(a: Any, upper: bool = False, check_errors: bool = False) -> Any:
     lead, n = a.shape[:-2], a.shape[-1]
     found = [_cholesky(M) for M in matrices(a.mT if upper else a)]
-    L = batch([transposed(M) if upper else M for M, _ in found], lead, n, n)
+    L = batch([transpose(M) if upper else M for M, _ in found], lead, n, n)
     return L, integers([info for _, info in found], lead)
 
 

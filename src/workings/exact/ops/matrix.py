@@ -49,7 +49,7 @@ def vanishes(v: Value) -> bool:
     return v is ZERO or (is_proved_zero(v) if v.free else v.kind != "q" and sign(v) == 0)
 
 
-def transposed(A: Matrix) -> Matrix:
+def transpose(A: Matrix) -> Matrix:
     return [list(column) for column in zip(*A, strict=True)]
 
 
@@ -73,7 +73,7 @@ def times(c: Value, x: Vector) -> Vector:
 
 
 def product(A: Matrix, B: Matrix) -> Matrix:
-    columns = transposed(B)
+    columns = transpose(B)
     return [[inner(row, column) for column in columns] for row in A]
 
 
@@ -81,7 +81,7 @@ def identity(n: int) -> Matrix:
     return [[ONE if i == j else ZERO for j in range(n)] for i in range(n)]
 
 
-def orthogonalised(columns: Sequence[Vector]) -> list[Vector]:
+def gram_schmidt(columns: Sequence[Vector]) -> list[Vector]:
     """Gram–Schmidt without normalisation: uᵢ = aᵢ − Σ (aᵢ·uⱼ / uⱼ·uⱼ) uⱼ. Rational vectors stay rational."""
     found: list[Vector] = []
     for a in columns:

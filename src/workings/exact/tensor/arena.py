@@ -74,9 +74,9 @@ class Arena:
         """Keep the values of this payload as long as it lives."""
         number = self.registered  # not id(payload), which the next tensor may have; not a WeakSet, which compares tensors
         self.registered += 1
-        self.payloads[number] = weakref.ref(payload, functools.partial(self._gone, number))
+        self.payloads[number] = weakref.ref(payload, functools.partial(self._forget, number))
 
-    def _gone(self, number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    def _forget(self, number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
         """A payload is no more. While Python ends there is nothing to tidy, and this module's names may be gone already."""
         if ending():
             return

@@ -14,13 +14,13 @@ from flint import fmpq
 from workings.errors import ParseError, ShapeError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import recording
-from workings.exact.numbers.names import spelled
+from workings.exact.numbers.names import spelling
 from workings.exact.numbers.rounding import floor_of
 from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
 from workings.exact.reading.parse import parse, parse_matrix
 from workings.exact.reading.recover import as_is
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
 from workings.exact.tensor.json_form import contents
 from workings.exact.tensor.lift import lift_as_is, lift_number, lift_recovered
 
@@ -48,7 +48,7 @@ def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None
         return data.detach().requires_grad_() if requires_grad else data
     with ARENA.working(), recording() as made:
         payload, dtype = _payload(data, recover)
-        return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, ledger=Ledger(frozenset(made)))
+        return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, shared=SharedNotes(frozenset(made)))
 
 
 def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype]:
@@ -87,7 +87,7 @@ def from_json(text: str) -> ExactTensor:
     """
     with ARENA.working():
         values, shape, dtype, notes = contents(text)
-        return ExactTensor(payload_of(values, shape), dtype=dtype, ledger=Ledger(notes))
+        return ExactTensor(payload_of(values, shape), dtype=dtype, shared=SharedNotes(notes))
 
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -122,7 +122,7 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     with ARENA.working():
         made = [_letters(name, size, None) for name in _names(names)]
-        made += [_sampled(name, size, sample) for name, sample in samples.items()]
+        made += [_letters_with_sample(name, size, sample) for name, sample in samples.items()]
     if not made:
         raise ParseError("Name at least one letter, as in symbols('w b') or symbols(w=0.3).", names, 0)
     return made[0] if len(made) == 1 else tuple(made)
@@ -138,7 +138,7 @@ def _names(text: str) -> list[str]:
 def letter_name(name: str, text: str) -> str:
     """The canonical name of a letter: `W_1,2` for `W_{1,2}` and for `W_1,2`."""
     try:
-        v = parse(spelled(name) if "{" not in name else name)
+        v = parse(spelling(name) if "{" not in name else name)
     except ParseError:
         v = ZERO
     if v.kind != "letter":
@@ -155,7 +155,7 @@ def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     return ExactTensor(payload_of(entries, shape))
 
 
-def _sampled(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
+def _letters_with_sample(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     """Letters with a sample value; one that is still in use keeps the value it has."""
     with contextlib.suppress(SampleConflict):
         return _letters(name, shape, sample)
@@ -177,12 +177,12 @@ def _sample(name: str, sample: Any) -> Any:
 
 def zeros(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact zeros of this shape."""
-    return _filled(ZERO, shape, **options)
+    return _full(ZERO, shape, **options)
 
 
 def ones(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact ones of this shape."""
-    return _filled(ONE, shape, **options)
+    return _full(ONE, shape, **options)
 
 
 def full(shape: Sequence[int], value: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
@@ -190,7 +190,7 @@ def full(shape: Sequence[int], value: Any, **options: Unpack[TensorOptions]) -> 
     if isinstance(shape, int):
         raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
     with ARENA.working():
-        return _filled(value_from(value, None), (tuple(shape),), **options)
+        return _full(value_from(value, None), (tuple(shape),), **options)
 
 
 def eye(n: int, m: int | None = None, **options: Unpack[TensorOptions]) -> ExactTensor:
@@ -232,7 +232,7 @@ def _steps(start: Value, step: Value, count: int, options: TensorOptions) -> Exa
     return ExactTensor(payload_of([start + algebra.scale(step, i) for i in range(count)], (count,)), **options)
 
 
-def _filled(v: Value, shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
+def _full(v: Value, shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     size = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     with ARENA.working():
         return ExactTensor(payload_of([v], ()).expand(tuple(size)).clone(), **options)

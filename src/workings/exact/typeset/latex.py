@@ -164,15 +164,15 @@ def _elision(short: Elided) -> str:
     digits = short.decimals and _decimals(short.decimals) + r"\ldots"
     if not short.letters:
         return digits or rf"\langle\text{{{short.measure}}}\rangle"
-    formula = rf"\text{{{short.measure} in }}{', '.join(map(_listed, short.letters))}"
+    formula = rf"\text{{{short.measure} in }}{', '.join(map(_letter_or_dots, short.letters))}"
     if digits is None:
         return rf"\langle {formula}\rangle"
     samples = [f"{name(letter)} = {fold(number(at), write).flat.string}" for letter, at in short.samples]
-    samples += map(_listed, short.letters[MOST_NAMED:])
+    samples += map(_letter_or_dots, short.letters[MOST_NAMED:])
     return rf"\langle {formula};\ {digits}\text{{ at }}{', '.join(samples)}\rangle"
 
 
-def _listed(word: str) -> str:
+def _letter_or_dots(word: str) -> str:
     """A letter, or the … after the last that is named."""
     return r"\ldots" if word == "…" else name(word)
 

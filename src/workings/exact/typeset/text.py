@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workings.exact.numbers.names import MOST_NAMED, spelled
+from workings.exact.numbers.names import MOST_NAMED, spelling
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elision
 from workings.exact.typeset.layout import Layout, fold, number
@@ -100,7 +100,7 @@ def _call(layout: Layout, parts: list[Piece]) -> Piece:
 
 WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(layout.word, ATOM),
-    "name": lambda layout, parts: Piece(spelled(layout.word), ATOM),
+    "name": lambda layout, parts: Piece(spelling(layout.word), ATOM),
     "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
     "root": lambda layout, parts: Piece("√" + bracketed(parts[0], ATOM), POWER),
     "power": _power,
@@ -120,7 +120,7 @@ def _elision(short: Elided) -> str:
     formula = f"{short.measure} in {', '.join(short.letters)}"
     if digits is None:
         return f"⟨{formula}⟩"
-    samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
+    samples = [f"{spelling(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
     return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
 
 
