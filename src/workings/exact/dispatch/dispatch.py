@@ -190,6 +190,7 @@ def _decompose(func: Any, args: Any, kwargs: Any) -> Any:
 @contextlib.contextmanager
 def _refuse_recursion(func: Any, args: Any, kwargs: Any) -> Iterator[None]:
     """Guard against decompositions that lead back to themselves."""
+    # The same operation on other tensors is no cycle: a decomposition may recurse to smaller ones.
     key = (func, tuple(id(t) for t in tree_flatten((args, kwargs))[0] if is_exact(t)))
     if key in state.running:
         raise _unsupported_error(func, "its decomposition leads back to itself")

@@ -34,14 +34,9 @@ def comparison(name: str, *operands: Any) -> torch.Tensor:
 def _map(f: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[list[Any], torch.Size]:
     """f of the operands, element by element, and the shape of the result."""
     spread = torch.broadcast_tensors(*[payload(x) for x in operands])
-    seen: dict[Any, Any] = {}  # most tensors hold few distinct values: zeros, ones, the entries of a mask
-    out = []
-    for xs in zip(*map(values_of, spread), strict=True):
-        v = seen.get(xs)
-        if v is None:
-            v = seen[xs] = f(*xs)
-        out.append(v)
-    return out, spread[0].shape
+    rows = list(zip(*map(values_of, spread), strict=True))
+    found = {xs: f(*xs) for xs in dict.fromkeys(rows)}  # few are distinct: zeros, ones, the entries of a mask
+    return [found[xs] for xs in rows], spread[0].shape
 
 
 def elementwise(name: str, args: Any, kwargs: Any) -> Any:

@@ -52,9 +52,8 @@ def exactify(module: M, *, recover: bool = False) -> M:
 
 def _check_free(module: torch.nn.Module) -> None:
     """Refuse, before anything has changed, a parameter that cannot be exchanged in place."""
-    own = {
-        id(ref) for part in module.modules() for ref in getattr(part, "_flat_weight_refs", ())
-    }  # an RNN's, which it drops
+    # The weak references of an RNN are its own: it drops them.
+    own = {id(ref) for part in module.modules() for ref in getattr(part, "_flat_weight_refs", ())}
     for name, p in module.named_parameters():
         if isinstance(p, ExactTensor) or not p.is_floating_point():
             continue

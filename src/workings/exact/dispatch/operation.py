@@ -149,7 +149,7 @@ def label_of(args: Any, kwargs: Any) -> torch.dtype:
     if isinstance(asked, torch.dtype) and asked.is_floating_point:
         return asked
     tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor) and t.is_floating_point()]
-    ranked = [t for t in tensors if t.dim() > 0] or tensors
+    ranked = [t for t in tensors if t.dim() > 0] or tensors  # as in PyTorch, a 0-dim tensor raises nobody's dtype
     return functools.reduce(torch.promote_types, {t.dtype for t in ranked}) if ranked else torch.float64
 
 
@@ -178,6 +178,7 @@ def carry_notes(args: Any, kwargs: Any, made: Notes, result: Any) -> Any:
         if is_exact(t):
             t.shared.notes = merge([t.shared.notes, notes])
             return t
+        # An ordinary tensor that was written into is the caller's own: a noted one would be another object.
         return t if any(t is x for x in tree_flatten((args, kwargs))[0]) else with_notes(t, notes)
 
     return tree_map(carry, result)

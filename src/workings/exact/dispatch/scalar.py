@@ -96,21 +96,13 @@ def _not_positive(x: Value) -> bool:
 
 def _beyond(limit: Value, *, or_at: bool = False) -> Outside:
     """Whether |x| > limit (or ≥)."""
-
-    def outside(x: Value) -> bool:
-        if x.free:
-            return False
-        c = max(compare(x, limit), compare(algebra.scale(x, -1), limit))
-        return c > 0 or (or_at and c == 0)
-
-    return outside
+    least = 0 if or_at else 1
+    return lambda x: not x.free and max(compare(x, limit), compare(algebra.scale(x, -1), limit)) >= least
 
 
 def _below(limit: Value, *, or_at: bool = False) -> Outside:
-    def outside(x: Value) -> bool:
-        return not x.free and (compare(x, limit) < 0 or (or_at and compare(x, limit) == 0))
-
-    return outside
+    """Whether x < limit (or ≤)."""
+    return lambda x: not x.free and compare(x, limit) <= (0 if or_at else -1)
 
 
 def _zero_divisor(_: Value, b: Value) -> bool:

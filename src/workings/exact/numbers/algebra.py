@@ -185,7 +185,7 @@ def product(factors: Terms) -> Value:
             collect(exponents, base.args[0], r)
         else:
             kept[base] = whole(r)
-    if powers_of_e == 1 and last_power == 1:
+    if powers_of_e == 1 and last_power == 1:  # nothing merges: the node is there already
         kept[last_base] = 1
     elif powers_of_e:
         merged = exp(total(exponents))
@@ -240,6 +240,7 @@ def power(v: Value, r: Any) -> Value:
         if not _fits(c, r):
             return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
+    # A root from here on. (xy)^r = x^r y^r needs signs: only factors that are known to be positive come out of it.
     root = _denest(v) if r.q == 2 else None
     if root is not None:
         return power(root, int(r.p))

@@ -55,7 +55,7 @@ def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
 
 def enclosure_at(v: Value, point: Mapping[str, Rational], bits: int = FIRST_BITS) -> arb:
     """A ball that contains `v` where the letters have these values; their sample values are not looked at."""
-    balls: dict[Value, arb] = {}
+    balls: dict[Value, arb] = {}  # not those that the nodes keep, which are at the sample values
     with precision(bits):
         for x in bottom_up(v):
             balls[x] = arb(point[x.args[0]]) if x.kind == "letter" else _evaluate(x, balls.__getitem__)

@@ -33,9 +33,8 @@ def certified_sign(v: Value) -> int | None:
     for step, ball in enumerate(refinements(v)):
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1
-        if step == 0 and is_proved_zero(
-            v
-        ):  # no precision tells 0 from small; a proof costs less than the rest of the ladder
+        # No precision tells 0 from what is small; a proof costs less than the rest of the ladder.
+        if step == 0 and is_proved_zero(v):
             return 0
     found = _sign_of_form(v)
     if found is None and not abs(ball) < _SMALL:

@@ -17,6 +17,7 @@ from workings.exact.dispatch.sums import sum_of
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
 from workings.exact.numbers.value import HALF, ONE, Value, rational
+from workings.exact.ops.matrix import vectors
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_number, payload
@@ -92,10 +93,6 @@ def _points(x: Any) -> list[list[Value]]:
     return [values_of(row) for row in p.reshape(-1, p.shape[-1])]
 
 
-def _tensor(edges: Sequence[Value]) -> ExactTensor:
-    return wrap(payload_of(edges, (len(edges),)))
-
-
 @rule("bincount")
 def bincount(x: torch.Tensor, weights: Any = None, minlength: int = 0) -> ExactTensor:
     """The weights of each whole number in x, from 0, summed."""
@@ -109,20 +106,20 @@ def bincount(x: torch.Tensor, weights: Any = None, minlength: int = 0) -> ExactT
 @rule("histogram.bin_ct")
 def histogram(x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     edges = _even_edges(x.reshape(-1, 1), [bins], range)
-    return _histogram(_points(x.reshape(-1, 1)), edges, weight, density), _tensor(edges[0])
+    return _histogram(_points(x.reshape(-1, 1)), edges, weight, density), vectors(edges, (), len(edges[0]))
 
 
 @rule("histogram.bins_tensor")
 def histogram_between(x: Any, bins: Any, *, weight: Any = None, density: bool = False) -> Any:
     edges = values_of(payload(bins))
-    return _histogram(_points(x.reshape(-1, 1)), [edges], weight, density), _tensor(edges)
+    return _histogram(_points(x.reshape(-1, 1)), [edges], weight, density), vectors([edges], (), len(edges))
 
 
 @rule("_histogramdd_bin_edges")
 def histogramdd_edges(
     x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
 ) -> list[ExactTensor]:
-    return [_tensor(e) for e in _even_edges(x, bins, range)]
+    return [vectors([e], (), len(e)) for e in _even_edges(x, bins, range)]
 
 
 @rule("_histogramdd_from_bin_cts")

@@ -95,10 +95,8 @@ def multi_margin_loss(x: Any, target: Any, p: Any = 1, margin: Any = 1, weight: 
 
 
 @rule("multi_margin_loss_backward")
-def multi_margin_loss_backward(
-    g: Any, x: Any, target: Any, p: Any, margin: Any, weight: Any = None, reduction: int = 1
-) -> Any:
-    return vjp(lambda x: multi_margin_loss(x, target, p, margin, weight, reduction), [x], g)[0]
+def multi_margin_loss_backward(g: Any, x: Any, *settings: Any) -> Any:
+    return vjp(lambda x: multi_margin_loss(x, *settings), [x], g)[0]
 
 
 @rule("multilabel_margin_loss_forward")

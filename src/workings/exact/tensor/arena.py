@@ -98,6 +98,8 @@ class Arena:
         kept = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
         self.values = {v.serial: v for v in (*_PERMANENT, *kept)}
         del kept  # a reference of our own would count below
+        # The graph holds every node, so the count of references says who else does: a formula that is kept, or a value in
+        # somebody's variable.
         nodes = GRAPH.nodes
         for key in reversed(list(nodes)):  # formulas before their parts
             if sys.getrefcount(nodes[key]) <= _UNHELD:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -69,17 +68,10 @@ def lift_number(x: Any) -> Value:
     raise TypeError(f"An exact value is made from a number or text, not from {type(x).__name__}.")
 
 
-def lift_all(xs: Iterable[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
+def lift_all(xs: list[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
     """Many numbers, each distinct one read once."""
-    seen: dict[Any, Value] = {}
-    out = []
-    for x in xs:
-        key = x if x == x else "nan"
-        v = seen.get(key)
-        if v is None:
-            v = seen[key] = lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x)
-        out.append(v)
-    return out
+    lift = {x: lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x) for x in dict.fromkeys(xs)}
+    return [lift[x] for x in xs]
 
 
 def lift_tensor(t: torch.Tensor, *, masks: bool = True) -> torch.Tensor:
