@@ -42,7 +42,7 @@ def linear(func: Any, given: dict[str, Any]) -> Any:
     """Σ (input value × its column of the map)."""
     backward = schema_of(func).name.endswith("_backward")
     blank = {n: torch.zeros(x.shape, dtype=torch.float64) for n, x in given.items() if carries_values(n, x)}
-    inputs = [n for n in blank if not (backward and n == "self")]  # a backward takes `self` only for its shape
+    inputs = [n for n in blank if not (backward and n == "self")]  # a backward takes it for its shape: not probed
     zero = call(func, {**given, **blank})
     if not isinstance(zero, torch.Tensor):
         return wrap_floats(zero)
