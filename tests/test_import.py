@@ -1,16 +1,22 @@
 """`import workings` loads nothing heavy; its names arrive when used, and are what type checkers were told."""
 
+import ast
+import inspect
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from typing import Any, Unpack, get_type_hints
 
 import pytest
 
 import workings
+from workings.exact.tensor.make import TensorOptions
 from workings.front import CALLABLE
+from workings.show.options import Formatting
 
-HEAVY = ["torch", "sympy", "flint", "numpy", "typer", "rich"]
+HEAVY = ["torch", "sympy", "flint", "numpy", "typer", "rich", "typing"]
+"""`typing` is three quarters of what importing `workings` took with it."""
 
 
 def python(code: str) -> str:
@@ -19,7 +25,9 @@ def python(code: str) -> str:
 
 
 def test_import_loads_nothing_heavy():
-    assert python(f"import sys, workings; print([m for m in {HEAVY} if m in sys.modules])") == "[]"
+    loaded = python("import sys; before = {*sys.modules}; import workings; print(*{*sys.modules} - before)").split()
+    assert "workings.front" in loaded
+    assert not {*HEAVY} & {*loaded}
 
 
 def test_dir_lists_the_public_names():
@@ -48,14 +56,26 @@ def test_packages_are_called_and_opened_whatever_was_imported_first(first):
 @pytest.mark.parametrize("name", CALLABLE)
 def test_a_callable_package_offers_what_its_types_say(name):
     """The names that `front.py` tells type checkers of are those that the package offers."""
-    import ast
-    import inspect
-
     tree = ast.parse(inspect.getsource(inspect.getmodule(CALLABLE[name])))
     declared = next(node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == CALLABLE[name].__name__)
     typed = {target.id for part in ast.walk(declared) if isinstance(part, ast.Assign) for target in part.targets}
     package = getattr(workings, name)
     assert typed == {public for public in package.__all__ if public != "Formula"}
+
+
+@pytest.mark.parametrize("printer", ["text", "latex", "markdown", "html"])
+def test_printers_are_typed_by_the_formatting_options(printer):
+    hints = get_type_hints(getattr(workings.show.Work, printer))
+    assert hints["formatting"] == Unpack[Formatting]
+    assert Formatting.__annotations__.keys() == workings.show.Options.__dataclass_fields__.keys()
+    assert not Formatting.__required_keys__
+
+
+def test_what_makes_exact_tensors_is_typed():
+    assert get_type_hints(workings.exact.symbols)["return"] == workings.ExactTensor | Any
+    for name in ("zeros", "ones", "full", "eye", "arange", "linspace"):
+        assert get_type_hints(getattr(workings.exact, name))["options"] == Unpack[TensorOptions]
+        assert {*TensorOptions.__annotations__} < {*inspect.signature(workings.ExactTensor.__new__).parameters}
 
 
 def test_help_opens_with_the_call():

@@ -10,15 +10,19 @@
 Names load when they are first used, so that `import workings` costs nothing.
 """
 
+from __future__ import annotations
+
 import sys
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
 from workings.front import CALLABLE, ExactPackage, ShowPackage, TracePackage
 from workings.version import __version__
 
+TYPE_CHECKING = False  # type checkers know the name; importing `typing` for it would take three quarters of the time
 if TYPE_CHECKING:
+    from typing import Any
+
     from workings import check as check
     from workings import course as course
     from workings import equations as equations

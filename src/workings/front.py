@@ -9,9 +9,11 @@ anyway; a test compares the two.
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # see `workings/__init__.py`
 if TYPE_CHECKING:
+    from typing import Any
+
     import workings.exact as _exact
     import workings.show as _show
     import workings.trace as _trace

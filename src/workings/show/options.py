@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from workings.errors import WorkingsError, did_you_mean
 
@@ -54,6 +55,21 @@ class Options:
     def labels_for(self, axis: int, count: int) -> tuple[str, ...] | None:
         """The names of the entries of an axis (from the right: −1, −2) of so many entries."""
         return next((names for a, names in self.labels if a == axis and len(names) == count), None)
+
+
+class Formatting(TypedDict, total=False):
+    """The fields of `Options` as keywords, with what people write for them: `only="A"`, `labels={-1: names}`."""
+
+    digits: int
+    exact: bool
+    depth: int | None
+    substitution: Literal["long", "short", "none"]
+    only: str | Iterable[str]
+    hide: str | Iterable[str]
+    width: int
+    colour: bool
+    most: int
+    labels: Mapping[int, Iterable[Any]] | Iterable[Any]
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:

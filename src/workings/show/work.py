@@ -8,12 +8,12 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import torch
 
 from workings.errors import WorkingsError, did_you_mean
-from workings.show.options import DEEPEST, MOST_SAVED, Labels, Options, check_whole
+from workings.show.options import DEEPEST, MOST_SAVED, Formatting, Labels, Options, check_whole
 from workings.show.outline.outline import check_names
 from workings.trace.code.arguments import check_unambiguous
 from workings.trace.formula.tree import Apply, Leaf
@@ -36,29 +36,29 @@ class Work(Trace):
     options: Options = Options()
 
     # ---- printing
-    def text(self, **choices: Any) -> str:
+    def text(self, **formatting: Unpack[Formatting]) -> str:
         """The worked solution for a terminal."""
         from workings.show.printers.text import text
 
-        return text(self, self._with_choices(choices))
+        return text(self, self._with_choices(formatting))
 
-    def latex(self, **choices: Any) -> str:
+    def latex(self, **formatting: Unpack[Formatting]) -> str:
         """The worked solution as a LaTeX fragment."""
         from workings.show.printers.latex import latex
 
-        return latex(self, self._with_choices(choices))
+        return latex(self, self._with_choices(formatting))
 
-    def markdown(self, **choices: Any) -> str:
+    def markdown(self, **formatting: Unpack[Formatting]) -> str:
         """The worked solution as Markdown."""
         from workings.show.printers.markdown import markdown
 
-        return markdown(self, self._with_choices(choices))
+        return markdown(self, self._with_choices(formatting))
 
-    def html(self, **choices: Any) -> str:
+    def html(self, **formatting: Unpack[Formatting]) -> str:
         """The worked solution as one self-contained page."""
         from workings.show.printers.html import html
 
-        return html(self, self._with_choices(choices))
+        return html(self, self._with_choices(formatting))
 
     def json(self, most: int | None = MOST_SAVED) -> str:
         """The steps as JSON, to be read with `Work.from_json`; of a tensor of more than `most` entries, a summary of it.
@@ -89,8 +89,8 @@ class Work(Trace):
 
     __hash__ = None  # type: ignore[assignment]
 
-    def _with_choices(self, choices: dict[str, Any]) -> Options:
-        options = with_choices(self.options, choices)
+    def _with_choices(self, formatting: Formatting) -> Options:
+        options = with_choices(self.options, formatting)
         check_names(self, options)
         return options
 

@@ -246,3 +246,23 @@ def test_eigenvalues_that_are_not_found_say_why():
         torch.linalg.eigvals(exact("1 2; 3 4"))
     with pytest.raises(DomainError, match="this one holds √2"):
         torch.linalg.eigvalsh(exact("1 sqrt(2); sqrt(2) 4"))
+
+
+def test_a_system_of_four_with_letters_is_solved_by_elimination_or_has_no_solution():
+    # w on the diagonal, ones above it: x₄ = 1/w, x₃ = (1 − x₄)/w, …; with two equal rows nothing is determined.
+    A = exact("w 1 0 0; 0 w 1 0; 0 0 w 1; 0 0 0 w")
+    b = exact("0 0 0 1")
+    x = torch.linalg.solve_ex(A, b).result
+    assert exact.equal(x, exact("-1/w^4 1/w^3 -1/w^2 1/w")).how == "proved"
+    singular = exact("w 1 0 0; w 1 0 0; 0 0 w 1; 0 0 0 w")
+    assert torch.linalg.solve_ex(singular, b).result.isnan().all()
+
+
+def test_singular_vectors_beyond_the_rank_complete_a_basis():
+    # AᵀA = 25: one singular value, 5, and two directions that A does not reach
+    A = exact("3; 0; 4")
+    U, S, Vh = torch.linalg.svd(A, full_matrices=True)
+    assert U.shape == (3, 3)
+    assert same(S, "[5]")
+    assert exact.equal(U.mT @ U, exact.eye(3)).how == "proved"
+    assert exact.equal(U[:, :1] * S @ Vh, A).how == "proved"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workings.exact.numbers import algebra
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, rational
-from workings.exact.reading.families import DECAYS, FORMATS, grid, rounded
+from workings.exact.reading.families import DECAYS, FORMATS, grid, round_to_format
 from workings.exact.reading.parse import parse
 from workings.exact.reading.recover import as_is, recover
 
@@ -156,7 +156,7 @@ def test_what_is_recovered_is_near(x):
 @pytest.mark.parametrize(("dtype", "cast"), [("float32", np.float32), ("float16", np.float16)])
 @given(x=st.floats(-6e4, 6e4))
 def test_rounding_to_short_floats_is_numpys(dtype, cast, x):
-    assert rounded(x, FORMATS[dtype]) == float(cast(x))
+    assert round_to_format(x, FORMATS[dtype]) == float(cast(x))
     assert grid(float(cast(x)) or 1.0, FORMATS[dtype]) == float(np.spacing(abs(cast(x) or cast(1))))
 
 

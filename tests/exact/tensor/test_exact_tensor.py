@@ -169,3 +169,13 @@ def test_einops_and_einsum():
 def test_complex_numbers_are_refused(make):
     with pytest.raises(DomainError, match="Exact values are real"):
         make()
+
+
+def test_the_simplest_form_keeps_shape_label_and_assumptions():
+    # e/(1 + e) + 1/(1 + e) = 1, and w²/w = w
+    w = exact.symbols(w_simple=0.3)
+    x = torch.stack([exact("e/(1 + e) + 1/(1 + e)"), torch.where(w > 0, w * w, w) / w]).to(torch.float32)
+    found = x.simplest()
+    assert [v.text() for v in found.elements()] == ["1", "w_simple"]
+    assert (found.shape, found.dtype, found.assumptions) == (x.shape, torch.float32, x.assumptions)
+    assert found.assumptions

@@ -35,9 +35,9 @@ from workings.exact.dispatch.operation import (
     carry_notes,
     is_exact,
     label_of,
-    labelled,
     schema_of,
     state,
+    use_label,
 )
 from workings.exact.dispatch.order import ORDER, order
 from workings.exact.dispatch.random import RANDOM, draw
@@ -56,7 +56,7 @@ def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
     given = notes_among((args, kwargs))
     if given:
         args, kwargs = without_notes((args, kwargs))
-    with ARENA.working(), labelled(label_of(args, kwargs)), recording() as made:
+    with ARENA.working(), use_label(label_of(args, kwargs)), recording() as made:
         result = _answer(func, args, kwargs)
         return carry_notes(args, kwargs, given | made, result)
 
@@ -96,17 +96,17 @@ def _functional(func: Any, args: Any, kwargs: Any) -> Any:
     result = elementwise(name, args, kwargs)
     if result is not NotImplemented:
         return result
-    return _decomposed(func, args, kwargs)
+    return _decompose(func, args, kwargs)
 
 
 def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
     """Run the functional form and write its result into the first argument."""
     schema = schema_of(func)
     if schema.name.startswith("_foreach_"):  # lists of tensors, as optimizers use them: PyTorch's loop over each
-        return _decomposed(func, args, kwargs)
+        return _decompose(func, args, kwargs)
     target = args[0]
     if isinstance(target, (list, tuple)):
-        raise _unsupported(
+        raise _unsupported_error(
             func, "it is a fused kernel for lists of tensors. An optimizer runs without it when made with fused=False"
         )
     if not is_exact(target) and target.is_floating_point():
@@ -120,7 +120,7 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
     if is_exact(target):
         target.payload.copy_(payload(result))
         if is_exact(result):
-            target.ledger.notes |= result.ledger.notes
+            target.shared.notes |= result.shared.notes
     else:
         target.copy_(_plain(result, target.dtype))
     return target
@@ -146,7 +146,7 @@ def _into_outs(func: Any, args: Any, kwargs: Any) -> Any:
             for out, result in zip(outs, results, strict=True):
                 _write(out, result)
             return outs[0] if len(outs) == 1 else tuple(outs)
-    raise _unsupported(func, "its out= form has no functional twin")
+    raise _unsupported_error(func, "its out= form has no functional twin")
 
 
 def _write(out: torch.Tensor, result: Any) -> None:
@@ -174,8 +174,8 @@ _KEYS = (
 )
 
 
-def _decomposed(func: Any, args: Any, kwargs: Any) -> Any:
-    with _once(func, args, kwargs), mode():
+def _decompose(func: Any, args: Any, kwargs: Any) -> Any:
+    with _refuse_recursion(func, args, kwargs), mode():
         written = _decompositions().get(func)
         if written is not None:
             return written(*args, **kwargs)
@@ -184,15 +184,16 @@ def _decomposed(func: Any, args: Any, kwargs: Any) -> Any:
         for key in _KEYS:
             if func.has_kernel_for_dispatch_key(key):
                 return func._op_dk(key, *args, **kwargs)
-    raise _unsupported(func, "it has no rule here and PyTorch has no decomposition for it")
+    raise _unsupported_error(func, "it has no rule here and PyTorch has no decomposition for it")
 
 
 @contextlib.contextmanager
-def _once(func: Any, args: Any, kwargs: Any) -> Iterator[None]:
+def _refuse_recursion(func: Any, args: Any, kwargs: Any) -> Iterator[None]:
     """Guard against decompositions that lead back to themselves."""
+    # The same operation on other tensors is no cycle: a decomposition may recurse to smaller ones.
     key = (func, tuple(id(t) for t in tree_flatten((args, kwargs))[0] if is_exact(t)))
     if key in state.running:
-        raise _unsupported(func, "its decomposition leads back to itself")
+        raise _unsupported_error(func, "its decomposition leads back to itself")
     state.running.append(key)
     try:
         yield
@@ -200,7 +201,7 @@ def _once(func: Any, args: Any, kwargs: Any) -> Iterator[None]:
         state.running.pop()
 
 
-def _unsupported(func: Any, why: str) -> DomainError:
+def _unsupported_error(func: Any, why: str) -> DomainError:
     return DomainError(
         f"{func} is outside the exact domain: {why}. Leave exact values before this step with x.float64(), "
         "or write the step in supported operations."

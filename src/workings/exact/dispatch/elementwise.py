@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -16,42 +17,26 @@ from workings.exact.tensor.lift import payload
 
 def apply(name: str, *operands: Any) -> ExactTensor:
     """The scalar rule `name` over broadcast operands (tensors or numbers)."""
-    return wrap(_map(lambda *xs: scalar(name, *xs), operands))
+    return wrap(payload_of(*_map(partial(scalar, name), operands)))
 
 
 def choose(name: str, *operands: Any) -> ExactTensor:
     """maximum, minimum and their like: one of the operands, element by element."""
-    return wrap(_map(CHOICES[name], operands))
+    return wrap(payload_of(*_map(CHOICES[name], operands)))
 
 
 def comparison(name: str, *operands: Any) -> torch.Tensor:
     """A comparison, as an ordinary tensor of booleans."""
-    columns, shape = _columns(operands)
-    seen: dict[Any, bool] = {}
-    out = []
-    for xs in zip(*columns, strict=True):
-        known = seen.get(xs)
-        if known is None:
-            known = seen[xs] = COMPARISONS[name](*xs)
-        out.append(known)
-    return torch.tensor(out, dtype=torch.bool).reshape(shape)
+    found, shape = _map(COMPARISONS[name], operands)
+    return torch.tensor(found, dtype=torch.bool).reshape(shape)
 
 
-def _columns(operands: tuple[Any, ...]) -> tuple[list[Any], torch.Size]:
+def _map(f: Callable[..., Any], operands: tuple[Any, ...]) -> tuple[list[Any], torch.Size]:
+    """f of the operands, element by element, and the shape of the result."""
     spread = torch.broadcast_tensors(*[payload(x) for x in operands])
-    return [values_of(p) for p in spread], spread[0].shape
-
-
-def _map(f: Callable[..., Any], operands: tuple[Any, ...]) -> torch.Tensor:
-    columns, shape = _columns(operands)
-    seen: dict[Any, Any] = {}
-    out = []
-    for xs in zip(*columns, strict=True):
-        v = seen.get(xs)
-        if v is None:
-            v = seen[xs] = f(*xs)
-        out.append(v)
-    return payload_of(out, shape)
+    rows = list(zip(*map(values_of, spread), strict=True))
+    found = {xs: f(*xs) for xs in dict.fromkeys(rows)}  # few are distinct: zeros, ones, the entries of a mask
+    return [found[xs] for xs in rows], spread[0].shape
 
 
 def elementwise(name: str, args: Any, kwargs: Any) -> Any:

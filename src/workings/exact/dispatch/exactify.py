@@ -47,24 +47,23 @@ def exactify(module: M, *, recover: bool = False) -> M:
         if "Couldn't swap" not in str(error):
             raise
         name = str(error).rpartition(" ")[2]
-        raise WorkingsError(_held(name, "something else holds on to it")) from error
+        raise WorkingsError(_refusal(name, "something else holds on to it")) from error
 
 
 def _check_free(module: torch.nn.Module) -> None:
     """Refuse, before anything has changed, a parameter that cannot be exchanged in place."""
-    own = {
-        id(ref) for part in module.modules() for ref in getattr(part, "_flat_weight_refs", ())
-    }  # an RNN's, which it drops
+    # The weak references of an RNN are its own: it drops them.
+    own = {id(ref) for part in module.modules() for ref in getattr(part, "_flat_weight_refs", ())}
     for name, p in module.named_parameters():
         if isinstance(p, ExactTensor) or not p.is_floating_point():
             continue
         if any(id(ref) not in own for ref in weakref.getweakrefs(p)):
-            raise WorkingsError(_held(name, "a weak reference leads to it"))
+            raise WorkingsError(_refusal(name, "a weak reference leads to it"))
         if p._use_count() > _HELD_BY_A_GRAPH:  # type: ignore[attr-defined]
-            raise WorkingsError(_held(name, "a view of it is in use, such as w.T or w.view(-1)"))
+            raise WorkingsError(_refusal(name, "a view of it is in use, such as w.T or w.view(-1)"))
 
 
-def _held(name: str, why: str) -> str:
+def _refusal(name: str, why: str) -> str:
     return (
         f"exactify turns parameters exact in place, which {name} does not allow: {why}. "
         "Drop that first, or take a copy: exactify(copy.deepcopy(module))."

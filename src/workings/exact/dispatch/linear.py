@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from flint import fmpq
 
-from workings.exact.dispatch.operation import call, carries_values, wrap, wrap_floats
+from workings.exact.dispatch.operation import call, carries_values, schema_of, wrap, wrap_floats
 from workings.exact.dispatch.sums import dot
 from workings.exact.numbers.value import ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
@@ -36,25 +36,13 @@ LINEAR = frozenset(
     native_dropout_backward trace value_selecting_reduction_backward
     """.split()
 )
-_DATA_DEPENDENT = {
-    "self": frozenset(
-        """
-        avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward _adaptive_avg_pool3d_backward
-        max_pool2d_with_indices_backward max_pool3d_with_indices_backward adaptive_max_pool2d_backward
-        adaptive_max_pool3d_backward fractional_max_pool2d_backward fractional_max_pool3d_backward
-        reflection_pad1d_backward reflection_pad2d_backward reflection_pad3d_backward replication_pad1d_backward
-        replication_pad2d_backward replication_pad3d_backward
-        """.split()
-    )
-}
-"""Arguments that only give a shape: not inputs of the map."""
 
 
 def linear(func: Any, given: dict[str, Any]) -> Any:
     """Σ (input value × its column of the map)."""
-    name = func._schema.name.split("::")[1]
-    inputs = [n for n, x in given.items() if carries_values(n, x) and name not in _DATA_DEPENDENT.get(n, ())]
-    blank = {n: torch.zeros(given[n].shape, dtype=torch.float64) for n, x in given.items() if carries_values(n, x)}
+    backward = schema_of(func).name.endswith("_backward")
+    blank = {n: torch.zeros(x.shape, dtype=torch.float64) for n, x in given.items() if carries_values(n, x)}
+    inputs = [n for n in blank if not (backward and n == "self")]  # a backward takes it for its shape: not probed
     zero = call(func, {**given, **blank})
     if not isinstance(zero, torch.Tensor):
         return wrap_floats(zero)

@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.exact.numbers.assume import assume, recording
 from workings.exact.tensor.arena import ARENA
-from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor, SharedNotes
 from workings.exact.tensor.lift import lift_as_is, lift_tensor
 
 _RANDOM_FACTORIES = frozenset(("rand", "randn", "normal"))
@@ -58,4 +58,4 @@ def _exact(t: Any, factory: str) -> Any:
             assume("random", f"{factory} drew {t.numel()} numbers")
         else:
             payload = lift_tensor(t, masks=False)  # a mask may still be built by products
-        return ExactTensor(payload, dtype=t.dtype, ledger=Ledger(frozenset(made)))
+        return ExactTensor(payload, dtype=t.dtype, shared=SharedNotes(frozenset(made)))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_flatten, tree_map
+from torch.utils._pytree import tree_flatten
 
-from workings.exact.dispatch.operation import is_exact, rule, run_on_stand_ins, schema_of, wrap, wrap_floats
+from workings.exact.dispatch.operation import is_exact, rule, run_on_stand_ins, schema_of, wrap_floats
 from workings.exact.tensor.arena import handle_of
 from workings.exact.tensor.exact_tensor import OVERRIDES
 from workings.exact.tensor.lift import lift_number, payload
@@ -33,11 +33,7 @@ MOVE = frozenset(
 def view(func: Any, given: dict[str, Any]) -> Any:
     """A view of the tensor is a view of its payload; assumptions are shared with it."""
     source = next(x for x in given.values() if is_exact(x))
-    result = run_on_stand_ins(func, given, payload)
-    return tree_map(
-        lambda t: wrap(t, source.ledger) if type(t) is torch.Tensor and t.dtype == torch.float64 else t,
-        result,
-    )
+    return wrap_floats(run_on_stand_ins(func, given, payload), source.shared)
 
 
 def move(func: Any, given: dict[str, Any]) -> Any:
@@ -71,7 +67,7 @@ def set_data(x: Any, new: Any) -> None:
     """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
     with torch._C.DisableTorchFunctionSubclass():
         torch.Tensor.data.__set__(x, new)  # type: ignore[attr-defined]
-    x.payload, x.ledger = new.payload, new.ledger
+    x.payload, x.shared = new.payload, new.shared
 
 
 OVERRIDES[torch.Tensor.data.__set__] = set_data  # type: ignore[attr-defined]

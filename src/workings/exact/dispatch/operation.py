@@ -12,7 +12,7 @@ import torch
 from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.exact.numbers.assume import Notes, merge
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
 from workings.exact.tensor.noted import with_notes
 
 Rule = Callable[..., Any]
@@ -82,13 +82,11 @@ def is_exact(x: Any) -> bool:
     return isinstance(x, ExactTensor)
 
 
-_INDEX_LIKE = frozenset(
-    "index indices mask condition repeats offsets random_samples sorter size stride offsets lengths".split()
-)
-_VALUE_LIKE = frozenset(
+_HOLDS_VALUES = frozenset(
     "self other src source value values tensors input tensor sorted_sequence boundaries elements "
     "test_elements min max data end weight".split()
 )
+"""Arguments whose integers are numbers to compute with; those of `index`, `offsets`, `size` … name places."""
 
 
 def carries_values(name: str, x: Any) -> bool:
@@ -97,7 +95,7 @@ def carries_values(name: str, x: Any) -> bool:
         return False
     if is_exact(x) or x.is_floating_point():
         return True
-    return name in _VALUE_LIKE and name not in _INDEX_LIKE
+    return name in _HOLDS_VALUES
 
 
 class _State(threading.local):
@@ -109,14 +107,14 @@ class _State(threading.local):
 state = _State()
 
 
-def wrap(result: torch.Tensor, ledger: Ledger | None = None) -> ExactTensor:
+def wrap(result: torch.Tensor, shared: SharedNotes | None = None) -> ExactTensor:
     """An exact tensor of this payload, labelled as the running operation's operands are."""
-    return ExactTensor(result, dtype=state.label, ledger=ledger)
+    return ExactTensor(result, dtype=state.label, shared=shared)
 
 
-def wrap_floats(result: Any) -> Any:
+def wrap_floats(result: Any, shared: SharedNotes | None = None) -> Any:
     """Payloads among an operation's results become exact tensors; indices and masks stay."""
-    return tree_map(lambda t: wrap(t) if _is_payload(t) else t, result)
+    return tree_map(lambda t: wrap(t, shared) if _is_payload(t) else t, result)
 
 
 def _is_payload(t: Any) -> bool:
@@ -151,12 +149,12 @@ def label_of(args: Any, kwargs: Any) -> torch.dtype:
     if isinstance(asked, torch.dtype) and asked.is_floating_point:
         return asked
     tensors = [t for t in tree_flatten((args, kwargs))[0] if isinstance(t, torch.Tensor) and t.is_floating_point()]
-    ranked = [t for t in tensors if t.dim() > 0] or tensors
+    ranked = [t for t in tensors if t.dim() > 0] or tensors  # as in PyTorch, a 0-dim tensor raises nobody's dtype
     return functools.reduce(torch.promote_types, {t.dtype for t in ranked}) if ranked else torch.float64
 
 
 @contextlib.contextmanager
-def labelled(dtype: torch.dtype) -> Iterator[None]:
+def use_label(dtype: torch.dtype) -> Iterator[None]:
     before, state.label = state.label, dtype
     try:
         yield
@@ -166,20 +164,21 @@ def labelled(dtype: torch.dtype) -> Iterator[None]:
 
 def same_values(f: ExactTensor, dtype: torch.dtype) -> ExactTensor:
     """The same exact values under another dtype label."""
-    return ExactTensor(f.payload.clone(), dtype=dtype, ledger=Ledger(f.ledger.notes))
+    return ExactTensor(f.payload.clone(), dtype=dtype, shared=SharedNotes(f.shared.notes))
 
 
 def carry_notes(args: Any, kwargs: Any, made: Notes, result: Any) -> Any:
     """What the operands rest on, and what this operation assumed, goes on to the results: to masks and indices too."""
     operands = [t for t in tree_flatten((args, kwargs))[0] if is_exact(t)]
-    if not made and not any(t.ledger.notes for t in operands):
+    if not made and not any(t.shared.notes for t in operands):
         return result
-    notes = merge([made, *[t.ledger.notes for t in operands]])
+    notes = merge([made, *[t.shared.notes for t in operands]])
 
     def carry(t: Any) -> Any:
         if is_exact(t):
-            t.ledger.notes = merge([t.ledger.notes, notes])
+            t.shared.notes = merge([t.shared.notes, notes])
             return t
+        # An ordinary tensor that was written into is the caller's own: a noted one would be another object.
         return t if any(t is x for x in tree_flatten((args, kwargs))[0]) else with_notes(t, notes)
 
     return tree_map(carry, result)

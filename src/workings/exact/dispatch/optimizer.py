@@ -17,10 +17,10 @@ def lift_state(optimizer: Any, args: Any, kwargs: Any) -> None:
     """Before a step: the float tensors kept for exact parameters become exact, taken as they are. Counts of steps stay."""
     for p, held in optimizer.state.items():
         if isinstance(p, ExactTensor):
-            held.update({name: tree_map(_lifted, x) for name, x in held.items() if name != "step"})
+            held.update({name: tree_map(_lift, x) for name, x in held.items() if name != "step"})
 
 
-def _lifted(x: Any) -> Any:
+def _lift(x: Any) -> Any:
     return exact(x) if type(x) is torch.Tensor and x.is_floating_point() else x
 
 

@@ -37,32 +37,25 @@ _ABOUT_ZERO = frozenset("nonzero nonzero_static count_nonzero any all is_nonzero
 
 def ranks(values: set[Value]) -> dict[Value, float]:
     """Rank of each value, 0 for zero if it is there, equal values sharing one; ∞ and NaN as themselves."""
-    groups = _grouped([v for v in values if not v.special])
+    groups = _groups_in_order([v for v in values if not v.special])
     origin = next((i for i, group in enumerate(groups) if ZERO in group), 0)
     rank = {v: float(i - origin) for i, group in enumerate(groups) for v in group}
     return {**rank, **{v: to_float(v) for v in values if v.special}}
 
 
-def _grouped(values: list[Value]) -> list[list[Value]]:
-    """Sorted, with equal values together."""
-    if not values:
-        return []
-    if any(v.free for v in values):
-        values = sorted(values, key=functools.cmp_to_key(compare))
-        close = [True] * len(values)
-    else:
-        numbered = sorted(((to_float(v), v) for v in values), key=lambda item: item[0])
-        if any(_near(a[0], b[0]) for a, b in itertools.pairwise(numbered)):
-            numbered.sort(key=functools.cmp_to_key(_compare_numbered))
-        values = [v for _, v in numbered]
-        close = [True, *[_near(a[0], b[0]) for a, b in itertools.pairwise(numbered)]]
-    groups: list[list[Value]] = []
-    for v, near in zip(values, close, strict=True):
-        if groups and near and compare(groups[-1][-1], v) == 0:
-            groups[-1].append(v)
+def _groups_in_order(values: list[Value]) -> list[list[Value]]:
+    """Sorted, with equal values together. Doubles decide where they can: they are found faster than signs of differences."""
+    free = any(v.free for v in values)  # then doubles decide nothing: all get the same
+    numbered = sorted(((0.0 if free else to_float(v), v) for v in values), key=lambda item: item[0])
+    if any(_near(a[0], b[0]) for a, b in itertools.pairwise(numbered)):
+        numbered.sort(key=functools.cmp_to_key(_compare_numbered))
+    groups: list[list[tuple[float, Value]]] = []
+    for item in numbered:
+        if groups and _compare_numbered(groups[-1][-1], item) == 0:
+            groups[-1].append(item)
         else:
-            groups.append([v])
-    return groups
+            groups.append([item])
+    return [[v for _, v in group] for group in groups]
 
 
 def _near(a: float, b: float) -> bool:
@@ -93,14 +86,14 @@ def _line_by_line(func: Any, given: dict[str, Any], x: ExactTensor) -> Any:
     found = [_on_ranks(func, {**given, "self": line, "dim": 0}) for line in lines]
     others = [n for d, n in enumerate(x.shape) if d != dim]
 
-    def joined(parts: Any) -> torch.Tensor:
+    def join(parts: Any) -> torch.Tensor:
         stacked = torch.stack(list(parts))
         whole = stacked.reshape(*others, *stacked.shape[1:])
         return whole.movedim(-1, dim) if stacked.dim() > 1 else whole
 
     if isinstance(found[0], torch.Tensor):
-        return joined(found)
-    return tuple(joined(parts) for parts in zip(*found, strict=True))
+        return join(found)
+    return tuple(join(parts) for parts in zip(*found, strict=True))
 
 
 def _on_ranks(func: Any, given: dict[str, Any]) -> Any:
@@ -115,7 +108,7 @@ def _on_ranks(func: Any, given: dict[str, Any]) -> Any:
     rank = ranks({*present, ZERO} if schema_of(func).name in _ABOUT_ZERO else set(present))
     back: dict[Any, Value] = {}
     for v in dict.fromkeys(present):
-        back.setdefault(rank[v] if v is not NAN else "nan", v)
+        back.setdefault(rank[v] if v is not NAN else "nan", v)  # NaN is no key: it does not equal itself
 
     def stand_in(x: Any) -> torch.Tensor:
         p = payload(x)

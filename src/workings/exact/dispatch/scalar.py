@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -23,10 +24,9 @@ from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
 from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.rounding import floor_of, to_float
 from workings.exact.numbers.sign import compare, sign
-from workings.exact.numbers.value import NAN, ONE, ZERO, Value, constant, height, letter, letters, rational
+from workings.exact.numbers.value import HALF, NAN, ONE, ZERO, Value, constant, height, letter, letters, rational
 from workings.exact.tensor.lift import as_mask, lift_float
 
-HALF = fmpq(1, 2)
 Build = Callable[..., Value]
 Outside = Callable[..., bool]
 
@@ -54,13 +54,19 @@ def _as_torch_does(name: str, xs: tuple[Value, ...]) -> Value:
     return lift_float(float(function(*[torch.tensor(_stand_in(x), dtype=torch.float64) for x in xs])))
 
 
-def _stand_in(v: Value) -> float:
-    """A double near v, finite where v is, on the same side of every integer: asin(1 + 10⁻⁵⁰) has no value, asin(1) has."""
+def sample_float(v: Value) -> float:
+    """The nearest double. Letters stand at their sample values, and that is noted."""
     x = to_float(v)
-    if v.special:
-        return x
     if v.free:
         assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
+    return x
+
+
+def _stand_in(v: Value) -> float:
+    """A double near v, finite where v is, on the same side of every integer: asin(1 + 10⁻⁵⁰) has no value, asin(1) has."""
+    x = sample_float(v)
+    if v.special:
+        return x
     if math.isinf(x):
         return math.copysign(sys.float_info.max, x)
     side = compare(v, rational(int(x))) if x.is_integer() else 0
@@ -90,21 +96,13 @@ def _not_positive(x: Value) -> bool:
 
 def _beyond(limit: Value, *, or_at: bool = False) -> Outside:
     """Whether |x| > limit (or ≥)."""
-
-    def outside(x: Value) -> bool:
-        if x.free:
-            return False
-        c = max(compare(x, limit), compare(algebra.scale(x, -1), limit))
-        return c > 0 or (or_at and c == 0)
-
-    return outside
+    least = 0 if or_at else 1
+    return lambda x: not x.free and max(compare(x, limit), compare(algebra.scale(x, -1), limit)) >= least
 
 
 def _below(limit: Value, *, or_at: bool = False) -> Outside:
-    def outside(x: Value) -> bool:
-        return not x.free and (compare(x, limit) < 0 or (or_at and compare(x, limit) == 0))
-
-    return outside
+    """Whether x < limit (or ≤)."""
+    return lambda x: not x.free and compare(x, limit) <= (0 if or_at else -1)
 
 
 def _zero_divisor(_: Value, b: Value) -> bool:
@@ -216,15 +214,8 @@ def _copysign(a: Value, b: Value) -> Value:
     return absolute(a) if sign(b) >= 0 else algebra.scale(absolute(a), -1)
 
 
-def _log(x: Value) -> Value:
-    return algebra.log(x)
-
-
 def _log_base(n: int) -> Build:
-    def rule(x: Value) -> Value:
-        return algebra.log(x) / algebra.log(rational(n))
-
-    return rule
+    return lambda x: algebra.log(x) / algebra.log(rational(n))
 
 
 def _two_to(x: Value) -> Value:
@@ -239,10 +230,6 @@ def sigmoid(x: Value) -> Value:
 def softplus(x: Value) -> Value:
     """log(1 + e^x)"""
     return algebra.log(ONE + algebra.exp(x))
-
-
-def tanh(x: Value) -> Value:
-    return build("tanh", x)
 
 
 def _tan(x: Value) -> Value:
@@ -263,18 +250,13 @@ def _times_log(a: Value, b: Value) -> Value:
     return ZERO if a is ZERO else a * algebra.log(b)
 
 
-def _one(name: str) -> Build:
-    def rule(x: Value) -> Value:
-        return build(name, x)
-
-    return rule
-
-
 def _bessel(kind: str, order: int) -> Build:
-    def rule(x: Value) -> Value:
-        return build(f"bessel_{kind}", rational(order), x)
+    return partial(build, f"bessel_{kind}", rational(order))
 
-    return rule
+
+def _decay(x: Value) -> Value:
+    """e^−|x|"""
+    return algebra.exp(algebra.scale(absolute(x), -1))
 
 
 RULES: dict[str, Rule] = {
@@ -301,7 +283,7 @@ RULES: dict[str, Rule] = {
     "exp": Rule(_exp),
     "exp2": Rule(_two_to),
     "expm1": Rule(lambda x: algebra.exp(x) - ONE),
-    "log": Rule(_log, _not_positive),
+    "log": Rule(algebra.log, _not_positive),
     "log2": Rule(_log_base(2), _not_positive),
     "log10": Rule(_log_base(10), _not_positive),
     "log1p": Rule(lambda x: algebra.log(ONE + x), _below(rational(-1), or_at=True)),
@@ -314,39 +296,39 @@ RULES: dict[str, Rule] = {
     "sigmoid": Rule(sigmoid),
     "log_sigmoid": Rule(lambda x: algebra.scale(softplus(algebra.scale(x, -1)), -1)),
     "softplus": Rule(softplus),
-    "sin": Rule(_one("sin")),
-    "cos": Rule(_one("cos")),
+    "sin": Rule(partial(build, "sin")),
+    "cos": Rule(partial(build, "cos")),
     "tan": Rule(_tan),
-    "asin": Rule(_one("asin"), _beyond(ONE)),
-    "acos": Rule(_one("acos"), _beyond(ONE)),
-    "atan": Rule(_one("atan")),
-    "atan2": Rule(lambda a, b: build("atan2", a, b), lambda a, b: a is ZERO and b is ZERO),
-    "sinh": Rule(_one("sinh")),
-    "cosh": Rule(_one("cosh")),
-    "tanh": Rule(tanh),
-    "asinh": Rule(_one("asinh")),
-    "acosh": Rule(_one("acosh"), _below(ONE)),
-    "atanh": Rule(_one("atanh"), _beyond(ONE, or_at=True)),
+    "asin": Rule(partial(build, "asin"), _beyond(ONE)),
+    "acos": Rule(partial(build, "acos"), _beyond(ONE)),
+    "atan": Rule(partial(build, "atan")),
+    "atan2": Rule(partial(build, "atan2"), lambda a, b: a is ZERO and b is ZERO),
+    "sinh": Rule(partial(build, "sinh")),
+    "cosh": Rule(partial(build, "cosh")),
+    "tanh": Rule(partial(build, "tanh")),
+    "asinh": Rule(partial(build, "asinh")),
+    "acosh": Rule(partial(build, "acosh"), _below(ONE)),
+    "atanh": Rule(partial(build, "atanh"), _beyond(ONE, or_at=True)),
     "sinc": Rule(_sinc),
-    "erf": Rule(_one("erf")),
-    "erfc": Rule(_one("erfc")),
-    "erfinv": Rule(_one("erfinv"), _beyond(ONE, or_at=True)),
+    "erf": Rule(partial(build, "erf")),
+    "erfc": Rule(partial(build, "erfc")),
+    "erfinv": Rule(partial(build, "erfinv"), _beyond(ONE, or_at=True)),
     "special_erfcx": Rule(lambda x: algebra.exp(x * x) * build("erfc", x)),
     "special_ndtri": Rule(
         lambda x: square_root(rational(2)) * build("erfinv", algebra.scale(x, 2) - ONE), _not_between_0_and_1
     ),
     "special_ndtr": Rule(lambda x: algebra.scale(build("erfc", x * rational(-1) * algebra.power(rational(2), -HALF)), HALF)),
     "special_log_ndtr": Rule(lambda x: algebra.log(RULES["special_ndtr"].build(x))),
-    "lgamma": Rule(_one("lgamma"), _gamma_pole),
-    "digamma": Rule(_one("digamma"), _gamma_pole),
-    "special_zeta": Rule(lambda s, a: build("zeta", s, a), _no_real_zeta),
-    "igamma": Rule(lambda a, x: build("gamma_lower", a, x), lambda a, x: _not_positive(a) or _not_positive(x)),
+    "lgamma": Rule(partial(build, "lgamma"), _gamma_pole),
+    "digamma": Rule(partial(build, "digamma"), _gamma_pole),
+    "special_zeta": Rule(partial(build, "zeta"), _no_real_zeta),
+    "igamma": Rule(partial(build, "gamma_lower"), lambda a, x: _not_positive(a) or _not_positive(x)),
     "igammac": Rule(lambda a, x: ONE - build("gamma_lower", a, x), lambda a, x: _not_positive(a) or _not_positive(x)),
-    "special_airy_ai": Rule(_one("airy_ai")),
+    "special_airy_ai": Rule(partial(build, "airy_ai")),
     "i0": Rule(_bessel("i", 0)),
-    "special_i0e": Rule(lambda x: algebra.exp(algebra.scale(absolute(x), -1)) * _bessel("i", 0)(x)),
+    "special_i0e": Rule(lambda x: _decay(x) * _bessel("i", 0)(x)),
     "special_i1": Rule(_bessel("i", 1)),
-    "special_i1e": Rule(lambda x: algebra.exp(algebra.scale(absolute(x), -1)) * _bessel("i", 1)(x)),
+    "special_i1e": Rule(lambda x: _decay(x) * _bessel("i", 1)(x)),
     "special_bessel_j0": Rule(_bessel("j", 0)),
     "special_bessel_j1": Rule(_bessel("j", 1)),
     "special_bessel_y0": Rule(_bessel("y", 0), _not_positive),
@@ -362,11 +344,9 @@ RULES: dict[str, Rule] = {
 
 
 # ---- comparisons: on pairs, so that letters are compared only where the program asks
-def _ordered(test: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
-    def compare_pair(a: Value, b: Value) -> bool:
-        return a is not NAN and b is not NAN and test(compare(a, b))
-
-    return compare_pair
+def _ordering(test: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
+    """A comparison by the sign of a − b; none with NaN holds."""
+    return lambda a, b: a is not NAN and b is not NAN and test(compare(a, b))
 
 
 def _equal(a: Value, b: Value) -> bool:
@@ -376,10 +356,10 @@ def _equal(a: Value, b: Value) -> bool:
 COMPARISONS: dict[str, Callable[..., bool]] = {
     "eq": _equal,
     "ne": lambda a, b: not _equal(a, b),
-    "lt": _ordered(lambda c: c < 0),
-    "le": _ordered(lambda c: c <= 0),
-    "gt": _ordered(lambda c: c > 0),
-    "ge": _ordered(lambda c: c >= 0),
+    "lt": _ordering(lambda c: c < 0),
+    "le": _ordering(lambda c: c <= 0),
+    "gt": _ordering(lambda c: c > 0),
+    "ge": _ordering(lambda c: c >= 0),
     "isnan": lambda x: x is NAN,
     "isinf": lambda x: x.kind in ("inf", "-inf"),
     "isposinf": lambda x: x.kind == "inf",

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from workings.exact.dispatch.scalar import RULES, scalar
-from workings.exact.dispatch.sums import dot, sum_of
+from workings.exact.dispatch.sums import dot, product_of, sum_of
 from workings.exact.numbers.assume import recording
 from workings.exact.numbers.build import build
-from workings.exact.numbers.value import ONE, Value, bottom_up, letter, rational
+from workings.exact.numbers.value import Value, bottom_up, letter, rational
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
 from workings.exact.tensor.make import letter_name, value_from
 
 
@@ -21,25 +21,19 @@ def substitute(x: ExactTensor, given: dict[str, Any]) -> ExactTensor:
         done: dict[Value, Value] = dict(table)
         for v in bottom_up(*x.elements()):
             if v not in done:
-                done[v] = _rebuilt(v, done) if v.free else v
+                done[v] = _rebuild(v, done) if v.free else v
         payload = payload_of([done[v] for v in x.elements()], x.shape)
-        return ExactTensor(payload, dtype=x.dtype, ledger=Ledger(x.ledger.notes | frozenset(made)))
+        return ExactTensor(payload, dtype=x.dtype, shared=SharedNotes(x.shared.notes | frozenset(made)))
 
 
-def _rebuilt(v: Value, done: dict[Value, Value]) -> Value:
+def _rebuild(v: Value, done: dict[Value, Value]) -> Value:
     if v.kind == "letter":
         return v
     if v.kind == "add":
         return sum_of([scalar("mul", rational(c), done[t]) for c, t in v.args])
     if v.kind == "mul":
-        out = ONE
-        for base, r in v.args:
-            out = scalar("mul", out, scalar("pow", done[base], rational(r)))
-        return out
+        return product_of([scalar("pow", done[base], rational(r)) for base, r in v.args])
     if v.kind == "dot":
         return dot(tuple(done[x] for x in v.args[0]), tuple(done[y] for y in v.args[1]))
-    return _function(v.kind, [done[a] for a in v.args])
-
-
-def _function(kind: str, args: list[Value]) -> Value:
-    return scalar(kind, *args) if kind in RULES else build(kind, *args)
+    function = scalar if v.kind in RULES else build
+    return function(v.kind, *[done[a] for a in v.args])

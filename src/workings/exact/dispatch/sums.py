@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial, reduce
 
 from workings.exact.dispatch.scalar import scalar
 from workings.exact.numbers import algebra
@@ -23,15 +24,9 @@ def sum_of(vs: Sequence[Value]) -> Value:
     """Σ v"""
     if SPECIALS.isdisjoint(vs):
         return algebra.add_all(vs)
-    out = ZERO
-    for v in vs:
-        out = scalar("add", out, v)
-    return out
+    return reduce(partial(scalar, "add"), vs, ZERO)
 
 
 def product_of(vs: Sequence[Value]) -> Value:
     """Π v"""
-    out = ONE
-    for v in vs:
-        out = scalar("mul", out, v)
-    return out
+    return reduce(partial(scalar, "mul"), vs, ONE)

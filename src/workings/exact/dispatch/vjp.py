@@ -20,7 +20,11 @@ _KEYS = (
 
 @contextlib.contextmanager
 def autograd_inside() -> Iterator[None]:
-    """Turn autograd on again below the dispatcher, where it is switched off."""
+    """Turn autograd on again below the dispatcher.
+
+    It is switched off there, because the operation itself is recorded already; the steps that a backward is made of here
+    have to be recorded too.
+    """
     before = [torch._C._dispatch_tls_is_dispatch_key_excluded(k) for k in _KEYS]
     for k in _KEYS:
         torch._C._dispatch_tls_set_dispatch_key_excluded(k, False)

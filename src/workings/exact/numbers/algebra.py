@@ -7,6 +7,7 @@ sums are not multiplied out. Formulas beyond `LARGE` nodes are taken as they are
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Iterable
@@ -19,6 +20,7 @@ from workings.errors import DomainError
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.value import (
     BITS_PER_NODE,
+    HALF,
     LARGE,
     ONE,
     ZERO,
@@ -102,6 +104,11 @@ def add_all(vs: Iterable[Value]) -> Value:
     return total(terms)
 
 
+def multiply_all(vs: Iterable[Value]) -> Value:
+    """The product of many values, from the left."""
+    return functools.reduce(multiply, vs, ONE)
+
+
 def scale(v: Value, c: Rational) -> Value:
     """c·v for a rational c."""
     if not c:
@@ -178,7 +185,7 @@ def product(factors: Terms) -> Value:
             collect(exponents, base.args[0], r)
         else:
             kept[base] = whole(r)
-    if powers_of_e == 1 and last_power == 1:
+    if powers_of_e == 1 and last_power == 1:  # nothing merges: the node is there already
         kept[last_base] = 1
     elif powers_of_e:
         merged = exp(total(exponents))
@@ -233,7 +240,8 @@ def power(v: Value, r: Any) -> Value:
         if not _fits(c, r):
             return _power_product({v: r})
         return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
-    root = _denested(v) if r.q == 2 else None
+    # A root from here on. (xy)^r = x^r y^r needs signs: only factors that are known to be positive come out of it.
+    root = _denest(v) if r.q == 2 else None
     if root is not None:
         return power(root, int(r.p))
     if c > 0 and c != 1:
@@ -247,11 +255,11 @@ def power(v: Value, r: Any) -> Value:
             rest = _power_product({base: k for base, k in u.args if not is_known_positive(base)})
             factors = {base: k * r for base, k in safe}
             if rest is not ONE:
-                if rest.kind == "mul" and len(rest.args) == 1 and _odd_root(rest.args[0][1]):
+                if rest.kind == "mul" and len(rest.args) == 1 and _is_fraction(rest.args[0][1]):
                     rest, r = rest.args[0][0], rest.args[0][1] * r
                 factors[rest] = factors.get(rest, 0) + r
             return product(factors)
-        if len(u.args) == 1 and _odd_root(u.args[0][1]):
+        if len(u.args) == 1 and _is_fraction(u.args[0][1]):
             return product({u.args[0][0]: u.args[0][1] * r})
     if u.kind == "exp" and c == 1:
         return exp(scale(u.args[0], r))
@@ -265,12 +273,12 @@ def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
     return base, k
 
 
-def _odd_root(k: Rational) -> bool:
+def _is_fraction(k: Rational) -> bool:
     """Whether b^k is real only for b ≥ 0 (k a proper fraction), so that (b^k)^r = b^{kr} loses no sign."""
     return not isinstance(k, int)
 
 
-def _denested(v: Value) -> Value | None:
+def _denest(v: Value) -> Value | None:
     """√(a + b√c) = √((a + d)/2) ± √((a − d)/2) where d² = a² − b²c is a rational square."""
     if v.kind != "add" or len(v.args) != 2 or v.args[0][1] is not ONE or v.args[1][1].kind != "mul":
         return None
@@ -280,7 +288,7 @@ def _denested(v: Value) -> Value | None:
     d = _exact_root(square, 2) if a > 0 and square >= 0 else None
     if d is None:
         return None
-    low, high = (_rational_power((a + s * d) / 2, fmpq(1, 2)) for s in (-1, 1))
+    low, high = (_rational_power((a + s * d) / 2, HALF) for s in (-1, 1))
     return add(high, scale(low, 1 if b > 0 else -1))
 
 
@@ -294,12 +302,11 @@ def _rational_power(q: Rational, r: Rational) -> Value:
     if root is not None:
         return rational(root ** int(r.p))
     factors: dict[Value, Rational] = {}
-    coefficient: Rational = 1
     for part, sign in ((q.p, 1), (q.q, -1)):
         for prime, k in primes(int(part)):
             base = rational(prime)
             factors[base] = factors.get(base, 0) + sign * k * r
-    return scale(product(factors), coefficient)
+    return product(factors)
 
 
 def _exact_root(q: fmpq, n: int) -> fmpq | None:

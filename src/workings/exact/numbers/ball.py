@@ -7,6 +7,7 @@ one, so a shared graph is evaluated once, whatever its size when written out.
 from __future__ import annotations
 
 import contextlib
+import math
 import operator
 from collections.abc import Callable, Iterator, Mapping
 
@@ -15,7 +16,7 @@ from flint import arb
 
 from workings.errors import UndecidedError
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.names import keywords, spelled
+from workings.exact.numbers.names import keywords, spelling
 from workings.exact.numbers.value import LOCK, Rational, Value, bottom_up, operands
 
 FIRST_BITS = 128
@@ -48,13 +49,13 @@ def enclosure(v: Value, bits: int = FIRST_BITS) -> arb:
                     todo.append((x, True))
                     todo += missing
                     continue
-            x.ball, x.bits = _sampled(x) if x.kind == "letter" else _evaluate(x, _OWN), bits
+            x.ball, x.bits = _sample_ball(x) if x.kind == "letter" else _evaluate(x, _OWN), bits
     return v.ball
 
 
 def enclosure_at(v: Value, point: Mapping[str, Rational], bits: int = FIRST_BITS) -> arb:
     """A ball that contains `v` where the letters have these values; their sample values are not looked at."""
-    balls: dict[Value, arb] = {}
+    balls: dict[Value, arb] = {}  # not those that the nodes keep, which are at the sample values
     with precision(bits):
         for x in bottom_up(v):
             balls[x] = arb(point[x.args[0]]) if x.kind == "letter" else _evaluate(x, balls.__getitem__)
@@ -65,10 +66,10 @@ _OWN = operator.attrgetter("ball")
 """The enclosure a node keeps."""
 
 
-def _sampled(v: Value) -> arb:
+def _sample_ball(v: Value) -> arb:
     """The sample value of a letter."""
     if v.sample is None:
-        name, given = spelled(v.args[0]), keywords([v.args[0]], "0.5")
+        name, given = spelling(v.args[0]), keywords([v.args[0]], "0.5")
         raise UndecidedError(
             f"The letter {name} has no value, so this cannot be decided. Give it a sample value, "
             f"symbols({given}), or replace it, x.substitute({given})."
@@ -82,12 +83,9 @@ def _evaluate(v: Value, ball: Callable[[Value], arb]) -> arb:
     if kind == "q":
         return arb(args[0])
     if kind == "add":
-        return _sum([(c, ball(t)) for c, t in args])
+        return sum([ball(t) if c == 1 else ball(t) * c for c, t in args], arb(0))
     if kind == "mul":
-        out = arb(1)
-        for base, r in args:
-            out = out * _power(ball(base), r)
-        return out
+        return math.prod([_power(ball(base), r) for base, r in args], start=arb(1))
     if kind == "dot":
         return sum(map(operator.mul, map(ball, args[0]), map(ball, args[1])), arb(0))
     if kind == "const":
@@ -97,13 +95,6 @@ def _evaluate(v: Value, ball: Callable[[Value], arb]) -> arb:
     if v.special:
         return arb.pos_inf() if kind == "inf" else arb.neg_inf()
     return FUNCTIONS[kind].ball(*map(ball, args))
-
-
-def _sum(terms: list[tuple[Rational, arb]]) -> arb:
-    out = arb(0)
-    for c, ball in terms:
-        out = out + (ball if c == 1 else ball * c)
-    return out
 
 
 def _power(b: arb, r: Rational) -> arb:

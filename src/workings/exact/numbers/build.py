@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flint import fmpq
 
 from workings.exact.numbers import algebra
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.value import LARGE, ONE, ZERO, Value, constant, node, rational
+from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, constant, node, rational
 
 
 def build(name: str, *args: Value) -> Value:
@@ -22,24 +20,23 @@ def build(name: str, *args: Value) -> Value:
         x = args[0]
         if x is ZERO and row.at_zero is not None:
             return row.at_zero
-        if row.parity and _looks_negative(x):
+        if row.parity and x.size <= LARGE and looks_negative(x):
             out = build(name, algebra.scale(x, -1))
             return out if row.parity == 1 else algebra.scale(out, -1)
         if name in ("sin", "cos", "tan"):
             angle = _trigonometric(name, x)
             if angle is not None:
                 return angle
-        known = _AT.get((name, x))
-        if known is not None:
-            return known()
+        if (name, x) in _PARTS_OF_PI:
+            return algebra.scale(constant("pi"), _PARTS_OF_PI[name, x])
     return node((name, *[x.serial for x in args]), name, args, args)
 
 
-def _looks_negative(x: Value) -> bool:
-    """Whether to write f(−y) for odd and even f: the rational is negative, or every coefficient is."""
+def looks_negative(x: Value) -> bool:
+    """Whether it is written with a minus in front: a negative rational, or a sum whose coefficients all are."""
     if x.kind == "q":
         return bool(x.args[0] < 0)
-    return x.kind == "add" and x.size <= LARGE and all(c < 0 for c, _ in x.args)
+    return x.kind == "add" and all(c < 0 for c, _ in x.args)
 
 
 def _trigonometric(name: str, x: Value) -> Value | None:
@@ -54,30 +51,26 @@ def _trigonometric(name: str, x: Value) -> Value | None:
         return None
     if name == "tan":
         bottom = _cosine(turn)
-        return None if bottom is ZERO else _cosine(fmpq(1, 2) - turn) / bottom
-    return _cosine(turn if name == "cos" else fmpq(1, 2) - turn)
+        return None if bottom is ZERO else _cosine(HALF - turn) / bottom
+    return _cosine(turn if name == "cos" else HALF - turn)
 
 
 def _cosine(turn: fmpq) -> Value:
     """cos(π·turn)"""
-    turn = abs(turn - 2 * (turn / 2 + fmpq(1, 2)).floor())  # in [0, 1]
-    if turn > fmpq(1, 2):
+    turn = abs(turn - 2 * (turn / 2 + HALF).floor())  # in [0, 1]
+    if turn > HALF:
         return algebra.scale(_cosine(1 - turn), -1)
-    half, root = fmpq(1, 2), {1: 4, 2: 0, 3: 1, 4: 2, 6: 3}[int(turn.q)]  # cos = √root / 2
-    return ONE if turn == 0 else algebra.scale(algebra.power(rational(root), half), half) if root else ZERO
+    root = {1: 4, 2: 0, 3: 1, 4: 2, 6: 3}[int(turn.q)]  # cos = √root / 2
+    return ONE if turn == 0 else algebra.scale(algebra.power(rational(root), HALF), HALF) if root else ZERO
 
 
-def _pi_over(n: int) -> Callable[[], Value]:
-    return lambda: algebra.scale(constant("pi"), fmpq(1, n))
-
-
-_AT: dict[tuple[str, Value], Callable[[], Value]] = {
-    ("acos", ONE): lambda: ZERO,
-    ("acos", ZERO): _pi_over(2),
-    ("acos", rational(-1)): _pi_over(1),
-    ("asin", ONE): _pi_over(2),
-    ("atan", ONE): _pi_over(4),
-    ("acosh", ONE): lambda: ZERO,
-    ("lgamma", ONE): lambda: ZERO,
+_PARTS_OF_PI: dict[tuple[str, Value], Rational] = {
+    ("acos", ONE): 0,
+    ("acos", ZERO): HALF,
+    ("acos", rational(-1)): 1,
+    ("asin", ONE): HALF,
+    ("atan", ONE): fmpq(1, 4),
+    ("acosh", ONE): 0,
+    ("lgamma", ONE): 0,
 }
-"""A few values that read better than the function."""
+"""A few values that read better than the function: these multiples of π."""

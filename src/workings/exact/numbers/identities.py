@@ -15,9 +15,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
 from workings.exact.numbers.rational_form import NoForm, RationalForm
 from workings.exact.numbers.rebuild import REBUILD, Made, Row, rebuild
-from workings.exact.numbers.value import ONE, Rational, Value, bottom_up, rational, whole
-
-HALF = fmpq(1, 2)
+from workings.exact.numbers.value import HALF, ONE, Rational, Value, bottom_up, rational, whole
 
 
 def rewrite(v: Value) -> Value:
@@ -43,10 +41,7 @@ def _size(v: Value) -> Value:
 
 
 def _product(v: Value, made: Made) -> Value:
-    out = ONE
-    for base, r in v.args:
-        out = out * _power(made[base], r)
-    return out
+    return algebra.multiply_all(_power(made[base], r) for base, r in v.args)
 
 
 def _power(b: Value, r: Rational) -> Value:

@@ -7,19 +7,19 @@ import re
 MOST_NAMED = 6
 
 
-def spelled(name: str) -> str:
+def spelling(name: str) -> str:
     """The name of a letter as it is written: a subscript with a comma needs braces, W_{1,2}."""
     return re.sub(r"_([^_]*,[^_]*)", r"_{\1}", name)
 
 
-def listed(names: list[str]) -> list[str]:
+def name_list(names: list[str]) -> list[str]:
     """At most six of the names as they are written, then …"""
-    return [spelled(name) for name in names[:MOST_NAMED]] + ["…"] * (len(names) > MOST_NAMED)
+    return [spelling(name) for name in names[:MOST_NAMED]] + ["…"] * (len(names) > MOST_NAMED)
 
 
 def keywords(names: list[str], value: str) -> str:
     """Letters given values in a call: w=0.5, or **{"W_{1,2}": 0.5} where a name is none of Python's."""
-    shown = listed(names)
+    shown = name_list(names)
     if all(name.isidentifier() for name in shown if name != "…"):
         return ", ".join(name if name == "…" else f"{name}={value}" for name in shown)
     return "**{" + ", ".join(name if name == "…" else f'"{name}": {value}' for name in shown) + "}"

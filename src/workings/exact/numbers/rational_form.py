@@ -72,16 +72,10 @@ class RationalForm:
 
     def _power(self, base: Value, r: Rational) -> Quotient:
         """base^r: a monomial in generators, or a whole power of a sum or product."""
-        monomial = self.one
-        inverse = self.one
-        if base.kind == "exp":
-            parts = [(("e", t), c * r) for t, c in _exponent(base)]
-        elif ("root", base) in self.generators:
-            parts = [(("root", base), r)]
-        else:
-            top, bottom = self.done[base]
-            return self._raised(top, bottom, int(r))
-        for key, c in parts:
+        if base.kind != "exp" and ("root", base) not in self.generators:
+            return self._power_of_quotient(*self.done[base], int(r))
+        monomial = inverse = self.one
+        for key, c in _monomial_parts(base, r):
             n = int((fmpq(c) / self.generators[key]).p)
             if n >= 0:
                 monomial = monomial * self.variables[key] ** n
@@ -89,7 +83,7 @@ class RationalForm:
                 inverse = inverse * self.variables[key] ** -n
         return self.bounded(monomial), self.bounded(inverse)
 
-    def _raised(self, top: Any, bottom: Any, n: int) -> Quotient:
+    def _power_of_quotient(self, top: Any, bottom: Any, n: int) -> Quotient:
         if n < 0:
             top, bottom, n = bottom, top, -n
         if bottom == 0:
@@ -140,10 +134,9 @@ class RationalForm:
     def factored(self, p: Any) -> Value:
         """The value of a polynomial, as a product of its factors."""
         content, factors = p.factor()
-        out = rational(content)
-        for factor, n in factors:
-            out = out * algebra.power(self.expanded(factor), int(n))
-        return out
+        return algebra.multiply_all(
+            [rational(content), *(algebra.power(self.expanded(factor), int(n)) for factor, n in factors)]
+        )
 
     def _monomial(self, powers: tuple[int, ...], c: fmpq) -> Value:
         out = rational(c)
@@ -163,11 +156,11 @@ def _arithmetic(v: Value) -> Iterator[Value]:
     order = bottom_up(v)
     for x in reversed(order):
         if x in inside:
-            inside.update(_opened(x))
+            inside.update(_polynomial_operands(x))
     return (x for x in order if x in inside)
 
 
-def _opened(v: Value) -> list[Value]:
+def _polynomial_operands(v: Value) -> list[Value]:
     """The operands of a sum or product that are part of its polynomial."""
     if v.kind == "add":
         return [t for _, t in v.args]
@@ -180,12 +173,13 @@ def _is_generator(base: Value, r: Rational) -> bool:
     return type(r) is not int or base.kind not in ("q", "add", "mul", "dot")
 
 
-def _exponent(v: Value) -> list[tuple[Value, Rational]]:
-    """e^(Σ c t) as its terms and coefficients."""
-    x = v.args[0]
-    if x.kind == "q":
-        return [(ONE, x.args[0])]
-    return [(t, c) for c, t in x.args] if x.kind == "add" else [(x, 1)]
+def _monomial_parts(base: Value, r: Rational) -> list[tuple[tuple[str, Value], Rational]]:
+    """base^r as generators and their exponents: one of each term t for e^(Σ c t)."""
+    if base.kind != "exp":
+        return [(("root", base), r)]
+    x = base.args[0]
+    terms = [(x.args[0], ONE)] if x.kind == "q" else x.args if x.kind == "add" else [(1, x)]
+    return [(("e", t), c * r) for c, t in terms]
 
 
 def _generators(v: Value) -> dict[tuple[str, Value], fmpq]:
@@ -196,8 +190,7 @@ def _generators(v: Value) -> dict[tuple[str, Value], fmpq]:
         for base, r in powers:
             if not _is_generator(base, r):
                 continue
-            parts = [(("e", t), c * r) for t, c in _exponent(base)] if base.kind == "exp" else [(("root", base), r)]
-            for key, c in parts:
+            for key, c in _monomial_parts(base, r):
                 at_most = fmpq(1 if key[0] == "root" else 0)  # w² stays the square of w, so that w² − 1 has factors
                 found[key] = found.get(key, at_most).gcd(fmpq(c))
     return found

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
-from workings.exact.numbers.value import ONE, SPECIAL, Value, bottom_up
+from workings.exact.numbers.value import SPECIAL, Value, bottom_up
 
 Made = dict[Value, Value]
 Row = Callable[[Value, Made], Value]
@@ -23,10 +23,7 @@ def _dot(v: Value, made: Made) -> Value:
 
 
 def _product(v: Value, made: Made) -> Value:
-    out = ONE
-    for base, r in v.args:
-        out = out * algebra.power(made[base], r)
-    return out
+    return algebra.multiply_all(algebra.power(made[base], r) for base, r in v.args)
 
 
 def _function(v: Value, made: Made) -> Value:

@@ -8,7 +8,7 @@ from flint import arb, fmpq
 
 from workings.errors import BudgetError, DomainError, UndecidedError, WorkingsError
 from workings.exact.numbers.ball import FIRST_BITS, enclosure
-from workings.exact.numbers.names import MOST_NAMED, spelled
+from workings.exact.numbers.names import MOST_NAMED, spelling
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value, bottom_up, letter, letters
 
@@ -48,5 +48,5 @@ def certification_error(v: Value, what: str) -> WorkingsError:
 def samples_of(v: Value) -> str:
     """The sample values of its letters: w = 3/10."""
     names = sorted(letters(v))
-    shown = [f"{spelled(name)} = {fmpq(letter(name).sample or 0)}" for name in names[:MOST_NAMED]]
+    shown = [f"{spelling(name)} = {fmpq(letter(name).sample or 0)}" for name in names[:MOST_NAMED]]
     return ", ".join(shown + ["…"] * (len(names) > MOST_NAMED))

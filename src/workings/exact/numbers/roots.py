@@ -19,9 +19,7 @@ from workings.exact.numbers.ball import precision
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS, Function
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import Value, rational
-
-HALF = fmpq(1, 2)
+from workings.exact.numbers.value import HALF, Value, rational
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def _roots_of_irreducible(f: fmpz_poly) -> list[Value]:
             return []
         middle, half_width = fmpq(-c[1], 2 * c[2]), algebra.power(rational(fmpq(discriminant, 4 * c[2] ** 2)), HALF)
         return [rational(middle) - half_width, rational(middle) + half_width]
-    number = len(_isolated(tuple(c), 64))
+    number = len(_real_root_balls(tuple(c), 64))
     return [build("root_of", rational(k), *[rational(i) for i in c]) for k in range(number)]
 
 
@@ -74,7 +72,7 @@ def root_of(k: Value, *coefficients: Value) -> Value:
 
 
 @functools.lru_cache(maxsize=1000)
-def _isolated(coefficients: tuple[int, ...], bits: int) -> list[arb]:
+def _real_root_balls(coefficients: tuple[int, ...], bits: int) -> list[arb]:
     """Enclosures of the real roots, ascending. FLINT gives real roots as real balls."""
     with precision(bits):
         roots: list[Any] = fmpz_poly(list(coefficients)).complex_roots()  # each with its count
@@ -82,9 +80,9 @@ def _isolated(coefficients: tuple[int, ...], bits: int) -> list[arb]:
     return sorted(real, key=lambda r: r.mid())
 
 
-def _enclosed(k: arb, *coefficients: arb) -> arb:
+def _root_ball(k: arb, *coefficients: arb) -> arb:
     integers = tuple(_integer(c) for c in coefficients)
-    return _isolated(integers, flint.ctx.prec)[_integer(k)]
+    return _real_root_balls(integers, flint.ctx.prec)[_integer(k)]
 
 
 def _integer(x: arb) -> int:
@@ -93,7 +91,7 @@ def _integer(x: arb) -> int:
     return int(found)
 
 
-FUNCTIONS["root_of"] = Function(_enclosed)
+FUNCTIONS["root_of"] = Function(_root_ball)
 
 
 class Field:
@@ -139,7 +137,7 @@ class Field:
             basis.append(x)
         return basis
 
-    def orthogonalised(self, basis: list[list[fmpq_poly]]) -> list[list[fmpq_poly]]:
+    def gram_schmidt(self, basis: list[list[fmpq_poly]]) -> list[list[fmpq_poly]]:
         """Gram–Schmidt in the field, without normalisation."""
         found: list[list[fmpq_poly]] = []
         for a in basis:

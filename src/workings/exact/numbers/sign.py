@@ -8,7 +8,7 @@ from workings.errors import UndecidedError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.ball import enclosure, exponent_of
-from workings.exact.numbers.names import keywords, listed
+from workings.exact.numbers.names import keywords, name_list
 from workings.exact.numbers.proof import has_positive_form, is_proved_zero, structural_sign
 from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements, samples_of
@@ -33,9 +33,8 @@ def certified_sign(v: Value) -> int | None:
     for step, ball in enumerate(refinements(v)):
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1
-        if step == 0 and is_proved_zero(
-            v
-        ):  # no precision tells 0 from small; a proof costs less than the rest of the ladder
+        # No precision tells 0 from what is small; a proof costs less than the rest of the ladder.
+        if step == 0 and is_proved_zero(v):
             return 0
     found = _sign_of_form(v)
     if found is None and not abs(ball) < _SMALL:
@@ -111,8 +110,8 @@ def _sign_with_letters(v: Value) -> int:
             return 0
         asked = keywords(unknown, "…")
         raise UndecidedError(
-            f"Whether {v.text()} is positive, negative or zero depends on {' and '.join(listed(names))}. Give sample values "
-            f"that decide it, symbols({asked}), or replace the letters, x.substitute({asked})."
+            f"Whether {v.text()} is positive, negative or zero depends on {' and '.join(name_list(names))}. Give sample "
+            f"values that decide it, symbols({asked}), or replace the letters, x.substitute({asked})."
         )
     s = certified_sign(v)
     if s == 0:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from workings.errors import DomainError, UndecidedError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
-from workings.exact.numbers.build import build
+from workings.exact.numbers.build import build, looks_negative
 from workings.exact.numbers.rational_form import MOST_TO_FACTOR, NoForm, RationalForm
 from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuild
-from workings.exact.numbers.value import CAP, LOCK, ONE, ZERO, Value, bottom_up
+from workings.exact.numbers.value import CAP, LOCK, ZERO, Value, bottom_up
 
 MOST = 200
 NEGATIVE_EXPONENT = 3
@@ -34,25 +34,23 @@ def simplest(v: Value) -> Value:
         return v
     with LOCK:
         try:
-            inside = rebuild(v, SIMPLIFIED, _simplified_function)
+            inside = rebuild(v, SIMPLIFIED, _function)
         except DomainError:  # a zero that only simplifying shows stands in a denominator: the value does not exist
             return v
         found = _shortest_of([v, *_forms(inside)])
         return found if _same(v, found) else v
 
 
-def _simplified_product(v: Value, made: Made) -> Value:
-    out = ONE
-    for base, r in v.args:
-        out = out * algebra.power(made[base] if type(r) is int else _shortest(made[base]), r)
-    return out
+def _product(v: Value, made: Made) -> Value:
+    inside = {base: made[base] if type(r) is int else _shortest(made[base]) for base, r in v.args}
+    return algebra.multiply_all(algebra.power(inside[base], r) for base, r in v.args)
 
 
-def _simplified_function(v: Value, made: Made) -> Value:
+def _function(v: Value, made: Made) -> Value:
     return build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
-SIMPLIFIED = REBUILD | {"mul": _simplified_product}
+SIMPLIFIED = REBUILD | {"mul": _product}
 """How a formula is made again with what stands under its roots, and the arguments of its functions, simplified."""
 
 
@@ -90,14 +88,8 @@ def _shortest_of(forms: list[Value]) -> Value:
 def _nodes(v: Value) -> int:
     if v.size > 2 * MOST:
         return v.size
-    negative = any(x.kind == "exp" and _negative(x.args[0]) for x in bottom_up(v))
+    negative = any(x.kind == "exp" and looks_negative(x.args[0]) for x in bottom_up(v))
     return v.size + (NEGATIVE_EXPONENT if negative else 0)
-
-
-def _negative(v: Value) -> bool:
-    if v.kind == "q":
-        return bool(v.args[0] < 0)
-    return v.kind == "add" and all(c < 0 for c, _ in v.args)
 
 
 def _same(v: Value, found: Value) -> bool:

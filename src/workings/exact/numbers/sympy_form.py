@@ -71,6 +71,7 @@ def from_sympy(e: Any) -> Value:
         return letter(e.name)
     fixed = {
         sympy.pi: constant("pi"),
+        sympy.EulerGamma: constant("euler"),
         sympy.oo: INF,
         -sympy.oo: NEG_INF,
         sympy.nan: NAN,
@@ -78,15 +79,10 @@ def from_sympy(e: Any) -> Value:
     }
     if e in fixed:
         return fixed[e]
-    if e is sympy.EulerGamma:
-        return constant("euler")
     if e.is_Add:
         return algebra.add_all([from_sympy(a) for a in e.args])
     if e.is_Mul:
-        out = ONE
-        for a in e.args:
-            out = out * from_sympy(a)
-        return out
+        return algebra.multiply_all(map(from_sympy, e.args))
     if e.is_Pow and e.exp.is_Rational:
         return algebra.power(from_sympy(e.base), fmpq(int(e.exp.p), int(e.exp.q)))
     name = _NAMES.get(e.func.__name__)

@@ -27,6 +27,7 @@ from flint import arb, fmpq
 from workings.errors import UndecidedError
 
 Rational = int | fmpq
+HALF = fmpq(1, 2)
 LARGE = 64
 """Formulas of more nodes than this are not normalised any further; they stay exact as shared nodes."""
 

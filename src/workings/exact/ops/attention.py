@@ -34,35 +34,13 @@ OVERRIDES[torch._nested_tensor_from_mask_left_aligned] = lambda *_: False  # no 
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu")
-def flash(
-    q: Any,
-    k: Any,
-    v: Any,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    attn_mask: Any = None,
-    scale: float | None = None,
-) -> Any:
+def flash(q: Any, k: Any, v: Any, dropout_p: float = 0.0, is_causal: bool = False, **options: Any) -> Any:
     """The kernel PyTorch picks on a CPU; the second result (log-sum-exp) is only for its own backward."""
-    return attention(q, k, v, attn_mask, dropout_p, is_causal, scale), torch.zeros(q.shape[:-1])
+    return attention(q, k, v, dropout_p=dropout_p, is_causal=is_causal, **options), torch.zeros(q.shape[:-1])
 
 
 @rule("_scaled_dot_product_flash_attention_for_cpu_backward")
 def flash_backward(
-    g: Any,
-    q: Any,
-    k: Any,
-    v: Any,
-    out: Any,
-    logsumexp: Any,
-    dropout_p: float,
-    is_causal: bool,
-    *,
-    attn_mask: Any = None,
-    scale: float | None = None,
+    g: Any, q: Any, k: Any, v: Any, out: Any, logsumexp: Any, dropout_p: float, is_causal: bool, **options: Any
 ) -> Any:
-    def forward(q: Any, k: Any, v: Any) -> Any:
-        return attention(q, k, v, attn_mask, 0.0, is_causal, scale)
-
-    return vjp(forward, [q, k, v], g)
+    return vjp(lambda q, k, v: attention(q, k, v, is_causal=is_causal, **options), [q, k, v], g)

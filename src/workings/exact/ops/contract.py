@@ -145,34 +145,34 @@ def logcumsumexp(x: Any, dim: int) -> Any:
     return torch.log(torch.cumsum(torch.exp(x), dim))
 
 
-def scaled(x: Any, c: Any) -> Any:
+def _scale(x: Any, c: Any) -> Any:
     """c·x, without work for c = 1."""
     return x if isinstance(c, (int, float)) and c == 1 else apply("mul", x, c)
 
 
 @rule("add")
 def add(a: Any, b: Any, *, alpha: Any = 1) -> ExactTensor:
-    return apply("add", a, scaled(b, alpha))
+    return apply("add", a, _scale(b, alpha))
 
 
 @rule("sub")
 def sub(a: Any, b: Any, *, alpha: Any = 1) -> ExactTensor:
-    return apply("sub", a, scaled(b, alpha))
+    return apply("sub", a, _scale(b, alpha))
 
 
 @rule("rsub")
 def rsub(a: Any, b: Any, alpha: Any = 1) -> ExactTensor:
-    return apply("sub", b, scaled(a, alpha))
+    return apply("sub", b, _scale(a, alpha))
 
 
 @rule("addcmul")
 def addcmul(x: Any, a: Any, b: Any, *, value: Any = 1) -> ExactTensor:
-    return apply("add", x, scaled(apply("mul", a, b), value))
+    return apply("add", x, _scale(apply("mul", a, b), value))
 
 
 @rule("addcdiv")
 def addcdiv(x: Any, a: Any, b: Any, *, value: Any = 1) -> ExactTensor:
-    return apply("add", x, scaled(apply("div", a, b), value))
+    return apply("add", x, _scale(apply("div", a, b), value))
 
 
 def factor(x: Any) -> Any:

@@ -84,22 +84,9 @@ def _as_ordinary(
 
 
 @rule("convolution_backward")
-def convolution_backward(
-    g: Any,
-    x: Any,
-    w: Any,
-    bias_sizes: Any,
-    stride: Any,
-    padding: Any,
-    dilation: Any,
-    transposed: bool,
-    output_padding: Any,
-    groups: int,
-    mask: Sequence[bool],
-) -> Any:
-    def forward(x: Any, w: Any) -> Any:
-        return convolution(x, w, None, stride, padding, dilation, transposed, output_padding, groups)
-
-    dx, dw = vjp(forward, [x, w], g)
+def convolution_backward(g: Any, x: Any, w: Any, bias_sizes: Any, *settings: Any) -> Any:
+    """`settings` are those of `convolution` after its bias, then which of the three gradients are wanted."""
+    *forward, mask = settings
+    dx, dw = vjp(lambda x, w: convolution(x, w, None, *forward), [x, w], g)
     db = g.sum([d for d in range(g.dim()) if d != 1])
     return tuple(grad if wanted else None for grad, wanted in zip((dx, dw, db), mask, strict=True))

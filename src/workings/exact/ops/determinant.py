@@ -20,17 +20,17 @@ def determinant(A: Matrix) -> Value:
         return rational(rationals(A, "The determinant").det())
     if any(v.special for row in A for v in row):
         return NAN
-    return _expanded(A) if len(A) <= WRITTEN_OUT else _by_elimination(A)
+    return _expansion(A) if len(A) <= WRITTEN_OUT else _by_elimination(A)
 
 
 def _without(A: Matrix, i: int, j: int) -> Matrix:
     return [row[:j] + row[j + 1 :] for k, row in enumerate(A) if k != i]
 
 
-def _expanded(A: Matrix) -> Value:
+def _expansion(A: Matrix) -> Value:
     if not A:
         return ONE
-    terms = [algebra.scale(v * _expanded(_without(A, 0, j)), (-1) ** j) for j, v in enumerate(A[0]) if v is not ZERO]
+    terms = [algebra.scale(v * _expansion(_without(A, 0, j)), (-1) ** j) for j, v in enumerate(A[0]) if v is not ZERO]
     return algebra.add_all(terms)
 
 
@@ -52,4 +52,4 @@ def _by_elimination(A: Matrix) -> Value:
 def adjugate(A: Matrix) -> Matrix:
     """The matrix with A adj A = (det A) I."""
     n = range(len(A))
-    return [[algebra.scale(_expanded(_without(A, j, i)), (-1) ** (i + j)) for j in n] for i in n]
+    return [[algebra.scale(_expansion(_without(A, j, i)), (-1) ** (i + j)) for j in n] for i in n]

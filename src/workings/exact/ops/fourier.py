@@ -43,7 +43,7 @@ def _along(x: Any, dim: int, matrix: Any) -> Any:
     return (x.movedim(dim, -1) @ matrix).movedim(-1, dim)
 
 
-def _sized(x: Any, dim: int, n: int) -> Any:
+def _resize(x: Any, dim: int, n: int) -> Any:
     """Cut or padded with zeros to n elements along an axis."""
     have = x.shape[dim]
     if n <= have:
@@ -65,7 +65,7 @@ def transform(pair: Pair, dim: int, sign: int) -> Pair:
 def _real_end(pair: Pair, dim: int, n: int, sign: int) -> Any:
     """Σ over the whole spectrum, of which the half k ≤ n/2 is given, along an axis; the result is real."""
     rows = n // 2 + 1
-    a, b = (None if x is None else _sized(x, dim, rows) for x in pair)
+    a, b = (None if x is None else _resize(x, dim, rows) for x in pair)
     twice = torch.tensor([1.0 if k == 0 or 2 * k == n else 2.0 for k in range(rows)])[:, None]
     y = _along(a, dim, _waves(n, rows, "cos") * twice)
     return y if b is None else y - sign * _along(b, dim, _waves(n, rows, "sin") * twice)
@@ -84,7 +84,7 @@ def _to_real(x: Any, sizes: Sequence[int], dims: Sequence[int], norm: str | None
     pair: Pair = (x, None)
     for dim, n in zip(dims[:-1], sizes[:-1], strict=True):
         a, b = pair
-        pair = transform((_sized(a, dim, n), None if b is None else _sized(b, dim, n)), dim, sign)
+        pair = transform((_resize(a, dim, n), None if b is None else _resize(b, dim, n)), dim, sign)
     y = _real_end(pair, dims[-1], sizes[-1], sign)
     return y / _divisor(x, norm, inverse, math.prod(sizes))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bisect
 import functools
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,7 +16,8 @@ from workings.exact.dispatch.scalar import scalar
 from workings.exact.dispatch.sums import sum_of
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import ONE, Value
+from workings.exact.numbers.value import HALF, ONE, Value, rational
+from workings.exact.ops.matrix import vectors
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import lift_number, payload
@@ -52,36 +52,25 @@ def _range(xs: Sequence[Value], given: Sequence[Any] | None, widen: Value) -> tu
 def histc(x: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> ExactTensor:
     xs = values_of(payload(x))
     low, high = _range(xs, None if min == max else (min, max), ONE)
-    edges = _edges(low, high, bins)
-    counts = [0] * bins
-    for v in xs:
-        i = _bin(v, edges)
-        if i is not None:
-            counts[i] += 1
-    return wrap(payload_of([lift_number(c) for c in counts], (bins,)))
+    return _histogram([[v] for v in xs], [_edges(low, high, bins)], None, False)
 
 
-def _counted(points: Sequence[Sequence[Value]], edges: Sequence[Sequence[Value]], weight: Any, density: bool) -> ExactTensor:
+def _histogram(
+    points: Sequence[Sequence[Value]], edges: Sequence[Sequence[Value]], weight: Any, density: bool
+) -> ExactTensor:
     """The weights of the points in each cell; as a density, divided by their sum and the cell's volume."""
     shape = [len(e) - 1 for e in edges]
-    cells: list[list[Value]] = [[] for _ in range(math.prod(shape))]
+    cells: dict[tuple[int | None, ...], list[Value]] = {place: [] for place in itertools.product(*map(range, shape))}
     weights = [ONE] * len(points) if weight is None else values_of(payload(weight))
     for point, w in zip(points, weights, strict=True):
-        place = [_bin(v, e) for v, e in zip(point, edges, strict=True)]
-        if None not in place:
-            cells[_flat(place, shape)].append(w)  # type: ignore[arg-type]
-    totals = [sum_of(cell) for cell in cells]
+        place = tuple(_bin(v, e) for v, e in zip(point, edges, strict=True))
+        if place in cells:  # none where the point lies outside
+            cells[place].append(w)
+    totals = [sum_of(cell) for cell in cells.values()]
     if density:
         whole = sum_of(totals)
         totals = [scalar("div", t, whole * volume) for t, volume in zip(totals, _volumes(edges), strict=True)]
     return wrap(payload_of(totals, shape))
-
-
-def _flat(place: Sequence[int], shape: Sequence[int]) -> int:
-    out = 0
-    for i, n in zip(place, shape, strict=True):
-        out = out * n + i
-    return out
 
 
 def _volumes(edges: Sequence[Sequence[Value]]) -> list[Value]:
@@ -91,22 +80,17 @@ def _volumes(edges: Sequence[Sequence[Value]]) -> list[Value]:
     return found
 
 
-def _even(x: Any, bins: Sequence[int], given: Sequence[float] | None) -> list[list[Value]]:
+def _even_edges(x: Any, bins: Sequence[int], given: Sequence[float] | None) -> list[list[Value]]:
     """Evenly spaced edges for each coordinate of the points in x (its last axis)."""
     p = payload(x)
     columns = [values_of(c) for c in p.reshape(-1, p.shape[-1]).unbind(-1)]
     ends = [None if given is None else given[2 * i : 2 * i + 2] for i in range(len(columns))]
-    half = algebra.scale(ONE, fmpq(1, 2))
-    return [_edges(*_range(xs, e, half), n) for xs, e, n in zip(columns, ends, bins, strict=True)]
+    return [_edges(*_range(xs, e, rational(HALF)), n) for xs, e, n in zip(columns, ends, bins, strict=True)]
 
 
 def _points(x: Any) -> list[list[Value]]:
     p = payload(x)
     return [values_of(row) for row in p.reshape(-1, p.shape[-1])]
-
-
-def _tensor(edges: Sequence[Value]) -> ExactTensor:
-    return wrap(payload_of(edges, (len(edges),)))
 
 
 @rule("bincount")
@@ -121,28 +105,28 @@ def bincount(x: torch.Tensor, weights: Any = None, minlength: int = 0) -> ExactT
 
 @rule("histogram.bin_ct")
 def histogram(x: Any, bins: int = 100, *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    edges = _even(x.reshape(-1, 1), [bins], range)
-    return _counted(_points(x.reshape(-1, 1)), edges, weight, density), _tensor(edges[0])
+    edges = _even_edges(x.reshape(-1, 1), [bins], range)
+    return _histogram(_points(x.reshape(-1, 1)), edges, weight, density), vectors(edges, (), len(edges[0]))
 
 
 @rule("histogram.bins_tensor")
 def histogram_between(x: Any, bins: Any, *, weight: Any = None, density: bool = False) -> Any:
     edges = values_of(payload(bins))
-    return _counted(_points(x.reshape(-1, 1)), [edges], weight, density), _tensor(edges)
+    return _histogram(_points(x.reshape(-1, 1)), [edges], weight, density), vectors([edges], (), len(edges))
 
 
 @rule("_histogramdd_bin_edges")
 def histogramdd_edges(
     x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False
 ) -> list[ExactTensor]:
-    return [_tensor(e) for e in _even(x, bins, range)]
+    return [vectors([e], (), len(e)) for e in _even_edges(x, bins, range)]
 
 
 @rule("_histogramdd_from_bin_cts")
 def histogramdd(x: Any, bins: Sequence[int], *, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    return _counted(_points(x), _even(x, bins, range), weight, density)
+    return _histogram(_points(x), _even_edges(x, bins, range), weight, density)
 
 
 @rule("_histogramdd_from_bin_tensors")
 def histogramdd_between(x: Any, bins: Sequence[torch.Tensor], *, weight: Any = None, density: bool = False) -> Any:
-    return _counted(_points(x), [values_of(payload(b)) for b in bins], weight, density)
+    return _histogram(_points(x), [values_of(payload(b)) for b in bins], weight, density)

@@ -15,22 +15,13 @@ from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.scalar import absolute
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import ONE, ZERO, Value, rational
-from workings.exact.ops.linalg import exact_tensor, solve
-from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transposed, vanishes
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
+from workings.exact.ops.linalg import exact_tensor, integers, largest, solve
+from workings.exact.ops.matrix import Matrix, batch, identity, matrices, plus, product, transpose, vanishes
 
 
 def _alpha() -> Value:
-    return algebra.scale(ONE + algebra.power(rational(17), fmpq(1, 2)), fmpq(1, 8))
-
-
-def _largest(xs: list[Value]) -> int:
-    """The place of the first element of largest absolute value."""
-    best = 0
-    for i, x in enumerate(xs):
-        if compare(absolute(x), absolute(xs[best])) > 0:
-            best = i
-    return best
+    return algebra.scale(ONE + algebra.power(rational(17), HALF), fmpq(1, 8))
 
 
 def _choice(A: Matrix, k: int) -> tuple[int, int]:
@@ -39,12 +30,12 @@ def _choice(A: Matrix, k: int) -> tuple[int, int]:
     here = absolute(A[k][k])
     if k == n - 1:
         return k, 1
-    r = k + 1 + _largest([A[i][k] for i in range(k + 1, n)])
+    r = k + 1 + largest([A[i][k] for i in range(k + 1, n)])
     below = absolute(A[r][k])
     if compare(here, alpha * below) >= 0:
         return k, 1
     others = [absolute(A[r][j]) for j in range(k, n) if j != r]
-    beside = others[_largest(others)]
+    beside = others[largest(others)]
     if compare(here * beside, alpha * below * below) >= 0:
         return k, 1
     return (r, 1) if compare(absolute(A[r][r]), alpha * beside) >= 0 else (r, 2)
@@ -95,11 +86,10 @@ def ldl_factor(A: Any, *, hermitian: bool = False, check_errors: bool = False) -
     lead, n = A.shape[:-2], A.shape[-1]
     found = [_factor(M) for M in matrices(A.tril() + A.tril(-1).mT)]
     LD = batch([M for M, _, _ in found], lead, n, n).tril()
-    pivots = torch.tensor([p for _, p, _ in found], dtype=torch.int32).reshape(*lead, n)
-    return LD, pivots, torch.tensor([info for _, _, info in found], dtype=torch.int32).reshape(lead)
+    return LD, integers([p for _, p, _ in found], (*lead, n)), integers([info for _, _, info in found], lead)
 
 
-def _multiplied(LD: Matrix, pivots: list[int]) -> Matrix:
+def _product_of_factors(LD: Matrix, pivots: list[int]) -> Matrix:
     """The matrix whose factors these are: M D Mᵀ with M = P₁ L₁ P₂ L₂ ⋯"""
     n = len(LD)
     D = [[LD[i][i] if i == j else ZERO for j in range(n)] for i in range(n)]
@@ -120,7 +110,7 @@ def _multiplied(LD: Matrix, pivots: list[int]) -> Matrix:
     M = identity(n)
     for step in steps:
         M = product(M, step)
-    return product(product(M, D), transposed(M))
+    return product(product(M, D), transpose(M))
 
 
 @rule("linalg_ldl_solve")
@@ -129,5 +119,5 @@ def ldl_solve(LD: Any, pivots: torch.Tensor, B: Any, *, hermitian: bool = False)
     if not LD.numel() or not B.numel():
         return solve(LD, B)
     rows = pivots.reshape(-1, n).tolist()
-    found = [_multiplied(M, p) for M, p in zip(matrices(LD), rows, strict=True)]
+    found = [_product_of_factors(M, p) for M, p in zip(matrices(LD), rows, strict=True)]
     return solve(batch(found, LD.shape[:-2], n, n), exact_tensor(B))

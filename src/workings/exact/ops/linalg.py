@@ -9,34 +9,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
-from flint import fmpq
 
 from workings.exact.dispatch.operation import is_exact, rule, wrap
 from workings.exact.dispatch.scalar import absolute, known_sign
 from workings.exact.numbers import algebra
 from workings.exact.numbers.sign import compare
-from workings.exact.numbers.value import NAN, ZERO, Value
+from workings.exact.numbers.value import HALF, NAN, ZERO, Value
 from workings.exact.ops.determinant import WRITTEN_OUT, adjugate, determinant
 from workings.exact.ops.matrix import (
     Matrix,
     batch,
+    echelon,
     from_rationals,
     inner,
     matrices,
     plus,
     product,
     rationals,
-    times,
-    transposed,
+    transpose,
     vanishes,
 )
 from workings.exact.tensor.arena import payload_of
 from workings.exact.tensor.lift import payload
-
-HALF = fmpq(1, 2)
 
 
 def exact_tensor(x: Any) -> Any:
@@ -44,33 +42,32 @@ def exact_tensor(x: Any) -> Any:
     return x if is_exact(x) else wrap(payload(x))
 
 
-def _infos(found: list[int], lead: torch.Size) -> torch.Tensor:
-    return torch.tensor(found, dtype=torch.int32).reshape(lead)
+def is_vector(b: Any, a: Any) -> bool:
+    """Whether the right side of A x = b is a vector for each matrix, not a matrix of columns."""
+    return b.dim() == 1 or (a.dim() - 1 == b.dim() and a.shape[:-1] == b.shape)
 
 
-def _solved(A: Matrix, B: Matrix) -> Matrix:
+def integers(found: Sequence[Any], shape: Sequence[int]) -> torch.Tensor:
+    """Pivots and `info`, as PyTorch has them."""
+    return torch.tensor(found, dtype=torch.int32).reshape(tuple(shape))
+
+
+def _solution(A: Matrix, B: Matrix) -> Matrix:
     """X with A X = B; NaN where A is singular."""
+    n, none = len(A), [[NAN] * len(row) for row in B]
     entries = [v for M in (A, B) for row in M for v in row]
     if any(v.special for v in entries):
-        return [[NAN] * len(row) for row in B]
+        return none
     if all(v.kind == "q" for v in entries):
         try:
             return from_rationals(rationals(A, "").solve(rationals(B, "")))
         except ZeroDivisionError:
-            return [[NAN] * len(row) for row in B]
-    n = len(A)
+            return none
     if n < WRITTEN_OUT:
         d = determinant(A)
-        return [[NAN] * len(row) for row in B] if vanishes(d) else [[v / d for v in x] for x in product(adjugate(A), B)]
-    rows = [a + b for a, b in zip(A, B, strict=True)]
-    for i in range(n):
-        p = next((k for k in range(i, n) if not vanishes(rows[k][i])), None)
-        if p is None:
-            return [[NAN] * len(row) for row in B]
-        rows[i], rows[p] = rows[p], rows[i]
-        rows[i] = times(algebra.power(rows[i][i], -1), rows[i])
-        rows = [row if k == i else plus(row, -row[i], rows[i]) for k, row in enumerate(rows)]
-    return [row[n:] for row in rows]
+        return none if vanishes(d) else [[v / d for v in x] for x in product(adjugate(A), B)]
+    rows, pivots = echelon([a + b for a, b in zip(A, B, strict=True)], n)
+    return [row[n:] for row in rows] if len(pivots) == n else none
 
 
 def solve(a: Any, b: Any, left: bool = True) -> Any:
@@ -83,7 +80,7 @@ def solve(a: Any, b: Any, left: bool = True) -> Any:
     if not a.numel() or not b.numel():
         return wrap(torch.zeros(*lead, m, n, dtype=torch.float64))
     pairs = zip(matrices(a.expand(*lead, m, m)), matrices(b.expand(*lead, m, n)), strict=True)
-    return batch([_solved(A, B) for A, B in pairs], lead, m, n)
+    return batch([_solution(A, B) for A, B in pairs], lead, m, n)
 
 
 def _identity(a: Any) -> Any:
@@ -111,8 +108,8 @@ def _cholesky(A: Matrix) -> tuple[Matrix, int]:
 def cholesky_ex(a: Any, upper: bool = False, check_errors: bool = False) -> Any:
     lead, n = a.shape[:-2], a.shape[-1]
     found = [_cholesky(M) for M in matrices(a.mT if upper else a)]
-    L = batch([transposed(M) if upper else M for M, _ in found], lead, n, n)
-    return L, _infos([info for _, info in found], lead)
+    L = batch([transpose(M) if upper else M for M, _ in found], lead, n, n)
+    return L, integers([info for _, info in found], lead)
 
 
 @rule("cholesky")
@@ -134,7 +131,7 @@ def cholesky_solve(b: Any, factor: Any, upper: bool) -> Any:
     return solve(_gram(exact_tensor(factor), upper), b)
 
 
-def _largest(column: list[Value]) -> int:
+def largest(column: list[Value]) -> int:
     """The first place of largest absolute value; with letters, the first that does not vanish: no order is assumed."""
     if any(v.free for v in column):
         return next((i for i, v in enumerate(column) if not vanishes(v)), 0)
@@ -150,7 +147,7 @@ def _lu(A: Matrix, pivot: bool) -> tuple[Matrix, list[int], int]:
     m, n = len(A), len(A[0]) if A else 0
     rows, pivots, info = [list(row) for row in A], list[int](), 0
     for i in range(min(m, n)):
-        p = i + _largest([row[i] for row in rows[i:]]) if pivot else i
+        p = i + largest([row[i] for row in rows[i:]]) if pivot else i
         pivots.append(p + 1)
         rows[i], rows[p] = rows[p], rows[i]
         if vanishes(rows[i][i]):
@@ -169,8 +166,8 @@ def lu_factor(a: Any, pivot: bool = True, check_errors: bool = False) -> Any:
     LU = batch([M for M, _, _ in found], lead, m, n)
     if not found:
         return LU, torch.zeros(*lead, min(m, n), dtype=torch.int32), torch.zeros(lead, dtype=torch.int32)
-    pivots = torch.tensor([p for _, p, _ in found], dtype=torch.int32).reshape(*lead, min(m, n))
-    return LU, pivots, _infos([info for _, _, info in found], lead)
+    pivots = integers([p for _, p, _ in found], (*lead, min(m, n)))
+    return LU, pivots, integers([info for _, _, info in found], lead)
 
 
 @rule("linalg_lu")
@@ -201,7 +198,7 @@ def slogdet(a: Any) -> Any:
 
 @rule("_linalg_solve_ex")
 def solve_ex(a: Any, b: Any, *, left: bool = True, check_errors: bool = False) -> Any:
-    vector = b.dim() == 1 or (a.dim() - 1 == b.dim() and a.shape[:-1] == b.shape)
+    vector = is_vector(b, a)
     x = solve(a, b.unsqueeze(-1) if vector else b, left)
     LU, pivots, info = lu_factor(exact_tensor(a))
     return (x.squeeze(-1) if vector else x), LU, pivots, info

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -45,26 +46,12 @@ def shrink_backward(g: Any, x: Any, limit: Any) -> Any:
     return torch.where((x > limit) | (x < -limit), g, torch.zeros_like(g))
 
 
-def _mean(vs: Sequence[Value]) -> Value:
-    return scalar("div", sum_of(vs), rational(len(vs)))
-
-
-def _fold(name: str) -> Callable[[Sequence[Value]], Value]:
-    def reduce(vs: Sequence[Value]) -> Value:
-        out = vs[0]
-        for v in vs[1:]:
-            out = CHOICES[name](out, v)
-        return out
-
-    return reduce
-
-
 REDUCTIONS: dict[str, Callable[[Sequence[Value]], Value]] = {
     "sum": sum_of,
-    "mean": _mean,
+    "mean": lambda vs: scalar("div", sum_of(vs), rational(len(vs))),
     "prod": product_of,
-    "amax": _fold("maximum"),
-    "amin": _fold("minimum"),
+    "amax": functools.partial(functools.reduce, CHOICES["maximum"]),
+    "amin": functools.partial(functools.reduce, CHOICES["minimum"]),
 }
 
 
@@ -108,10 +95,8 @@ def multi_margin_loss(x: Any, target: Any, p: Any = 1, margin: Any = 1, weight: 
 
 
 @rule("multi_margin_loss_backward")
-def multi_margin_loss_backward(
-    g: Any, x: Any, target: Any, p: Any, margin: Any, weight: Any = None, reduction: int = 1
-) -> Any:
-    return vjp(lambda x: multi_margin_loss(x, target, p, margin, weight, reduction), [x], g)[0]
+def multi_margin_loss_backward(g: Any, x: Any, *settings: Any) -> Any:
+    return vjp(lambda x: multi_margin_loss(x, *settings), [x], g)[0]
 
 
 @rule("multilabel_margin_loss_forward")

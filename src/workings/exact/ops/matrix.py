@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from flint import fmpq, fmpq_mat
+from flint import fmpq_mat
 
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import wrap
@@ -15,7 +15,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.proof import is_proved_zero
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import sign
-from workings.exact.numbers.value import ONE, ZERO, Value, rational
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value, rational
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
@@ -49,7 +49,7 @@ def vanishes(v: Value) -> bool:
     return v is ZERO or (is_proved_zero(v) if v.free else v.kind != "q" and sign(v) == 0)
 
 
-def transposed(A: Matrix) -> Matrix:
+def transpose(A: Matrix) -> Matrix:
     return [list(column) for column in zip(*A, strict=True)]
 
 
@@ -60,7 +60,7 @@ def inner(x: Vector, y: Vector) -> Value:
 
 def norm(x: Vector) -> Value:
     """√Σ xᵢ²"""
-    return algebra.power(inner(x, x), fmpq(1, 2))
+    return algebra.power(inner(x, x), HALF)
 
 
 def plus(x: Vector, c: Value, y: Vector) -> Vector:
@@ -73,7 +73,7 @@ def times(c: Value, x: Vector) -> Vector:
 
 
 def product(A: Matrix, B: Matrix) -> Matrix:
-    columns = transposed(B)
+    columns = transpose(B)
     return [[inner(row, column) for column in columns] for row in A]
 
 
@@ -81,7 +81,7 @@ def identity(n: int) -> Matrix:
     return [[ONE if i == j else ZERO for j in range(n)] for i in range(n)]
 
 
-def orthogonalised(columns: Sequence[Vector]) -> list[Vector]:
+def gram_schmidt(columns: Sequence[Vector]) -> list[Vector]:
     """Gram–Schmidt without normalisation: uᵢ = aᵢ − Σ (aᵢ·uⱼ / uⱼ·uⱼ) uⱼ. Rational vectors stay rational."""
     found: list[Vector] = []
     for a in columns:
@@ -110,10 +110,10 @@ def from_rationals(A: fmpq_mat) -> Matrix:
     return [[rational(A[i, j]) for j in range(A.ncols())] for i in range(A.nrows())]
 
 
-def echelon(A: Matrix) -> tuple[Matrix, list[int]]:
-    """The non-zero rows of the reduced row echelon form, and the columns of their leading ones."""
+def echelon(A: Matrix, n: int | None = None) -> tuple[Matrix, list[int]]:
+    """The non-zero rows of the reduced row echelon form, and the columns of their leading ones, among the first n."""
     rows, pivots = [list(row) for row in A], list[int]()
-    for j in range(len(A[0]) if A else 0):
+    for j in range(n if n is not None else len(A[0]) if A else 0):
         i = len(pivots)
         p = next((k for k in range(i, len(rows)) if not vanishes(rows[k][j])), None)
         if p is None:

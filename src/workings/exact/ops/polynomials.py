@@ -74,11 +74,11 @@ POLYNOMIALS: dict[str, Build] = {
 }
 
 
-def _shifted(rule: Build) -> Build:
+def _shift(rule: Build) -> Build:
     return lambda x, n: rule(_double(x) - ONE, n)
 
 
 for _name, _rule in POLYNOMIALS.items():
     RULES[f"special_{_name}"] = Rule(_rule)
     if _name.startswith("chebyshev"):
-        RULES[f"special_shifted_{_name}"] = Rule(_shifted(_rule))
+        RULES[f"special_shifted_{_name}"] = Rule(_shift(_rule))

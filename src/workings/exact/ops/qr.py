@@ -23,14 +23,14 @@ from workings.exact.ops.matrix import (
     Matrix,
     Vector,
     batch,
+    gram_schmidt,
     identity,
     inner,
     matrices,
     norm,
-    orthogonalised,
     plus,
     times,
-    transposed,
+    transpose,
     vanishes,
     vectors,
 )
@@ -53,9 +53,9 @@ def _reflect(tau: Value, v: Vector, x: Vector) -> Vector:
     return plus(x, -(tau * inner(v, x)), v)
 
 
-def factored(A: Matrix) -> tuple[list[Vector], list[Value], Matrix]:
+def householder(A: Matrix) -> tuple[list[Vector], list[Value], Matrix]:
     """The vectors v (from their 1 on), the τ and R."""
-    columns = transposed(A)
+    columns = transpose(A)
     m = len(A)
     vs, taus = [], []
     for i in range(min(m, len(columns))):
@@ -66,7 +66,7 @@ def factored(A: Matrix) -> tuple[list[Vector], list[Value], Matrix]:
                 columns[j] = columns[j][:i] + _reflect(tau, v, columns[j][i:])
         vs.append(v)
         taus.append(tau)
-    return vs, taus, transposed(columns)
+    return vs, taus, transpose(columns)
 
 
 @rule("geqrf")
@@ -76,7 +76,7 @@ def geqrf(A: Any) -> Any:
     k = min(m, n)
     packed, taus = [], []
     for M in matrices(A) if k else []:
-        vs, tau, R = factored(M)
+        vs, tau, R = householder(M)
         for j, v in enumerate(vs):
             for i in range(j + 1, m):
                 R[i][j] = v[i - j]
@@ -90,22 +90,22 @@ def _unitary(vs: list[Vector], taus: list[Value], m: int, n: int) -> Matrix:
     columns = identity(m)[:n]
     for i in reversed(range(len(taus))):
         columns = [x[:i] + _reflect(taus[i], vs[i], x[i:]) for x in columns]
-    return transposed(columns)
+    return transpose(columns)
 
 
-def _gram_schmidt(A: Matrix, R: Matrix) -> tuple[Matrix, Matrix] | None:
+def _by_gram_schmidt(A: Matrix, R: Matrix) -> tuple[Matrix, Matrix] | None:
     """Q and R in Gram–Schmidt's form with the signs of this R; None where columns are dependent or not rational."""
-    columns = transposed(A)
+    columns = transpose(A)
     k = min(len(A), len(columns))
     if any(v.kind != "q" for row in A for v in row):
         return None
-    U = orthogonalised(columns[:k])
+    U = gram_schmidt(columns[:k])
     if any(all(v is ZERO for v in u) for u in U):
         return None
     lengths = [norm(u) if sign(R[i][i]) > 0 else -norm(u) for i, u in enumerate(U)]
     Q = [times(ONE / length, u) for length, u in zip(lengths, U, strict=True)]
     upper = [[inner(U[i], a) / lengths[i] if j >= i else ZERO for j, a in enumerate(columns)] for i in range(k)]
-    return transposed(Q), upper
+    return transpose(Q), upper
 
 
 @rule("linalg_qr")
@@ -114,8 +114,8 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     k = m if mode == "complete" else min(m, n)
     Qs, Rs = [], []
     for M in matrices(A) if min(m, n) else []:
-        vs, taus, R = factored(M)
-        plain = _gram_schmidt(M, R)
+        vs, taus, R = householder(M)
+        plain = _by_gram_schmidt(M, R)
         Q = _unitary(vs, taus, m, k) if plain is None or k > min(m, n) else plain[0]
         if plain is not None:
             Q = [p + q[len(p) :] for p, q in zip(plain[0], Q, strict=True)]
@@ -129,7 +129,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     return (vectors([], (), 0), upper) if mode == "r" else (batch(Qs, lead, m, k), upper)
 
 
-def _packed(V: Any, tau: Any) -> list[tuple[list[Vector], list[Value]]]:
+def _unpack(V: Any, tau: Any) -> list[tuple[list[Vector], list[Value]]]:
     """The vectors (v₁ = 1 put back) and τ of every matrix of the batch."""
     k = tau.shape[-1]
     flat = values_of(payload(tau))
@@ -143,13 +143,13 @@ def _packed(V: Any, tau: Any) -> list[tuple[list[Vector], list[Value]]]:
 @rule("linalg_householder_product")
 def householder_product(V: Any, tau: Any) -> Any:
     m, n = V.shape[-2:]
-    return batch([_unitary(vs, taus, m, n) for vs, taus in _packed(V, tau)], V.shape[:-2], m, n)
+    return batch([_unitary(vs, taus, m, n) for vs, taus in _unpack(V, tau)], V.shape[:-2], m, n)
 
 
 @rule("ormqr")
 def ormqr(V: Any, tau: Any, C: Any, left: bool = True, transpose: bool = False) -> Any:
     """Q C, Qᵀ C, C Q or C Qᵀ, with the whole square Q."""
     m = V.shape[-2]
-    Q: Any = batch([_unitary(vs, taus, m, m) for vs, taus in _packed(V, tau)], V.shape[:-2], m, m)
+    Q: Any = batch([_unitary(vs, taus, m, m) for vs, taus in _unpack(V, tau)], V.shape[:-2], m, m)
     Q = Q.mT if transpose else Q
     return torch.matmul(Q, C) if left else torch.matmul(C, Q)

@@ -28,12 +28,12 @@ def _place(g: Any, n: int, align: bool) -> Any:
     return (g + 1) * (n - 1) / 2 if align else ((g + 1) * n - 1) / 2
 
 
-def _clipped(p: Any, n: int) -> Any:
+def _clip(p: Any, n: int) -> Any:
     inside = (p > 0) & (p < n - 1)
     return torch.where(inside, p, p.detach().clamp(0, n - 1))
 
 
-def _reflected(p: Any, n: int, align: bool) -> Any:
+def _reflect(p: Any, n: int, align: bool) -> Any:
     """Fold p back at the centres (aligned) or the outer edges of the outer pixels."""
     low, span = (0.0, n - 1) if align else (-0.5, n)
     if span == 0:
@@ -46,13 +46,13 @@ def _reflected(p: Any, n: int, align: bool) -> Any:
     return folded + low
 
 
-def _padded(p: Any, n: int, padding: int, align: bool) -> Any:
+def _bring_inside(p: Any, n: int, padding: int, align: bool) -> Any:
     if padding == REFLECTION:
-        p = _reflected(p, n, align)
-    return p if padding == ZEROS else _clipped(p, n)
+        p = _reflect(p, n, align)
+    return p if padding == ZEROS else _clip(p, n)
 
 
-def _fetched(x: Any, at: Sequence[torch.Tensor]) -> Any:
+def _pixels(x: Any, at: Sequence[torch.Tensor]) -> Any:
     """x[b, c, at…], 0 outside the image: b batch, c channel."""
     sizes = x.shape[2:]
     inside = torch.ones_like(at[0], dtype=torch.bool)
@@ -70,12 +70,12 @@ def _whole(p: Any) -> torch.Tensor:
     return p.detach().to(torch.int64)
 
 
-def _weighted(x: Any, taps: Sequence[Sequence[tuple[torch.Tensor, Any]]]) -> Any:
+def _weighted_sum(x: Any, taps: Sequence[Sequence[tuple[torch.Tensor, Any]]]) -> Any:
     """Σ over one tap of each axis of (product of weights) × pixel."""
     total: Any = None
     for chosen in itertools.product(*taps):
         weight = math.prod([w for _, w in chosen[1:]], start=chosen[0][1])
-        term = _fetched(x, [i for i, _ in chosen]) * weight.unsqueeze(1)
+        term = _pixels(x, [i for i, _ in chosen]) * weight.unsqueeze(1)
         total = term if total is None else total + term
     return total
 
@@ -109,14 +109,14 @@ def grid_sampler(x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any
     places = [_place(g, n, align) for g, n in zip(reversed(grid.unbind(-1)), sizes, strict=True)]
     if mode == CUBIC:
         taps = [
-            _cubic_taps(p, lambda q, n=n: _padded(q, n, padding, align))  # type: ignore[misc]
+            _cubic_taps(p, lambda q, n=n: _bring_inside(q, n, padding, align))  # type: ignore[misc]
             for p, n in zip(places, sizes, strict=True)
         ]
-        return _weighted(x, taps)
-    places = [_padded(p, n, padding, align) for p, n in zip(places, sizes, strict=True)]
+        return _weighted_sum(x, taps)
+    places = [_bring_inside(p, n, padding, align) for p, n in zip(places, sizes, strict=True)]
     if mode == NEAREST:
-        return _fetched(x, [_whole(p.detach().round()) for p in places])
-    return _weighted(x, [_linear_taps(p) for p in places])
+        return _pixels(x, [_whole(p.detach().round()) for p in places])
+    return _weighted_sum(x, [_linear_taps(p) for p in places])
 
 
 @rule("grid_sampler_2d_backward", "grid_sampler_3d_backward")

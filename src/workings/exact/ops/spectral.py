@@ -12,32 +12,30 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from flint import fmpq, fmpq_mat, fmpq_poly
+from flint import fmpq_mat, fmpq_poly
 
 from workings.errors import DomainError
 from workings.exact.dispatch.operation import rule
 from workings.exact.numbers import algebra
 from workings.exact.numbers.roots import Field, Root, real_roots
-from workings.exact.numbers.value import ONE, ZERO, Value
+from workings.exact.numbers.value import HALF, ONE, ZERO, Value
 from workings.exact.ops.matrix import (
     Matrix,
     Vector,
     batch,
     floats,
     from_rationals,
+    gram_schmidt,
     identity,
     inner,
     kernel,
     matrices,
     norm,
-    orthogonalised,
     rationals,
     times,
-    transposed,
+    transpose,
     vectors,
 )
-
-HALF = fmpq(1, 2)
 
 
 def _eigenvectors(A: fmpq_mat, root: Root) -> list[Vector]:
@@ -47,13 +45,13 @@ def _eigenvectors(A: fmpq_mat, root: Root) -> list[Vector]:
     n = A.nrows()
     shifted = [[field.reduced(fmpq_poly([A[i, j]]) - (x if i == j else 0)) for j in range(n)] for i in range(n)]
     found = []
-    for v in field.orthogonalised(field.kernel(shifted)):
+    for v in field.gram_schmidt(field.kernel(shifted)):
         length = algebra.power(field.value(field.inner(v, v)), -HALF)
         found.append([field.value(p) * length for p in v])
     return found
 
 
-def eigen(A: fmpq_mat, with_vectors: bool) -> tuple[list[Value], list[Vector]]:
+def eigenpairs(A: fmpq_mat, with_vectors: bool) -> tuple[list[Value], list[Vector]]:
     """Eigenvalues of a symmetric matrix, ascending, and an orthonormal eigenvector for each."""
     roots = real_roots(A.charpoly()) if A.nrows() else []
     values = [root.value for root in roots for _ in range(root.count)]
@@ -66,12 +64,10 @@ def _signs(found: Sequence[Vector], kernel_columns: torch.Tensor) -> list[int]:
     return [-1 if float(floats([v])[0] @ w) < 0 else 1 for v, w in pairs]
 
 
-def _signed(v: Vector, s: int) -> Vector:
-    return v if s == 1 else [-x for x in v]
-
-
-def _oriented(found: Sequence[Vector], kernel_columns: torch.Tensor) -> list[Vector]:
-    return [_signed(v, s) for v, s in zip(found, _signs(found, kernel_columns), strict=True)]
+def _orient(found: Sequence[Vector], signs: Sequence[int]) -> list[Vector]:
+    """Each vector, turned round where its sign is −1; those beyond the signs stay."""
+    turned = [v if s == 1 else [-x for x in v] for v, s in zip(found, signs, strict=False)]
+    return [*turned, *found[len(signs) :]]
 
 
 @rule("_linalg_eigh")
@@ -80,11 +76,11 @@ def eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
     A = A.triu() + A.triu(1).mT if UPLO == "U" else A.tril() + A.tril(-1).mT
     values, columns = [], []
     for M in matrices(A):
-        w, V = eigen(rationals(M, "An eigenvalue"), compute_v)
+        w, V = eigenpairs(rationals(M, "An eigenvalue"), compute_v)
         if compute_v and n:
-            V = _oriented(V, torch.linalg.eigh(floats(M), UPLO=UPLO)[1])
+            V = _orient(V, _signs(V, torch.linalg.eigh(floats(M), UPLO=UPLO)[1]))
         values.append(w)
-        columns.append(transposed(V))
+        columns.append(transpose(V))
     k = n if compute_v else 0
     return vectors(values, lead, n), batch(columns, lead, k, k) if compute_v else vectors([], (), 0)
 
@@ -98,16 +94,16 @@ def eig(A: Any) -> Any:
     )
 
 
-def singular(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:
+def _tall_svd(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:
     """U, σ and V of a matrix with at least as many rows as columns; U and V as lists of columns, U complete."""
     R = rationals(A, "A singular value")
-    squares, V = eigen(R.transpose() * R, with_vectors)
+    squares, V = eigenpairs(R.transpose() * R, with_vectors)
     sigma = [algebra.power(s, HALF) if s is not ZERO else ZERO for s in reversed(squares)]
     if not with_vectors:
         return [], sigma, []
     V = V[::-1]
     U = [times(algebra.power(s, -1), _times(A, v)) for s, v in zip(sigma, V, strict=True) if s is not ZERO]
-    rest = orthogonalised(kernel(from_rationals(R.transpose()), len(A)))
+    rest = gram_schmidt(kernel(from_rationals(R.transpose()), len(A)))
     return [*U, *[times(ONE / norm(u), u) for u in rest]], sigma, V
 
 
@@ -115,18 +111,17 @@ def _times(A: Matrix, v: Vector) -> Vector:
     return [inner(row, v) for row in A]
 
 
-def decomposed(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:
+def exact_svd(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:
     """U, σ and V of any matrix; the longer of U and V is complete. Signs as PyTorch's kernel has them."""
     if not A or not A[0]:
         return [], [], []
     wide = len(A) < len(A[0])
-    U, sigma, V = singular(transposed(A) if wide else A, with_vectors)
+    U, sigma, V = _tall_svd(transpose(A) if wide else A, with_vectors)
     if not with_vectors:
         return U, sigma, V
-    _, _, Vh = torch.linalg.svd(floats(transposed(A) if wide else A), full_matrices=False)
+    _, _, Vh = torch.linalg.svd(floats(transpose(A) if wide else A), full_matrices=False)
     signs = _signs(V, Vh.mT)
-    V = [_signed(v, s) for v, s in zip(V, signs, strict=True)]
-    U = [_signed(u, s) for u, s in zip(U, signs + [1] * (len(U) - len(signs)), strict=True)]
+    U, V = _orient(U, signs), _orient(V, signs)
     return (V, sigma, U) if wide else (U, sigma, V)
 
 
@@ -136,10 +131,10 @@ def svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, *, driver:
     k = min(m, n)
     left, values, right = [], [], []
     for M in matrices(A):
-        U, sigma, V = decomposed(M, compute_uv)
+        U, sigma, V = exact_svd(M, compute_uv)
         if not k:
             U, V = identity(m), identity(n)
-        left.append(transposed(U[: m if full_matrices else k]))
+        left.append(transpose(U[: m if full_matrices else k]))
         values.append(sigma)
         right.append(V[: n if full_matrices else k])
     S = vectors(values, lead, k)

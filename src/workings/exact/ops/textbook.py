@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import torch
@@ -10,13 +11,12 @@ import torch
 from workings.errors import DomainError
 from workings.exact.dispatch.elementwise import apply, choose, comparison
 from workings.exact.dispatch.operation import label_of, rule, same_values, state, wrap
-from workings.exact.dispatch.scalar import absolute
+from workings.exact.dispatch.scalar import absolute, sample_float
 from workings.exact.dispatch.shapes import axes
 from workings.exact.numbers import algebra
-from workings.exact.numbers.assume import assume
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import compare, sign
-from workings.exact.numbers.value import ONE, ZERO, Value, letters, rational
+from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.ops import forward_mode
 from workings.exact.ops.contract import total
 from workings.exact.tensor.arena import payload_of, values_of
@@ -92,19 +92,9 @@ def clamp(x: Any, min: Any = None, max: Any = None) -> Any:
     return x if max is None else choose("minimum", x, max)
 
 
-@rule("clamp_min")
-def clamp_min(x: Any, min: Any) -> Any:
-    return choose("maximum", x, min)
-
-
-@rule("clamp_max")
-def clamp_max(x: Any, max: Any) -> Any:
-    return choose("minimum", x, max)
-
-
-@rule("hardtanh")
-def hardtanh(x: Any, min_val: Any = -1, max_val: Any = 1) -> Any:
-    return clamp(x, min_val, max_val)
+rule("clamp_min")(partial(choose, "maximum"))
+rule("clamp_max")(partial(choose, "minimum"))
+rule("hardtanh")(lambda x, min_val=-1, max_val=1: clamp(x, min_val, max_val))
 
 
 @rule("logit")
@@ -166,13 +156,9 @@ def to(x: Any, *args: Any, **options: Any) -> Any:
 
 @rule("_local_scalar_dense")
 def item(x: Any) -> float:
-    """`x.item()`: the nearest double. Letters stand at their sample values, and that is noted."""
+    """`x.item()`"""
     (v,) = values_of(payload(x))
-    if v.free:
-        result = to_float(v)
-        assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
-        return result
-    return to_float(v)
+    return sample_float(v)
 
 
 @rule("copy_")
@@ -209,9 +195,7 @@ def complex_numbers(*parts: Any) -> Any:
 
 def new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """`x.new_tensor(data)`: exact, as x is; numbers are read as they are written."""
-    made = exact(data)
-    made = same_values(made, dtype or x.dtype)
-    return made.requires_grad_(requires_grad)
+    return same_values(exact(data), dtype or x.dtype).requires_grad_(requires_grad)
 
 
 OVERRIDES[torch.Tensor.new_tensor] = new_tensor

@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import cache
 from typing import NamedTuple
 
-Recipe = tuple[str, int, int]
+Member = tuple[str, int, int]
 """A family and the fraction p/q that picks its member: ("root", 1, 2) is √(1/2)."""
 
 
@@ -45,7 +45,7 @@ FORMATS = {
     "float16": Format(11, -24, 0.5, 3, 3, 4, {"rational": 12, "root": 8}),
     "bfloat16": Format(8, -133, 0.5, 2, 2, 3, {"rational": 12, "root": 3}),
 }
-Family = Callable[[float, Format], Recipe | None]
+Family = Callable[[float, Format], Member | None]
 
 
 def grid(x: float, form: Format) -> float:
@@ -53,7 +53,7 @@ def grid(x: float, form: Format) -> float:
     return math.ldexp(1.0, max(math.frexp(x)[1] - form.bits, form.least))
 
 
-def rounded(x: float, form: Format) -> float:
+def round_to_format(x: float, form: Format) -> float:
     """x rounded to this format."""
     if form.bits == 53:
         return x
@@ -66,31 +66,31 @@ def _near(x: float, y: float, form: Format, slack: float = 1) -> bool:
 
 
 # ---- rational numbers
-def _plain_decimal(x: float, form: Format) -> Recipe | None:
+def _plain_decimal(x: float, form: Format) -> Member | None:
     return _decimal(x, form, form.plain)
 
 
-def _long_decimal(x: float, form: Format) -> Recipe | None:
+def _long_decimal(x: float, form: Format) -> Member | None:
     return _decimal(x, form, form.digits) if form.digits > form.plain else None
 
 
-def _decimal(x: float, form: Format, digits: int) -> Recipe | None:
+def _decimal(x: float, form: Format, digits: int) -> Member | None:
     if x < 2.0 ** (form.least + form.bits):  # below this the grid no longer gets finer
         digits = min(digits, int(math.log10(x / grid(x, form))))
     if digits < 1:
         return None
     text = f"{x:.{digits - 1}e}"
-    return ("rational", *Fraction(text).as_integer_ratio()) if rounded(float(text), form) == x else None
+    return ("rational", *Fraction(text).as_integer_ratio()) if round_to_format(float(text), form) == x else None
 
 
-def _dyadic(x: float, form: Format) -> Recipe | None:
+def _dyadic(x: float, form: Format) -> Member | None:
     """Whole numbers; halves, quarters, … that need at most 5/8 of the float's bits; all powers of two."""
     whole = x % 1.0 == 0 and x < 2.0**form.bits
     short = x < 2.0 ** (form.bits * 5 / 8 - form.dyadic) and math.ldexp(x, form.dyadic) % 1.0 == 0
     return ("rational", *x.as_integer_ratio()) if whole or short or math.frexp(x)[0] == 0.5 else None
 
 
-def _difference(x: float, form: Format) -> Recipe | None:
+def _difference(x: float, form: Format) -> Member | None:
     """1 − 0.999 = 0.0010000000000000009: a decimal with the rounding of numbers near 1."""
     if form.bits < 53 or not 1e-9 < x < 1:
         return None
@@ -105,19 +105,19 @@ DECAYS = ("0.9", "0.95", "0.98", "0.99", "0.995", "0.999")
 LONGEST_DECAY = 30
 
 
-def _decay(x: float, form: Format) -> Recipe | None:
+def _decay(x: float, form: Format) -> Member | None:
     """b^k is computed with an error of up to k steps, and 1 − b^k keeps its absolute size."""
     if x > 1 or form.bits < 24:
         return None
-    numbers, recipes = _decays()
+    numbers, members = _decays()
     room = 40 * 2.0**-53 if form.bits == 53 else grid(x, form) / 2
     i = bisect_left(numbers, x - room)
-    return recipes[i] if i < len(numbers) and numbers[i] <= x + room else None
+    return members[i] if i < len(numbers) and numbers[i] <= x + room else None
 
 
 @cache
-def _decays() -> tuple[list[float], list[Recipe]]:
-    table: dict[float, Recipe] = {}
+def _decays() -> tuple[list[float], list[Member]]:
+    table: dict[float, Member] = {}
     for power in (Fraction(base) ** k for base in DECAYS for k in range(1, LONGEST_DECAY + 1)):
         for f in (power, 1 - power):
             table[math.sqrt(f)] = ("root", *f.as_integer_ratio())
@@ -158,10 +158,10 @@ ROWS = {
 }
 
 
-def _member(name: str) -> Family:
+def _recogniser(name: str) -> Family:
     ratio, number, noise, slack = ROWS[name]
 
-    def recognise(x: float, form: Format) -> Recipe | None:
+    def recognise(x: float, form: Format) -> Member | None:
         height, y = form.heights.get(name, 0), ratio(x)
         size = abs(y)
         if not 1 <= size * height <= height * height:
@@ -187,7 +187,7 @@ CONSTANTS = {
 """Numbers whose multiples, and multiples of whose inverses, are recognised, by the name of their bound."""
 
 
-def _multiple(x: float, form: Format) -> Recipe | None:
+def _multiple(x: float, form: Format) -> Member | None:
     if not 1e-9 < x < 1e9:
         return None
     noise = form.steps * 2.0 ** (1 - form.bits)
@@ -208,14 +208,14 @@ def _multiples(bits: int) -> list[tuple[float, int, str]]:
 FAMILIES: list[Family] = [
     _dyadic,
     _plain_decimal,
-    _member("rational"),
+    _recogniser("rational"),
     _difference,
     _decay,
-    _member("root"),
+    _recogniser("root"),
     _multiple,
-    _member("log"),
-    _member("exp"),
-    _member("ten"),
+    _recogniser("log"),
+    _recogniser("exp"),
+    _recogniser("ten"),
     _long_decimal,
 ]
 """In order of preference."""

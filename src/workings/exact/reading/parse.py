@@ -167,15 +167,14 @@ class _Parser:
             return self.named(token)
         if token.kind in ("(", "√"):
             with self.deeper(token):
-                return self.bracketed(token) if token.kind == "(" else self.work(token, real.square_root, self.atom())
+                if token.kind == "√":
+                    return self.work(token, real.square_root, self.atom())
+                v = self.sum()
+                self.close(token)
+                return v
         after = f" after '{before.text}'" if before else ""
         found = f", found '{token.text}'" if token.kind != "end" else ""
         self.fail(f"Expected a number, a letter or a bracket{after}{found}.", token)
-
-    def bracketed(self, opening: Token) -> Value:
-        v = self.sum()
-        self.close(opening)
-        return v
 
     def close(self, opening: Token) -> None:
         if self.now.kind != ")":

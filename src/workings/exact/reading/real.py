@@ -18,10 +18,9 @@ from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.sign import sign
-from workings.exact.numbers.value import LARGE, ONE, ZERO, Rational, Value, rational
+from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, rational
 from workings.exact.reading.tokens import MOST_BITS
 
-HALF = fmpq(1, 2)
 HIGHEST = 2**31
 """The numerator and the denominator of an exponent are at most this."""
 
@@ -30,22 +29,22 @@ def total(terms: Sequence[Value]) -> Value:
     """The sum of the terms."""
     if len(terms) == 1:
         return terms[0]
-    _finite(*terms)
-    return _sized(algebra.add_all(terms))
+    _check_finite(*terms)
+    return _within_bits(algebra.add_all(terms))
 
 
 def product(factors: Sequence[Value]) -> Value:
     """The product of the factors, taken in halves so that no long chain of nodes is built."""
     if len(factors) == 1:
         return factors[0]
-    _finite(*factors)
+    _check_finite(*factors)
     middle = len(factors) // 2
-    return _sized(algebra.multiply(product(factors[:middle]), product(factors[middle:])))
+    return _within_bits(algebra.multiply(product(factors[:middle]), product(factors[middle:])))
 
 
 def inverse(v: Value) -> Value:
     """1/v"""
-    _finite(v)
+    _check_finite(v)
     if _sign(v) == 0:
         raise DomainError("Division by zero.")
     return algebra.power(v, -1)
@@ -53,7 +52,7 @@ def inverse(v: Value) -> Value:
 
 def power(b: Value, x: Value) -> Value:
     """b^x: a power product for rational x, e^(x log b) for b > 0, else the function `pow`."""
-    _finite(b, x)
+    _check_finite(b, x)
     s = _sign(b)
     if s == 0:
         return _power_of_zero(x)
@@ -83,16 +82,16 @@ def _rational_power(b: Value, r: Rational, s: int | None) -> Value:
         raise DomainError("A root of a negative number is not real.")
     if max(abs(int(q.p)), int(q.q)) > HIGHEST:
         raise BudgetError(f"Expected an exponent with a numerator and a denominator of at most {HIGHEST:,}.")
-    _bounded(_bits(b) * abs(q))
+    _check_bits(_bits(b) * abs(q))
     return algebra.power(b, r)
 
 
 def exponential(x: Value) -> Value:
     """e^x; the powers that c log n turns into are bounded first."""
-    _finite(x)
+    _check_finite(x)
     for c, t in x.args if x.kind == "add" else ():
         if t.kind == "log":
-            _bounded(_bits(t.args[0]) * abs(c))
+            _check_bits(_bits(t.args[0]) * abs(c))
     return algebra.exp(x)
 
 
@@ -152,11 +151,11 @@ def call(name: str, arguments: Sequence[Value]) -> Value:
     count = len(arguments) if row == "root_of" else FUNCTIONS[row].takes if row in FUNCTIONS else 1
     if len(arguments) != count:
         raise DomainError(f"{name} takes {count} argument{'s' * (count > 1)}, found {len(arguments)}.")
-    _finite(*arguments)
+    _check_finite(*arguments)
     domain = DOMAINS.get(row)
     if domain and not arguments[0].free and not domain.holds(arguments[0]):
         raise DomainError(f"{name} needs {domain.words}.")
-    return _sized(OWN[row](*arguments) if row in OWN else build(row, *arguments))
+    return _within_bits(OWN[row](*arguments) if row in OWN else build(row, *arguments))
 
 
 def _sign(v: Value) -> int | None:
@@ -168,7 +167,7 @@ def _sign(v: Value) -> int | None:
     return sign(v)
 
 
-def _finite(*vs: Value) -> None:
+def _check_finite(*vs: Value) -> None:
     if any(v.special for v in vs):
         raise DomainError("∞ and nan stand alone: write the result of calculating with them.")
 
@@ -187,11 +186,11 @@ def _bits(v: Value) -> Rational:
     return 0
 
 
-def _bounded(bits: Rational) -> None:
+def _check_bits(bits: Rational) -> None:
     if bits > MOST_BITS:
         raise BudgetError(f"The result has more than {MOST_BITS:,} bits.")
 
 
-def _sized(v: Value) -> Value:
-    _bounded(_bits(v))
+def _within_bits(v: Value) -> Value:
+    _check_bits(_bits(v))
     return v

@@ -1,7 +1,7 @@
 """Floats → the exact numbers people meant: 0.1 is 1/10, `math.sqrt(2)` is √2, 0.9**3 is 729/1000.
 
-`families.py` recognises a float and describes it by a recipe (family, p, q); here the recipe becomes a
-value. Only recipes are remembered: values nobody uses are swept.
+`families.py` recognises a float as the member p/q of a family; here the member becomes a value. Only members are remembered:
+values nobody uses are swept.
 """
 
 from __future__ import annotations
@@ -13,10 +13,8 @@ from functools import lru_cache
 from flint import fmpq
 
 from workings.exact.numbers import algebra
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, rational
-from workings.exact.reading.families import FAMILIES, FORMATS, Recipe
-
-HALF = fmpq(1, 2)
+from workings.exact.numbers.value import HALF, INF, NAN, NEG_INF, ONE, Value, constant, rational
+from workings.exact.reading.families import FAMILIES, FORMATS, Member
 
 
 def recover(x: float, dtype: str = "float64") -> Value | None:
@@ -33,10 +31,10 @@ def recover(x: float, dtype: str = "float64") -> Value | None:
     """
     if x == 0 or not math.isfinite(x):
         return as_is(x)
-    recipe = _recipe(abs(x), dtype)
-    if recipe is None:
+    member = _recognise(abs(x), dtype)
+    if member is None:
         return None
-    family, p, q = recipe
+    family, p, q = member
     if x > 0:
         return BUILD[family](fmpq(p, q))
     return BUILD["log"](fmpq(q, p)) if family == "log" else algebra.scale(BUILD[family](fmpq(p, q)), -1)
@@ -54,7 +52,7 @@ def as_is(x: float) -> Value:
 
 
 @lru_cache(maxsize=100_000)
-def _recipe(x: float, dtype: str) -> Recipe | None:
+def _recognise(x: float, dtype: str) -> Member | None:
     """How to build x > 0: the first family that recognises it."""
     form = FORMATS.get(dtype)
     if form is None:  # an 8-bit format and the like: nothing is recognised in so few bits
@@ -96,4 +94,4 @@ BUILD: dict[str, Build] = {
     **_multiples("log π", lambda: algebra.log(constant("pi"))),
     **_multiples("log 2π", lambda: algebra.log(_two_pi())),
 }
-"""The value of a recipe's family at p/q."""
+"""The value of a member's family at p/q."""

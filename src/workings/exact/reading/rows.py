@@ -13,9 +13,9 @@ from workings.exact.reading.tokens import OPERAND, Token, tokens
 
 def entries(text: str) -> tuple[list[list[list[Token]]], int]:
     """The tokens of each entry in each row, and how many square brackets stood around them: 0, 1 or 2."""
-    body, bracketed = _opened(tokens(text)[:-1])
+    body, bracketed = _without_brackets(tokens(text)[:-1])
     listed = bracketed and bool(body) and body[0].kind == "["
-    rows = _pieces(body, text, ",;" if listed else ";", newlines=True)
+    rows = _split_at_signs(body, text, ",;" if listed else ";", newlines=True)
     if listed:
         rows = [_row_of_list(row, text) for row in rows]
     found = [_entries(row, text) for row in rows]
@@ -26,7 +26,7 @@ def entries(text: str) -> tuple[list[list[list[Token]]], int]:
     return found, bracketed + listed
 
 
-def _opened(found: list[Token]) -> tuple[list[Token], bool]:
+def _without_brackets(found: list[Token]) -> tuple[list[Token], bool]:
     """The tokens without the square brackets around all of them, and whether there were any."""
     depth = 0
     for i, token in enumerate(found):
@@ -41,7 +41,7 @@ def _step(token: Token) -> int:
     return (token.kind in ("(", "[")) - (token.kind in (")", "]"))
 
 
-def _pieces(found: list[Token], text: str, signs: str, newlines: bool = False) -> list[list[Token]]:
+def _split_at_signs(found: list[Token], text: str, signs: str, newlines: bool = False) -> list[list[Token]]:
     """The tokens between separators; a `;` may also stand at the end."""
     pieces: list[list[Token]] = [[]]
     depth, last = 0, None
@@ -66,7 +66,7 @@ def _pieces(found: list[Token], text: str, signs: str, newlines: bool = False) -
 
 
 def _row_of_list(row: list[Token], text: str) -> list[Token]:
-    inside, bracketed = _opened(row)
+    inside, bracketed = _without_brackets(row)
     if not bracketed:
         raise ParseError("Expected a row in brackets, like the first.", text, row[0].position)
     return inside
@@ -78,11 +78,11 @@ def _entries(row: list[Token], text: str) -> list[list[Token]]:
     for token in row:
         depth += _step(token)
         commas = commas or (token.kind == "," and depth == 0)
-    entries = _pieces(row, text, ",") if commas or not row else _spaced(row)
+    entries = _split_at_signs(row, text, ",") if commas or not row else _split_at_spaces(row)
     return [[*entry, Token("end", "", entry[-1].position + len(entry[-1].text))] for entry in entries]
 
 
-def _spaced(row: list[Token]) -> list[list[Token]]:
+def _split_at_spaces(row: list[Token]) -> list[list[Token]]:
     """Entries separated by white space, as in MATLAB: `1 -1` is two entries, `1 - 1` and `1-1` are one."""
     entries, depth = [[row[0]]], _step(row[0])
     for before, token, after in zip(row, row[1:], [*row[2:], None], strict=False):

@@ -78,7 +78,7 @@ def tokens(text: str) -> list[Token]:
             continue
         kind = _SAME.get(match.group(), match.group()) if match.lastgroup == "sign" else str(match.lastgroup)
         if kind == "number":
-            _check_ended(text, match.start(), position)
+            _check_number_end(text, match.start(), position)
         found.append(Token(kind, match.group(), match.start(), bool(space), "\n" in space))
         space = ""
     return [*found, Token("end", "", len(text), bool(space))]
@@ -88,7 +88,7 @@ _OTHER_BASE = re.compile("0[xX][0-9A-Fa-f]|0[bB][01]|0[oO][0-7]")
 _DANGLING = re.compile(rf"[eE](?!{_MORE}|_)")
 
 
-def _check_ended(text: str, start: int, end: int) -> None:
+def _check_number_end(text: str, start: int, end: int) -> None:
     """Refuse 0x10, and 1e or 2.5e: numbers of other notations, cut short. (2e is twice the constant e.)"""
     if _OTHER_BASE.match(text, start) and text[start:end] == "0":
         raise ParseError(f"Expected a decimal number, found '{text[start : end + 2]}': for a product write 0*…", text, start)

@@ -74,9 +74,9 @@ class Arena:
         """Keep the values of this payload as long as it lives."""
         number = self.registered  # not id(payload), which the next tensor may have; not a WeakSet, which compares tensors
         self.registered += 1
-        self.payloads[number] = weakref.ref(payload, functools.partial(self._gone, number))
+        self.payloads[number] = weakref.ref(payload, functools.partial(self._forget, number))
 
-    def _gone(self, number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
+    def _forget(self, number: int, _: object, ending: Callable[[], bool] = sys.is_finalizing) -> None:
         """A payload is no more. While Python ends there is nothing to tidy, and this module's names may be gone already."""
         if ending():
             return
@@ -98,6 +98,8 @@ class Arena:
         kept = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
         self.values = {v.serial: v for v in (*_PERMANENT, *kept)}
         del kept  # a reference of our own would count below
+        # The graph holds every node, so the count of references says who else does: a formula that is kept, or a value in
+        # somebody's variable.
         nodes = GRAPH.nodes
         for key in reversed(list(nodes)):  # formulas before their parts
             if sys.getrefcount(nodes[key]) <= _UNHELD:

@@ -7,9 +7,9 @@ real float64 tensor of handles, so views, strides and in-place writes are PyTorc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -28,7 +28,7 @@ from workings.exact.typeset.text import text
 from workings.written_out import KINDS
 
 
-class Ledger:
+class SharedNotes:
     """The assumptions a tensor rests on; a tensor and its views share one."""
 
     __slots__ = ("notes",)
@@ -55,7 +55,27 @@ class ExactTensor(torch.Tensor):
     """A tensor of exact values. Make one with `exact(…)`; use it like any other tensor."""
 
     payload: torch.Tensor
-    ledger: Ledger
+    shared: SharedNotes
+
+    if TYPE_CHECKING:  # PyTorch's stubs say `Tensor`; these say what every operation on an exact tensor gives
+        grad: ExactTensor | Any
+        """Any: a leaf has one after `backward`, and nobody wants to ask first."""
+
+        def __add__(self, other: Any) -> ExactTensor: ...
+        def __radd__(self, other: Any) -> ExactTensor: ...
+        def __sub__(self, other: Any) -> ExactTensor: ...
+        def __rsub__(self, other: Any) -> ExactTensor: ...
+        def __mul__(self, other: Any) -> ExactTensor: ...
+        def __rmul__(self, other: Any) -> ExactTensor: ...
+        def __truediv__(self, other: Any) -> ExactTensor: ...
+        def __rtruediv__(self, other: Any) -> ExactTensor: ...
+        def __pow__(self, other: Any) -> ExactTensor: ...
+        def __matmul__(self, other: Any) -> ExactTensor: ...
+        def __neg__(self) -> ExactTensor: ...
+        def __getitem__(self, indices: Any) -> ExactTensor: ...
+        def __iter__(self) -> Iterator[ExactTensor]: ...
+        def detach(self) -> ExactTensor: ...
+        def requires_grad_(self, mode: bool = True) -> ExactTensor: ...
 
     @staticmethod
     def __new__(
@@ -64,7 +84,7 @@ class ExactTensor(torch.Tensor):
         *,
         dtype: torch.dtype = torch.float64,
         requires_grad: bool = False,
-        ledger: Ledger | None = None,
+        shared: SharedNotes | None = None,
     ) -> ExactTensor:
         self: ExactTensor = torch.Tensor._make_wrapper_subclass(
             cls,
@@ -75,7 +95,7 @@ class ExactTensor(torch.Tensor):
             requires_grad=requires_grad,
         )
         self.payload = payload
-        self.ledger = ledger or Ledger()
+        self.shared = shared or SharedNotes()
         ARENA.register(payload)
         return self
 
@@ -101,17 +121,17 @@ class ExactTensor(torch.Tensor):
         return HOOKS.dispatch(func, args, kwargs or {})
 
     def __tensor_flatten__(self) -> tuple[list[str], Any]:
-        return ["payload"], (self.dtype, self.ledger)
+        return ["payload"], (self.dtype, self.shared)
 
     @staticmethod
     def __tensor_unflatten__(inner: dict[str, torch.Tensor], context: Any, size: Any, stride: Any) -> ExactTensor:
-        dtype, ledger = context
-        return ExactTensor(inner["payload"], dtype=dtype, ledger=ledger)
+        dtype, shared = context
+        return ExactTensor(inner["payload"], dtype=dtype, shared=shared)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> ExactTensor:
         if id(self) in memo:
             return memo[id(self)]
-        copy = ExactTensor(self.payload.clone(), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
+        copy = ExactTensor(self.payload.clone(), dtype=self.dtype, shared=SharedNotes(self.shared.notes))
         copy.requires_grad_(self.requires_grad)
         if isinstance(self, torch.nn.Parameter):
             copy = torch.nn.Parameter(copy, self.requires_grad)  # type: ignore[assignment]
@@ -121,7 +141,7 @@ class ExactTensor(torch.Tensor):
         return copy
 
     def __copy__(self) -> ExactTensor:
-        return self.detach().requires_grad_(self.requires_grad)  # type: ignore[return-value]
+        return self.detach().requires_grad_(self.requires_grad)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         raise TypeError("Exact tensors are not pickled. Write x.to_json() and read it with exact.from_json(text).")
@@ -130,7 +150,7 @@ class ExactTensor(torch.Tensor):
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
         """What this result rests on that was not proved; empty for a fully exact result."""
-        return tuple(sorted(self.ledger.notes))
+        return tuple(sorted(self.shared.notes))
 
     @property
     def free_symbols(self) -> set[str]:
@@ -180,11 +200,11 @@ class ExactTensor(torch.Tensor):
         """The tensor with numbers (or other expressions) put in for letters."""
         return HOOKS.substitute(self, letters)
 
-    def settled(self) -> ExactTensor:
+    def simplest(self) -> ExactTensor:
         """The same values in their simplest form, e.g. 1 for e/(1+e) + 1/(1+e)."""
         with ARENA.working():
             vs = [simplest(v) for v in self.elements()]
-            return ExactTensor(payload_of(vs, self.shape), dtype=self.dtype, ledger=Ledger(self.ledger.notes))
+            return ExactTensor(payload_of(vs, self.shape), dtype=self.dtype, shared=SharedNotes(self.shared.notes))
 
     def text(self, *, width: int = 100) -> str:
         """The exact values as a Unicode matrix, in textbook form."""
@@ -220,7 +240,7 @@ KINDS.add(ExactTensor)
 
 def _add_notes(result: Any, notes: Notes) -> None:
     if notes and isinstance(result, ExactTensor):
-        result.ledger.notes |= notes
+        result.shared.notes |= notes
 
 
 def _fraction(v: Value) -> Fraction:

@@ -107,9 +107,9 @@ def starting_point(M: fmpq_mat, b: list[fmpq]) -> tuple[list[int], fmpq_mat, lis
 def float_basis(M: fmpq_mat, b: list[fmpq], small: float = 1e-9) -> list[int]:
     """Where the simplex method ends in float64, on rows scaled to 1 and a slightly moved `b`, which has no ties."""
     m, n = M.nrows(), M.ncols()
-    T = torch.tensor([[float(Fraction(int(v.p), int(v.q))) for v in row] for row in M.tolist()], dtype=torch.float64)
+    T = torch.tensor([[int(v.p) / int(v.q) for v in row] for row in M.tolist()], dtype=torch.float64)
     scale = T.abs().amax(dim=1, keepdim=True).clamp(min=1e-300)
-    moved = torch.tensor([float(Fraction(int(v.p), int(v.q))) for v in b], dtype=torch.float64) / scale[:, 0]
+    moved = torch.tensor([int(v.p) / int(v.q) for v in b], dtype=torch.float64) / scale[:, 0]
     moved = moved + 1e-6 * torch.linspace(1, 2, m, dtype=torch.float64).sqrt()
     T = torch.cat([T / scale, torch.eye(m, dtype=torch.float64), moved.unsqueeze(1)], dim=1)
     basis = [n + i for i in range(m)]

@@ -24,7 +24,7 @@ from workings.exact.numbers.assume import Assumption, Notes
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
-from workings.exact.numbers.value import ONE, SPECIAL, Rational, Value, bottom_up, constant, letter, rational, special
+from workings.exact.numbers.value import SPECIAL, Rational, Value, bottom_up, constant, letter, rational, special
 
 _DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
@@ -127,10 +127,7 @@ def _read(row: list[Any], made: list[Value], samples: dict[str, str]) -> Value:
     if kind == "add":
         return algebra.add_all([algebra.scale(at(i), _number(c)) for c, i in rest])
     if kind == "mul":
-        out = ONE
-        for i, r in rest:
-            out = out * algebra.power(at(i), _number(r))
-        return out
+        return algebra.multiply_all([algebra.power(at(i), _number(r)) for i, r in rest])
     if kind == "dot":
         return algebra.dot(tuple(at(i) for i in rest[0]), tuple(at(i) for i in rest[1]))
     if kind == "root_of":

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,7 +11,7 @@ from flint import fmpq
 
 from workings.errors import DomainError
 from workings.exact.numbers.assume import assume
-from workings.exact.numbers.value import INF, NAN, NEG_INF, Value, rational
+from workings.exact.numbers.value import NEG_INF, Value, rational
 from workings.exact.reading.recover import as_is, recover
 from workings.exact.tensor.arena import handle_of, payload_of
 from workings.exact.tensor.exact_tensor import ExactTensor
@@ -39,18 +37,12 @@ def lift_float(x: float, dtype: str = "float64", *, masks: bool = True) -> Value
 
     The lowest float is read as −∞ where it is a mask. A factor is not: in (1 − mask)·lowest it becomes one.
     """
-    if x != x:
-        return NAN
-    if math.isinf(x):
-        return INF if x > 0 else NEG_INF
     if _is_lowest(x, dtype):
         return as_mask(as_is(x)) if masks else as_is(x)
     found = recover(x, dtype)
-    if found is not None:
-        return found
-    v = as_is(x)
-    assume("rounded", f"{x!r} is kept as the fraction it is: no exact number was recognised")
-    return v
+    if found is None:
+        assume("rounded", f"{x!r} is kept as the fraction it is: no exact number was recognised")
+    return as_is(x) if found is None else found
 
 
 def lift_number(x: Any) -> Value:
@@ -61,14 +53,14 @@ def lift_number(x: Any) -> Value:
         return rational(int(x))
     if isinstance(x, float):
         return lift_float(x)
-    if isinstance(x, (Fraction, fmpq)):
-        return rational(fmpq(x.numerator, x.denominator) if isinstance(x, Fraction) else x)
+    if isinstance(x, fmpq):
+        return rational(x)
     if isinstance(x, complex):
         raise DomainError(f"Exact values are real; {x} is complex.")
-    if isinstance(x, Decimal) and x.is_finite():
-        return rational(fmpq(*x.as_integer_ratio()))
-    if isinstance(x, Decimal):
+    if isinstance(x, Decimal) and not x.is_finite():
         return as_is(float(x))
+    if isinstance(x, (Fraction, Decimal)):
+        return rational(fmpq(*x.as_integer_ratio()))
     if type(x).__module__.startswith("sympy."):
         from workings.exact.numbers.sympy_form import from_sympy
 
@@ -76,17 +68,10 @@ def lift_number(x: Any) -> Value:
     raise TypeError(f"An exact value is made from a number or text, not from {type(x).__name__}.")
 
 
-def lift_all(xs: Iterable[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
+def lift_all(xs: list[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
     """Many numbers, each distinct one read once."""
-    seen: dict[Any, Value] = {}
-    out = []
-    for x in xs:
-        key = x if x == x else "nan"
-        v = seen.get(key)
-        if v is None:
-            v = seen[key] = lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x)
-        out.append(v)
-    return out
+    lift = {x: lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x) for x in dict.fromkeys(xs)}
+    return [lift[x] for x in xs]
 
 
 def lift_tensor(t: torch.Tensor, *, masks: bool = True) -> torch.Tensor:

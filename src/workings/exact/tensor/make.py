@@ -6,7 +6,7 @@ import contextlib
 import gc
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 import torch
 from flint import fmpq
@@ -14,15 +14,22 @@ from flint import fmpq
 from workings.errors import ParseError, ShapeError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import recording
-from workings.exact.numbers.names import spelled
+from workings.exact.numbers.names import spelling
 from workings.exact.numbers.rounding import floor_of
 from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
 from workings.exact.reading.parse import parse, parse_matrix
 from workings.exact.reading.recover import as_is
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.exact_tensor import ExactTensor, Ledger
+from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
 from workings.exact.tensor.json_form import contents
 from workings.exact.tensor.lift import lift_as_is, lift_number, lift_recovered
+
+
+class TensorOptions(TypedDict, total=False):
+    """What every function that makes a tensor takes: its label, and whether autograd follows it."""
+
+    dtype: torch.dtype
+    requires_grad: bool
 
 
 def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None) -> ExactTensor:
@@ -38,10 +45,10 @@ def exact(data: Any, *, requires_grad: bool = False, recover: bool | None = None
     ⎣√2    w⎦
     """
     if isinstance(data, ExactTensor):
-        return data.detach().requires_grad_() if requires_grad else data  # type: ignore[return-value]
+        return data.detach().requires_grad_() if requires_grad else data
     with ARENA.working(), recording() as made:
         payload, dtype = _payload(data, recover)
-        return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, ledger=Ledger(frozenset(made)))
+        return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, shared=SharedNotes(frozenset(made)))
 
 
 def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype]:
@@ -52,11 +59,7 @@ def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype
         data = data.tolist()
     if hasattr(data, "__array__") and not isinstance(data, (int, float)):
         return _payload(torch.as_tensor(data), recover)
-    if isinstance(data, str):
-        rows = parse_matrix(data)
-        shape, flat = _flatten(rows, data)
-    else:
-        shape, flat = _flatten(data, data)
+    shape, flat = _flatten(parse_matrix(data) if isinstance(data, str) else data)
     return payload_of([value_from(x, recover) for x in flat], shape), torch.float64
 
 
@@ -84,17 +87,16 @@ def from_json(text: str) -> ExactTensor:
     """
     with ARENA.working():
         values, shape, dtype, notes = contents(text)
-        return ExactTensor(payload_of(values, shape), dtype=dtype, ledger=Ledger(notes))
+        return ExactTensor(payload_of(values, shape), dtype=dtype, shared=SharedNotes(notes))
 
 
-def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
-    """Shape and entries of nested lists."""
+def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
+    """Shape and entries of nested lists, tensors among them."""
+    if isinstance(data, torch.Tensor) and data.dim():
+        data = data.unbind()
     if not isinstance(data, (list, tuple, range)):
-        if isinstance(data, torch.Tensor) and data.dim():
-            parts = [_flatten(row, whole) for row in data.unbind()]
-            return (len(parts), *parts[0][0]), [x for _, flat in parts for x in flat]
         return (), [data]
-    parts = [_flatten(row, whole) for row in data]
+    parts = [_flatten(row) for row in data]
     shapes = {shape for shape, _ in parts}
     if len(shapes) > 1:
         lengths = [shape[0] if shape else "a single number" for shape, _ in parts]
@@ -103,11 +105,12 @@ def _flatten(data: Any, whole: Any) -> tuple[tuple[int, ...], list[Any]]:
     return (len(parts), *inner), [x for _, flat in parts for x in flat]
 
 
-def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any) -> Any:
+def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any) -> ExactTensor | Any:
     """Letters: unknown real numbers.
 
     `symbols("w b")` gives two 0-dim tensors; `symbols("W", shape=(2, 3))` a matrix of W_1,1 … W_2,3. A keyword gives
-    a letter a sample value, which decides comparisons (and the result says so).
+    a letter a sample value, which decides comparisons (and the result says so). Several letters come as a tuple, which
+    the type leaves open: a type checker does not count the names in a text.
 
     >>> from workings import exact
     >>> w = exact.symbols(w=0.3).requires_grad_()
@@ -119,7 +122,7 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     with ARENA.working():
         made = [_letters(name, size, None) for name in _names(names)]
-        made += [_sampled(name, size, sample) for name, sample in samples.items()]
+        made += [_letters_with_sample(name, size, sample) for name, sample in samples.items()]
     if not made:
         raise ParseError("Name at least one letter, as in symbols('w b') or symbols(w=0.3).", names, 0)
     return made[0] if len(made) == 1 else tuple(made)
@@ -135,7 +138,7 @@ def _names(text: str) -> list[str]:
 def letter_name(name: str, text: str) -> str:
     """The canonical name of a letter: `W_1,2` for `W_{1,2}` and for `W_1,2`."""
     try:
-        v = parse(spelled(name) if "{" not in name else name)
+        v = parse(spelling(name) if "{" not in name else name)
     except ParseError:
         v = ZERO
     if v.kind != "letter":
@@ -152,7 +155,7 @@ def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     return ExactTensor(payload_of(entries, shape))
 
 
-def _sampled(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
+def _letters_with_sample(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     """Letters with a sample value; one that is still in use keeps the value it has."""
     with contextlib.suppress(SampleConflict):
         return _letters(name, shape, sample)
@@ -172,30 +175,30 @@ def _sample(name: str, sample: Any) -> Any:
     return v.rational
 
 
-def zeros(*shape: Any, **options: Any) -> ExactTensor:
+def zeros(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact zeros of this shape."""
-    return _filled(ZERO, shape, **options)
+    return _full(ZERO, shape, **options)
 
 
-def ones(*shape: Any, **options: Any) -> ExactTensor:
+def ones(*shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """Exact ones of this shape."""
-    return _filled(ONE, shape, **options)
+    return _full(ONE, shape, **options)
 
 
-def full(shape: Sequence[int], value: Any, **options: Any) -> ExactTensor:
+def full(shape: Sequence[int], value: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """A tensor of one exact value."""
     if isinstance(shape, int):
         raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
     with ARENA.working():
-        return _filled(value_from(value, None), (tuple(shape),), **options)
+        return _full(value_from(value, None), (tuple(shape),), **options)
 
 
-def eye(n: int, m: int | None = None, **options: Any) -> ExactTensor:
+def eye(n: int, m: int | None = None, **options: Unpack[TensorOptions]) -> ExactTensor:
     """The identity matrix."""
     return ExactTensor(torch.eye(n, n if m is None else m, dtype=torch.float64), **options)
 
 
-def arange(*bounds: Any, **options: Any) -> ExactTensor:
+def arange(*bounds: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     """`arange(end)`, `arange(start, end)` or `arange(start, end, step)`: from start up to end, without it.
 
     >>> from workings import exact
@@ -209,7 +212,7 @@ def arange(*bounds: Any, **options: Any) -> ExactTensor:
         return _steps(start, step, count, options)
 
 
-def linspace(start: Any, end: Any, steps: int, **options: Any) -> ExactTensor:
+def linspace(start: Any, end: Any, steps: int, **options: Unpack[TensorOptions]) -> ExactTensor:
     """`steps` evenly spaced values from start to end, with both.
 
     >>> from workings import exact
@@ -225,11 +228,11 @@ def _ceil(v: Value) -> int:
     return -floor_of(algebra.scale(v, -1))
 
 
-def _steps(start: Value, step: Value, count: int, options: dict[str, Any]) -> ExactTensor:
+def _steps(start: Value, step: Value, count: int, options: TensorOptions) -> ExactTensor:
     return ExactTensor(payload_of([start + algebra.scale(step, i) for i in range(count)], (count,)), **options)
 
 
-def _filled(v: Value, shape: Any, **options: Any) -> ExactTensor:
+def _full(v: Value, shape: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     size = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
     with ARENA.working():
         return ExactTensor(payload_of([v], ()).expand(tuple(size)).clone(), **options)

@@ -35,7 +35,7 @@ class NotedTensor(torch.Tensor):
 
 
 def with_notes(t: Any, notes: Notes) -> Any:
-    """The tensor with these notes; exact tensors have a ledger of their own."""
+    """The tensor with these notes; exact tensors have `shared` notes of their own."""
     if not notes or type(t) not in (torch.Tensor, NotedTensor):
         return t
     marked = t.as_subclass(NotedTensor)

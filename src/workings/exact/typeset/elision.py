@@ -12,7 +12,7 @@ from flint import arb, fmpq
 
 from workings.errors import BudgetError, DomainError, UndecidedError
 from workings.exact.numbers.ball import enclosure
-from workings.exact.numbers.names import MOST_NAMED, listed
+from workings.exact.numbers.names import MOST_NAMED, name_list
 from workings.exact.numbers.rounding import decimals
 from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter, letters
 
@@ -47,7 +47,7 @@ def _stand_in(v: Value, measure: str) -> Elided:
     names = sorted(letters(v))
     samples = [(name, letter(name).sample) for name in names]
     known = [(name, sample) for name, sample in samples if sample is not None]
-    return Elided(_decimals(v) if len(known) == len(names) else None, measure, listed(names), known[:MOST_NAMED])
+    return Elided(_decimals(v) if len(known) == len(names) else None, measure, name_list(names), known[:MOST_NAMED])
 
 
 def _digits(v: Value) -> int:

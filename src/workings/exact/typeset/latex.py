@@ -114,22 +114,6 @@ def _plain(word: str) -> str:
     return safe if len(safe) == 1 or safe.isdigit() else rf"\mathrm{{{safe}}}"
 
 
-def _root(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(rf"\sqrt{{{parts[0].string}}}", POWER)
-
-
-def _power(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER)
-
-
-def _bar(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(rf"\frac{{{parts[0].string}}}{{{parts[1].string}}}", LOOSE)
-
-
-def _slash(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE)
-
-
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
     out = bracketed(parts[0], PRODUCT)
     for right, piece in zip(layout.parts[1:], parts[1:], strict=True):
@@ -162,15 +146,17 @@ FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(_digits(layout.word), ATOM),
     "name": lambda layout, parts: Piece(name(layout.word), ATOM),
     "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
-    "root": _root,
-    "power": _power,
-    "fraction": _slash,
+    "root": lambda layout, parts: Piece(rf"\sqrt{{{parts[0].string}}}", POWER),
+    "power": lambda layout, parts: Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER),
+    "fraction": lambda layout, parts: Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE),
     "product": _product,
     "sum": _sum,
     "minus": lambda layout, parts: Piece("-" + bracketed(parts[0], LOOSE), SUM),
     "call": _call,
 }
-WIDE = FLAT | {"fraction": _bar}
+WIDE = FLAT | {
+    "fraction": lambda layout, parts: Piece(rf"\frac{{{parts[0].string}}}{{{parts[1].string}}}", LOOSE),
+}
 
 
 def _elision(short: Elided) -> str:
@@ -178,15 +164,15 @@ def _elision(short: Elided) -> str:
     digits = short.decimals and _decimals(short.decimals) + r"\ldots"
     if not short.letters:
         return digits or rf"\langle\text{{{short.measure}}}\rangle"
-    formula = rf"\text{{{short.measure} in }}{', '.join(map(_listed, short.letters))}"
+    formula = rf"\text{{{short.measure} in }}{', '.join(map(_letter_or_dots, short.letters))}"
     if digits is None:
         return rf"\langle {formula}\rangle"
     samples = [f"{name(letter)} = {fold(number(at), write).flat.string}" for letter, at in short.samples]
-    samples += map(_listed, short.letters[MOST_NAMED:])
+    samples += map(_letter_or_dots, short.letters[MOST_NAMED:])
     return rf"\langle {formula};\ {digits}\text{{ at }}{', '.join(samples)}\rangle"
 
 
-def _listed(word: str) -> str:
+def _letter_or_dots(word: str) -> str:
     """A letter, or the … after the last that is named."""
     return r"\ldots" if word == "…" else name(word)
 

@@ -68,7 +68,7 @@ def number(n: Rational, decimals: str | None = None) -> Layout:
     if n < 0:
         return Layout("minus", (number(-n),))
     if type(n) is int:
-        return Layout("number", word=_shortened(whole_digits(n)))
+        return Layout("number", word=_shorten(whole_digits(n)))
     return fraction(number(int(fmpq(n).p)), number(int(fmpq(n).q)))
 
 
@@ -76,7 +76,7 @@ LONGEST = 60
 """Digits of the longest whole number that is written out."""
 
 
-def _shortened(digits: str) -> str:
+def _shorten(digits: str) -> str:
     """The digits, or the first ten and how many there are."""
     return digits if len(digits) <= LONGEST else f"{digits[:10]}…⟨{len(digits):,} digits⟩"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workings.exact.numbers.names import MOST_NAMED, spelled
+from workings.exact.numbers.names import MOST_NAMED, spelling
 from workings.exact.numbers.value import Value
 from workings.exact.typeset.elision import Elided, elision
 from workings.exact.typeset.layout import Layout, fold, number
@@ -54,32 +54,11 @@ CONSTANTS = {"e": "e", "pi": "π", "euler": "euler_gamma", "inf": "∞", "nan": 
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def _constant(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(CONSTANTS[layout.word], ATOM)
-
-
-def _word(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(layout.word, ATOM)
-
-
-def _name(layout: Layout, parts: list[Piece]) -> Piece:
-    """A letter; subscripts with a comma need braces: W_{1,2}."""
-    return Piece(spelled(layout.word), ATOM)
-
-
-def _root(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece("√" + bracketed(parts[0], ATOM), POWER)
-
-
 def _power(layout: Layout, parts: list[Piece]) -> Piece:
     base, exponent = parts
     if layout.parts[1].kind == "number":
         return Piece(bracketed(base, ATOM) + exponent.string.translate(_RAISED), POWER)
     return Piece(f"{bracketed(base, ATOM)}^{bracketed(exponent, ATOM)}", POWER)
-
-
-def _fraction(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE)
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
@@ -113,10 +92,6 @@ def _sum(layout: Layout, parts: list[Piece]) -> Piece:
     return Piece(out, SUM)
 
 
-def _minus(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece("−" + bracketed(parts[0], LOOSE), SUM)
-
-
 def _call(layout: Layout, parts: list[Piece]) -> Piece:
     if layout.word == "log" and layout.parts[0].kind == "number":
         return Piece(f"log {parts[0].string}", LOOSE)
@@ -124,15 +99,15 @@ def _call(layout: Layout, parts: list[Piece]) -> Piece:
 
 
 WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
-    "number": _word,
-    "name": _name,
-    "constant": _constant,
-    "root": _root,
+    "number": lambda layout, parts: Piece(layout.word, ATOM),
+    "name": lambda layout, parts: Piece(spelling(layout.word), ATOM),
+    "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
+    "root": lambda layout, parts: Piece("√" + bracketed(parts[0], ATOM), POWER),
     "power": _power,
-    "fraction": _fraction,
+    "fraction": lambda layout, parts: Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE),
     "product": _product,
     "sum": _sum,
-    "minus": _minus,
+    "minus": lambda layout, parts: Piece("−" + bracketed(parts[0], LOOSE), SUM),
     "call": _call,
 }
 
@@ -145,7 +120,7 @@ def _elision(short: Elided) -> str:
     formula = f"{short.measure} in {', '.join(short.letters)}"
     if digits is None:
         return f"⟨{formula}⟩"
-    samples = [f"{spelled(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
+    samples = [f"{spelling(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
     return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
 
 

@@ -2,7 +2,7 @@
 
 `RULES` has a row for each kind of value; a kind without a row is a function and becomes a call. To teach
 the printers a new kind of value, add a row that returns a layout (see `layout.py`): both writers can then
-print it. Right: a row that arranges the layouts of its operands, `page.layouts[x]`. Wrong: a row that
+print it. Right: a row that arranges the layouts of its operands, `table.layouts[x]`. Wrong: a row that
 returns a string in disguise, or asks for `v.serial`. Terms and factors are ordered by what they say, never
 by when they were made, so equal formulas print alike.
 """
@@ -14,11 +14,9 @@ from typing import NamedTuple
 
 from flint import fmpq
 
-from workings.exact.numbers.value import ONE, Rational, Value, bottom_up
+from workings.exact.numbers.value import HALF, ONE, Rational, Value, bottom_up
 from workings.exact.typeset.layout import Layout, fraction, number, product, root
 from workings.exact.typeset.surd import surd
-
-HALF = fmpq(1, 2)
 
 
 class Term(NamedTuple):
@@ -28,7 +26,7 @@ class Term(NamedTuple):
     factors: tuple[tuple[Value, Rational], ...] = ()
 
 
-class Page:
+class LayoutTable:
     """The layouts of a value and of all it is made of."""
 
     def __init__(self, v: Value, decimals: bool = True) -> None:
@@ -42,20 +40,20 @@ class Page:
 
 def lay_out(v: Value, decimals: bool = True) -> Layout:
     """The layout of `v`. Its formula is written out in full: see `elision.py` for those too long for that."""
-    return Page(v, decimals).layouts[v]
+    return LayoutTable(v, decimals).layouts[v]
 
 
 # ---------------------------------------------------------------------------------------------- products
 
 
-def _power(page: Page, base: Value, r: Rational) -> Layout:
+def _power(table: LayoutTable, base: Value, r: Rational) -> Layout:
     """base^r for r > 0, with |b| for √(b²) and (w − 1/2)² for a multiple of (2w − 1)²."""
-    inside = page.layouts[base]
+    inside = table.layouts[base]
     p = _leading(base, r)
     if p != 1:
-        inside = _lay_sum(page, [_term(fmpq(c) / p, t) for c, t in base.args])
+        inside = _lay_sum(table, [_term(fmpq(c) / p, t) for c, t in base.args])
     if base.kind == "mul" and len(base.args) == 1 and base.args[0][1] == 2 and fmpq(r).q == 2:
-        inside, r = Layout("call", (page.layouts[base.args[0][0]],), "abs"), 2 * r
+        inside, r = Layout("call", (table.layouts[base.args[0][0]],), "abs"), 2 * r
     if r == 1:
         return inside
     if r == HALF:
@@ -67,8 +65,8 @@ _RANK = {"const": 0, "letter": 1, "add": 2, "dot": 2, "mul": 2}
 """Constants, then letters, then sums; functions, without a row, come last."""
 
 
-def _in_order(page: Page, factors: list[tuple[Value, Rational]]) -> list[Layout]:
-    ranked = [(_RANK.get(base.kind, 3), _power(page, base, r)) for base, r in factors]
+def _in_order(table: LayoutTable, factors: list[tuple[Value, Rational]]) -> list[Layout]:
+    ranked = [(_RANK.get(base.kind, 3), _power(table, base, r)) for base, r in factors]
     return [x for _, x in sorted(ranked, key=lambda item: (item[0], item[1].key))]
 
 
@@ -81,7 +79,7 @@ def _leading(base: Value, r: Rational) -> Rational:
     return 1
 
 
-def _lay_product(page: Page, term: Term) -> Layout:
+def _lay_product(table: LayoutTable, term: Term) -> Layout:
     """c·Π bᵢ^rᵢ for c > 0 as a fraction: roots of numbers merged, negative exponents under the bar."""
     coefficient = fmpq(term.coefficient)
     for base, r in term.factors:
@@ -94,18 +92,18 @@ def _lay_product(page: Page, term: Term) -> Layout:
         if type(base.rational) is int and not below:
             numbers[r] = numbers.get(r, 1) * base.rational
         elif abs(r) == HALF and base.kind in ("const", "letter"):
-            roots[below].append(page.layouts[base])
+            roots[below].append(table.layouts[base])
         else:
             others[below].append((base, -r if below else r))
-    c = surd(coefficient, numbers.pop(HALF, 1), page.decimals, plain=not any(roots))
+    c = surd(coefficient, numbers.pop(HALF, 1), table.decimals, plain=not any(roots))
     for side, radicand in zip(roots, c.radicands, strict=True):
         side.sort(key=lambda x: x.key)
         side[:0] = [number(radicand, c.decimals)] if radicand != 1 else []
     if all(roots):
         roots = [fraction(product(roots[0]), product(roots[1]))], []
     powers = [Layout("power", (number(n), number(r))) for r, n in sorted(numbers.items())]
-    top = [*root(roots[0]), *powers, *_in_order(page, others[0])]
-    bottom = [*root(roots[1]), *_in_order(page, others[1])]
+    top = [*root(roots[0]), *powers, *_in_order(table, others[0])]
+    bottom = [*root(roots[1]), *_in_order(table, others[1])]
     if c.top != 1:
         top.insert(0, number(c.top))
     if c.bottom != 1:
@@ -113,10 +111,10 @@ def _lay_product(page: Page, term: Term) -> Layout:
     return fraction(product(top), product(bottom))
 
 
-def _lay_term(page: Page, term: Term) -> Layout:
+def _lay_term(table: LayoutTable, term: Term) -> Layout:
     if term.coefficient < 0:
-        return Layout("minus", (_lay_product(page, Term(-term.coefficient, term.factors)),))
-    return _lay_product(page, term)
+        return Layout("minus", (_lay_product(table, Term(-term.coefficient, term.factors)),))
+    return _lay_product(table, term)
 
 
 # ------------------------------------------------------------------------------------------------- sums
@@ -142,34 +140,34 @@ def _times(x: Value, y: Value) -> Term:
     return Term(a * b, tuple((base, r) for base, r in powers.items() if r))
 
 
-def _degree(page: Page, v: Value) -> int | None:
+def _degree(table: LayoutTable, v: Value) -> int | None:
     """The degree of a polynomial in letters; `None` for what is none."""
     if not v.free:
         return 0
     if v.kind == "letter":
         return 1
     if v.kind == "add":
-        degrees = [page.degrees[t] for _, t in v.args]
+        degrees = [table.degrees[t] for _, t in v.args]
         return None if None in degrees else max(d for d in degrees if d is not None)
-    return _degree_of(page, Term(1, v.args)) if v.kind == "mul" else None
+    return _degree_of(table, Term(1, v.args)) if v.kind == "mul" else None
 
 
-def _degree_of(page: Page, term: Term) -> int | None:
+def _degree_of(table: LayoutTable, term: Term) -> int | None:
     total = 0
     for base, r in term.factors:
-        degree = page.degrees[base]
+        degree = table.degrees[base]
         if degree is None or (degree and (type(r) is not int or r < 0)):
             return None
         total += degree * int(r) if degree else 0
     return total
 
 
-def _place(page: Page, term: Term) -> tuple[object, ...]:
+def _place(table: LayoutTable, term: Term) -> tuple[object, ...]:
     """Where a term stands in a sum: by degree; then rationals, roots, other numbers, functions of letters."""
-    degree = _degree_of(page, term)
-    key = _lay_product(page, Term(1, term.factors)).key
+    degree = _degree_of(table, term)
+    key = _lay_product(table, Term(1, term.factors)).key
     if degree:
-        return (0, -degree, sorted((page.layouts[b].key, -r) for b, r in term.factors if b.free), key)
+        return (0, -degree, sorted((table.layouts[b].key, -r) for b, r in term.factors if b.free), key)
     if degree is None:
         return (5, 0, [], key)
     kinds = {base.kind for base, _ in term.factors}
@@ -177,56 +175,52 @@ def _place(page: Page, term: Term) -> tuple[object, ...]:
     return (rank, 0, [], key)
 
 
-def _arranged(page: Page, terms: list[Term]) -> list[Term]:
+def _order_terms(table: LayoutTable, terms: list[Term]) -> list[Term]:
     """The terms in order, a positive one first where there is one: 16w − 8, 1/2 − w, π − 3."""
-    terms = sorted(terms, key=lambda term: _place(page, term))
+    terms = sorted(terms, key=lambda term: _place(table, term))
     if terms[0].coefficient > 0:
         return terms
-    if terms[-1].coefficient > 0 and all(_degree_of(page, term) is not None for term in terms):
+    if terms[-1].coefficient > 0 and all(_degree_of(table, term) is not None for term in terms):
         return terms[::-1]
     return sorted(terms, key=lambda term: bool(term.coefficient < 0))
 
 
-def _lay_sum(page: Page, terms: list[Term]) -> Layout:
+def _lay_sum(table: LayoutTable, terms: list[Term]) -> Layout:
     """Σ, over one bar where all terms have the same denominator: (1 + √5)/2."""
     if len(terms) == 1:
-        return _lay_term(page, terms[0])
+        return _lay_term(table, terms[0])
     below = {int(fmpq(term.coefficient).q) for term in terms}
     q = below.pop() if len(below) == 1 else 1
-    terms = _arranged(page, [Term(term.coefficient * q, term.factors) for term in terms])
+    terms = _order_terms(table, [Term(term.coefficient * q, term.factors) for term in terms])
     if q > 1 and terms[0].coefficient < 0:
-        return Layout("minus", (_lay_sum(page, [Term(-c / fmpq(q), factors) for c, factors in terms]),))
+        return Layout("minus", (_lay_sum(table, [Term(-c / fmpq(q), factors) for c, factors in terms]),))
     signs = "".join("-" if term.coefficient < 0 else "+" for term in terms)
-    parts = tuple(_lay_product(page, Term(abs(fmpq(term.coefficient)), term.factors)) for term in terms)
+    parts = tuple(_lay_product(table, Term(abs(fmpq(term.coefficient)), term.factors)) for term in terms)
     return fraction(Layout("sum", parts, signs), number(q))
 
 
 # ------------------------------------------------------------------------------------------------ kinds
 
 
-def _exp(page: Page, v: Value) -> Layout:
+def _exp(table: LayoutTable, v: Value) -> Layout:
     e = Layout("constant", word="e")
-    return e if v.args[0] is ONE else Layout("power", (e, page.layouts[v.args[0]]))
+    return e if v.args[0] is ONE else Layout("power", (e, table.layouts[v.args[0]]))
 
 
-def _call(page: Page, v: Value) -> Layout:
-    return Layout("call", tuple(page.layouts[x] for x in v.args), v.kind)
+def _call(table: LayoutTable, v: Value) -> Layout:
+    return Layout("call", tuple(table.layouts[x] for x in v.args), v.kind)
 
 
-def _constant(word: str) -> Callable[[Page, Value], Layout]:
-    return lambda page, v: Layout("constant", word=word)
-
-
-RULES: dict[str, Callable[[Page, Value], Layout]] = {
-    "q": lambda page, v: number(v.args[0]),
-    "letter": lambda page, v: Layout("name", word=v.args[0]),
-    "const": lambda page, v: Layout("constant", word=v.args[0]),
-    "add": lambda page, v: _lay_sum(page, [_term(c, t) for c, t in v.args]),
-    "mul": lambda page, v: _lay_product(page, Term(1, v.args)),
-    "dot": lambda page, v: _lay_sum(page, [_times(x, y) for x, y in zip(*v.args, strict=True)]),
+RULES: dict[str, Callable[[LayoutTable, Value], Layout]] = {
+    "q": lambda table, v: number(v.args[0]),
+    "letter": lambda table, v: Layout("name", word=v.args[0]),
+    "const": lambda table, v: Layout("constant", word=v.args[0]),
+    "add": lambda table, v: _lay_sum(table, [_term(c, t) for c, t in v.args]),
+    "mul": lambda table, v: _lay_product(table, Term(1, v.args)),
+    "dot": lambda table, v: _lay_sum(table, [_times(x, y) for x, y in zip(*v.args, strict=True)]),
     "exp": _exp,
-    "pow": lambda page, v: Layout("power", (page.layouts[v.args[0]], page.layouts[v.args[1]])),
-    "inf": _constant("inf"),
-    "-inf": lambda page, v: Layout("minus", (Layout("constant", word="inf"),)),
-    "nan": _constant("nan"),
+    "pow": lambda table, v: Layout("power", (table.layouts[v.args[0]], table.layouts[v.args[1]])),
+    "inf": lambda table, v: Layout("constant", word="inf"),
+    "-inf": lambda table, v: Layout("minus", (Layout("constant", word="inf"),)),
+    "nan": lambda table, v: Layout("constant", word="nan"),
 }
