@@ -86,7 +86,8 @@ $V = \begin{bmatrix}2\\4\end{bmatrix}$ we get $Z = \begin{bmatrix}4\end{bmatrix}
 
 def test_one_row_that_does_not_sum_to_one():
     text = r"$$P = \begin{bmatrix}0.5 & 0.5\\0.2 & 0.8\\0.30 & 0.80\\0.1 & 0.9\end{bmatrix}$$"
-    assert said(text) == ["1 likely rows: a sum of 1"]
+    assert said(text) == ["1 note rows: a sum of 1"]
+    assert said(f"The weights are {text}") == ["1 likely rows: a sum of 1"]
 
 
 def test_letters_of_another_problem_do_not_count():

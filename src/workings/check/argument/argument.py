@@ -67,6 +67,7 @@ class Argument:
         bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
         self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
         self.spoken = set[str]().union(*(letters_alone(tree) for _, tree in trees if tree is not None))
+        trees = [(f, None if tree is None else words_as_names(as_indices(tree, bases), self.spoken)) for f, tree in trees]
         functions = function_letters([tree for _, tree in trees if tree is not None]) | {SIGMOID}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
@@ -74,7 +75,7 @@ class Argument:
                 before = None
                 continue
             continued = before[1] if before is not None and self._follows(before[0], formula) else None
-            found = lines(self._normal(tree, bases, functions), formula, continued)
+            found = lines(powers_of_calls(tree, functions), formula, continued)
             self.lines += [line for line in found if line is not continued]
             last = found[-1] if found else None
             if last is not None and has_scale(formula.after):
@@ -84,10 +85,6 @@ class Argument:
             line.number = number
             line.context = self.contexts.at(line.start)
         self.values = Values(one_weight=not _tells_weights_apart(self.lines))
-
-    def _normal(self, tree: Node, bases: set[Node], functions: set[Node]) -> Node:
-        """The tree as the whole document shows that it is meant."""
-        return powers_of_calls(words_as_names(as_indices(tree, bases), self.spoken), functions)
 
     def _read(self, formula: Formula) -> Node | None:
         """The tree of a formula, whole or what can be read of it."""

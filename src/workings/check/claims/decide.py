@@ -232,6 +232,8 @@ class Decider:
         if not claim.used and functions:
             return "function"
         held = [value for name in claim.used for value in view.seen(name)]
+        if any(value_of(side, Scope()) == 0 for side in (claim.one.side, claim.other.side) if is_literal(side.node)):
+            return "an equation alone"
         of_tables = any(isinstance(value.stated.value, Table) for value in held)
         if not of_tables and claim.one.index == 0 and len(claim.line.sides) == 2 and self.may_be_solved(claim, held):
             return "an equation alone"
@@ -240,10 +242,8 @@ class Decider:
         return BASES.get(view.sight(claim.used), "letters")
 
     def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
-        """Whether an equation may be one to be solved anew: f(x) = 0, or values from another paragraph and no «so»."""
+        """Whether an equation may be one to be solved anew: values from another paragraph, and no «so»."""
         line, text = claim.line, self.argument.document.text
-        if any(value_of(side, Scope()) == 0 for side in (claim.one.side, claim.other.side) if is_literal(side.node)):
-            return True
         if clause_of(line.formulas[0], text, False).cue in (Cue.THEN, Cue.ANSWER):
             return False
         return any(BLANK_LINE.search(text, value.start, line.start) for value in held)
@@ -388,7 +388,7 @@ def _is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:
 def _is_partly_computed(one: Node, other: Node) -> bool:
     """Whether one side is the other with some of its parts computed: e^{−0.01} (p a + q b) and 0.99 × 24.9."""
     found = Alignment()
-    return found.fit(one, other) and not found.letters and bool(found.computed)
+    return found.fit(one, other) and not found.letters and bool(found.computed) and found.computed[0][0] is not one
 
 
 def called_names(nodes: tuple[Node, ...]) -> Iterator[Node]:

@@ -124,7 +124,7 @@ class FindingWriter:
     def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
-        if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1:
+        if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1 and abs(x) > 2:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
         return bool(claim.about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
 

@@ -36,8 +36,8 @@ def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> No
     if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing | Chain) for part in matrix.walk()):
         return  # rows of text, or of a derivation
     widths = [len(row) for row in matrix.rows]
-    if len(set(widths)) < 2:
-        return
+    if len(set(widths)) < 2 or (matrix.kind == "[;]" and not is_closed(matrix)):
+        return  # I[X; Y, Z] is no matrix
     usual = max(set(widths), key=lambda w: (widths.count(w), w))
     row = next(i for i, width in enumerate(widths) if width != usual)
     at: Node = matrix.rows[row][-1] if matrix.rows[row] else matrix
