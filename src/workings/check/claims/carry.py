@@ -20,7 +20,16 @@ from workings.check.document.relation import Role
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol
 from workings.check.value.compare import Side, Verdict, value_of
-from workings.check.value.names import is_acronym, is_closed, is_matrix_product, is_name, is_number, unpacked_names
+from workings.check.value.names import (
+    is_acronym,
+    is_capital,
+    is_closed,
+    is_matrix_product,
+    is_name,
+    is_number,
+    letters_of,
+    unpacked_names,
+)
 from workings.check.value.rounding import Grade, one_shape, units
 from workings.check.value.scope import Decimals, Definition, Rule, is_transpose
 from workings.check.value.value import Table, Value, entries
@@ -193,7 +202,8 @@ class Carrier:
                 isinstance(item, Symbol) for item in items
             ):
                 itself = any(self.values.name(part) == self.values.name(name) for part in body.walk())
-                if not itself and all(any(part == item for part in body.walk()) for item in items):
+                is_operator = is_capital(name) and all(map(is_capital, items))  # E(X), of a random variable
+                if not itself and not is_operator and set(items) <= letters_of(body):
                     rule = Rule(items, body, line.start, self.argument.part(line))
                     self.values.set_rule(name, rule, line.context)
 
