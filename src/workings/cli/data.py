@@ -6,14 +6,17 @@ from typing import Annotated
 
 import typer
 
+from workings.cli.command import Command, Group
+
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="List, download, locate and remove data sets.\n\nExample: workings data get mnist",
 )
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def listing() -> None:
     """List the data sets: whether each is here, its size and its source.
 
@@ -31,8 +34,8 @@ def listing() -> None:
     typer.echo(f"{'digits':{column}}  here     0.0 MB  —    1,797 handwritten digits, 8×8, inside scikit-learn")
 
 
-@app.command()
-def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]) -> None:
+@app.command(cls=Command)
+def get(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets, or `all`.")]) -> None:
     """Download data sets, so that training works offline.
 
     Example: workings data get shakespeare mnist
@@ -48,9 +51,11 @@ def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]
         typer.echo(str(archive(name)))
 
 
-@app.command()
+@app.command(cls=Command)
 def where(
-    name: Annotated[str | None, typer.Argument(help="A data set; by default the folder of all of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A data set; by default the folder of all of them.")
+    ] = None,
 ) -> None:
     """Print where a data set is stored.
 
@@ -68,8 +73,10 @@ def where(
     typer.echo(str(path))
 
 
-@app.command("remove")
-def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete from this machine.")]) -> None:
+@app.command("remove", cls=Command)
+def removal(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets to delete from this machine.")],
+) -> None:
     """Delete downloaded data sets.
 
     Example: workings data remove cifar

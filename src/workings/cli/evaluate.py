@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from workings.cli.command import Command
 from workings.cli.output import print_json
 from workings.errors import WorkingsError
 
@@ -35,7 +35,7 @@ def evaluate(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them to an HTML page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Evaluate finished runs on their test data, or language models on texts.
+    """Evaluate runs on their test data, or language models on texts.
 
     \b
     Examples:
@@ -64,7 +64,7 @@ def evaluate(
         print_figures(found, json)
 
 
-class Asking(TyperCommand):
+class Asking(Command):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from workings.errors import WorkingsError
+
 
 def exact(
     expression: Annotated[str, typer.Argument(help="A number, an expression, or a matrix with rows split by ';'.")],
@@ -27,7 +29,7 @@ def exact(
     x = exact_tensor(expression)
     if unknown := sorted(values.keys() - x.free_symbols):
         letters = ", ".join(sorted(x.free_symbols)) or "none"
-        raise typer.BadParameter(f"no letter {', '.join(unknown)} in the expression; its letters: {letters}.")
+        raise WorkingsError(f"The expression has no letter {', '.join(unknown)}; its letters: {letters}.")
     if values:
         x = x.substitute(**values)
 
@@ -47,5 +49,5 @@ def letter_and_value(text: str) -> tuple[str, str]:
     """
     letter, equals, value = (part.strip() for part in text.partition("="))
     if not (letter.isidentifier() and equals and value):
-        raise typer.BadParameter(f"--at needs LETTER=VALUE, such as w=3/10, but got {text!r}.")
+        raise WorkingsError(f"--at needs LETTER=VALUE, such as w=3/10, but got {text!r}.")
     return letter, value

@@ -41,9 +41,9 @@ def generate(
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write pictures to this PNG file.")] = None,
 ) -> None:
-    """Generate text or images from a finished run, or search its images.
+    """Generate text or images from a run, or search its images.
 
     \b
     Examples:

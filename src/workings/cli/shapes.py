@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workings.errors import WorkingsError
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
@@ -25,7 +27,9 @@ def shapes(
     ],
     width: Annotated[int | None, typer.Option(min=40, help="Width of the table (default: the terminal's).")] = None,
 ) -> None:
-    """Print each layer's output size with its arithmetic, its parameters with theirs, multiply-adds and memory.
+    """Print the sizes, parameters and multiply-adds of each layer.
+
+    Sizes and parameters come with their arithmetic; a last line has the memory.
 
     The file is loaded, which runs its code. The model itself is not changed: a copy of it runs once.
 
@@ -57,12 +61,12 @@ def sizes_of(text: str) -> tuple[tuple[int, ...], bool]:
     """
     match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text, re.ASCII)
     if match is None:
-        raise typer.BadParameter(f"--input needs sizes such as 1x32x32, or 2x5:int for indices, but got {text!r}.")
+        raise WorkingsError(f"--input needs sizes such as 1x32x32, or 2x5:int for indices, but got {text!r}.")
     digits = re.split("[x×,]", match[1])
     if any(len(n) > 13 for n in digits) or prod(sizes := tuple(map(int, digits))) > LARGEST:
-        raise typer.BadParameter(f"--input {text} is more than 2^40 entries.")
+        raise WorkingsError(f"--input {text} is more than 2^40 entries.")
     if 0 in sizes:
-        raise typer.BadParameter(f"--input {text} has no entries: sizes are at least 1.")
+        raise WorkingsError(f"--input {text} has no entries: sizes are at least 1.")
     return sizes, match[2] == ":int"
 
 

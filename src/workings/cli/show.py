@@ -23,7 +23,7 @@ def show(
     what: Annotated[str, typer.Argument(help="A library function, your own FILE.py:NAME, or a run.")],
     values: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
+        typer.Argument(metavar="[NAME=]VALUE…", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
     ] = None,
     input: Annotated[
         list[str] | None,

@@ -75,10 +75,10 @@ def system(id: str, row: dict[str, Any]) -> System:
 
 
 def systems(
-    which: Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Rows in full (A1), or a family (A).")] = None,
+    which: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Rows in full (A1), or a family (A).")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/systems.md.")] = False,
 ) -> None:
-    """List the systems of the course: what runs, shows and verifies each.
+    """List the systems of the course, and what runs and shows each.
 
     \b
     Examples:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from workings.cli.command import check_option
 from workings.cli.output import option
-from workings.errors import WorkingsError, did_you_mean
+from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import Recipe
@@ -154,8 +155,12 @@ def options(found: Recipe, words: list[str]) -> dict[str, Any]:
         action: Any = BooleanOptionalAction if kind is bool else "store"
         parser.add_argument(option(known.name), dest=known.name, action=action, default=SUPPRESS)
     given, rest = parser.parse_known_args([with_dashes(word) for word in words])
-    if rest:
-        refuse(rest[0], [flag for action in parser._actions for flag in action.option_strings], found.name)
+    for word in rest:
+        if not word.startswith("-"):
+            raise WorkingsError(f"{word!r} has no option name: settings of {found.name} are given as --name value.")
+        check_option(
+            word, [flag for action in parser._actions for flag in action.option_strings], f"workings train {found.name}"
+        )
     return {name: value if name in OPTIONS else number(found, name, value) for name, value in vars(given).items()}
 
 
@@ -176,14 +181,6 @@ def with_dashes(word: str) -> str:
     """`--save_every=3` is `--save-every=3`."""
     flag, equals, value = word.partition("=")
     return flag.replace("_", "-") + equals + value if word.startswith("--") else word
-
-
-def refuse(word: str, flags: list[str], name: str) -> NoReturn:
-    if not word.startswith("-"):
-        raise WorkingsError(f"{word!r} has no option name: settings of {name} are given as --name value.")
-    flag = word.partition("=")[0]
-    hint = did_you_mean(flag, flags, f"`workings train {name} --help` lists them.")
-    raise WorkingsError(f"{name} has no option {flag}.{hint}")
 
 
 def number(found: Recipe, name: str, value: Any) -> Any:
