@@ -31,7 +31,7 @@ app = typer.Typer(
 )
 
 
-def version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
         from workings.version import __version__
@@ -42,7 +42,9 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def workings(
-    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Deep learning that shows its work.
 

@@ -45,7 +45,7 @@ def get(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data
 
     wanted = list(SOURCES) if names == ["all"] else names
     for name in wanted:
-        refuse_digits(name)
+        _refuse_digits(name)
         source(name)  # an unknown name stops before anything is fetched
     for name in wanted:
         typer.echo(str(archive(name)))
@@ -67,7 +67,7 @@ def where(
     if name is None:
         typer.echo(str(folder()))
         return
-    refuse_digits(name)
+    _refuse_digits(name)
     if (path := kept(name)) is None:
         raise WorkingsError(f"{name} is not downloaded yet: workings data get {name}")
     typer.echo(str(path))
@@ -85,14 +85,14 @@ def removal(
     from workings.train.data.sources import source
 
     for name in names:
-        refuse_digits(name)
+        _refuse_digits(name)
         source(name)
     for name in names:
         freed = remove(name)
         typer.echo(f"{name}: {freed / 1e6:.1f} MB freed" if freed else f"{name} was not here")
 
 
-def refuse_digits(name: str) -> None:
+def _refuse_digits(name: str) -> None:
     """They are in the list, but there is no file of ours."""
     from workings.errors import WorkingsError
 

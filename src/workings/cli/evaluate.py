@@ -57,11 +57,11 @@ def evaluate(
     if errors is not None:
         print_errors(found, errors, edit, html, json)
     elif preprocess is not None:
-        print_steps(found, text or [], preprocess, json)
+        _print_steps(found, text or [], preprocess, json)
     elif text:
-        print_texts(found, text, json)
+        _print_texts(found, text, json)
     else:
-        print_figures(found, json)
+        _print_figures(found, json)
 
 
 class Asking(Command):
@@ -74,7 +74,7 @@ class Asking(Command):
         return super().parse_args(ctx, args)
 
 
-def print_figures(found: list[OpenRun], as_json: bool) -> None:
+def _print_figures(found: list[OpenRun], as_json: bool) -> None:
     """Each run on its own test data."""
     import torch
 
@@ -100,7 +100,7 @@ def print_figures(found: list[OpenRun], as_json: bool) -> None:
         print_json({"runs": rows})
 
 
-def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
+def _print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
     """Language models by texts."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.comparison import comparison, details, legend, warnings
@@ -125,7 +125,7 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         typer.echo(warning, err=True)
 
 
-def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
+def _print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
     """One language model on one text, before and after each step."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.open import language_of

@@ -21,7 +21,7 @@ def exact(
       workings exact "16*w - 8" --at w=3/10
       workings exact "1 1/2; sqrt(2) 0" --latex
     """
-    values = dict(letter_and_value(text) for text in at or [])
+    values = dict(_letter_and_value(text) for text in at or [])
 
     from workings.exact import exact as exact_tensor
     from workings.exact.typeset.grid import grid
@@ -41,10 +41,10 @@ def exact(
         typer.echo("\n".join([f"≈ {first}", *(f"  {line}" for line in rest)]))
 
 
-def letter_and_value(text: str) -> tuple[str, str]:
+def _letter_and_value(text: str) -> tuple[str, str]:
     """Split `w=3/10` into a letter and the text of its value.
 
-    >>> letter_and_value("w=3/10")
+    >>> _letter_and_value("w=3/10")
     ('w', '3/10')
     """
     letter, equals, value = (part.strip() for part in text.partition("="))

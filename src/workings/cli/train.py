@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from workings.train.run.run import Run
     from workings.train.settings import Training
 
-OPTIONS = ("out", "resume", "help")
+_OPTIONS = ("out", "resume", "help")
 
 
 def train(context: typer.Context) -> None:
@@ -47,18 +47,18 @@ def start(name: str, words: list[str]) -> None:
     from workings.train.recipes import recipe
 
     try:
-        given = options(recipe(name), words) if name else resumed(words)
+        given = _options(recipe(name), words) if name else _resumed(words)
         if given.get("resume"):
-            go_on(name, given)
+            _go_on(name, given)
         else:
-            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
-            follow(name, settings, given.get("out"))
+            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in _OPTIONS})
+            _follow(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 
-def go_on(name: str, given: dict[str, Any]) -> None:
+def _go_on(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
@@ -69,14 +69,14 @@ def go_on(name: str, given: dict[str, Any]) -> None:
         raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
     if "out" in given:
         raise WorkingsError("--resume continues in the run's own folder: leave out --out.")
-    named = {key: value for key, value in given.items() if key not in OPTIONS}
+    named = {key: value for key, value in given.items() if key not in _OPTIONS}
     wanted = dataclasses.replace(settings, **named)
     if differs := wanted.difference(settings.json()):
         raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
-    follow(found.name, wanted, str(run.folder))
+    _follow(found.name, wanted, str(run.folder))
 
 
-def follow(name: str, settings: Training, out: str | None) -> None:
+def _follow(name: str, settings: Training, out: str | None) -> None:
     """Carry out a recipe in its folder, and write the report."""
     import torch
 
@@ -100,14 +100,14 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
     progress = Lines()
     if world.first:
-        progress.note(beginning(run, task))
+        progress.note(_beginning(run, task))
     try:
         history = carry(task, settings, run, progress, name=name)
     except Interrupted as stopped:
         raise Interrupted(f"{stopped} Continue with: workings train --resume {run.folder}" if world.first else "") from None
     if world.first:
         path = report(run, history.ended, task.best, highest=task.highest)
-        progress.note(ending(run, history, task.best, path))
+        progress.note(_ending(run, history, task.best, path))
     leave()
 
 
@@ -123,20 +123,20 @@ def place(name: str, settings: Training) -> Path:
     return new_folder(name)
 
 
-def beginning(run: Run, task: Any) -> str:
+def _beginning(run: Run, task: Any) -> str:
     count = sum(p.numel() for p in task.model.parameters())
     word = "continuing in" if run.checkpoints.is_dir() else "training in"
     return f"{word} {run.folder}: {count:,} parameters"
 
 
-def ending(run: Run, history: Any, best: str, report: Path) -> str:
+def _ending(run: Run, history: Any, best: str, report: Path) -> str:
     from workings.train.process.progress import figure
 
     found = f", best {best} {figure(history.best[best])} at step {history.best['step']:,}" if best in history.best else ""
     return f"{history.ended}{found}\n{report}"
 
 
-class Parser(ArgumentParser):
+class _Parser(ArgumentParser):
     """An argument parser whose complaints are errors of this library."""
 
     def error(self, message: str) -> NoReturn:
@@ -144,46 +144,46 @@ class Parser(ArgumentParser):
         raise WorkingsError(f"{message[0].upper() if message[0] != '-' else message[0]}{message[1:]}.")
 
 
-def options(found: Recipe, words: list[str]) -> dict[str, Any]:
+def _options(found: Recipe, words: list[str]) -> dict[str, Any]:
     """The settings that are named on the command line, and --out and --resume."""
     from workings.cli.train_help import fields
 
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--out", default=SUPPRESS)
     parser.add_argument("--resume", default=SUPPRESS)
     for known, kind in fields(found.Settings):
         action: Any = BooleanOptionalAction if kind is bool else "store"
         parser.add_argument(option(known.name), dest=known.name, action=action, default=SUPPRESS)
-    given, rest = parser.parse_known_args([with_dashes(word) for word in words])
+    given, rest = parser.parse_known_args([_with_dashes(word) for word in words])
     for word in rest:
         if not word.startswith("-"):
             raise WorkingsError(f"{word!r} has no option name: settings of {found.name} are given as --name value.")
         check_option(
             word, [flag for action in parser._actions for flag in action.option_strings], f"workings train {found.name}"
         )
-    return {name: value if name in OPTIONS else number(found, name, value) for name, value in vars(given).items()}
+    return {name: value if name in _OPTIONS else _number(found, name, value) for name, value in vars(given).items()}
 
 
-def resumed(words: list[str]) -> dict[str, Any]:
+def _resumed(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--resume", default=SUPPRESS)
     given, _ = parser.parse_known_args(words)
     if "resume" not in given:
         raise WorkingsError("Name a recipe or a run: workings train digits, or workings train --resume RUN.")
-    return options(recipe_of(Run(Path(given.resume)))[0], words)
+    return _options(recipe_of(Run(Path(given.resume)))[0], words)
 
 
-def with_dashes(word: str) -> str:
+def _with_dashes(word: str) -> str:
     """`--save_every=3` is `--save-every=3`."""
     flag, equals, value = word.partition("=")
     return flag.replace("_", "-") + equals + value if word.startswith("--") else word
 
 
-def number(found: Recipe, name: str, value: Any) -> Any:
+def _number(found: Recipe, name: str, value: Any) -> Any:
     """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
     from workings.train.settings import WORDS
 

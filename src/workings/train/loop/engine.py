@@ -63,12 +63,12 @@ def fit(
     check_arguments(model, data, settings, reduction)
     settings = settings or Training()
     batches = Repeated(data, settings.seed) if isinstance(data, Iterable) else data
-    task = Task(model, batches, loss or own_loss, evaluate, best, highest, sample)
+    task = Task(model, batches, loss or _own_loss, evaluate, best, highest, sample)
     task.reduction, task.count, task.part = reduction, count, part
     return train(task, settings, Run(Path(folder)) if folder is not None else None, progress, report)
 
 
-def own_loss(model: nn.Module, batch: Any) -> Tensor:
+def _own_loss(model: nn.Module, batch: Any) -> Tensor:
     """The loss that a model gives itself: its output, or the `loss` of its output."""
     out = model(**batch) if isinstance(batch, dict) else model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
     found: Tensor = out.get("loss", out) if isinstance(out, Mapping) else getattr(out, "loss", out)

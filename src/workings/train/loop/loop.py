@@ -37,9 +37,9 @@ from workings.train.process.watch import Watch
 from workings.train.settings import Training
 from workings.train.task import Task
 
-POINTS = 200
+_POINTS = 200
 """Points of the training loss in `metrics.jsonl`."""
-SECONDS = 300.0
+_SECONDS = 300.0
 """A checkpoint is written at least this often, whatever the settings say."""
 
 
@@ -141,7 +141,7 @@ class Loop:
         for group, highest in self.rates:
             group["lr"] = highest * now
         loss = self.gradient.add(batch, t)
-        late = self.world.first and watch.since_saved() > SECONDS
+        late = self.world.first and watch.since_saved() > _SECONDS
         timeout = self.world.first and 0 < settings.seconds < watch.seconds()
         # One sum for everything that all must decide alike: a process that stopped alone would leave the others waiting.
         signals = self.world.total([loss, request.stop, late, timeout])
@@ -181,7 +181,7 @@ class Loop:
         if self.due(settings.evaluate_every, max(1, settings.steps // 10)):
             self.evaluate()
             return
-        if state.step % max(1, settings.steps // POINTS) == 0:
+        if state.step % max(1, settings.steps // _POINTS) == 0:
             self.writer.row({"step": state.step, "train": state.mean(), "seconds": round(self.watch.seconds(), 3)})
         if self.due(settings.sample_every, 0):
             self.evaluator.sample(self.weights.evaluation_model(), state.step)

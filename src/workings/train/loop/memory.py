@@ -36,11 +36,11 @@ def load_optimizer_state(rules: Rules, memory: dict[str, Tensor]) -> None:
             at, _, rest = key.partition(".")
             if at == str(i):
                 j, _, name = rest.partition(".")
-                slots.setdefault(int(j), {})[name] = like_parameter(parameters[int(j)], value)
+                slots.setdefault(int(j), {})[name] = _like_parameter(parameters[int(j)], value)
         rule.load_state_dict({**state, "state": slots})
 
 
-def like_parameter(p: Tensor, value: Tensor) -> Tensor:
+def _like_parameter(p: Tensor, value: Tensor) -> Tensor:
     """A copy of what was remembered of a parameter, in memory as that is: fused rules go through both in one order."""
     if value.shape != p.shape:
         return value.clone()

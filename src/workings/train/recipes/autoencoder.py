@@ -67,10 +67,10 @@ class AutoEncoder(Recipe, Shows):
         from workings.train.tasks.picture_input import picture, reconstruction
 
         x, read = picture(run, given, self.input_hint)
-        return ForwardPass(partial(through, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
+        return ForwardPass(partial(_through, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
 
 
-def through(model: Any, x: Tensor) -> Tensor:
+def _through(model: Any, x: Tensor) -> Tensor:
     """A picture through the code of an auto-encoder and back."""
     x̂ = model(x)
     return x̂

@@ -101,7 +101,7 @@ class Clip(Recipe, Finds, HasVectors, Shows):
         vocabulary = run.files["words.txt"].splitlines()
         words = numbered([text], vocabulary)
         pieces = tuple(vocabulary[i - 1] for i in words[0].tolist())
-        call = partial(embedded_text, run.model, words)
+        call = partial(_embedded_text, run.model, words)
         return ForwardPass(call, (pieces,), partial(nearest_pictures, run), numbered_tokens(pieces))
 
     def of_picture(self, run: OpenRun, named: str) -> ForwardPass:
@@ -109,7 +109,7 @@ class Clip(Recipe, Finds, HasVectors, Shows):
         from workings.train.tasks.clip import nearest_names, picture
 
         x, read = picture(run, named, self.input_hint)
-        return ForwardPass(partial(embedded_picture, run.model, x), (), partial(nearest_names, run), read)
+        return ForwardPass(partial(_embedded_picture, run.model, x), (), partial(nearest_names, run), read)
 
 
 class Siglip(Clip):
@@ -123,13 +123,13 @@ class Siglip(Clip):
         return SigLIP
 
 
-def embedded_text(model: Any, words: Tensor) -> Tensor:
+def _embedded_text(model: Any, words: Tensor) -> Tensor:
     """The place of a text in the common space."""
     G = model.text_embedding(words)
     return G
 
 
-def embedded_picture(model: Any, x: Tensor) -> Tensor:
+def _embedded_picture(model: Any, x: Tensor) -> Tensor:
     """The place of a picture in the common space."""
     F = model.image_embedding(x)
     return F

@@ -100,11 +100,11 @@ class Digits(Recipe, Classifies, Shows):
         classes = tuple(classes_in(run.files))
         layers = [*layers_of(run.model)]
         read += "\nthrough " + ", ".join(f"{i} {type(layer).__name__}" for i, layer in enumerate(layers, 1))
-        call = partial(class_by_layers, layers, x)
+        call = partial(_class_by_layers, layers, x)
         return ForwardPass(call, (classes,), partial(likeliest, names=classes, before="Taken for: "), read)
 
 
-def class_by_layers(layers: list[Any], x: Tensor) -> Tensor:
+def _class_by_layers(layers: list[Any], x: Tensor) -> Tensor:
     """The probability of each class, by layers, one after the other."""
     for layer in layers:
         x = layer(x)

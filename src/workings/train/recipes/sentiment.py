@@ -118,12 +118,12 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
         if not tokens:
             raise WorkingsError(f"The model knows no word of {given!r}.")
         pieces, classes = tuple(map(explainer.name, tokens)), tuple(explainer.classes)
-        call = partial(class_of, run.model, torch.tensor([tokens]))
+        call = partial(_class_of, run.model, torch.tensor([tokens]))
         describe = partial(likeliest, names=classes, before="Taken for: ")
         return ForwardPass(call, (pieces, classes), describe, numbered_tokens(pieces))
 
 
-def class_of(model: Any, x: Tensor) -> Tensor:
+def _class_of(model: Any, x: Tensor) -> Tensor:
     """The probability of each class."""
     θ = model(x)
     p = θ[0].softmax(dim=-1)

@@ -74,13 +74,13 @@ class Seq2Seq(Recipe, Answers, Shows):
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
         from workings.models.transformer import EncoderDecoder
 
-        m, n = map(len, tokens_in(files))
+        m, n = map(len, _tokens_in(files))
         return EncoderDecoder(m, n, settings.width, settings.heads, settings.depth, dropout=settings.dropout)
 
     def answers(self, run: OpenRun, prompt: str, beams: int | None) -> list[str]:
         from workings.train.tasks.seq2seq import best, translated
 
-        source, target = tokens_in(run.files)
+        source, target = _tokens_in(run.files)
         longest = run.settings.longest
         (row,) = source.encode([prompt])
         if not 0 < len(row) <= longest:
@@ -94,9 +94,9 @@ class Seq2Seq(Recipe, Answers, Shows):
         import torch
 
         (answer,) = self.answers(run, given, None)
-        source, target = tokens_in(run.files)
+        source, target = _tokens_in(run.files)
         rows = source.encode([given])[0], [START, *target.encode([answer])[0]]
-        call = partial(answer_given, run.model, *(torch.tensor([row]) for row in rows))
+        call = partial(_answer_given, run.model, *(torch.tensor([row]) for row in rows))
         names = [tuple(map(visible, kind.named(row))) for kind, row in zip((source, target), rows, strict=True)]
         classes = tuple(map(visible, target.named(range(len(target)))))
         said = f"It writes {answer!r}; before it, and after each of its tokens:\n"
@@ -104,12 +104,12 @@ class Seq2Seq(Recipe, Answers, Shows):
         return ForwardPass(call, (*names, classes), describe, numbered_tokens(names[0]))
 
 
-def tokens_in(files: Mapping[str, str]) -> tuple[Tokens, Tokens]:
+def _tokens_in(files: Mapping[str, str]) -> tuple[Tokens, Tokens]:
     """The tokens of a run's sources and of its targets."""
     return Tokens.read(files["source.json"]), Tokens.read(files["target.json"])
 
 
-def answer_given(model: Any, source: Tensor, target: Tensor) -> Tensor:
+def _answer_given(model: Any, source: Tensor, target: Tensor) -> Tensor:
     """The probability of each token of the target, given those before it and the source."""
     θ = model(source, target)
     p = θ[0].softmax(dim=-1)

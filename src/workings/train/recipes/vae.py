@@ -84,10 +84,10 @@ class Vae(Recipe, Draws, Shows):
         from workings.train.tasks.picture_input import picture, reconstruction
 
         x, read = picture(run, given, self.input_hint)
-        return ForwardPass(partial(through_mean, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
+        return ForwardPass(partial(_through_mean, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
 
 
-def through_mean(model: Any, x: Tensor) -> Tensor:
+def _through_mean(model: Any, x: Tensor) -> Tensor:
     """A picture through the mean of its distribution in the latent space and back."""
     μ = model.encode(x)[0]
     x̂ = model.decode(μ)

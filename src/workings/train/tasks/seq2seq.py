@@ -84,10 +84,10 @@ class Lengthwise:
 def together(rows: Rows) -> Batch:
     """Pairs as tensors, the shorter ones padded."""
     lengths = torch.tensor([len(a) for a, _ in rows])
-    return padded([a for a, _ in rows]), lengths, padded([b for _, b in rows])
+    return _padded([a for a, _ in rows]), lengths, _padded([b for _, b in rows])
 
 
-def padded(rows: list[list[int]]) -> Int[Tensor, "b n"]:
+def _padded(rows: list[list[int]]) -> Int[Tensor, "b n"]:
     longest = max(map(len, rows))
     return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
 
@@ -102,7 +102,7 @@ def loss(model: nn.Module, batch: Batch) -> Tensor:
 def figures(model: Any, test: list[Pair], source: Tokens, target: Tokens, longest: int) -> dict[str, float]:
     """The figures on pairs that were not learned from; a pair that is too long counts as missed in `exact_match`."""
     total, right, tokens = 0.0, 0, 0
-    for part in parts(encode(test, source, target, longest)):
+    for part in _parts(encode(test, source, target, longest)):
         s, lengths, t = together(part)
         θ, y = model(s, t[:, :-1], lengths), t[:, 1:]
         total += cross_entropy(θ.flatten(0, 1), y.flatten(), ignore=PAD, reduction="sum").item()
@@ -114,7 +114,7 @@ def figures(model: Any, test: list[Pair], source: Tokens, target: Tokens, longes
     return {**figures, "copied": sum(a == b for a, b in test) / len(test)}
 
 
-def parts(rows: Rows, size: int = 100) -> Iterator[Rows]:
+def _parts(rows: Rows, size: int = 100) -> Iterator[Rows]:
     rows = sorted(rows, key=lambda row: len(row[0]))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
@@ -135,7 +135,7 @@ def translated(model: Any, texts: list[str], source: Tokens, target: Tokens, lon
 
 def greedy_rows(model: Any, rows: list[list[int]], longest: int) -> list[list[int]]:
     """The most likely token each time, for many sources at once."""
-    lengths, source = torch.tensor([len(row) for row in rows]), padded(rows)
+    lengths, source = torch.tensor([len(row) for row in rows]), _padded(rows)
     memory, mask = model.encoder(source, lengths), mask_of(source, lengths)
     cache = model.given(source[0]).new_cache()
     last, found = torch.full((len(rows), 1), START), []
