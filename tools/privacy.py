@@ -133,7 +133,7 @@ def _files() -> list[Path]:
 
 def public(module: str) -> set[str]:
     """The names of a module that are public."""
-    defined = definitions(ast.parse(plan.modules()[module].read_text(encoding="utf-8")))
+    defined = _definitions_in(module)
     found = {name for name, node in defined.items() if Name(module, name) in used() or _is_registered(node)} | TYPE_VARIABLES
     waiting = [*found & defined.keys()]
     while waiting:
@@ -195,12 +195,16 @@ def _names(parts: list[ast.AST | None]) -> set[str]:
 
 def wrong(module: str) -> tuple[list[str], list[str]]:
     """The names of a module that lack an underscore, and those with one that another file uses; a test may use such."""
-    defined = definitions(ast.parse(plan.modules()[module].read_text(encoding="utf-8")))
+    defined, known = _definitions_in(module), public(module)
     users = {
         name: {file for file in used().get(Name(module, name), ()) if not file.startswith("tests/")} for name in defined
     }
-    lacking = [name for name in defined if not name.startswith("_") and name not in public(module)]
+    lacking = [name for name in defined if not name.startswith("_") and name not in known]
     return lacking, [name for name in defined if name.startswith("_") and users[name]]
+
+
+def _definitions_in(module: str) -> dict[str, ast.stmt]:
+    return definitions(ast.parse(plan.modules()[module].read_text(encoding="utf-8")))
 
 
 def main() -> None:
