@@ -146,9 +146,9 @@ def test_other_settings_are_refused(folder):
 
 
 def test_after_a_restart_by_torchrun_the_run_goes_on_in_its_folder(folder, monkeypatch):
-    from workings.cli.train import place
+    from workings.cli.train import run_folder
 
     workings("tiny", "--steps", "2")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert str(place("tiny", tiny.Settings(steps=2))) == "runs/tiny-1"
-    assert str(place("tiny", tiny.Settings(steps=3))) == "runs/tiny-2"
+    assert str(run_folder("tiny", tiny.Settings(steps=2))) == "runs/tiny-1"
+    assert str(run_folder("tiny", tiny.Settings(steps=3))) == "runs/tiny-2"

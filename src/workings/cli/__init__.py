@@ -12,7 +12,7 @@ from workings.cli import data
 from workings.cli.check import check
 from workings.cli.command import Command, Group
 from workings.cli.demo import demo
-from workings.cli.evaluate import Asking, evaluate
+from workings.cli.evaluate import EvalCommand, evaluate
 from workings.cli.exact import exact
 from workings.cli.generate import generate
 from workings.cli.neighbors import neighbors
@@ -55,7 +55,7 @@ def workings(
 app.command(cls=Command, short_help="Check the claims of worked solutions.")(check)
 for verb in (demo, generate, neighbors, shapes, show, systems):
     app.command(cls=Command)(verb)
-app.command("eval", cls=Asking)(evaluate)
+app.command("eval", cls=EvalCommand)(evaluate)
 app.add_typer(data.app, name="data")
 # The settings of a recipe are its own options, and its help is made from them.
 app.command(

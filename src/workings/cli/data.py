@@ -22,12 +22,12 @@ def listing() -> None:
 
     Example: workings data list
     """
-    from workings.train.data.fetch import kept
+    from workings.train.data.fetch import cached_archive
     from workings.train.data.sources import SOURCES
 
     column = max(map(len, SOURCES))
     for name, source in SOURCES.items():
-        here = "here" if kept(name) else "    "
+        here = "here" if cached_archive(name) else "    "
         typer.echo(
             f"{name:{column}}  {here}  {source.size / 1e6:6.1f} MB  {source.client:3}  {source.what} ({source.terms})"
         )
@@ -62,13 +62,13 @@ def where(
     Example: workings data where mnist
     """
     from workings.errors import WorkingsError
-    from workings.train.data.fetch import folder, kept
+    from workings.train.data.fetch import cached_archive, folder
 
     if name is None:
         typer.echo(str(folder()))
         return
     _refuse_digits(name)
-    if (path := kept(name)) is None:
+    if (path := cached_archive(name)) is None:
         raise WorkingsError(f"{name} is not downloaded yet: workings data get {name}")
     typer.echo(str(path))
 

@@ -64,7 +64,7 @@ def evaluate(
         _print_figures(found, json)
 
 
-class Asking(Command):
+class EvalCommand(Command):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

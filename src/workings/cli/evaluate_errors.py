@@ -16,7 +16,16 @@ from workings.train.capabilities import Classifies, ExplainsWords
 from workings.train.evaluation.mistakes import Mistakes, mistakes
 from workings.train.evaluation.mistakes_page import page
 from workings.train.evaluation.open import check_can
-from workings.train.evaluation.words import ARROW, apply_edit, beside, most_similar, order_warning, shortened, signed, table
+from workings.train.evaluation.words import (
+    ARROW,
+    apply_edit,
+    comparison_table,
+    most_similar,
+    order_warning,
+    shortened,
+    signed,
+    table,
+)
 from workings.train.forward_pass import likeliest
 from workings.train.recipe import OpenRun
 from workings.train.tasks.drawing import shades
@@ -35,7 +44,7 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
     if edit is not None and explainer is None:
         raise WorkingsError(f"--edit changes a text; {run.name} is a run of {run.recipe.name}.")
     if as_json:
-        print_json({"run": run.name, **_as_data(found, explainer), **_edited_data(found, explainer, edit)})
+        print_json({"run": run.name, **_as_data(found, explainer), **_edits_as_data(found, explainer, edit)})
     else:
         typer.echo(f"{run.name}: {found.heading()}")
         typer.echo(_of_texts(found, explainer) if found.pictures is None else _of_pictures(found), nl=False)
@@ -43,7 +52,7 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
         write_page(html, page(run.name, found, explainer))
         typer.echo(f"wrote {html}", err=as_json)
     if explainer is not None and edit is not None and not as_json:
-        _converse(found, explainer) if edit == "-" else typer.echo(_edited(found, explainer, edit))
+        _ask_for_edits(found, explainer) if edit == "-" else typer.echo(_edit_report(found, explainer, edit))
 
 
 def _mistakes_of(run: OpenRun, count: int) -> Mistakes:
@@ -78,7 +87,7 @@ def _of_pictures(found: Mistakes) -> str:
     return out
 
 
-def _edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
+def _edit_report(found: Mistakes, explainer: Explainer, edit: str) -> str:
     """Before and after of each text that an edit changes; a whole new text is set beside the nearest of them."""
     parts = []
     for i, new in _edits(found, explainer, edit):
@@ -86,7 +95,7 @@ def _edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
         before, after = (explainer.explain(each, mistake.taken) for each in (text, new))
         taken = found.classes[max(range(len(after.p)), key=after.p.__getitem__)]
         verdict = f"{i + 1}. taken for {found.classes[mistake.taken]}, now for {taken}; it is {found.classes[mistake.truth]}"
-        lines = [f"“{shortened(_around(text, new), 160)}”", beside(before, after, found.classes)]
+        lines = [f"“{shortened(_around(text, new), 160)}”", comparison_table(before, after, found.classes)]
         parts.append(f"{verdict}\n{indent(chr(10).join(lines), '   ')}")
     return f"\nEdit: {shortened(edit, 80)}\n\n" + "\n\n".join(parts)
 
@@ -112,7 +121,7 @@ def _around(old: str, new: str, room: int = 60) -> str:
     return ("… " if start else "") + new[start:]
 
 
-def _converse(found: Mistakes, explainer: Explainer) -> None:
+def _ask_for_edits(found: Mistakes, explainer: Explainer) -> None:
     """Edits from the keyboard, or from lines of a file, until there are no more."""
     while True:
         if sys.stdin.isatty():
@@ -121,7 +130,7 @@ def _converse(found: Mistakes, explainer: Explainer) -> None:
         if not line.strip():
             return
         try:
-            typer.echo(_edited(found, explainer, line.strip()))
+            typer.echo(_edit_report(found, explainer, line.strip()))
         except WorkingsError as error:
             typer.echo(str(error), err=True)
 
@@ -139,7 +148,7 @@ def _as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:
     return {"examples": found.examples, "mistaken": found.total, "errors": rows}
 
 
-def _edited_data(found: Mistakes, explainer: Explainer | None, edit: str | None) -> dict[str, Any]:
+def _edits_as_data(found: Mistakes, explainer: Explainer | None, edit: str | None) -> dict[str, Any]:
     if explainer is None or edit is None:
         return {}
     if edit == "-":

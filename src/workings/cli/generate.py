@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 if TYPE_CHECKING:
     from workings.train.capabilities import Answers, Draws, Finds
     from workings.train.recipe import OpenRun
-    from workings.train.text.writing import Choice
+    from workings.train.text.writing import SamplingOptions
 
 _DRAWING = ("temperature", "top_k", "top_p")
 _TEXT = ("prompt", "length", *_DRAWING, "beam")
@@ -54,7 +54,7 @@ def generate(
     """
     from workings.train.capabilities import Answers, Draws, Finds
     from workings.train.evaluation.open import check_can, open_run
-    from workings.train.text.writing import Choice
+    from workings.train.text.writing import SamplingOptions
 
     if not 0 <= seed < 2**63:
         raise WorkingsError(f"--seed is a whole number from 0 to 2⁶³ − 1; got {seed}.")
@@ -65,7 +65,7 @@ def generate(
         check_can(found, Finds, "--search")
     if out is not None:
         check_can(found, (Draws, Finds), "--out")
-    _check_effect(found, [name for name in context.params if _named(context, name)])
+    _check_effect(found, [name for name in context.params if _is_given(context, name)])
     recipe = found.recipe
     if isinstance(recipe, Draws):
         _draw(recipe, found, interpolate, count, seed, out)
@@ -74,10 +74,10 @@ def generate(
     elif isinstance(recipe, Answers):
         _answer(recipe, found, prompt, beam)
     else:
-        _write(found, prompt, Choice(temperature, top_k, top_p, beam, seed, length))
+        _write(found, prompt, SamplingOptions(temperature, top_k, top_p, beam, seed, length))
 
 
-def _named(context: typer.Context, option: str) -> bool:
+def _is_given(context: typer.Context, option: str) -> bool:
     """Whether an option stands on the command line."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
@@ -144,7 +144,7 @@ def _answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None
         typer.echo(text)
 
 
-def _write(run: OpenRun, prompt: str | None, choice: Choice) -> None:
+def _write(run: OpenRun, prompt: str | None, choice: SamplingOptions) -> None:
     """Text, printed as it comes."""
     from workings.train.capabilities import Writes
     from workings.train.evaluation.open import language_of

@@ -93,13 +93,13 @@ def systems(
     elif [id.upper() for id in which] == [which[0].upper()] and which[0].upper() in _FAMILIES:
         typer.echo(_table([row for row in rows.values() if row.family == which[0].upper()]))
     else:
-        typer.echo("\n\n".join(_in_full(_found(rows, id)) for id in which))
+        typer.echo("\n\n".join(_in_full(_row_of(rows, id)) for id in which))
 
 
-def _found(rows: dict[str, System], id: str) -> System:
+def _row_of(rows: dict[str, System], id: str) -> System:
     """The row of this id.
 
-    >>> _found(catalogue(), "a1").id
+    >>> _row_of(catalogue(), "a1").id
     'A1'
     """
     if id.upper() not in rows:

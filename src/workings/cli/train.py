@@ -47,18 +47,18 @@ def start(name: str, words: list[str]) -> None:
     from workings.train.recipes import recipe
 
     try:
-        given = _options(recipe(name), words) if name else _resumed(words)
+        given = _options(recipe(name), words) if name else _resume_options(words)
         if given.get("resume"):
-            _go_on(name, given)
+            _resume(name, given)
         else:
             settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in _OPTIONS})
-            _follow(name, settings, given.get("out"))
+            _train_in_folder(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 
-def _go_on(name: str, given: dict[str, Any]) -> None:
+def _resume(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
@@ -73,16 +73,16 @@ def _go_on(name: str, given: dict[str, Any]) -> None:
     wanted = dataclasses.replace(settings, **named)
     if differs := wanted.difference(settings.json()):
         raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
-    _follow(found.name, wanted, str(run.folder))
+    _train_in_folder(found.name, wanted, str(run.folder))
 
 
-def _follow(name: str, settings: Training, out: str | None) -> None:
+def _train_in_folder(name: str, settings: Training, out: str | None) -> None:
     """Carry out a recipe in its folder, and write the report."""
     import torch
 
     from workings.train.loop.engine import train as carry
     from workings.train.process.distributed import join, leave
-    from workings.train.process.progress import Lines
+    from workings.train.process.progress import ProgressLines
     from workings.train.process.signals import Interrupted
     from workings.train.recipes import recipe
     from workings.train.run.lock import locked
@@ -92,13 +92,13 @@ def _follow(name: str, settings: Training, out: str | None) -> None:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     world = join()
-    if out is not None and world.agree(Run(Path(out)).exists()):
+    if out is not None and world.broadcast(Run(Path(out)).exists()):
         with locked(Path(out), world):  # said before the data is read
             Run(Path(out)).check_continues(name, settings, None)
     torch.manual_seed(settings.seed)
     task = recipe(name).task(settings)
-    run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
-    progress = Lines()
+    run = Run(Path(world.broadcast(str(out or run_folder(name, settings)) if world.first else "")))
+    progress = ProgressLines()
     if world.first:
         progress.note(_beginning(run, task))
     try:
@@ -111,7 +111,7 @@ def _follow(name: str, settings: Training, out: str | None) -> None:
     leave()
 
 
-def place(name: str, settings: Training) -> Path:
+def run_folder(name: str, settings: Training) -> Path:
     """A new folder; after torchrun restarted its processes, the one they had."""
     from workings.train.run.run import Run, new_folder
 
@@ -164,7 +164,7 @@ def _options(found: Recipe, words: list[str]) -> dict[str, Any]:
     return {name: value if name in _OPTIONS else _number(found, name, value) for name, value in vars(given).items()}
 
 
-def _resumed(words: list[str]) -> dict[str, Any]:
+def _resume_options(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run

@@ -30,7 +30,7 @@ def folder() -> Path:
     return Path(named) if named else Path(cache) / "workings" / "data"
 
 
-def kept(name: str) -> Path | None:
+def cached_archive(name: str) -> Path | None:
     """The archive of a data set if it is here already."""
     path = folder() / source(name).file
     return path if path.is_file() else None
@@ -153,7 +153,7 @@ def _bytes_in(place: Path) -> int:
 
 def remove(name: str) -> int:
     """Delete a kept archive; how many bytes that frees."""
-    path = kept(name)
+    path = cached_archive(name)
     if path is None:
         return 0
     size = path.stat().st_size

@@ -69,7 +69,7 @@ def most_similar(texts: Sequence[str], edit: str, cut: Callable[[str], list[str]
     return shares.index(max(shares))
 
 
-def beside(before: Explanation, after: Explanation, classes: Sequence[str], most: int = 5) -> str:
+def comparison_table(before: Explanation, after: Explanation, classes: Sequence[str], most: int = 5) -> str:
     """The probabilities of two texts, and the parts of words: those that came or went, and those that count most.
 
     Of a whole new text almost every word came or went: the ones that count most are enough.

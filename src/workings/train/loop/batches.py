@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 from workings.train.process.randomness import AFTER, seed_all
 
 
-class Repeated:
+class RepeatedBatches:
     """The batches of an iterable by number, from its start again when it ends.
 
     Random numbers are seeded for each batch, so that a resumed run, which goes through the batches before its step again,

@@ -47,7 +47,7 @@ class Evaluator:
         if self.task.evaluate is None:
             return {}
         here = as_figures(apply_in_eval(model, self.task.evaluate, self.settings, step)) if self.world.first else {}
-        found: Figures = self.world.agree(here)
+        found: Figures = self.world.broadcast(here)
         return found
 
     def record(self, row: Figures, state: State) -> bool:

@@ -33,7 +33,7 @@ from workings.train.process.distributed import Objective, World, distribute, gat
 from workings.train.process.progress import Progress
 from workings.train.process.randomness import preserve_random_state, seed_all
 from workings.train.process.signals import Interrupted, StopRequest
-from workings.train.process.watch import Watch
+from workings.train.process.stopwatch import Stopwatch
 from workings.train.settings import Training
 from workings.train.task import Task
 
@@ -62,7 +62,7 @@ class Loop:
         check_trainable(self.model, task, self.gradient.splits, self.shard, progress)
         self.device = next(self.model.parameters()).device.type
         self.precision = partial(in_precision, settings.precision, self.device)
-        self.state, self.watch = State(), Watch()
+        self.state, self.watch = State(), Stopwatch()
 
     def run(self) -> History:
         """Train to the end, or to where somebody asks to stop."""
@@ -210,7 +210,7 @@ class Loop:
         raw = weights.training_state()
         best = weights.evaluation_state() if weights.average is not None else raw
         self.writer.save(state, figures, better, best, raw, self.rules)
-        self.watch.saved()
+        self.watch.mark_saved()
 
     def failure(self, what: str, batch: Any) -> NotFinite:
         """The error that says where a NaN or an infinity came from, and what is kept."""

@@ -63,7 +63,7 @@ class Average:
         mu = min(self.memory, (1 + t) / (10 + t))
         torch._foreach_lerp_([local_part(m) for m in self.means], [local_part(p) for p in self.weights], 1 - mu)
 
-    def averaged(self, model: nn.Module) -> dict[str, Tensor]:
+    def averaged_state(self, model: nn.Module) -> dict[str, Tensor]:
         """The model's state with the averages in place of its weights."""
         means = dict(zip(map(id, self.weights), self.means, strict=True))
         return {name: means.get(id(t), t) for name, t in model.state_dict(keep_vars=True).items()}
@@ -71,5 +71,5 @@ class Average:
     @torch.no_grad()
     def read(self, model: nn.Module, state: dict[str, Tensor]) -> None:
         """Take up the averages that were saved."""
-        for name, mean in self.averaged(model).items():
+        for name, mean in self.averaged_state(model).items():
             mean.copy_(sharded_like(mean, state[name]))

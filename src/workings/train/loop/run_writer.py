@@ -44,7 +44,7 @@ class RunWriter:
     def __init__(self, run: Run | None, world: World, progress: Progress, tensorboard: bool = False) -> None:
         self.run, self.world, self.progress = run, world, progress
         self.saved = -1
-        self.board = _Board(run) if tensorboard and world.first else None
+        self.board = _TensorBoard(run) if tensorboard and world.first else None
 
     def row(self, row: dict[str, Any]) -> None:
         """Add a row of figures."""
@@ -96,7 +96,7 @@ class RunWriter:
         if self.run is None:
             return None
         path, problems = self.run.last() if self.world.first else (None, [])
-        found, problems = self.world.agree([str(path or ""), problems])
+        found, problems = self.world.broadcast([str(path or ""), problems])
         if problems and not found:
             raise WorkingsError(
                 f"{self.run.folder} cannot continue: none of its checkpoints is intact: {', '.join(problems)}. Nothing was "
@@ -132,7 +132,7 @@ def _load_into(model: nn.Module, weights: dict[str, Tensor], found: Path) -> Non
         t.copy_(sharded_like(t, weights[name]))
 
 
-class _Board:
+class _TensorBoard:
     """The figures for TensorBoard."""
 
     def __init__(self, run: Run | None) -> None:

@@ -42,7 +42,7 @@ class World:
         torch.distributed.all_reduce(sums)
         return sums.tolist()
 
-    def agree(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """What the first process has: plain data, sent as JSON."""
         if self.size == 1:
             return value

@@ -42,7 +42,7 @@ class Progress:
         """The loop is over."""
 
 
-class Lines(Progress):
+class ProgressLines(Progress):
     """Lines for a person; on a terminal the last one is alive."""
 
     def __init__(self, stream: TextIO | None = None) -> None:

@@ -33,7 +33,7 @@ def locked(folder: Path, world: World) -> Iterator[None]:
     """A folder where nobody else trains; the first process has the lock for all."""
     path = folder / ".lock"
     handle, holder = take(path) if world.first else (None, "")
-    if holder := world.agree(holder):
+    if holder := world.broadcast(holder):
         raise WorkingsError(
             f"{folder} is in use: {holder} trains in it. Wait until that ends, or choose another folder by --out."
         )

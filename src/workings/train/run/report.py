@@ -88,13 +88,13 @@ def _lead(judged: list[dict[str, Any]], ended: str, best: str, highest: bool) ->
     """The run in a sentence."""
     if not judged:
         return "No evaluation yet."
-    top = chosen(judged, best, highest)
+    top = best_row(judged, best, highest)
     took = clock(judged[-1]["seconds"])
     found = f"best {best} {figure(top[best])} at step {top['step']:,}"
     return f"{judged[-1]['step']:,} steps in {took}; {found}; {ended or 'not finished'}."
 
 
-def chosen(judged: list[dict[str, Any]], best: str, highest: bool) -> dict[str, Any]:
+def best_row(judged: list[dict[str, Any]], best: str, highest: bool) -> dict[str, Any]:
     """The best row; one whose figure is no number is not, unless all are such."""
     pick = max if highest else min
     numbers = [row for row in judged if isfinite(row.get(best, 0.0))]
@@ -105,7 +105,7 @@ def figures(judged: list[dict[str, Any]], best: str, highest: bool) -> str:
     """The table of figures; the best row is marked."""
     if not judged:
         return "<p>None.</p>"
-    top = chosen(judged, best, highest)
+    top = best_row(judged, best, highest)
     every = -(-len(judged) // _FIGURES)
     shown = [row for i, row in enumerate(judged) if (len(judged) - 1 - i) % every == 0 or row is top]
     names = [name for name in judged[-1] if name != "train" or any(row["train"] != row["loss"] for row in judged)]

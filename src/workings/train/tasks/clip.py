@@ -120,7 +120,7 @@ def search(run: OpenRun, words: str, count: int) -> Search:
 def nearest(model: Any, text: str, vocabulary: Sequence[str], pictures: Pictures, k: int = 5) -> list[tuple[int, float]]:
     """The pictures nearest to a text: their places and cosines, the nearest first."""
     F = in_parts(model.image_embedding, pictures)
-    G = model.text_embedding(numbered([text], vocabulary))
+    G = model.text_embedding(word_numbers([text], vocabulary))
     best = (F @ G.T)[:, 0].topk(min(k, len(F)))
     return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
@@ -136,7 +136,7 @@ def nearest_names(run: OpenRun, F: Float[Tensor, "1 d"]) -> str:
     """The names that are nearest to a picture's place."""
     model: Any = run.model
     captions, vocabulary = (run.files[file].splitlines() for file in ("captions.txt", "words.txt"))
-    G = model.text_embedding(numbered(captions, vocabulary))
+    G = model.text_embedding(word_numbers(captions, vocabulary))
     return _by_cosine(G @ F[0], captions, "Nearest names: ")
 
 
@@ -170,10 +170,10 @@ def words_of(caption: str) -> list[str]:
     return re.findall(r"\w+", caption.lower())
 
 
-def numbered(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
+def word_numbers(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
     """The words of each text as numbers from 1, with 0 behind the shorter ones. Unknown words are left out.
 
-    >>> numbered(["red heart", "heart"], ["heart", "red"])
+    >>> word_numbers(["red heart", "heart"], ["heart", "red"])
     tensor([[2, 1],
             [1, 0]])
     """

@@ -24,7 +24,7 @@ from workings.models.vit import ViT
 from workings.nn.objectives.losses import cross_entropy
 from workings.train.data.images import Images
 from workings.train.tasks.drawing import shades
-from workings.train.tasks.pictures import in_parts, square
+from workings.train.tasks.pictures import in_parts, side_of_square
 
 
 def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
@@ -60,7 +60,7 @@ def layers_of(model: Any) -> Iterator[nn.Module]:
 
 
 def _cnn(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
-    side = square(shape, "The cnn")
+    side = side_of_square(shape, "The cnn")
     if side < 2**settings.stages:
         raise WorkingsError(f"{settings.stages} stages halve a picture to nothing: it is {side} wide. Use fewer --stages.")
     channels = [settings.channels * 2**i for i in range(settings.stages)]
@@ -69,7 +69,7 @@ def _cnn(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Mo
 
 def _street(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
     """The network for house numbers: grey pictures of 28×28 as they are, others brought to 32×32."""
-    side = square(shape, "The street network")
+    side = side_of_square(shape, "The street network")
     if shape[0] != 1 or classes != 10:
         raise WorkingsError(
             f"The street network reads one channel and has ten classes; these pictures have {shape[0]} and {classes}."
@@ -79,7 +79,7 @@ def _street(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn
 
 
 def _vit(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
-    patch = settings.patch or max(1, square(shape, "Without --patch the vit") // 4)
+    patch = settings.patch or max(1, side_of_square(shape, "Without --patch the vit") // 4)
     return [ViT(shape[1:], patch, settings.width, settings.depth, settings.heads, classes, channels=shape[0])]
 
 

@@ -53,7 +53,7 @@ def cut(text: str) -> list[str]:
     return found
 
 
-class Grams:
+class NGrams:
     """Words, and pairs of neighbours, each with the number of its vector; number 0 is for what has none."""
 
     def __init__(self, words: Words, pairs: Sequence[int] = ()) -> None:
@@ -62,17 +62,17 @@ class Grams:
         """The number of the first word times the number of words, plus the number of the second; rising."""
 
     @staticmethod
-    def of(texts: list[list[str]], n: int, least: int) -> Grams:
+    def of(texts: list[list[str]], n: int, least: int) -> NGrams:
         """Those that occur often enough."""
         words = Words.of((word for text in texts for word in text), least=least)
         if len(words) < 2:
             raise WorkingsError(f"No word occurs {least} times in the texts: give more texts, or a smaller --least.")
         if n == 1:
-            return Grams(words)
+            return NGrams(words)
         pairs, counts = np.unique(
             np.concatenate([_neighbours(words.encode(text), len(words)) for text in texts]), return_counts=True
         )
-        return Grams(words, pairs[counts > least].tolist())
+        return NGrams(words, pairs[counts > least].tolist())
 
     def __len__(self) -> int:
         return len(self.words) + len(self.pairs)
@@ -98,8 +98,8 @@ class Grams:
         return {"words.json": self.words.json(), "pairs.json": json.dumps(self.pairs.tolist())}
 
     @staticmethod
-    def read(files: Mapping[str, str]) -> Grams:
-        return Grams(Words.read(files["words.json"]), json.loads(files["pairs.json"]))
+    def read(files: Mapping[str, str]) -> NGrams:
+        return NGrams(Words.read(files["words.json"]), json.loads(files["pairs.json"]))
 
 
 def _neighbours(words: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
@@ -164,7 +164,7 @@ def sample_text(model: nn.Module, data: Labelled, test: Texts, count: int = 3) -
     )
 
 
-def initial_vectors(named: str, grams: Grams) -> Tensor | None:
+def initial_vectors(named: str, grams: NGrams) -> Tensor | None:
     """Vectors of the words to begin with, at a tenth of their size; words without one get a random one."""
     if named == "learned":
         return None

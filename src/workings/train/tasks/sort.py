@@ -38,7 +38,7 @@ def strings(longest: int, generator: torch.Generator | None = None, held_out: bo
         yield from (prompt for prompt in prompts(256, longest, generator) if is_held_out(prompt) == held_out)
 
 
-def unseen(longest: int, generator: torch.Generator, count: int) -> list[str]:
+def unseen_strings(longest: int, generator: torch.Generator, count: int) -> list[str]:
     """The different ones among `count` random strings that are never trained on: of short strings there are few."""
     return [*dict.fromkeys(islice(strings(longest, generator, held_out=True), count))]
 

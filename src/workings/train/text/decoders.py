@@ -21,7 +21,7 @@ def decoder_of(model: Any) -> Decoder:
     return RecurrentDecoder(model) if hasattr(model, "cell") else _BigramDecoder(model)
 
 
-class Knowing:
+class WithoutUnknown:
     """A decoder that never says «unknown»: the other tokens share its probability."""
 
     def __init__(self, decoder: Decoder, unknown: int) -> None:

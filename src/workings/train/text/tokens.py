@@ -27,7 +27,7 @@ class Tokens:
     def decode(self, tokens: Sequence[int]) -> str:
         return str(self.tokenizer.decode([token for token in tokens if token > _UNKNOWN]))
 
-    def named(self, tokens: Iterable[int]) -> list[str]:
+    def names(self, tokens: Iterable[int]) -> list[str]:
         """Each token as it is written in the vocabulary."""
         return [str(self.tokenizer.id_to_token(token)) for token in tokens]
 
@@ -71,16 +71,16 @@ def _subwords(texts: Sequence[str], size: int) -> Any:
 def _characters(texts: Sequence[str], size: int) -> Any:
     from tokenizers import Regex, decoders, pre_tokenizers
 
-    return _listed(sorted(set("".join(texts))), pre_tokenizers.Split(Regex("."), "isolated"), decoders.Fuse())
+    return _word_level(sorted(set("".join(texts))), pre_tokenizers.Split(Regex("."), "isolated"), decoders.Fuse())
 
 
 def _words(texts: Sequence[str], size: int) -> Any:
     from tokenizers import pre_tokenizers
 
-    return _listed(sorted({word for text in texts for word in text.split()}), pre_tokenizers.WhitespaceSplit(), None)
+    return _word_level(sorted({word for text in texts for word in text.split()}), pre_tokenizers.WhitespaceSplit(), None)
 
 
-def _listed(symbols: list[str], cut: Any, joined: Any) -> Any:
+def _word_level(symbols: list[str], cut: Any, joined: Any) -> Any:
     """A tokenizer with a number for each symbol."""
     from tokenizers import Tokenizer, models
 
