@@ -58,6 +58,18 @@ class ParseError(WorkingsError):
         return f"{self.reason}\n  {shown}\n  {' ' * (at - first + len(before))}^"
 
 
+def kind_of(value: object) -> str:
+    """What came, in words.
+
+    >>> kind_of(3), kind_of(1.5), kind_of(int)
+    ('an int', 'a float', 'the class int')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
 def did_you_mean(name: str, known: Iterable[str | Path], otherwise: str = "", most: int = 1) -> str:
     """The end of a message about an unknown name: the known ones that are nearest, or what to say where none is near.
 

@@ -16,6 +16,7 @@ from workings.train.capabilities import Classifies, ExplainsWords
 from workings.train.evaluation.mistakes import Mistakes, mistakes
 from workings.train.evaluation.mistakes_page import page
 from workings.train.evaluation.open import check_can
+from workings.train.evaluation.preprocess import first_difference
 from workings.train.evaluation.words import (
     ARROW,
     apply_edit,
@@ -116,7 +117,7 @@ def _edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, 
 
 def _around(old: str, new: str, room: int = 60) -> str:
     """The new text from a little before the first place where it differs."""
-    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    at = first_difference(old, new)
     start = new.rfind(" ", 0, max(0, at - room)) + 1
     return ("… " if start else "") + new[start:]
 

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-
-from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
     from workings.trace.shapes.report import ShapeReport
-
-_LARGEST = 2**40
-"""More entries than this in an input are a typing mistake."""
 
 
 def shapes(
@@ -40,34 +33,16 @@ def shapes(
       workings shapes my.py:net --input 1x1x32x32
       workings shapes my.py:Classifier --input 2x5:int
     """
-    sizes = [_sizes_of(text) for text in input]
-
     from workings.cli.arguments.load import load_module
+    from workings.cli.arguments.values import sizes
     from workings.show.printers.shape_table import text
 
-    found, added = _run(load_module(model), sizes)
+    found, added = _run(load_module(model), [sizes(one) for one in input])
     if added:
         typer.echo("A batch axis of 1 was added to the input, which the first layer needs.")
     typer.echo(text(found, width or shutil.get_terminal_size((130, 40)).columns))
     if found.failure is not None:
         raise typer.Exit(2)
-
-
-def _sizes_of(text: str) -> tuple[tuple[int, ...], bool]:
-    """The sizes in `1x32x32`, and whether they are for whole numbers.
-
-    >>> _sizes_of("1x32x32"), _sizes_of("2×5:int")
-    (((1, 32, 32), False), ((2, 5), True))
-    """
-    match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text, re.ASCII)
-    if match is None:
-        raise WorkingsError(f"--input needs sizes such as 1x32x32, or 2x5:int for indices, but got {text!r}.")
-    digits = re.split("[x×,]", match[1])
-    if any(len(n) > 13 for n in digits) or prod(sizes := tuple(map(int, digits))) > _LARGEST:
-        raise WorkingsError(f"--input {text} is more than 2^40 entries.")
-    if 0 in sizes:
-        raise WorkingsError(f"--input {text} has no entries: sizes are at least 1.")
-    return sizes, match[2] == ":int"
 
 
 def _run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:

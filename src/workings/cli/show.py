@@ -76,7 +76,7 @@ def show(
 
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.values import random_input, read_values
-    from workings.cli.output import str_for_terminal, write_page
+    from workings.cli.output import print_work
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
@@ -86,13 +86,7 @@ def show(
         args += [random_input(size) for size in input or []]
         _check_arguments(what, function, args, kwargs)
         work = show_work(partial(function, *args, **kwargs), depth=depth, backward=backward, options=options)
-        if html is not None:
-            write_page(html, work.html())
-            typer.echo(f"wrote {html}")
-        if form:
-            typer.echo(getattr(work, form)())
-        elif html is None:
-            typer.echo(str_for_terminal(work))
+        print_work(work, html, form)
     if work.error is not None:
         _hint_at_numbers(work.error, values or [])
         _hint_at_whole_numbers(work.error, values or [])

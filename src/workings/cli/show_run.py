@@ -31,7 +31,7 @@ def show_run(
     """Trace the model of a run on one input and print the worked solution."""
     import torch
 
-    from workings.cli.output import str_for_terminal, write_page
+    from workings.cli.output import print_work
     from workings.show import show
     from workings.train.evaluation.open import open_run
 
@@ -41,15 +41,10 @@ def show_run(
     shown = _forward_pass(run, inputs[0])
     labels = tuple((axis, names) for names in shown.axes for axis in (-1, -2))
     work = show(shown.call, depth=depth, backward=backward, options=replace(options, labels=labels))
-    if html is not None:
-        write_page(html, work.html())
-        typer.echo(f"wrote {html}")
-    if form:
-        return typer.echo(getattr(work, form)())
-    if html is None:
-        typer.echo(f"{run.name} ({run.recipe.name}), {shown.read}\n\n{str_for_terminal(work)}\n")
-    with torch.no_grad():
-        typer.echo(shown.describe(shown.call()))
+    print_work(work, html, form, before=f"{run.name} ({run.recipe.name}), {shown.read}\n\n", after="\n")
+    if not form:
+        with torch.no_grad():
+            typer.echo(shown.describe(shown.call()))
 
 
 def _input_hint(run: OpenRun) -> str:

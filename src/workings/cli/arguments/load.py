@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workings.errors import WorkingsError, did_you_mean
+from workings.errors import WorkingsError, did_you_mean, kind_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -163,7 +163,7 @@ def module_from(text: str, found: Any) -> nn.Module:
     if isinstance(found, nn.Module):
         return found
     if not callable(found) or (inspect.isclass(found) and not issubclass(found, nn.Module)):
-        raise WorkingsError(f"{text} is {_kind_of(found)}; give an nn.Module, or a class or function that makes one.")
+        raise WorkingsError(f"{text} is {kind_of(found)}; give an nn.Module, or a class or function that makes one.")
     if needed := _required_arguments(found):
         name = text.rpartition(":")[2]
         raise WorkingsError(
@@ -175,7 +175,7 @@ def module_from(text: str, found: Any) -> nn.Module:
     except Exception as error:
         raise WorkingsError(f"{text} failed when it was called: {_error_text(error)}") from error
     if not isinstance(module, nn.Module):
-        raise WorkingsError(f"{text} returned {_kind_of(module)}, not an nn.Module.")
+        raise WorkingsError(f"{text} returned {kind_of(module)}, not an nn.Module.")
     return module
 
 
@@ -187,14 +187,3 @@ def _required_arguments(call: Any) -> list[str]:
     except (TypeError, ValueError):
         return []
     return [p.name for p in parameters if p.default is p.empty and p.kind not in usual]
-
-
-def _kind_of(value: Any) -> str:
-    """
-    >>> _kind_of(3), _kind_of(ast.AST)
-    ('an int', 'the class AST')
-    """
-    if inspect.isclass(value):
-        return f"the class {value.__name__}"
-    name = type(value).__name__
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -12,9 +12,6 @@ from typing import Any
 from workings.cli.arguments.kinds import ANYTHING, kinds
 from workings.errors import WorkingsError, did_you_mean
 
-_LARGEST = 2**30
-"""Entries of a random input."""
-
 
 def read_values(texts: list[str], function: Any = None, *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
     """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments, for the parameters of `function`.
@@ -345,13 +342,22 @@ def random_input(text: str) -> Any:
     """`1x3x8` as a random tensor of this size, `2x5:int` as tokens."""
     import torch
 
-    size, _, kind = text.partition(":")
-    try:
-        shape = [int(n) for n in size.lower().split("x")]
-        if min(shape) < 0 or kind not in ("", "int"):
-            raise ValueError(text)
-    except ValueError:
-        raise WorkingsError(f"--input takes a size such as 1x3x32x32 or 2x5:int, not {text!r}.") from None
-    if prod(shape) > _LARGEST:
-        raise WorkingsError(f"--input {text} is more than 2^30 entries.")
-    return torch.randint(0, 2, shape) if kind == "int" else torch.randn(shape)
+    shape, whole = sizes(text, least=0, most=30)
+    return torch.randint(0, 2, shape) if whole else torch.randn(shape)
+
+
+def sizes(text: str, least: int = 1, most: int = 40) -> tuple[tuple[int, ...], bool]:
+    """The sizes in `1x32x32`, each at least `least`, of at most 2^most entries, and whether they are for whole numbers.
+
+    >>> sizes("1x32x32"), sizes("2×5:int")
+    (((1, 32, 32), False), ((2, 5), True))
+    """
+    match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text.lower(), re.ASCII)
+    if match is None:
+        raise WorkingsError(f"--input needs sizes such as 1x32x32, or 2x5:int for tokens, but got {text!r}.")
+    digits = re.split("[x×,]", match[1])
+    if any(len(n) > 13 for n in digits) or prod(found := tuple(map(int, digits))) > 2**most:
+        raise WorkingsError(f"--input {text} is more than 2^{most} entries.")
+    if min(found) < least:
+        raise WorkingsError(f"--input {text} has no entries: sizes are at least {least}.")
+    return found, match[2] == ":int"

@@ -75,11 +75,16 @@ def _difference(old: str, new: str, around: int = 16) -> tuple[str, str]:
     >>> _difference("It was 1851.", "It was 0000.")
     ('It was 1851.', 'It was 0000.')
     """
-    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     if old == new:
         return "", ""
+    at = first_difference(old, new)
     start = max(0, at - around)
     return old[start : at + around], new[start : at + around]
+
+
+def first_difference(old: str, new: str) -> int:
+    """The first place where two texts differ, which may be the end of one."""
+    return next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
 def as_text(steps: Sequence[Step]) -> str:
