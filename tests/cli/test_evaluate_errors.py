@@ -77,7 +77,9 @@ def test_mistakes_of_pictures_are_those_of_the_model(digits, tmp_path):
     assert row["class"] == str(int(data.y_test[i])) and row["taken_for"] == str(int(p[i].argmax()))
     assert list(row["probabilities"].values()) == pytest.approx(p[i].tolist(), abs=1e-6)
     text = said(digits, "--errors", 2, "--html", tmp_path / "m.html")
-    assert f"{len(wrong)} of 359 pictures are misclassified" in text and "▒" in text and f"1. test picture {i}: it is" in text
+    assert (
+        f"{len(wrong)} of 359 pictures are misclassified" in text and "▒" in text and f"1. test picture {i}: it is" in text
+    )
     page = (tmp_path / "m.html").read_text()
     assert page.count("data:image/png;base64,") == 2 and page.count('class="bar taken"') == 2
     assert "http" not in page.replace("http-equiv", "")
