@@ -33,6 +33,7 @@ SOURCE = """
 from dataclasses import dataclass
 
 LIMIT = 3
+β1, m_hat = 1, 2
 Pair = tuple[int, int]
 
 @dataclass
@@ -74,7 +75,7 @@ def module(tmp_path, monkeypatch):
 
 
 def test_a_name_that_nobody_else_uses_lacks_an_underscore(module):
-    """`Point` and `Pair` are types of `make`, `verb` is a command and `three` a rule."""
+    """`β1` and `m_hat` are letters of equations, `Point` and `Pair` are types of `make`, `verb` is a command and `three` a rule."""
     assert privacy.wrong(module(SOURCE)) == (["LIMIT", "Other", "double", "check"], [])
 
 

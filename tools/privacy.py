@@ -25,7 +25,8 @@ from tools.docs_blocks import DOCUMENTS, python_of  # noqa: E402
 
 REGISTERS = {"command", "callback", "rule"}
 """Decorators that hand a function to others: to the command line, to a table of rules."""
-TYPE_VARIABLES = {"P", "R", "T"}
+_LETTER = re.compile(r"[^\W\d_](\d|_\w+)?")
+"""A letter of an equation, with its index or hat: `β1`, `m_hat`; or a type variable."""
 
 
 class Name(NamedTuple):
@@ -134,7 +135,7 @@ def _files() -> list[Path]:
 def public(module: str) -> set[str]:
     """The names of a module that are public."""
     defined = _definitions_in(module)
-    found = {name for name, node in defined.items() if Name(module, name) in used() or _is_registered(node)} | TYPE_VARIABLES
+    found = {name for name, node in defined.items() if Name(module, name) in used() or _is_registered(node)}
     waiting = [*found & defined.keys()]
     while waiting:
         node = defined[waiting.pop()]
@@ -199,7 +200,7 @@ def wrong(module: str) -> tuple[list[str], list[str]]:
     users = {
         name: {file for file in used().get(Name(module, name), ()) if not file.startswith("tests/")} for name in defined
     }
-    lacking = [name for name in defined if not name.startswith("_") and name not in known]
+    lacking = [name for name in defined if not name.startswith("_") and name not in known and not _LETTER.fullmatch(name)]
     return lacking, [name for name in defined if name.startswith("_") and users[name]]
 
 
