@@ -42,6 +42,10 @@ class Point:
 
 class Other: ...
 
+__all__ = ["offered"]
+
+def offered(): ...
+
 def make(n: int) -> Point:
     y = double(n)
     check(y)
@@ -75,7 +79,7 @@ def module(tmp_path, monkeypatch):
 
 
 def test_a_name_that_nobody_else_uses_lacks_an_underscore(module):
-    """`β1` and `m_hat` are letters of equations, `Point` and `Pair` are types of `make`, `verb` is a command and `three` a rule."""
+    """`Point` and `Pair` are types of `make`, `verb` is a command and `three` a rule, `β1` a letter, `offered` in `__all__`."""
     assert privacy.wrong(module(SOURCE)) == (["LIMIT", "Other", "double", "check"], [])
 
 

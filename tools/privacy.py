@@ -134,8 +134,8 @@ def _files() -> list[Path]:
 
 def public(module: str) -> set[str]:
     """The names of a module that are public."""
-    defined = _definitions_in(module)
-    found = {name for name, node in defined.items() if Name(module, name) in used() or _is_registered(node)}
+    defined, offered = _definitions_in(module), _offered(module)
+    found = {name for name, node in defined.items() if Name(module, name) in used() or _is_registered(node)} | offered
     waiting = [*found & defined.keys()]
     while waiting:
         node = defined[waiting.pop()]
@@ -144,6 +144,15 @@ def public(module: str) -> set[str]:
         waiting += more - found
         found |= more
     return found
+
+
+def _offered(module: str) -> set[str]:
+    """The names in `__all__`."""
+    for node in ast.parse(plan.modules()[module].read_text(encoding="utf-8")).body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=ast.List(elts=names) | ast.Tuple(elts=names)):
+                return {name.value for name in names if isinstance(name, ast.Constant) and isinstance(name.value, str)}
+    return set()
 
 
 def room_is_read(module: str) -> bool:
