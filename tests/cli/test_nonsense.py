@@ -137,10 +137,7 @@ def test_a_file_instead_of_a_folder(exits, command):
         ("data get nothing", "No data set is called 'nothing'. There are: shakespeare, "),
         ("data get", "workings data get needs NAME…: data sets, or `all`. Example: workings data get shakespeare mnist"),
         ("data lst", "workings data has no command 'lst'. Did you mean list?"),
-        (
-            "check",
-            "workings check needs FILE…: documents, folders of documents, or - for standard input. Example: workings ",
-        ),
+        ("check", "workings check: name a document, a folder, or - for standard input."),
         ("check --level bogus x.md", "--level is one of error, likely, note, possible; got 'bogus'."),
         ("check x.md --jobs a", "--jobs is a whole number of at least 1; got 'a'."),
         ("check x.md --json=3", "--json takes no value: write it alone."),

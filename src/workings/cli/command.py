@@ -31,6 +31,12 @@ class Command(TyperCommand):
             raise WorkingsError(f"{ctx.command_path} takes {takes}; {rest[0]!r} is one too many.{hint}")
         return rest
 
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:  # which a verb may raise itself
+            raise WorkingsError(f"{ctx.command_path}: {error.message}") from None
+
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         return [*(_label(one) if one.required else f"[{_label(one)}]" for one in _arguments(self)), "[OPTIONS]"]
 
