@@ -13,7 +13,6 @@ UNDONE = {
     "course",
     "equations",
     "exact",
-    "front",
     "fused",
     "models",
     "nn",

@@ -26,7 +26,7 @@ from tools.docs_blocks import DOCUMENTS, python_of  # noqa: E402
 REGISTERS = {"command", "callback", "rule"}
 """Decorators that hand a function to others: to the command line, to a table of rules."""
 _LETTER = re.compile(r"[^\W\d_](\d|_\w+)?|TYPE_CHECKING")
-"""A letter of an equation, with its index or hat: `β1`, `m_hat`; or a type variable; and the one constant that type checkers know."""
+"""A letter of an equation, with its index or hat (`β1`, `m_hat`), a type variable, or what type checkers know by name."""
 
 
 class Name(NamedTuple):
