@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-SHOWN = 60
+_SHOWN = 60
 """Characters of a long line shown on either side of a mistake."""
 
 
@@ -51,11 +51,23 @@ class ParseError(WorkingsError):
         start = self.text.rfind("\n", 0, self.position) + 1
         line = self.text[start:].partition("\n")[0].expandtabs(1)
         at = self.position - start
-        first = max(0, at - SHOWN)
+        first = max(0, at - _SHOWN)
         before = "…" if first else ""
-        after = "…" if len(line) > at + SHOWN else ""
-        shown = before + line[first : at + SHOWN].rstrip() + after
+        after = "…" if len(line) > at + _SHOWN else ""
+        shown = before + line[first : at + _SHOWN].rstrip() + after
         return f"{self.reason}\n  {shown}\n  {' ' * (at - first + len(before))}^"
+
+
+def kind_of(value: object) -> str:
+    """What came, in words.
+
+    >>> kind_of(3), kind_of(1.5), kind_of(int)
+    ('an int', 'a float', 'the class int')
+    """
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
 def did_you_mean(name: str, known: Iterable[str | Path], otherwise: str = "", most: int = 1) -> str:

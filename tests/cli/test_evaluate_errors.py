@@ -17,7 +17,7 @@ from workings.train.data.images import images
 from workings.train.data.reviews import reviews
 from workings.train.evaluation.mistakes import choose
 from workings.train.evaluation.open import open_run
-from workings.train.evaluation.words import apply_edit, beside, table
+from workings.train.evaluation.words import apply_edit, comparison_table, table
 from workings.train.text.explain import Explanation, Part
 
 GOOD = "a great film with great actors", "lovely and warm", "I liked the great story", "fine lovely work"
@@ -77,7 +77,9 @@ def test_mistakes_of_pictures_are_those_of_the_model(digits, tmp_path):
     assert row["class"] == str(int(data.y_test[i])) and row["taken_for"] == str(int(p[i].argmax()))
     assert list(row["probabilities"].values()) == pytest.approx(p[i].tolist(), abs=1e-6)
     text = said(digits, "--errors", 2, "--html", tmp_path / "m.html")
-    assert f"{len(wrong)} of 359 pictures are mistaken" in text and "▒" in text and f"1. test picture {i}: it is" in text
+    assert (
+        f"{len(wrong)} of 359 pictures are misclassified" in text and "▒" in text and f"1. test picture {i}: it is" in text
+    )
     page = (tmp_path / "m.html").read_text()
     assert page.count("data:image/png;base64,") == 2 and page.count('class="bar taken"') == 2
     assert "http" not in page.replace("http-equiv", "")
@@ -163,10 +165,10 @@ def test_on_a_terminal_it_asks_until_nothing_is_said(films):
 def test_of_a_whole_new_text_the_words_that_count_are_enough():
     parts = tuple(Part(f"w{i:02}", 1, i / 100, 0.0) for i in range(30))
     old, new = Explanation("x", (0.5, 0.5), 0.0, parts), Explanation("y", (0.5, 0.5), 0.0, (Part("new", 1, 0.5, 0.5),))
-    lines = beside(old, new, ["no", "yes"]).splitlines()
+    lines = comparison_table(old, new, ["no", "yes"]).splitlines()
     assert [line.split()[0] for line in lines[6:]] == ["new", *(f"w{i}" for i in range(29, 10, -1)), "…"]
     assert lines[-1] == "… and 11 more words that came or went"
-    assert beside(old, Explanation("z", (0.5, 0.5), 0.0, ()), ["no", "yes"]).endswith(
+    assert comparison_table(old, Explanation("z", (0.5, 0.5), 0.0, ()), ["no", "yes"]).endswith(
         "\nThe model knows none of the new text's words: what it says is what it says of nothing."
     )
 
@@ -194,7 +196,7 @@ def test_tables_by_hand():
         "so_   1      −0.100         −0.200\n"
         "so_ is so after not, never, -n't …"
     )
-    assert beside(old, new, ["no", "yes"]) == (
+    assert comparison_table(old, new, ["no", "yes"]) == (
         "        before  after\n"
         "no      25.0%   60.0%\n"
         "yes     75.0%   40.0%\n"

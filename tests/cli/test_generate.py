@@ -159,21 +159,21 @@ def test_pictures_are_found_by_words(tmp_path):
     for style in ("noto", "twemoji", "fluent", "openmoji"):
         online(f"emoji-{style}")
     from workings.train.data.emoji import emoji
-    from workings.train.tasks.clip import numbered
+    from workings.train.tasks.clip import word_numbers
 
     task, _ = trained("clip", tmp_path / "clip", steps=2, batch=8, channels=2, words=8, width=8)
     out = said(tmp_path / "clip", "--search", "red heart", "--count", 3, "--out", tmp_path / "h.png")
     data = emoji()
     with torch.no_grad():
         F = torch.cat([task.model.image_embedding(x) for x in data.styles["twemoji"].split(500)])
-        G = task.model.text_embedding(numbered(["red heart"], task.files["words.txt"].splitlines()))
+        G = task.model.text_embedding(word_numbers(["red heart"], task.files["words.txt"].splitlines()))
     best = (F @ G[0]).argsort(descending=True)[:3].tolist()
     assert [line.split("  ")[1] for line in out.splitlines()[:3]] == [data.captions[i] for i in best]
     assert pixels_of(tmp_path / "h.png").shape == (4 * 32, 4 * 98, 3)
     asked = ["generate", str(tmp_path / "clip"), "--search", "red xyzzy heart"]
     assert CliRunner().invoke(app, asked).stderr == "Left out, since the model does not know: xyzzy.\n"
     words = task.files["words.txt"].splitlines()
-    number = numbered(["heart"], words)[0, 0]
+    number = word_numbers(["heart"], words)[0, 0]
     assert torch.equal(vectors_of(open_run(tmp_path / "clip"))["heart"], task.model.text.E.weight[number])
     assert refused(tmp_path / "clip") == "A run of clip finds pictures: give --search WORDS."
 

@@ -122,14 +122,12 @@ def test_a_file_may_import_its_neighbour(my):
 @pytest.mark.parametrize("text", ["", "x", "3q", "1x-2", "1xx2", "2:str", "9" * 30])
 def test_bad_sizes_are_refused(my, text):
     result = CliRunner().invoke(app, ["shapes", f"{my}:net", "--input", text])
-    assert result.exit_code == 2
-    assert "--input" in result.output
+    assert str(result.exception).startswith("--input ")
 
 
 def test_no_entries_are_refused(my):
     result = CliRunner().invoke(app, ["shapes", f"{my}:net", "--input", "1x0"])
-    assert result.exit_code == 2
-    assert "sizes are at least 1" in result.output
+    assert str(result.exception) == "--input 1x0 has no entries: sizes are at least 1."
 
 
 def test_large_inputs_take_no_memory(my):

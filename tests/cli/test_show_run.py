@@ -15,8 +15,8 @@ from workings.train.data.emoji import emoji
 from workings.train.data.images import images
 from workings.train.evaluation.open import open_run
 from workings.train.forward_pass import visible
-from workings.train.tasks.clip import numbered
 from workings.train.tasks.clip import picture as drawing
+from workings.train.tasks.clip import word_numbers
 from workings.train.tasks.picture_input import picture
 
 TEXT = "to be or not to be that is the question\n" * 40
@@ -133,8 +133,8 @@ def test_words_and_pictures_through_their_towers(towers, name, tmp_path):
     x = data.styles["twemoji"]
     with torch.no_grad():
         F = torch.cat([model.image_embedding(part) for part in x.split(500)])
-        G = model.text_embedding(numbered(data.captions, words))
-        g = model.text_embedding(numbered(["red heart"], words))[0]
+        G = model.text_embedding(word_numbers(data.captions, words))
+        g = model.text_embedding(word_numbers(["red heart"], words))[0]
     text = said(towers / name, "--input", "red heart")
     assert text.startswith(f"{towers / name} ({name}), which reads 2 tokens: 0 red, 1 heart\n")
     assert "G = normalised(X)" in text and "matches the unmodified run" in text

@@ -75,17 +75,17 @@ def test_help_fits_the_terminal(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--stepz", "3"], "tiny has no option --stepz. Did you mean --steps?"),
-        (["--save-evry=3"], "tiny has no option --save-evry. Did you mean --save-every?"),
-        (["--bogus"], "tiny has no option --bogus. `workings train tiny --help` lists them."),
-        (["--qqq", "3"], "tiny has no option --qqq. `workings train tiny --help` lists them."),
+        (["--stepz", "3"], "workings train tiny has no option --stepz. Did you mean --steps?"),
+        (["--save-evry=3"], "workings train tiny has no option --save-evry. Did you mean --save-every?"),
+        (["--bogus"], "workings train tiny has no option --bogus. `workings train tiny --help` lists them."),
+        (["--qqq", "3"], "workings train tiny has no option --qqq. `workings train tiny --help` lists them."),
         (["foo"], "'foo' has no option name: settings of tiny are given as --name value."),
         (["--steps", "many"], "--steps is a whole number; got 'many'."),
         (["--rate", "x"], "--rate is a number; got 'x'."),
         (["--steps", "0"], "steps is at least 1; got 0."),
         (["--activation", "selu"], "activation is one of tanh, relu; got 'selu'."),
         (["--steps"], "--steps: needs a value."),
-        (["--step", "3"], "tiny has no option --step. Did you mean --steps?"),
+        (["--step", "3"], "workings train tiny has no option --step. Did you mean --steps?"),
         (["--shard"], "shard needs several processes: torchrun --nproc-per-node 2 -m workings train …"),
     ],
 )
@@ -146,9 +146,9 @@ def test_other_settings_are_refused(folder):
 
 
 def test_after_a_restart_by_torchrun_the_run_goes_on_in_its_folder(folder, monkeypatch):
-    from workings.cli.train import place
+    from workings.cli.train import run_folder
 
     workings("tiny", "--steps", "2")
     monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
-    assert str(place("tiny", tiny.Settings(steps=2))) == "runs/tiny-1"
-    assert str(place("tiny", tiny.Settings(steps=3))) == "runs/tiny-2"
+    assert str(run_folder("tiny", tiny.Settings(steps=2))) == "runs/tiny-1"
+    assert str(run_folder("tiny", tiny.Settings(steps=3))) == "runs/tiny-2"

@@ -106,10 +106,10 @@ def test_every_verb_finds_what_it_asks_for(run):
     assert "\n  parity       Whether a number is even, from its last digit.\n" in said("train", "--help")
     assert "--width N" in said("train", "parity", "--help")
     assert [said("generate", run, "--prompt", n) for n in (7, 12)] == ["odd\n", "even\n"]
-    # Of the numbers 0 … 19 the first ten are called even, the rest odd: five of each ten are mistaken for that.
+    # Of the numbers 0 … 19 the first ten are called even, the rest odd: five of each ten are misclassified for that.
     assert "even          5     5   50.0%\nodd           5     5   50.0%\n" in said("eval", run)
     errors = said("eval", run, "--errors", 3)
-    assert errors.startswith(f"{run}: 10 of 20 texts are mistaken (50.0%); 3 of them") and "“1" in errors
+    assert errors.startswith(f"{run}: 10 of 20 texts are misclassified (50.0%); 3 of them") and "“1" in errors
     E = open_run(run).model[0].weight.detach()
     near = torch.cosine_similarity(E, E[3:4]).argsort(descending=True)[1]
     assert said("neighbors", 3, "--vectors", run, "--count", 1).split()[1] == str(int(near))

@@ -10,8 +10,9 @@ import typer
 
 from workings.cli import data
 from workings.cli.check import check
+from workings.cli.command import Command, Group
 from workings.cli.demo import demo
-from workings.cli.evaluate import Asking, evaluate
+from workings.cli.evaluate import EvalCommand, evaluate
 from workings.cli.exact import exact
 from workings.cli.generate import generate
 from workings.cli.neighbors import neighbors
@@ -22,13 +23,15 @@ from workings.cli.train import train
 from workings.errors import WorkingsError
 
 app = typer.Typer(
+    cls=Group,
+    context_settings={"help_option_names": ["--help", "-h"]},
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help: importing rich would double the time it takes
 )
 
 
-def version(wanted: bool) -> None:
+def _print_version(wanted: bool) -> None:
     """Print the version and stop."""
     if wanted:
         from workings.version import __version__
@@ -39,7 +42,9 @@ def version(wanted: bool) -> None:
 
 @app.callback()
 def workings(
-    _version: Annotated[bool, typer.Option("--version", callback=version, is_eager=True, help="Print the version.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Deep learning that shows its work.
 
@@ -47,22 +52,19 @@ def workings(
     """
 
 
-app.command()(check)
-app.command()(demo)
-app.command("eval", cls=Asking)(evaluate)
-app.command()(generate)
-app.command()(neighbors)
-app.command()(shapes)
-app.command()(show)
-app.command()(systems)
+app.command(cls=Command, short_help="Check the claims of worked solutions.")(check)
+for verb in (demo, generate, neighbors, shapes, show, systems):
+    app.command(cls=Command)(verb)
+app.command("eval", cls=EvalCommand)(evaluate)
 app.add_typer(data.app, name="data")
 # The settings of a recipe are its own options, and its help is made from them.
 app.command(
+    cls=Command,
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )(train)
 # Unknown options pass as text, so that an expression may begin with a minus.
-app.command(context_settings={"ignore_unknown_options": True})(exact)
+app.command(cls=Command, context_settings={"ignore_unknown_options": True})(exact)
 
 
 def show_without_options(arguments: list[str]) -> bool:

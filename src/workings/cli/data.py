@@ -6,33 +6,36 @@ from typing import Annotated
 
 import typer
 
+from workings.cli.command import Command, Group
+
 app = typer.Typer(
+    cls=Group,
     no_args_is_help=True,
     rich_markup_mode=None,
     help="List, download, locate and remove data sets.\n\nExample: workings data get mnist",
 )
 
 
-@app.command("list")
+@app.command("list", cls=Command)
 def listing() -> None:
     """List the data sets: whether each is here, its size and its source.
 
     Example: workings data list
     """
-    from workings.train.data.fetch import kept
+    from workings.train.data.fetch import cached_archive
     from workings.train.data.sources import SOURCES
 
     column = max(map(len, SOURCES))
     for name, source in SOURCES.items():
-        here = "here" if kept(name) else "    "
+        here = "here" if cached_archive(name) else "    "
         typer.echo(
             f"{name:{column}}  {here}  {source.size / 1e6:6.1f} MB  {source.client:3}  {source.what} ({source.terms})"
         )
     typer.echo(f"{'digits':{column}}  here     0.0 MB  —    1,797 handwritten digits, 8×8, inside scikit-learn")
 
 
-@app.command()
-def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]) -> None:
+@app.command(cls=Command)
+def get(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets, or `all`.")]) -> None:
     """Download data sets, so that training works offline.
 
     Example: workings data get shakespeare mnist
@@ -42,34 +45,38 @@ def get(names: Annotated[list[str], typer.Argument(help="Data sets, or `all`.")]
 
     wanted = list(SOURCES) if names == ["all"] else names
     for name in wanted:
-        refuse_digits(name)
+        _refuse_digits(name)
         source(name)  # an unknown name stops before anything is fetched
     for name in wanted:
         typer.echo(str(archive(name)))
 
 
-@app.command()
+@app.command(cls=Command)
 def where(
-    name: Annotated[str | None, typer.Argument(help="A data set; by default the folder of all of them.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="A data set; by default the folder of all of them.")
+    ] = None,
 ) -> None:
     """Print where a data set is stored.
 
     Example: workings data where mnist
     """
     from workings.errors import WorkingsError
-    from workings.train.data.fetch import folder, kept
+    from workings.train.data.fetch import cached_archive, folder
 
     if name is None:
         typer.echo(str(folder()))
         return
-    refuse_digits(name)
-    if (path := kept(name)) is None:
+    _refuse_digits(name)
+    if (path := cached_archive(name)) is None:
         raise WorkingsError(f"{name} is not downloaded yet: workings data get {name}")
     typer.echo(str(path))
 
 
-@app.command("remove")
-def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete from this machine.")]) -> None:
+@app.command("remove", cls=Command)
+def removal(
+    names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data sets to delete from this machine.")],
+) -> None:
     """Delete downloaded data sets.
 
     Example: workings data remove cifar
@@ -78,14 +85,14 @@ def removal(names: Annotated[list[str], typer.Argument(help="Data sets to delete
     from workings.train.data.sources import source
 
     for name in names:
-        refuse_digits(name)
+        _refuse_digits(name)
         source(name)
     for name in names:
         freed = remove(name)
         typer.echo(f"{name}: {freed / 1e6:.1f} MB freed" if freed else f"{name} was not here")
 
 
-def refuse_digits(name: str) -> None:
+def _refuse_digits(name: str) -> None:
     """They are in the list, but there is no file of ours."""
     from workings.errors import WorkingsError
 

@@ -7,7 +7,7 @@ import typer
 
 
 def demo() -> None:
-    """Work an attention step exactly: every statement, its value, and every gradient.
+    """Work an attention step exactly, forward and backward.
 
     Example: workings demo
     """

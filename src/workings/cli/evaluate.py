@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from typer.core import TyperCommand
 
+from workings.cli.command import Command
 from workings.cli.output import print_json
 from workings.errors import WorkingsError
 
@@ -35,7 +35,7 @@ def evaluate(
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="With --errors: write them to an HTML page.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Evaluate finished runs on their test data, or language models on texts.
+    """Evaluate runs on their test data, or language models on texts.
 
     \b
     Examples:
@@ -57,14 +57,14 @@ def evaluate(
     if errors is not None:
         print_errors(found, errors, edit, html, json)
     elif preprocess is not None:
-        print_steps(found, text or [], preprocess, json)
+        _print_steps(found, text or [], preprocess, json)
     elif text:
-        print_texts(found, text, json)
+        _print_texts(found, text, json)
     else:
-        print_figures(found, json)
+        _print_figures(found, json)
 
 
-class Asking(TyperCommand):
+class EvalCommand(Command):
     """The command, which takes an `--edit` that stands alone for `--edit -`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -74,7 +74,7 @@ class Asking(TyperCommand):
         return super().parse_args(ctx, args)
 
 
-def print_figures(found: list[OpenRun], as_json: bool) -> None:
+def _print_figures(found: list[OpenRun], as_json: bool) -> None:
     """Each run on its own test data."""
     import torch
 
@@ -100,7 +100,7 @@ def print_figures(found: list[OpenRun], as_json: bool) -> None:
         print_json({"runs": rows})
 
 
-def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
+def _print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
     """Language models by texts."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.comparison import comparison, details, legend, warnings
@@ -125,7 +125,7 @@ def print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
         typer.echo(warning, err=True)
 
 
-def print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
+def _print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
     """One language model on one text, before and after each step."""
     from workings.train.data.texts import text as read
     from workings.train.evaluation.open import language_of

@@ -16,7 +16,17 @@ from workings.train.capabilities import Classifies, ExplainsWords
 from workings.train.evaluation.mistakes import Mistakes, mistakes
 from workings.train.evaluation.mistakes_page import page
 from workings.train.evaluation.open import check_can
-from workings.train.evaluation.words import ARROW, apply_edit, beside, most_similar, order_warning, shortened, signed, table
+from workings.train.evaluation.preprocess import first_difference
+from workings.train.evaluation.words import (
+    ARROW,
+    apply_edit,
+    comparison_table,
+    most_similar,
+    order_warning,
+    shortened,
+    signed,
+    table,
+)
 from workings.train.forward_pass import likeliest
 from workings.train.recipe import OpenRun
 from workings.train.tasks.drawing import shades
@@ -30,23 +40,23 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
     if len(runs) != 1:
         raise WorkingsError(f"--errors looks at one run; there are {len(runs)}.")
     (run,) = runs
-    found = mistakes_of(run, count)
+    found = _mistakes_of(run, count)
     explainer = run.recipe.explainer(run) if isinstance(run.recipe, ExplainsWords) else None
     if edit is not None and explainer is None:
         raise WorkingsError(f"--edit changes a text; {run.name} is a run of {run.recipe.name}.")
     if as_json:
-        print_json({"run": run.name, **as_data(found, explainer), **edited_data(found, explainer, edit)})
+        print_json({"run": run.name, **_as_data(found, explainer), **_edits_as_data(found, explainer, edit)})
     else:
         typer.echo(f"{run.name}: {found.heading()}")
-        typer.echo(of_texts(found, explainer) if found.pictures is None else of_pictures(found), nl=False)
+        typer.echo(_of_texts(found, explainer) if found.pictures is None else _of_pictures(found), nl=False)
     if html is not None:
         write_page(html, page(run.name, found, explainer))
         typer.echo(f"wrote {html}", err=as_json)
     if explainer is not None and edit is not None and not as_json:
-        converse(found, explainer) if edit == "-" else typer.echo(edited(found, explainer, edit))
+        _ask_for_edits(found, explainer) if edit == "-" else typer.echo(_edit_report(found, explainer, edit))
 
 
-def mistakes_of(run: OpenRun, count: int) -> Mistakes:
+def _mistakes_of(run: OpenRun, count: int) -> Mistakes:
     """Mistakes of a classifier on its test data; another run is refused."""
     check_can(run, Classifies, "--errors")
     assert isinstance(run.recipe, Classifies)
@@ -54,7 +64,7 @@ def mistakes_of(run: OpenRun, count: int) -> Mistakes:
         return mistakes(run.recipe.predictions(run), count)
 
 
-def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
+def _of_texts(found: Mistakes, explainer: Explainer | None) -> str:
     """Each text with the words that speak for what it is taken for, and against it, where the recipe knows them."""
     out = ""
     for i, (mistake, text) in enumerate(zip(found.listed, found.texts, strict=True), 1):
@@ -67,7 +77,7 @@ def of_texts(found: Mistakes, explainer: Explainer | None) -> str:
     return out
 
 
-def of_pictures(found: Mistakes) -> str:
+def _of_pictures(found: Mistakes) -> str:
     """Each picture in shades, with its likeliest classes."""
     assert found.pictures is not None
     out = ""
@@ -78,20 +88,20 @@ def of_pictures(found: Mistakes) -> str:
     return out
 
 
-def edited(found: Mistakes, explainer: Explainer, edit: str) -> str:
+def _edit_report(found: Mistakes, explainer: Explainer, edit: str) -> str:
     """Before and after of each text that an edit changes; a whole new text is set beside the nearest of them."""
     parts = []
-    for i, new in edits(found, explainer, edit):
+    for i, new in _edits(found, explainer, edit):
         mistake, text = found.listed[i], found.texts[i]
         before, after = (explainer.explain(each, mistake.taken) for each in (text, new))
         taken = found.classes[max(range(len(after.p)), key=after.p.__getitem__)]
         verdict = f"{i + 1}. taken for {found.classes[mistake.taken]}, now for {taken}; it is {found.classes[mistake.truth]}"
-        lines = [f"“{shortened(around(text, new), 160)}”", beside(before, after, found.classes)]
+        lines = [f"“{shortened(_around(text, new), 160)}”", comparison_table(before, after, found.classes)]
         parts.append(f"{verdict}\n{indent(chr(10).join(lines), '   ')}")
     return f"\nEdit: {shortened(edit, 80)}\n\n" + "\n\n".join(parts)
 
 
-def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, str]]:
+def _edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, str]]:
     """The texts that an edit changes, by their places, as they are after it."""
     if not edit.strip():
         raise WorkingsError("--edit needs a change, such as 'good => bad', or a whole new text.")
@@ -105,14 +115,14 @@ def edits(found: Mistakes, explainer: Explainer, edit: str) -> list[tuple[int, s
     return new_texts
 
 
-def around(old: str, new: str, room: int = 60) -> str:
+def _around(old: str, new: str, room: int = 60) -> str:
     """The new text from a little before the first place where it differs."""
-    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
+    at = first_difference(old, new)
     start = new.rfind(" ", 0, max(0, at - room)) + 1
     return ("… " if start else "") + new[start:]
 
 
-def converse(found: Mistakes, explainer: Explainer) -> None:
+def _ask_for_edits(found: Mistakes, explainer: Explainer) -> None:
     """Edits from the keyboard, or from lines of a file, until there are no more."""
     while True:
         if sys.stdin.isatty():
@@ -121,12 +131,12 @@ def converse(found: Mistakes, explainer: Explainer) -> None:
         if not line.strip():
             return
         try:
-            typer.echo(edited(found, explainer, line.strip()))
+            typer.echo(_edit_report(found, explainer, line.strip()))
         except WorkingsError as error:
             typer.echo(str(error), err=True)
 
 
-def as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:
+def _as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:
     """The mistakes as plain data."""
     rows: list[dict[str, Any]] = []
     for i, mistake in enumerate(found.listed):
@@ -139,10 +149,10 @@ def as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:
     return {"examples": found.examples, "mistaken": found.total, "errors": rows}
 
 
-def edited_data(found: Mistakes, explainer: Explainer | None, edit: str | None) -> dict[str, Any]:
+def _edits_as_data(found: Mistakes, explainer: Explainer | None, edit: str | None) -> dict[str, Any]:
     if explainer is None or edit is None:
         return {}
     if edit == "-":
         raise WorkingsError("--edit - is a conversation; with --json name the edit.")
-    reads = [(i, explainer.explain(new, found.listed[i].taken)) for i, new in edits(found, explainer, edit)]
+    reads = [(i, explainer.explain(new, found.listed[i].taken)) for i, new in _edits(found, explainer, edit)]
     return {"edits": [{"error": i, **read.json(found.classes)} for i, read in reads]}

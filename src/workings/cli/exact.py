@@ -4,6 +4,8 @@ from typing import Annotated
 
 import typer
 
+from workings.errors import WorkingsError
+
 
 def exact(
     expression: Annotated[str, typer.Argument(help="A number, an expression, or a matrix with rows split by ';'.")],
@@ -19,7 +21,7 @@ def exact(
       workings exact "16*w - 8" --at w=3/10
       workings exact "1 1/2; sqrt(2) 0" --latex
     """
-    values = dict(letter_and_value(text) for text in at or [])
+    values = dict(_letter_and_value(text) for text in at or [])
 
     from workings.exact import exact as exact_tensor
     from workings.exact.typeset.grid import grid
@@ -27,7 +29,7 @@ def exact(
     x = exact_tensor(expression)
     if unknown := sorted(values.keys() - x.free_symbols):
         letters = ", ".join(sorted(x.free_symbols)) or "none"
-        raise typer.BadParameter(f"no letter {', '.join(unknown)} in the expression; its letters: {letters}.")
+        raise WorkingsError(f"The expression has no letter {', '.join(unknown)}; its letters: {letters}.")
     if values:
         x = x.substitute(**values)
 
@@ -39,13 +41,13 @@ def exact(
         typer.echo("\n".join([f"≈ {first}", *(f"  {line}" for line in rest)]))
 
 
-def letter_and_value(text: str) -> tuple[str, str]:
+def _letter_and_value(text: str) -> tuple[str, str]:
     """Split `w=3/10` into a letter and the text of its value.
 
-    >>> letter_and_value("w=3/10")
+    >>> _letter_and_value("w=3/10")
     ('w', '3/10')
     """
     letter, equals, value = (part.strip() for part in text.partition("="))
     if not (letter.isidentifier() and equals and value):
-        raise typer.BadParameter(f"--at needs LETTER=VALUE, such as w=3/10, but got {text!r}.")
+        raise WorkingsError(f"--at needs LETTER=VALUE, such as w=3/10, but got {text!r}.")
     return letter, value

@@ -13,10 +13,10 @@ from workings.errors import WorkingsError
 if TYPE_CHECKING:
     from workings.train.capabilities import Answers, Draws, Finds
     from workings.train.recipe import OpenRun
-    from workings.train.text.writing import Choice
+    from workings.train.text.writing import SamplingOptions
 
-DRAWING = ("temperature", "top_k", "top_p")
-TEXT = ("prompt", "length", *DRAWING, "beam")
+_DRAWING = ("temperature", "top_k", "top_p")
+_TEXT = ("prompt", "length", *_DRAWING, "beam")
 """Options that change nothing about pictures."""
 
 
@@ -41,9 +41,9 @@ def generate(
     count: Annotated[
         int | None, typer.Option(min=1, help="Number of pictures to draw or find, or rows of --interpolate.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write pictures to this PNG file.")] = None,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write pictures to this PNG file.")] = None,
 ) -> None:
-    """Generate text or images from a finished run, or search its images.
+    """Generate text or images from a run, or search its images.
 
     \b
     Examples:
@@ -54,7 +54,7 @@ def generate(
     """
     from workings.train.capabilities import Answers, Draws, Finds
     from workings.train.evaluation.open import check_can, open_run
-    from workings.train.text.writing import Choice
+    from workings.train.text.writing import SamplingOptions
 
     if not 0 <= seed < 2**63:
         raise WorkingsError(f"--seed is a whole number from 0 to 2⁶³ − 1; got {seed}.")
@@ -65,51 +65,51 @@ def generate(
         check_can(found, Finds, "--search")
     if out is not None:
         check_can(found, (Draws, Finds), "--out")
-    check_effect(found, [name for name in context.params if named(context, name)])
+    _check_effect(found, [name for name in context.params if _is_given(context, name)])
     recipe = found.recipe
     if isinstance(recipe, Draws):
-        draw(recipe, found, interpolate, count, seed, out)
+        _draw(recipe, found, interpolate, count, seed, out)
     elif isinstance(recipe, Finds):
-        find(recipe, found, search, count or 5, out)
+        _find(recipe, found, search, count or 5, out)
     elif isinstance(recipe, Answers):
-        answer(recipe, found, prompt, beam)
+        _answer(recipe, found, prompt, beam)
     else:
-        write(found, prompt, Choice(temperature, top_k, top_p, beam, seed, length))
+        _write(found, prompt, SamplingOptions(temperature, top_k, top_p, beam, seed, length))
 
 
-def named(context: typer.Context, option: str) -> bool:
+def _is_given(context: typer.Context, option: str) -> bool:
     """Whether an option stands on the command line."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
 
 
-def check_effect(run: OpenRun, given: list[str]) -> None:
+def _check_effect(run: OpenRun, given: list[str]) -> None:
     """Refuse options that would be passed over."""
-    does, idle = use_of(run)
+    does, idle = _use_of(run)
     for name in given:
         if name in idle:
             raise WorkingsError(f"{option(name)} does nothing here: a run of {run.recipe.name} {does}. Leave it out.")
-    if "beam" in given and (drawing := [option(name) for name in DRAWING if name in given]):
+    if "beam" in given and (drawing := [option(name) for name in _DRAWING if name in given]):
         raise WorkingsError(f"--beam searches for the likeliest text and draws nothing: leave out {' and '.join(drawing)}.")
 
 
-def use_of(run: OpenRun) -> tuple[str, tuple[str, ...]]:
+def _use_of(run: OpenRun) -> tuple[str, tuple[str, ...]]:
     """What a run does, and the options that change nothing about it."""
     from workings.train.capabilities import Answers, Draws, Finds, Writes
 
     recipe = run.recipe
     if isinstance(recipe, Draws):
-        return "draws pictures", TEXT
+        return "draws pictures", _TEXT
     if isinstance(recipe, Finds):
-        return "finds pictures", TEXT
+        return "finds pictures", _TEXT
     if isinstance(recipe, Answers) and recipe.has_beams:
-        return "gives the likeliest answer", ("length", *DRAWING, "count")
+        return "gives the likeliest answer", ("length", *_DRAWING, "count")
     if isinstance(recipe, Answers):
-        return "gives one answer", ("length", *DRAWING, "beam", "count")
+        return "gives one answer", ("length", *_DRAWING, "beam", "count")
     return ("writes one text", ("count",)) if isinstance(recipe, Writes) else ("", ())
 
 
-def draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
+def _draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, seed: int, out: Path | None) -> None:
     """Pictures, into a file."""
     from workings.train.tasks.drawing import save
 
@@ -120,7 +120,7 @@ def draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, seed
     typer.echo(str(out))
 
 
-def find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path | None) -> None:
+def _find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path | None) -> None:
     """The pictures nearest to some words: their names, and themselves in a file."""
     from workings.train.tasks.drawing import save
 
@@ -136,7 +136,7 @@ def find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path |
         typer.echo(str(out))
 
 
-def answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None) -> None:
+def _answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None) -> None:
     """The answer to a prompt, or several."""
     if prompt is None:
         raise WorkingsError(f"A run of {run.recipe.name} answers: give a --prompt, such as --prompt {recipe.prompt}.")
@@ -144,7 +144,7 @@ def answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None)
         typer.echo(text)
 
 
-def write(run: OpenRun, prompt: str | None, choice: Choice) -> None:
+def _write(run: OpenRun, prompt: str | None, choice: SamplingOptions) -> None:
     """Text, printed as it comes."""
     from workings.train.capabilities import Writes
     from workings.train.evaluation.open import language_of

@@ -18,7 +18,9 @@ def neighbors(
     ] = None,
     count: Annotated[int, typer.Option(min=1, help="Words to print.")] = 10,
 ) -> None:
-    """Print the words nearest to a word by cosine, or to b − a + c for an analogy.
+    """Print the words nearest to a word, or answers to an analogy.
+
+    Near is by the cosine of their vectors; an analogy asks for the words near b − a + c.
 
     \b
     Examples:

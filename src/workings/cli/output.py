@@ -19,6 +19,17 @@ def str_for_terminal(work: Any) -> str:
     return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
 
 
+def print_work(work: Any, html: Path | None, form: str, before: str = "", after: str = "") -> None:
+    """A worked solution as a page, in a form, or as text between two others where neither was asked for."""
+    if html is not None:
+        write_page(html, work.html())
+        typer.echo(f"wrote {html}")
+    if form:
+        typer.echo(getattr(work, form)())
+    elif html is None:
+        typer.echo(before + str_for_terminal(work) + after)
+
+
 def write_page(path: Path, text: str) -> None:
     """Write a page whole; what stands in the way is said."""
     from workings.atomic import write_text

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 import shutil
-from math import prod
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,9 +12,6 @@ if TYPE_CHECKING:
 
     from workings.trace.shapes.report import ShapeReport
 
-LARGEST = 2**40
-"""More entries than this in an input are a typing mistake."""
-
 
 def shapes(
     model: Annotated[str, typer.Argument(metavar="FILE.py:NAME", help="A model, or a class or function that makes one.")],
@@ -25,7 +20,9 @@ def shapes(
     ],
     width: Annotated[int | None, typer.Option(min=40, help="Width of the table (default: the terminal's).")] = None,
 ) -> None:
-    """Print each layer's output size with its arithmetic, its parameters with theirs, multiply-adds and memory.
+    """Print the sizes, parameters and multiply-adds of each layer.
+
+    Sizes and parameters come with their arithmetic; a last line has the memory.
 
     The file is loaded, which runs its code. The model itself is not changed: a copy of it runs once.
 
@@ -36,12 +33,11 @@ def shapes(
       workings shapes my.py:net --input 1x1x32x32
       workings shapes my.py:Classifier --input 2x5:int
     """
-    sizes = [sizes_of(text) for text in input]
-
     from workings.cli.arguments.load import load_module
+    from workings.cli.arguments.values import sizes
     from workings.show.printers.shape_table import text
 
-    found, added = run(load_module(model), sizes)
+    found, added = _run(load_module(model), [sizes(one) for one in input])
     if added:
         typer.echo("A batch axis of 1 was added to the input, which the first layer needs.")
     typer.echo(text(found, width or shutil.get_terminal_size((130, 40)).columns))
@@ -49,38 +45,21 @@ def shapes(
         raise typer.Exit(2)
 
 
-def sizes_of(text: str) -> tuple[tuple[int, ...], bool]:
-    """The sizes in `1x32x32`, and whether they are for whole numbers.
-
-    >>> sizes_of("1x32x32"), sizes_of("2×5:int")
-    (((1, 32, 32), False), ((2, 5), True))
-    """
-    match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text, re.ASCII)
-    if match is None:
-        raise typer.BadParameter(f"--input needs sizes such as 1x32x32, or 2x5:int for indices, but got {text!r}.")
-    digits = re.split("[x×,]", match[1])
-    if any(len(n) > 13 for n in digits) or prod(sizes := tuple(map(int, digits))) > LARGEST:
-        raise typer.BadParameter(f"--input {text} is more than 2^40 entries.")
-    if 0 in sizes:
-        raise typer.BadParameter(f"--input {text} has no entries: sizes are at least 1.")
-    return sizes, match[2] == ":int"
-
-
-def run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:
+def _run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:
     """The report, with a batch axis added if the model runs only so, and whether one was."""
     from workings.trace.shapes.report import shapes as report_of
 
-    order = [True, False] if batch_is_missing(model, sizes[0][0]) else [False, True]
+    order = [True, False] if _batch_is_missing(model, sizes[0][0]) else [False, True]
     reports = []
     for batch in order:
-        found = report_of(model, *(zeros((1, *n) if batch else n, whole) for n, whole in sizes))
+        found = report_of(model, *(_zeros((1, *n) if batch else n, whole) for n, whole in sizes))
         if found.failure is None:
             return found, batch
         reports.append(found)
     return reports[0], order[0]
 
 
-def batch_is_missing(model: nn.Module, sizes: tuple[int, ...]) -> bool:
+def _batch_is_missing(model: nn.Module, sizes: tuple[int, ...]) -> bool:
     """Whether the first layer that tells needs one axis more than the input has."""
     from torch import nn
 
@@ -89,7 +68,7 @@ def batch_is_missing(model: nn.Module, sizes: tuple[int, ...]) -> bool:
     return needed is not None and len(sizes) == needed - 1
 
 
-def zeros(sizes: tuple[int, ...], whole: bool) -> Tensor:
+def _zeros(sizes: tuple[int, ...], whole: bool) -> Tensor:
     """A tensor of zeros that takes one number's memory: every layer copies what it changes."""
     import torch
 

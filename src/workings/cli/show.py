@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 
-def print_list(wanted: bool) -> None:
+def _print_list(wanted: bool) -> None:
     """Print the names that can be shown and stop."""
     if wanted:
         from workings.cli.arguments.library import listing
@@ -23,7 +23,7 @@ def show(
     what: Annotated[str, typer.Argument(help="A library function, your own FILE.py:NAME, or a run.")],
     values: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME=]VALUE", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
+        typer.Argument(metavar="[NAME=]VALUE…", help='Arguments: numbers, "1 0; 0 1", JSON, or a .npy, .csv or .pt file.'),
     ] = None,
     input: Annotated[
         list[str] | None,
@@ -44,7 +44,7 @@ def show(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of random inputs.")] = 0,
     _list: Annotated[
-        bool, typer.Option("--list", callback=print_list, is_eager=True, help="List the library functions.")
+        bool, typer.Option("--list", callback=_print_list, is_eager=True, help="List the library functions.")
     ] = False,
 ) -> None:
     """Run WHAT and print its worked solution, statement by statement.
@@ -65,7 +65,7 @@ def show(
     check_whole("--depth", depth, 1, DEEPEST)
     check_whole("--digits", digits, 1, MOST_DIGITS)
     options = Options(digits=digits, only=frozenset(only or ()))
-    form = one_form(latex=latex, markdown=markdown, json=json)
+    form = _one_form(latex=latex, markdown=markdown, json=json)
 
     from workings.cli.show_run import is_run, show_run
 
@@ -76,7 +76,7 @@ def show(
 
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.values import random_input, read_values
-    from workings.cli.output import str_for_terminal, write_page
+    from workings.cli.output import print_work
     from workings.show import show as show_work
 
     torch.manual_seed(seed)
@@ -84,25 +84,19 @@ def show(
         function = resolve(what)
         args, kwargs = read_values(values or [], function, exact=not floats)
         args += [random_input(size) for size in input or []]
-        check_arguments(what, function, args, kwargs)
+        _check_arguments(what, function, args, kwargs)
         work = show_work(partial(function, *args, **kwargs), depth=depth, backward=backward, options=options)
-        if html is not None:
-            write_page(html, work.html())
-            typer.echo(f"wrote {html}")
-        if form:
-            typer.echo(getattr(work, form)())
-        elif html is None:
-            typer.echo(str_for_terminal(work))
+        print_work(work, html, form)
     if work.error is not None:
-        hint_at_numbers(work.error, values or [])
-        hint_at_whole_numbers(work.error, values or [])
+        _hint_at_numbers(work.error, values or [])
+        _hint_at_whole_numbers(work.error, values or [])
         raise typer.Exit(2)
 
 
-def one_form(**asked: bool) -> str:
+def _one_form(**asked: bool) -> str:
     """The form to print, if one was asked for; two do not go to one place.
 
-    >>> one_form(latex=True, json=False)
+    >>> _one_form(latex=True, json=False)
     'latex'
     """
     forms = [name for name, wanted in asked.items() if wanted]
@@ -132,7 +126,7 @@ def resolve(what: str) -> Any:
     return module_from(what, function).eval() if is_module else function
 
 
-def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
+def _check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str, Any]) -> None:
     """Say which arguments are missing or unknown, before anything runs."""
     from workings.errors import WorkingsError
 
@@ -148,7 +142,7 @@ def check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str,
         raise WorkingsError(f"{name}({takes}): {error}. Give values as NAME=VALUE, or sizes as --input 2x3.") from None
 
 
-def hint_at_numbers(error: BaseException, values: list[str]) -> None:
+def _hint_at_numbers(error: BaseException, values: list[str]) -> None:
     """A value that was read as one number may be why an attribute or an axis of a tensor was missing."""
     whole = [text for text in values if text.rpartition("=")[2].strip().lstrip("-").isdigit()]
     if whole and (isinstance(error, (AttributeError, TypeError, IndexError)) or "is []" in str(error)):
@@ -161,7 +155,7 @@ def hint_at_numbers(error: BaseException, values: list[str]) -> None:
         )
 
 
-def hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
+def _hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
     """Numbers were needed that are whole by their type, as tokens and classes are: how to write such on a command line."""
     import re
 

@@ -31,28 +31,23 @@ def show_run(
     """Trace the model of a run on one input and print the worked solution."""
     import torch
 
-    from workings.cli.output import str_for_terminal, write_page
+    from workings.cli.output import print_work
     from workings.show import show
     from workings.train.evaluation.open import open_run
 
     run = open_run(what)
     if len(inputs) != 1:
-        raise WorkingsError(f"A run is shown on one --input; there are {len(inputs)}. {input_hint(run)}")
-    shown = forward_pass(run, inputs[0])
+        raise WorkingsError(f"A run is shown on one --input; there are {len(inputs)}. {_input_hint(run)}")
+    shown = _forward_pass(run, inputs[0])
     labels = tuple((axis, names) for names in shown.axes for axis in (-1, -2))
     work = show(shown.call, depth=depth, backward=backward, options=replace(options, labels=labels))
-    if html is not None:
-        write_page(html, work.html())
-        typer.echo(f"wrote {html}")
-    if form:
-        return typer.echo(getattr(work, form)())
-    if html is None:
-        typer.echo(f"{run.name} ({run.recipe.name}), {shown.read}\n\n{str_for_terminal(work)}\n")
-    with torch.no_grad():
-        typer.echo(shown.describe(shown.call()))
+    print_work(work, html, form, before=f"{run.name} ({run.recipe.name}), {shown.read}\n\n", after="\n")
+    if not form:
+        with torch.no_grad():
+            typer.echo(shown.describe(shown.call()))
 
 
-def input_hint(run: OpenRun) -> str:
+def _input_hint(run: OpenRun) -> str:
     """What --input is for a run: as its recipe says, or a text for any language model."""
     from workings.train.capabilities import Shows, Writes
     from workings.train.text.next_token import HINT
@@ -64,13 +59,13 @@ def input_hint(run: OpenRun) -> str:
     raise WorkingsError(f"{run.name} is a run of {run.recipe.name}, whose model show cannot read an --input for.")
 
 
-def forward_pass(run: OpenRun, given: str) -> ForwardPass:
+def _forward_pass(run: OpenRun, given: str) -> ForwardPass:
     """The model of a run on an input: as its recipe does it, or the next token of any language model."""
     from workings.train.capabilities import Shows
     from workings.train.evaluation.open import language_of
     from workings.train.text import next_token
 
-    input_hint(run)  # a run that cannot be shown is refused
+    _input_hint(run)  # a run that cannot be shown is refused
     if isinstance(run.recipe, Shows):
         return run.recipe.forward_pass(run, given)
     return next_token.forward_pass(language_of(run, "show"), given)

@@ -16,7 +16,7 @@ import typer
 from workings.errors import WorkingsError
 
 NOT_YET = "not yet"
-FAMILIES = {
+_FAMILIES = {
     "A": "Attention",
     "B": "Heads and self-attention",
     "C": "The Transformer",
@@ -30,7 +30,7 @@ FAMILIES = {
     "K": "Language",
     "L": "Figures and questions",
 }
-HEAD = """# The systems
+_HEAD = """# The systems
 
 What `workings` runs, shows and verifies, row by row. An import is written with dots: `workings.nn.attention` is
 `from workings.nn import attention`. Every command here is run by the tests, every import is imported, and every test named
@@ -66,19 +66,19 @@ def catalogue() -> dict[str, System]:
     import tomllib
 
     rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {id: system(id, row) for id, row in rows.items()}
+    return {id: _system(id, row) for id, row in rows.items()}
 
 
-def system(id: str, row: dict[str, Any]) -> System:
+def _system(id: str, row: dict[str, Any]) -> System:
     several = {key: tuple(row.get(key, ())) for key in ("runs", "verifies")}
     return System(id, str(row["name"]), shows=str(row.get("shows", "")).strip(), exits=int(row.get("exits", 0)), **several)
 
 
 def systems(
-    which: Annotated[list[str] | None, typer.Argument(metavar="[ID]", help="Rows in full (A1), or a family (A).")] = None,
+    which: Annotated[list[str] | None, typer.Argument(metavar="ID…", help="Rows in full (A1), or a family (A).")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/systems.md.")] = False,
 ) -> None:
-    """List the systems of the course: what runs, shows and verifies each.
+    """List the systems of the course, and what runs and shows each.
 
     \b
     Examples:
@@ -89,17 +89,17 @@ def systems(
     if markdown:
         typer.echo(page(rows), nl=False)
     elif not which:
-        typer.echo(table(list(rows.values())))
-    elif [id.upper() for id in which] == [which[0].upper()] and which[0].upper() in FAMILIES:
-        typer.echo(table([row for row in rows.values() if row.family == which[0].upper()]))
+        typer.echo(_table(list(rows.values())))
+    elif [id.upper() for id in which] == [which[0].upper()] and which[0].upper() in _FAMILIES:
+        typer.echo(_table([row for row in rows.values() if row.family == which[0].upper()]))
     else:
-        typer.echo("\n\n".join(in_full(found(rows, id)) for id in which))
+        typer.echo("\n\n".join(_in_full(_row_of(rows, id)) for id in which))
 
 
-def found(rows: dict[str, System], id: str) -> System:
+def _row_of(rows: dict[str, System], id: str) -> System:
     """The row of this id.
 
-    >>> found(catalogue(), "a1").id
+    >>> _row_of(catalogue(), "a1").id
     'A1'
     """
     if id.upper() not in rows:
@@ -109,9 +109,9 @@ def found(rows: dict[str, System], id: str) -> System:
     return rows[id.upper()]
 
 
-def table(rows: list[System]) -> str:
+def _table(rows: list[System]) -> str:
     """A line for each system, shortened; how many there are."""
-    cells = [("id", "system", "runs", "shows", "verifies"), *(short(row) for row in rows)]
+    cells = [("id", "system", "runs", "shows", "verifies"), *(_short(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
     counts = [sum(bool(getattr(row, key)) for row in rows) for key in ("runs", "shows", "verifies")]
@@ -119,32 +119,32 @@ def table(rows: list[System]) -> str:
     return "\n".join([lines[0], "─" * sum([*widths, 8]), *lines[1:], "", end, "A row in full: workings systems A1"])
 
 
-def short(row: System) -> tuple[str, str, str, str, str]:
+def _short(row: System) -> tuple[str, str, str, str, str]:
     """The cells of a line: the first of several, without what all have in common."""
-    runs = [brief(run) if " " in run else run.removeprefix("workings.") for run in row.runs]
+    runs = [_brief(run) if " " in run else run.removeprefix("workings.") for run in row.runs]
     tests = dict.fromkeys(test.removeprefix("tests/").partition("::")[0] for test in row.verifies)
-    return row.id, row.name, first_of(runs), brief(row.shows) if row.shows else NOT_YET, first_of([*tests])
+    return row.id, row.name, _first_of(runs), _brief(row.shows) if row.shows else NOT_YET, _first_of([*tests])
 
 
-def brief(command: str) -> str:
+def _brief(command: str) -> str:
     """A command without its arguments.
 
-    >>> brief("workings shapes workings.models:StreetDigits --input 1x1x32x32"), brief("workings show softmax s=1")
+    >>> _brief("workings shapes workings.models:StreetDigits --input 1x1x32x32"), _brief("workings show softmax s=1")
     ('shapes StreetDigits', 'show softmax')
     """
     _, verb, what, *_ = command.split()
     return f"{verb} {what.rpartition(':')[2].removeprefix('runs/').removesuffix('-1')}"
 
 
-def first_of(names: list[str]) -> str:
+def _first_of(names: list[str]) -> str:
     """
-    >>> first_of(["softmax", "entropy"]), first_of([])
+    >>> _first_of(["softmax", "entropy"]), _first_of([])
     ('softmax, …', 'not yet')
     """
     return names[0] + (", …" if len(names) > 1 else "") if names else NOT_YET
 
 
-def in_full(row: System) -> str:
+def _in_full(row: System) -> str:
     """Everything about one system."""
     cells = {"runs": row.runs, "shows": (row.shows,) if row.shows else (), "verifies": row.verifies}
     lines = [f"{row.id}  {row.name}"]
@@ -155,14 +155,14 @@ def in_full(row: System) -> str:
 
 def page(rows: dict[str, System]) -> str:
     """The text of docs/systems.md."""
-    parts = [HEAD]
+    parts = [_HEAD]
     for family, members in groupby(rows.values(), key=lambda row: row.family):
-        lines = [in_markdown(row) for row in members]
-        head = [f"## {family}. {FAMILIES[family]}\n", "| | system | runs | shows | verifies |", "|---|---|---|---|---|"]
+        lines = [_in_markdown(row) for row in members]
+        head = [f"## {family}. {_FAMILIES[family]}\n", "| | system | runs | shows | verifies |", "|---|---|---|---|---|"]
         parts.append("\n".join([*head, *lines, ""]))
     return "\n".join(parts)
 
 
-def in_markdown(row: System) -> str:
+def _in_markdown(row: System) -> str:
     cells = [row.runs, (row.shows,) if row.shows else (), row.verifies]
     return f"| {row.id} | {row.name} | {' | '.join('<br>'.join(f'`{cell}`' for cell in of) or NOT_YET for of in cells)} |"

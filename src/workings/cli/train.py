@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import typer
 
+from workings.cli.command import check_option
 from workings.cli.output import option
-from workings.errors import WorkingsError, did_you_mean
+from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
     from workings.train.recipe import Recipe
     from workings.train.run.run import Run
     from workings.train.settings import Training
 
-OPTIONS = ("out", "resume", "help")
+_OPTIONS = ("out", "resume", "help")
 
 
 def train(context: typer.Context) -> None:
@@ -46,18 +47,18 @@ def start(name: str, words: list[str]) -> None:
     from workings.train.recipes import recipe
 
     try:
-        given = options(recipe(name), words) if name else resumed(words)
+        given = _options(recipe(name), words) if name else _resume_options(words)
         if given.get("resume"):
-            go_on(name, given)
+            _resume(name, given)
         else:
-            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in OPTIONS})
-            follow(name, settings, given.get("out"))
+            settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in _OPTIONS})
+            _train_in_folder(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
         typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 
-def go_on(name: str, given: dict[str, Any]) -> None:
+def _resume(name: str, given: dict[str, Any]) -> None:
     """Resume a run with its own settings; others that are named must agree with them."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
@@ -68,20 +69,20 @@ def go_on(name: str, given: dict[str, Any]) -> None:
         raise WorkingsError(f"{run.folder} is a run of {found.name}, not of {name}.")
     if "out" in given:
         raise WorkingsError("--resume continues in the run's own folder: leave out --out.")
-    named = {key: value for key, value in given.items() if key not in OPTIONS}
+    named = {key: value for key, value in given.items() if key not in _OPTIONS}
     wanted = dataclasses.replace(settings, **named)
     if differs := wanted.difference(settings.json()):
         raise WorkingsError(f"{run.folder} continues with its own settings: {differs}. Start a new run for others.")
-    follow(found.name, wanted, str(run.folder))
+    _train_in_folder(found.name, wanted, str(run.folder))
 
 
-def follow(name: str, settings: Training, out: str | None) -> None:
+def _train_in_folder(name: str, settings: Training, out: str | None) -> None:
     """Carry out a recipe in its folder, and write the report."""
     import torch
 
     from workings.train.loop.engine import train as carry
     from workings.train.process.distributed import join, leave
-    from workings.train.process.progress import Lines
+    from workings.train.process.progress import ProgressLines
     from workings.train.process.signals import Interrupted
     from workings.train.recipes import recipe
     from workings.train.run.lock import locked
@@ -91,26 +92,26 @@ def follow(name: str, settings: Training, out: str | None) -> None:
     if settings.threads:
         torch.set_num_threads(settings.threads)
     world = join()
-    if out is not None and world.agree(Run(Path(out)).exists()):
+    if out is not None and world.broadcast(Run(Path(out)).exists()):
         with locked(Path(out), world):  # said before the data is read
             Run(Path(out)).check_continues(name, settings, None)
     torch.manual_seed(settings.seed)
     task = recipe(name).task(settings)
-    run = Run(Path(world.agree(str(out or place(name, settings)) if world.first else "")))
-    progress = Lines()
+    run = Run(Path(world.broadcast(str(out or run_folder(name, settings)) if world.first else "")))
+    progress = ProgressLines()
     if world.first:
-        progress.note(beginning(run, task))
+        progress.note(_beginning(run, task))
     try:
         history = carry(task, settings, run, progress, name=name)
     except Interrupted as stopped:
         raise Interrupted(f"{stopped} Continue with: workings train --resume {run.folder}" if world.first else "") from None
     if world.first:
         path = report(run, history.ended, task.best, highest=task.highest)
-        progress.note(ending(run, history, task.best, path))
+        progress.note(_ending(run, history, task.best, path))
     leave()
 
 
-def place(name: str, settings: Training) -> Path:
+def run_folder(name: str, settings: Training) -> Path:
     """A new folder; after torchrun restarted its processes, the one they had."""
     from workings.train.run.run import Run, new_folder
 
@@ -122,20 +123,20 @@ def place(name: str, settings: Training) -> Path:
     return new_folder(name)
 
 
-def beginning(run: Run, task: Any) -> str:
+def _beginning(run: Run, task: Any) -> str:
     count = sum(p.numel() for p in task.model.parameters())
     word = "continuing in" if run.checkpoints.is_dir() else "training in"
     return f"{word} {run.folder}: {count:,} parameters"
 
 
-def ending(run: Run, history: Any, best: str, report: Path) -> str:
+def _ending(run: Run, history: Any, best: str, report: Path) -> str:
     from workings.train.process.progress import figure
 
     found = f", best {best} {figure(history.best[best])} at step {history.best['step']:,}" if best in history.best else ""
     return f"{history.ended}{found}\n{report}"
 
 
-class Parser(ArgumentParser):
+class _Parser(ArgumentParser):
     """An argument parser whose complaints are errors of this library."""
 
     def error(self, message: str) -> NoReturn:
@@ -143,50 +144,46 @@ class Parser(ArgumentParser):
         raise WorkingsError(f"{message[0].upper() if message[0] != '-' else message[0]}{message[1:]}.")
 
 
-def options(found: Recipe, words: list[str]) -> dict[str, Any]:
+def _options(found: Recipe, words: list[str]) -> dict[str, Any]:
     """The settings that are named on the command line, and --out and --resume."""
     from workings.cli.train_help import fields
 
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--out", default=SUPPRESS)
     parser.add_argument("--resume", default=SUPPRESS)
     for known, kind in fields(found.Settings):
         action: Any = BooleanOptionalAction if kind is bool else "store"
         parser.add_argument(option(known.name), dest=known.name, action=action, default=SUPPRESS)
-    given, rest = parser.parse_known_args([with_dashes(word) for word in words])
-    if rest:
-        refuse(rest[0], [flag for action in parser._actions for flag in action.option_strings], found.name)
-    return {name: value if name in OPTIONS else number(found, name, value) for name, value in vars(given).items()}
+    given, rest = parser.parse_known_args([_with_dashes(word) for word in words])
+    for word in rest:
+        if not word.startswith("-"):
+            raise WorkingsError(f"{word!r} has no option name: settings of {found.name} are given as --name value.")
+        check_option(
+            word, [flag for action in parser._actions for flag in action.option_strings], f"workings train {found.name}"
+        )
+    return {name: value if name in _OPTIONS else _number(found, name, value) for name, value in vars(given).items()}
 
 
-def resumed(words: list[str]) -> dict[str, Any]:
+def _resume_options(words: list[str]) -> dict[str, Any]:
     """The options of a command that names no recipe: --resume RUN."""
     from workings.train.recipes import recipe_of
     from workings.train.run.run import Run
 
-    parser = Parser(add_help=False, allow_abbrev=False)
+    parser = _Parser(add_help=False, allow_abbrev=False)
     parser.add_argument("--resume", default=SUPPRESS)
     given, _ = parser.parse_known_args(words)
     if "resume" not in given:
         raise WorkingsError("Name a recipe or a run: workings train digits, or workings train --resume RUN.")
-    return options(recipe_of(Run(Path(given.resume)))[0], words)
+    return _options(recipe_of(Run(Path(given.resume)))[0], words)
 
 
-def with_dashes(word: str) -> str:
+def _with_dashes(word: str) -> str:
     """`--save_every=3` is `--save-every=3`."""
     flag, equals, value = word.partition("=")
     return flag.replace("_", "-") + equals + value if word.startswith("--") else word
 
 
-def refuse(word: str, flags: list[str], name: str) -> NoReturn:
-    if not word.startswith("-"):
-        raise WorkingsError(f"{word!r} has no option name: settings of {name} are given as --name value.")
-    flag = word.partition("=")[0]
-    hint = did_you_mean(flag, flags, f"`workings train {name} --help` lists them.")
-    raise WorkingsError(f"{name} has no option {flag}.{hint}")
-
-
-def number(found: Recipe, name: str, value: Any) -> Any:
+def _number(found: Recipe, name: str, value: Any) -> Any:
     """The text of an option as its setting's type: whole numbers and decimals are read, the rest is text."""
     from workings.train.settings import WORDS
 

@@ -23,10 +23,10 @@ def overview() -> str:
     """The recipes, each with its summary."""
     column = max(map(len, RECIPES))
     lines = [f"  {name:{column}}  {recipe.summary}" for name, recipe in RECIPES.items()]
-    return USAGE.format(recipes="\n".join(lines))
+    return _USAGE.format(recipes="\n".join(lines))
 
 
-USAGE = """Usage: workings train RECIPE [--setting value …]
+_USAGE = """Usage: workings train RECIPE [--setting value …]
        workings train --resume RUN
 
 Train one of the course's models, on its data or on yours.
@@ -44,11 +44,11 @@ Example: workings train digits"""
 def manual(found: Recipe) -> str:
     """Every setting of a recipe: its default, what it may be, what it means."""
     common = {known.name for known in dataclasses.fields(Training)}
-    lines = [(known, f"{option(known.name)} {value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]
+    lines = [(known, f"{option(known.name)} {_value_of(known, kind)}".rstrip()) for known, kind in fields(found.Settings)]
     column = max(len(flag) for _, flag in lines)
-    own = [entry(flag, meaning(known), column) for known, flag in lines if known.name not in common]
-    rest = [entry(flag, meaning(known), column) for known, flag in lines if known.name in common]
-    place = entry(
+    own = [_entry(flag, _meaning(known), column) for known, flag in lines if known.name not in common]
+    rest = [_entry(flag, _meaning(known), column) for known, flag in lines if known.name in common]
+    place = _entry(
         "--out FOLDER", f"folder of the run (runs/{found.name}-1, …); one with the same settings continues", column
     )
     parts = [f"Usage: workings train {found.name} [--setting value …]", found.summary]
@@ -57,7 +57,7 @@ def manual(found: Recipe) -> str:
     return "\n\n".join([*parts, f"Example: {found.example}"])
 
 
-def entry(flag: str, text: str, column: int) -> str:
+def _entry(flag: str, text: str, column: int) -> str:
     """A setting and its meaning, in lines that a terminal shows whole."""
     from shutil import get_terminal_size
     from textwrap import wrap
@@ -66,7 +66,7 @@ def entry(flag: str, text: str, column: int) -> str:
     return f"  {flag:{column}}  " + f"\n{' ' * (column + 4)}".join(wrap(text, width))
 
 
-def value_of(known: dataclasses.Field[Any], kind: Any) -> str:
+def _value_of(known: dataclasses.Field[Any], kind: Any) -> str:
     if kind is bool:
         return ""
     if known.metadata.get("among"):
@@ -74,7 +74,7 @@ def value_of(known: dataclasses.Field[Any], kind: Any) -> str:
     return {int: "N", float: "X"}.get(kind, "TEXT")
 
 
-def meaning(known: dataclasses.Field[Any]) -> str:
+def _meaning(known: dataclasses.Field[Any]) -> str:
     default = known.default
     shown = f"{default:g}" if isinstance(default, float) else str(default)
     if isinstance(default, bool):

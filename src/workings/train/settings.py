@@ -66,7 +66,7 @@ class Training:
     def __post_init__(self) -> None:
         types = self.types()
         for known in dataclasses.fields(self):
-            check_value(known, types[known.name], getattr(self, known.name))
+            _check_value(known, types[known.name], getattr(self, known.name))
 
     @classmethod
     def types(cls) -> dict[str, Any]:
@@ -80,13 +80,13 @@ class Training:
     def difference(self, other: Mapping[str, Any]) -> str:
         """How these settings differ from plain data, such as those a run began with; nothing where they agree.
 
-        A run may go on with other ones of `HOW`.
+        A run may go on with other ones of `_HOW`.
 
         >>> Training(steps=10).difference(Training(steps=20, rate=0.1).json())
         'steps is 10 here and 20 there, rate is 0.001 here and 0.1 there'
         """
         ours = self.json()
-        names = [name for name in {**ours, **other} if ours.get(name) != other.get(name) and name not in HOW]
+        names = [name for name in {**ours, **other} if ours.get(name) != other.get(name) and name not in _HOW]
         return ", ".join(f"{name} is {ours.get(name)!r} here and {other.get(name)!r} there" for name in names)
 
     @classmethod
@@ -105,14 +105,14 @@ class Training:
         return cls(**data)
 
 
-HOW = ("shard",)
+_HOW = ("shard",)
 """Settings that say how a run is computed, not what."""
 
 
-def check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
+def _check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
     """Whether a value suits its field; otherwise an error that says what is needed."""
     among, least, below = (known.metadata.get(word) for word in ("among", "least", "below"))
-    if kind in WORDS and not (isinstance(value, ACCEPTED[kind]) and isinstance(value, bool) == (kind is bool)):
+    if kind in WORDS and not (isinstance(value, _ACCEPTED[kind]) and isinstance(value, bool) == (kind is bool)):
         raise WorkingsError(f"{known.name} is {WORDS[kind]}; got {value!r}.")
     if among and value not in among:
         raise WorkingsError(f"{known.name} is one of {', '.join(among)}; got {value!r}.")
@@ -123,4 +123,4 @@ def check_value(known: dataclasses.Field[Any], kind: Any, value: Any) -> None:
 
 
 WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
-ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}
+_ACCEPTED: dict[Any, tuple[type, ...]] = {int: (int,), float: (int, float), bool: (bool,), str: (str,)}

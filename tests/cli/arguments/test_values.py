@@ -166,7 +166,7 @@ def test_a_random_input_is_of_a_size_that_fits():
     assert random_input("2x0").shape == (2, 0) and random_input("2x5:int").dtype == torch.int64
     for text, message in (
         ("99999999x99999999", "--input 99999999x99999999 is more than 2^30 entries."),
-        ("2x5:float", "--input takes a size such as 1x3x32x32 or 2x5:int, not '2x5:float'."),
+        ("2x5:text", "--input needs sizes such as 1x32x32, or 2x5:int for tokens, but got '2x5:text'."),
     ):
         with pytest.raises(WorkingsError) as refused:
             random_input(text)

@@ -147,10 +147,10 @@ def test_recurrent_models_take_ordinary_calls(cell):
 
 def test_a_run_writes_by_steps(monkeypatch):
     from workings.train.text.language import Language
-    from workings.train.text.writing import Choice, continuation
+    from workings.train.text.writing import SamplingOptions, continuation
 
     model = loud(MODELS["characters"]())
-    language, choice = Language(model, "character", list, "".join, list("abcdefghijk")), Choice(length=9, seed=3)
+    language, choice = Language(model, "character", list, "".join, list("abcdefghijk")), SamplingOptions(length=9, seed=3)
     taken = steps_taken(model, monkeypatch)
     text = "".join(continuation(language, language.encode("ab"), choice))
     assert len(taken) == 8

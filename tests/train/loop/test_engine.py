@@ -14,7 +14,7 @@ from torch.testing import assert_close
 from tests.train.tiny import Net, examples, loss
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
-from workings.train.loop.batches import Repeated
+from workings.train.loop.batches import RepeatedBatches
 from workings.train.loop.memory import Average
 from workings.train.loop.optimizers import build_optimizers, rate_share
 
@@ -296,7 +296,7 @@ def test_a_shuffling_loader_repeats_itself_for_a_resumed_run():
     def loader():
         return DataLoader(TensorDataset(torch.arange(10)), batch_size=3, shuffle=True)
 
-    going, again = Repeated(loader(), seed=5), Repeated(loader(), seed=5)
+    going, again = RepeatedBatches(loader(), seed=5), RepeatedBatches(loader(), seed=5)
     seen = [going(step)[0].tolist() for step in range(9)]
     assert [again(step)[0].tolist() for step in (7, 8)] == seen[7:]
     assert sorted(number for batch in seen[:4] for number in batch) == list(range(10))

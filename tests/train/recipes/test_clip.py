@@ -9,7 +9,7 @@ from workings.models.clip import CLIP, SigLIP
 from workings.train.data import emoji
 from workings.train.evaluation.open import open_run
 from workings.train.tasks import clip
-from workings.train.tasks.clip import figures, nearest, numbered
+from workings.train.tasks.clip import figures, nearest, word_numbers
 
 SHORT = dict(steps=4, batch=12, evaluate_every=4, warmup=0, channels=2, words=8, width=8)
 
@@ -45,7 +45,7 @@ def test_it_repeats_and_is_restored(name, kind, tmp_path):
 @pytest.mark.parametrize("name", ["clip", "siglip"])
 def test_it_learns_the_names(name, few):
     task, history = trained(name, steps=60, batch=20, evaluate_every=60, warmup=0, channels=4, shift=1, colour=0.0)
-    texts = numbered(few.captions, task.files["words.txt"].splitlines())
+    texts = word_numbers(few.captions, task.files["words.txt"].splitlines())
     with torch.no_grad():
         assert figures(task.model, few.styles["noto"], texts)["recall@5"] > 0.7  # by chance 0.25
     assert {"recall@1", "recall@5", "text_recall@1", "text_recall@5"} <= history.best.keys()
@@ -54,7 +54,7 @@ def test_it_learns_the_names(name, few):
 def test_a_batch_has_each_name_once_and_no_picture_of_the_style_kept(few):
     _, task = made("clip", **{**SHORT, "batch": 15}, style="noto", shift=0, colour=0.0)
     learned = [few.styles[style] for style in emoji.STYLES if style != "noto"]
-    texts = numbered(few.captions, task.files["words.txt"].splitlines())
+    texts = word_numbers(few.captions, task.files["words.txt"].splitlines())
     styles = set()
     for step in range(5):
         torch.manual_seed(step)
@@ -105,14 +105,14 @@ def test_words_find_pictures(few):
     with torch.no_grad():
         best = nearest(task.model, few.captions[3], words, few.styles["noto"], k=20)
         F = task.model.image_embedding(few.styles["noto"])
-        G = task.model.text_embedding(numbered([few.captions[3]], words))
+        G = task.model.text_embedding(word_numbers([few.captions[3]], words))
     assert sorted(i for i, _ in best) == list(range(20))
     assert [i for i, _ in best] == (F @ G.T)[:, 0].argsort(descending=True).tolist()
     assert best[0][1] == pytest.approx((F @ G.T).max().item())
 
 
 def test_unknown_words():
-    assert numbered(["Heart of stone", "heart"], ["heart", "stone"]).tolist() == [[1, 2], [1, 0]]
+    assert word_numbers(["Heart of stone", "heart"], ["heart", "stone"]).tolist() == [[1, 2], [1, 0]]
     with pytest.raises(WorkingsError) as caught:
-        numbered(["zebra crossing"], ["heart", "stone"])
+        word_numbers(["zebra crossing"], ["heart", "stone"])
     assert str(caught.value) == "None of the words of 'zebra crossing' is known to this model: it knows 2 words."

@@ -9,7 +9,7 @@ from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.averaging import DeepAveraging, padded
 from workings.train.evaluation.open import open_run
-from workings.train.tasks.sentiment import Grams, Texts, cut, figures, loss, part
+from workings.train.tasks.sentiment import NGrams, Texts, cut, figures, loss, part
 
 SHORT = dict(steps=3, batch=16, evaluate_every=3, width=4, hidden=4)
 
@@ -60,17 +60,17 @@ def test_words_after_a_negation_are_marked_to_the_end_of_the_clause(text, words)
 
 def test_words_and_pairs_have_numbers():
     texts = [["a", "b", "a", "b"], ["a", "b", "c"], ["b", "a"]]
-    grams = Grams.of(texts, n=2, least=2)
+    grams = NGrams.of(texts, n=2, least=2)
     # a and b occur four times, c once; a b occurs three times, b a twice: a pair needs one more than `least`
     assert grams.words.words == ["<unk>", "a", "b"] and grams.pairs.tolist() == [1 * 3 + 2]
     assert len(grams) == 4 and grams.name(3) == "a b" and grams.name(2) == "b"
     assert grams.encode(["a", "b", "c", "a", "b"]).tolist() == [1, 2, 1, 2, 3, 3]
-    again = Grams.read(grams.files())
+    again = NGrams.read(grams.files())
     assert again.encode(["b", "a", "b"]).tolist() == [2, 1, 2, 3]
 
 
 def test_a_pair_with_an_unknown_word_is_none():
-    grams = Grams.of([["a", "x"], ["a", "y"], ["a", "z"], ["a", "a"], ["a", "a"], ["a", "a"]], n=2, least=2)
+    grams = NGrams.of([["a", "x"], ["a", "y"], ["a", "z"], ["a", "a"], ["a", "a"], ["a", "a"]], n=2, least=2)
     assert [grams.name(number) for number in range(len(grams))] == ["<unk>", "a", "a a"]
 
 
@@ -93,10 +93,10 @@ def test_words_are_left_out_of_each_text_while_training():
 
 
 def test_texts_without_a_known_word():
-    grams = Grams.of([["a", "a"]], n=1, least=2)
+    grams = NGrams.of([["a", "a"]], n=1, least=2)
     assert grams.encode(["z"]).tolist() == []
     with pytest.raises(WorkingsError) as caught:
-        Grams.of([["a"], ["b"]], n=1, least=2)
+        NGrams.of([["a"], ["b"]], n=1, least=2)
     assert str(caught.value) == "No word occurs 2 times in the texts: give more texts, or a smaller --least."
 
 
@@ -131,7 +131,7 @@ def test_vectors_from_a_file(tmp_path, own):
     path = tmp_path / "vectors.txt"
     path.write_text("good 1 0 3\nis 0 1 3\n")
     _, task = made("sentiment", data=own, vectors=str(path), **SHORT)
-    words = Grams.read(task.files).words.index
+    words = NGrams.read(task.files).words.index
     assert_close(task.model.E[words["good"]].detach(), torch.tensor([0.1, 0.0, 0.3]))
     assert_close(task.model.E[words["good_"]].detach(), task.model.E[words["good"]].detach())  # as its own word
 

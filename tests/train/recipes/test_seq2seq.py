@@ -6,7 +6,7 @@ import torch
 from tests.train.smoke import assert_repeats_and_restores, made, online, trained
 from workings.errors import WorkingsError
 from workings.models.decoding.search import greedy
-from workings.train.tasks.seq2seq import Lengthwise, best, encode, figures, greedy_rows, kind, together, translated
+from workings.train.tasks.seq2seq import BatchesByLength, best, collate, encode, figures, greedy_rows, kind, translations
 from workings.train.text.tokens import PAD, START, STOP, Tokens, learn_tokens
 
 SHORT = dict(steps=4, batch=8, evaluate_every=4, warmup=0, test=10, width=16, heads=2, depth=1)
@@ -85,7 +85,7 @@ def test_beams(own):
     found = best(model, "nat", source, target, longest=4, beams=3)
     assert len(found) == 3 and all(log_p < 0 for _, log_p in found)
     (first,) = best(model, "nat", source, target, longest=4, beams=1)
-    assert first[0] == translated(model, ["nat"], source, target, 4)[0]
+    assert first[0] == translations(model, ["nat"], source, target, 4)[0]
 
 
 def test_figures_by_hand(own):
@@ -124,7 +124,7 @@ def test_figures_by_hand(own):
 
 def test_batches_go_through_all_pairs_with_little_padding():
     rows = [([5] * (1 + i % 7), [START, *[6] * (1 + i % 7), STOP]) for i in range(64)]
-    near = Lengthwise(rows, batch=4, seed=0)
+    near = BatchesByLength(rows, batch=4, seed=0)
     seen, padding = [], 0
     for step in range(16):
         source, lengths, _ = near(step)
@@ -133,12 +133,12 @@ def test_batches_go_through_all_pairs_with_little_padding():
         padding += int((source == PAD).sum())
     assert sorted(seen) == sorted(len(a) for a, _ in rows)
     assert padding <= 24  # sorted, a batch in which a length ends pads its shorter ones; unsorted about 100
-    again = Lengthwise(rows, batch=4, seed=0)
+    again = BatchesByLength(rows, batch=4, seed=0)
     assert all(torch.equal(a, b) for a, b in zip(again(11), near(11), strict=True))
 
 
 def test_a_batch_by_hand():
-    source, lengths, target = together([([7, 8], [START, 9, STOP]), ([7], [START, STOP])])
+    source, lengths, target = collate([([7, 8], [START, 9, STOP]), ([7], [START, STOP])])
     assert source.tolist() == [[7, 8], [7, PAD]] and lengths.tolist() == [2, 1]
     assert target.tolist() == [[START, 9, STOP], [START, STOP, PAD]]
 

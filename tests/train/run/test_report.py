@@ -15,9 +15,9 @@ from tests.train.tiny import Settings, Tiny, examples, loss
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit
 from workings.train.loop.engine import train
-from workings.train.process.progress import Lines
+from workings.train.process.progress import ProgressLines
 from workings.train.run import metrics
-from workings.train.run.report import STYLE, chosen, figures, report, samples
+from workings.train.run.report import STYLE, best_row, figures, report, samples
 
 
 class Terminal(io.StringIO):
@@ -28,7 +28,7 @@ class Terminal(io.StringIO):
 def trained(stream, **given):
     settings = Settings(**{"steps": 20, "evaluate_every": 10, **given})
     torch.manual_seed(0)
-    train(Tiny().task(settings), settings, progress=Lines(stream))
+    train(Tiny().task(settings), settings, progress=ProgressLines(stream))
     return stream.getvalue()
 
 
@@ -56,7 +56,7 @@ def test_the_live_line_is_cut_to_the_terminal(monkeypatch):
 
 
 def test_the_line_by_hand():
-    lines = Lines(io.StringIO())
+    lines = ProgressLines(io.StringIO())
     lines.begin(100, 1100, "tokens")
     # 200 of 1,000 steps in 2 s: 800 more take 8 s
     assert lines.line(300, 1.7321, 12_300.0, lines.began + 2.0) == "step 300/1,100  loss 1.732  12.3k tokens/s  0:08 left"
@@ -117,7 +117,7 @@ def test_many_figures_are_thinned_out_but_the_best_stays():
     table = figures(judged, "loss", False)
     assert table.count("<tr") - 1 <= 14
     assert "<tr class=best><td>17</td>" in table and "<td>100</td>" in table
-    assert chosen(judged, "loss", True)["step"] == 100
+    assert best_row(judged, "loss", True)["step"] == 100
     assert samples([]) == ""
     shown = samples([{"step": step, "sample": "a"} for step in range(11)])
     assert re.findall(r"step (\d+)", shown) == ["0", "2", "4", "6", "8", "10"]
@@ -127,11 +127,11 @@ def test_what_is_no_number_is_not_the_best():
     nan, inf = float("nan"), float("inf")
     for losses in ([nan, 3.0, 2.0, nan], [3.0, nan, 2.0, inf], [2.0, nan], [nan, nan]):
         judged = [{"step": i, "train": 1.0, "loss": loss, "seconds": 1.0} for i, loss in enumerate(losses)]
-        top = chosen(judged, "loss", False)
+        top = best_row(judged, "loss", False)
         assert top["loss"] == 2.0 or losses == [nan, nan]
         assert figures(judged, "loss", False).count("<tr class=best>") == 1
     judged = [{"step": i, "loss": loss} for i, loss in enumerate([nan, -inf, 1.0, inf, 0.5])]
-    assert chosen(judged, "loss", True)["step"] == 2
+    assert best_row(judged, "loss", True)["step"] == 2
 
 
 def test_figures_that_are_no_numbers_are_drawn_around(tmp_path):

@@ -34,26 +34,26 @@ def kinds(function: Any) -> dict[str, str]:
         known = typing.get_type_hints(function)
     except Exception:  # a name that only type checkers import, or no function at all: the text must do
         known = {}
-    return {name: kind(known.get(name, p.annotation)) for name, p in parameters.items()}
+    return {name: _kind(known.get(name, p.annotation)) for name, p in parameters.items()}
 
 
-def kind(annotation: Any) -> str:
+def _kind(annotation: Any) -> str:
     """What one annotation asks for.
 
     >>> import torch
-    >>> kind(torch.Tensor | None), kind(torch.Tensor | float), kind(list[torch.Tensor]), kind("Tensor | None")
+    >>> _kind(torch.Tensor | None), _kind(torch.Tensor | float), _kind(list[torch.Tensor]), _kind("Tensor | None")
     ('tensor', 'anything', 'tensors', 'tensor')
     """
     if isinstance(annotation, str):
         return "tensor" if "Tensor" in annotation and not re.search(r"\b(int|float|bool|list)\b", annotation) else ANYTHING
     if typing.get_origin(annotation) in (typing.Union, types.UnionType):
-        found = {kind(part) for part in typing.get_args(annotation)} - {"none"}
+        found = {_kind(part) for part in typing.get_args(annotation)} - {"none"}
         return "classes" if found == {"indices", "tensor"} else found.pop() if len(found) == 1 else ANYTHING
     if typing.get_origin(annotation) is typing.Literal:
         found = {_PLAIN.get(type(choice), ANYTHING) for choice in typing.get_args(annotation)}
         return found.pop() if len(found) == 1 else ANYTHING
     if typing.get_origin(annotation) in _LISTS:
-        inside = {kind(part) for part in typing.get_args(annotation) if part is not Ellipsis}
+        inside = {_kind(part) for part in typing.get_args(annotation) if part is not Ellipsis}
         return {"int": "ints", "tensor": "tensors"}.get(inside.pop(), ANYTHING) if len(inside) == 1 else ANYTHING
     return _of_class(annotation)
 

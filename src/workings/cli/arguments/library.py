@@ -24,7 +24,7 @@ def find(name: str) -> Any:
     """
     for source in SOURCES:
         module = import_module(source)
-        if name in module.__all__ and is_shown(found := getattr(module, name)):
+        if name in module.__all__ and _is_shown(found := getattr(module, name)):
             return found
     if Path(name).is_dir():
         raise WorkingsError(f"{name} is not a training run: name a folder that `workings train` wrote.")
@@ -34,17 +34,17 @@ def find(name: str) -> Any:
 
 def everything() -> dict[str, Any]:
     """Every function and module class that can be shown, by its name."""
-    return {name: value for source in reversed(SOURCES) for name, value in members(source)}
+    return {name: value for source in reversed(SOURCES) for name, value in _members(source)}
 
 
-def members(source: str) -> Iterator[tuple[str, Any]]:
+def _members(source: str) -> Iterator[tuple[str, Any]]:
     module = import_module(source)
     for name in module.__all__:
-        if is_shown(value := getattr(module, name)):
+        if _is_shown(value := getattr(module, name)):
             yield name, value
 
 
-def is_shown(value: Any) -> bool:
+def _is_shown(value: Any) -> bool:
     """Functions and classes of modules; not the constants and types that stand beside them."""
     from torch import nn
 

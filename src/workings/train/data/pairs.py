@@ -20,14 +20,14 @@ Pair = tuple[str, str]
 
 def pairs(named: str, seed: int = 0) -> tuple[list[Pair], list[Pair]]:
     """Pairs to learn from and to be judged by: `verses` (old → modern English), `sounds` (spelling → sound), or a TSV."""
-    known = {"verses": verses, "sounds": sounds}
+    known = {"verses": _verses, "sounds": _sounds}
     found = known[named]() if named in known else table(Path(named))
     random.Random(seed).shuffle(found)
     kept = max(1, len(found) // 20)
     return found[kept:], found[:kept]
 
 
-def verses() -> list[Pair]:
+def _verses() -> list[Pair]:
     """Verses of the King James Version with their World English translation, where both have the verse."""
     old = {}
     for name, content in members(archive("bible-old")):
@@ -49,7 +49,7 @@ def clean(verse: str) -> str:
     return " ".join(re.sub(r"<[^>]*>|\{[^}]*\}", "", verse).split())
 
 
-def sounds() -> list[Pair]:
+def _sounds() -> list[Pair]:
     """Words of letters only, with their sounds; a second pronunciation of a word is left out."""
     content = member(archive("sounds"), "index.js").decode("utf-8")
     found = re.findall(r'"([a-z\']+)": "([A-Z0-2 ]+)"', content)

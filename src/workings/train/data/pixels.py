@@ -17,7 +17,7 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 
-BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, struct.error, zlib.error)
+_BROKEN = (OSError, ValueError, SyntaxError, EOFError, IndexError, struct.error, zlib.error)
 """What Pillow raises at damaged files."""
 
 
@@ -28,10 +28,10 @@ def pixels(path: Path) -> Shaped[Tensor, "3 h w"]:
     try:
         with Image.open(path) as opened:
             image = ImageOps.exif_transpose(opened)
-            found = wide(image, path, opened.format) if image.mode[0] in "IF" else np.asarray(on_white(image))
+            found = _wide(image, path, opened.format) if image.mode[0] in "IF" else np.asarray(on_white(image))
     except FileNotFoundError:
         raise WorkingsError(f"{path} does not exist.") from None
-    except (*BROKEN, Image.DecompressionBombError) as error:
+    except (*_BROKEN, Image.DecompressionBombError) as error:
         raise WorkingsError(f"{path} is not a picture that can be read: {str(error).rstrip('.')}.") from None
     return torch.from_numpy(found.copy()).permute(2, 0, 1)
 
@@ -47,7 +47,7 @@ def on_white(image: Any) -> Any:
     return Image.alpha_composite(Image.new("RGBA", image.size, "white"), image).convert("RGB")
 
 
-def wide(image: Any, path: Path, form: str | None) -> np.ndarray:
+def _wide(image: Any, path: Path, form: str | None) -> np.ndarray:
     """A grey picture of more than 8 bits, 0 … 255; which of its numbers is white must follow from the file."""
     grey = np.asarray(image)
     low, high = grey.min(), grey.max()

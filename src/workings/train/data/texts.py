@@ -12,14 +12,14 @@ from workings.errors import WorkingsError
 from workings.train.data.fetch import archive
 from workings.train.data.members import members
 
-NAMED = ("shakespeare", "moby-dick", "speeches")
+_NAMED = ("shakespeare", "moby-dick", "speeches")
 
 
 def text(named: str | Path, least: int = 1) -> str:
     """The text of a data set (`shakespeare`, `moby-dick`, `speeches`) or of a file (`./shakespeare`)."""
-    if str(named) not in NAMED:
-        return read(Path(named), least, among=NAMED)
-    return {"shakespeare": plays, "moby-dick": novel, "speeches": speeches}[str(named)]()
+    if str(named) not in _NAMED:
+        return read(Path(named), least, among=_NAMED)
+    return {"shakespeare": plays, "moby-dick": _novel, "speeches": _speeches}[str(named)]()
 
 
 def read(path: Path, least: int = 1, what: str = "a text file", among: Sequence[str] = ()) -> str:
@@ -65,25 +65,25 @@ def plays() -> str:
     return "\n".join(found[name].decode("utf-8-sig").replace("\r\n", "\n") for name in sorted(found))
 
 
-def novel() -> str:
+def _novel() -> str:
     """Moby-Dick, chapter after chapter as the novel has them."""
     chapters = []
     for name, content in members(archive("moby-dick")):
         if name.endswith(("etymology.json", "extracts.json", "epilogue.json")) or re.search(r"/chapter_\d+\.json$", name):
             chapter = json.loads(content)
-            chapters.append((order(str(chapter["chapter"])), str(chapter["text"])))
+            chapters.append((_order(str(chapter["chapter"])), str(chapter["text"])))
     return "\n\n".join(words for _, words in sorted(chapters))
 
 
-def order(chapter: str) -> int:
+def _order(chapter: str) -> int:
     """
-    >>> sorted(["10", "2", "epilogue", "1"], key=order)
+    >>> sorted(["10", "2", "epilogue", "1"], key=_order)
     ['1', '2', '10', 'epilogue']
     """
     return int(chapter) if chapter.isdigit() else 10_000 if "pilogue" in chapter else 0
 
 
-def speeches() -> str:
+def _speeches() -> str:
     """The State of the Union speeches in the order of their years."""
     found = {name: content for name, content in members(archive("speeches")) if "/data/" in name and name.endswith(".json")}
     return "\n\n".join(str(json.loads(found[name])["text"]) for name in sorted(found))

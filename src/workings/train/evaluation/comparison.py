@@ -34,7 +34,7 @@ def comparison(found: Table) -> str:
     runs/a          1.0000 *
     """
     texts = list(next(iter(found.values())))
-    fair = {text: comparable([row[text] for row in found.values()]) for text in texts}
+    fair = {text: _comparable([row[text] for row in found.values()]) for text in texts}
 
     def cell(m: TextFigures, text: str) -> str:
         least = min((other.bits_per_character for other in fair[text]), default=None)
@@ -44,7 +44,7 @@ def comparison(found: Table) -> str:
     return aligned([["bits/character", *texts], *rows])
 
 
-def comparable(text: list[TextFigures]) -> list[TextFigures]:
+def _comparable(text: list[TextFigures]) -> list[TextFigures]:
     """Who does not know a word pays little for it: those that know all of a text compare, or all that know as much."""
     whole = [m for m in text if not m.unknown]
     return whole or (text if len({(m.unit, m.unknown) for m in text}) == 1 else [])
@@ -53,7 +53,7 @@ def comparable(text: list[TextFigures]) -> list[TextFigures]:
 def legend(found: Table) -> str:
     """What the signs of the tables mean, those that are there."""
     texts = [[row[text] for row in found.values()] for text in next(iter(found.values()))]
-    star = len(found) > 1 and any(map(comparable, texts))
+    star = len(found) > 1 and any(map(_comparable, texts))
     some = any(m.unknown for text in texts for m in text)
     return "\n".join([STAR] * star + [BOUND] * some)
 

@@ -49,7 +49,7 @@ class Mistakes:
 
     def heading(self) -> str:
         kind = "pictures" if self.pictures is not None else "texts"
-        said = f"{self.total:,} of {self.examples:,} {kind} are mistaken ({self.total / self.examples:.1%})"
+        said = f"{self.total:,} of {self.examples:,} {kind} are misclassified ({self.total / self.examples:.1%})"
         if not self.listed:
             return f"{said}."
         order = ", from the surest to the most undecided" if len(self.listed) > 1 else ", the surest"

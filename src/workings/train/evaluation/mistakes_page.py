@@ -14,7 +14,7 @@ from workings.train.run.report import PAGE, STYLE
 from workings.train.tasks.drawing import image
 from workings.train.text.explain import Explainer, Explanation
 
-OWN = """
+_OWN = """
 .mistake { display: flex; gap: 1.2rem; padding: 1rem 0; border-bottom: 1px solid var(--line); flex-wrap: wrap; }
 .mistake img { width: 9rem; height: 9rem; object-fit: contain; image-rendering: pixelated; background: #000; }
 .mistake > div { flex: 1 1 18rem; } .mistake h3 { color: var(--ink); margin: 0 0 .4rem; }
@@ -28,41 +28,41 @@ OWN = """
 
 def page(name: str, found: Mistakes, explainer: Explainer | None) -> str:
     """Every mistake that was chosen, in its order."""
-    blocks = [block(found, i, explainer) for i in range(len(found.listed))]
+    blocks = [_block(found, i, explainer) for i in range(len(found.listed))]
     parts = [f"<h1>{escape(name)}</h1>", f"<p class=lead>{escape(found.heading())}</p>", *blocks]
     if explainer is not None and blocks:
         parts.append(
             "<p class=lead>Red words speak for the class the text is taken for, blue ones against it (leave one out).</p>"
         )
-    return PAGE.format(title=f"{escape(name)}: mistakes", style=STYLE + OWN, body="\n".join(parts))
+    return PAGE.format(title=f"{escape(name)}: mistakes", style=STYLE + _OWN, body="\n".join(parts))
 
 
-def block(found: Mistakes, i: int, explainer: Explainer | None) -> str:
+def _block(found: Mistakes, i: int, explainer: Explainer | None) -> str:
     """A mistake: its picture, the probabilities of the classes, its text in the colours of its words' parts."""
     mistake, shown, text = found.listed[i], "", ""
     if found.pictures is not None:
-        shown = f'<img alt="{escape(found.classes[mistake.truth])}" src="data:image/png;base64,{png(found.pictures[i])}">'
+        shown = f'<img alt="{escape(found.classes[mistake.truth])}" src="data:image/png;base64,{_png(found.pictures[i])}">'
     else:
         given = found.texts[i]
         text = f"<p class=text>{coloured(explainer.explain(given, mistake.taken)) if explainer else escape(given)}</p>"
     head = f"<h3>{i + 1}. {escape(mistake.describe(found.classes))}</h3>"
-    return f"<section class=mistake>{shown}<div>{head}{bars(mistake, found)}{text}</div></section>"
+    return f"<section class=mistake>{shown}<div>{head}{_bars(mistake, found)}{text}</div></section>"
 
 
-def bars(mistake: Mistake, found: Mistakes, most: int = 5) -> str:
+def _bars(mistake: Mistake, found: Mistakes, most: int = 5) -> str:
     """The likeliest classes, and the true one."""
     order = sorted(range(len(mistake.p)), key=lambda k: -mistake.p[k])
     shown = [k for k in order if k in order[:most] or k == mistake.truth]
-    return "".join(bar(mistake, k, found.classes[k]) for k in shown)
+    return "".join(_bar(mistake, k, found.classes[k]) for k in shown)
 
 
-def bar(mistake: Mistake, k: int, name: str) -> str:
+def _bar(mistake: Mistake, k: int, name: str) -> str:
     kind = " true" if k == mistake.truth else " taken" if k == mistake.taken else ""
     share = f"{mistake.p[k]:.1%}"
     return f'<div class="bar{kind}"><span>{escape(name)}</span><i style="width:{share}"></i><b>{share}</b></div>'
 
 
-def png(picture: Tensor) -> str:
+def _png(picture: Tensor) -> str:
     """A picture as the base64 of a PNG."""
     out = io.BytesIO()
     image(picture).save(out, "PNG")

@@ -17,9 +17,9 @@ WARNING = (
 )
 
 
-def without_accents(text: str) -> str:
+def _without_accents(text: str) -> str:
     """
-    >>> without_accents("café naïve")
+    >>> _without_accents("café naïve")
     'cafe naive'
     """
     return "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
@@ -31,7 +31,7 @@ STEPS: dict[str, tuple[str, Callable[[str], str]]] = {
     "numbers": ("each number is N", lambda text: re.sub(r"\d+(?:[.,]\d+)*", "N", text)),
     "punctuation": ("punctuation is left out", lambda text: re.sub(r"[^\w\s]", "", text)),
     "apart": ("punctuation stands apart", lambda text: re.sub(r"(?<=\w)([^\w\s])|([^\w\s])(?=\w)", r" \1\2 ", text)),
-    "accents": ("letters without accents", without_accents),
+    "accents": ("letters without accents", _without_accents),
     "spaces": ("one space for each stretch of white space", lambda text: re.sub(r"\s+", " ", text).strip()),
 }
 
@@ -63,23 +63,28 @@ def preprocess(language: Language, text: str, names: Sequence[str], file: str) -
     found = [Step("as it is", "", "", measure(language, text, file))]
     for name in names:
         changed = STEPS[name][1](text)
-        before, after = difference(text, changed)
+        before, after = _difference(text, changed)
         found.append(Step(name, before, after, measure(language, changed, f"{file} after {name}")))
         text = changed
     return found
 
 
-def difference(old: str, new: str, around: int = 16) -> tuple[str, str]:
+def _difference(old: str, new: str, around: int = 16) -> tuple[str, str]:
     """The first place where two texts differ, with a little of what is around it.
 
-    >>> difference("It was 1851.", "It was 0000.")
+    >>> _difference("It was 1851.", "It was 0000.")
     ('It was 1851.', 'It was 0000.')
     """
-    at = next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
     if old == new:
         return "", ""
+    at = first_difference(old, new)
     start = max(0, at - around)
     return old[start : at + around], new[start : at + around]
+
+
+def first_difference(old: str, new: str) -> int:
+    """The first place where two texts differ, which may be the end of one."""
+    return next((i for i, (a, b) in enumerate(zip(old, new, strict=False)) if a != b), min(len(old), len(new)))
 
 
 def as_text(steps: Sequence[Step]) -> str:

@@ -9,7 +9,7 @@ from workings.errors import WorkingsError
 from workings.train.evaluation.comparison import aligned
 from workings.train.text.explain import Explanation, Part
 
-TURNS = frozenset("but however although though yet except despite instead unless unlike".split())
+_TURNS = frozenset("but however although though yet except despite instead unless unlike".split())
 """Words that turn a sentence round; which part of it they turn is a matter of order."""
 ARROW = re.compile(r"\s*(?:=>|->|→)\s*")
 
@@ -36,7 +36,7 @@ def order_warning(text: str) -> str:
     >>> order_warning("Good")
     ''
     """
-    found = list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word in TURNS))
+    found = list(dict.fromkeys(word for word in re.findall(r"\w+", text.lower()) if word in _TURNS))
     what = "what it turns round depends" if len(found) == 1 else "what they turn round depends"
     names = ", ".join(map(repr, found))
     return f"{names}: {what} on the order of the words, which a mean of vectors does not see." if found else ""
@@ -69,7 +69,7 @@ def most_similar(texts: Sequence[str], edit: str, cut: Callable[[str], list[str]
     return shares.index(max(shares))
 
 
-def beside(before: Explanation, after: Explanation, classes: Sequence[str], most: int = 5) -> str:
+def comparison_table(before: Explanation, after: Explanation, classes: Sequence[str], most: int = 5) -> str:
     """The probabilities of two texts, and the parts of words: those that came or went, and those that count most.
 
     Of a whole new text almost every word came or went: the ones that count most are enough.
@@ -80,7 +80,7 @@ def beside(before: Explanation, after: Explanation, classes: Sequence[str], most
     old, new = ({part.word: part for part in read.parts} for read in (before, after))
     both = {**old, **new}
     by_size = sorted(both, key=lambda word: -abs(both[word].times * both[word].leave_one_out))
-    moved = [word for word in by_size if old.get(word, NONE).times != new.get(word, NONE).times]
+    moved = [word for word in by_size if old.get(word, _NONE).times != new.get(word, _NONE).times]
     hidden = moved[4 * most :]
     moved = moved[: 4 * most]
     words = [["word", "leave one out before", "after", "gradient × input before", "after"]]
@@ -93,7 +93,7 @@ def beside(before: Explanation, after: Explanation, classes: Sequence[str], most
     return f"{aligned(rows)}\n\n{aligned(words)}{more}{unknown}"
 
 
-NONE = Part("", 0, 0.0, 0.0)
+_NONE = Part("", 0, 0.0, 0.0)
 
 
 def signed(x: float) -> str:

@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 from workings.train.process.randomness import AFTER, seed_all
 
 
-class Repeated:
+class RepeatedBatches:
     """The batches of an iterable by number, from its start again when it ends.
 
     Random numbers are seeded for each batch, so that a resumed run, which goes through the batches before its step again,
@@ -68,10 +68,10 @@ def count_examples(batch: Any) -> int:
     found = tensors(batch)
     if found:
         return len(found[0]) if found[0].dim() else 1
-    return next(lengths(batch), 1)
+    return next(_lengths(batch), 1)
 
 
-def lengths(batch: Any) -> Iterator[int]:
+def _lengths(batch: Any) -> Iterator[int]:
     """The lengths of the arrays and the plain lists in a batch."""
     if isinstance(batch, numpy.ndarray):
         yield from batch.shape[:1]
@@ -79,7 +79,7 @@ def lengths(batch: Any) -> Iterator[int]:
         yield len(batch)
     elif isinstance(batch, (tuple, list, Mapping)):
         for inner in batch.values() if isinstance(batch, Mapping) else batch:
-            yield from lengths(inner)
+            yield from _lengths(inner)
 
 
 def is_plain_list(found: Any) -> bool:

@@ -8,34 +8,22 @@ from typing import Any
 from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 
-from workings.errors import ShapeError, WorkingsError
+from workings.errors import ShapeError, WorkingsError, kind_of
 from workings.train.process.progress import Progress
 from workings.train.settings import Training
 from workings.train.task import Task
 
 
-def with_article(found: Any) -> str:
-    """
-    >>> with_article(1.5), with_article(3)
-    ('a float', 'an int')
-    """
-    name = type(found).__name__
-    return f"{'an' if name[0].lower() in 'aeio' else 'a'} {name}"
-
-
 def check_arguments(model: Any, data: Any, settings: Any, reduction: Any) -> None:
     """The arguments of `fit` are what they are called."""
     if not isinstance(model, nn.Module):
-        raise WorkingsError(f"The model is a torch.nn.Module; got {with_article(model)}.")
+        raise WorkingsError(f"The model is a torch.nn.Module; got {kind_of(model)}.")
     if not (callable(data) or isinstance(data, Iterable)):
         raise WorkingsError(
-            "The data is an iterable of batches, or a function from the step's number to its batch; "
-            f"got {with_article(data)}."
+            f"The data is an iterable of batches, or a function from the step's number to its batch; got {kind_of(data)}."
         )
     if settings is not None and not isinstance(settings, Training):
-        raise WorkingsError(
-            f"settings is a Training, such as Training(steps=1000, rate=0.001); got {with_article(settings)}."
-        )
+        raise WorkingsError(f"settings is a Training, such as Training(steps=1000, rate=0.001); got {kind_of(settings)}.")
     if reduction not in ("mean", "sum"):
         raise WorkingsError(f"reduction is one of mean, sum; got {reduction!r}.")
 
@@ -63,7 +51,7 @@ def check_trainable(model: nn.Module, task: Task, splits: bool, shard: bool, pro
 def check_loss(L: Any) -> None:
     """A loss is one number that depends on the parameters."""
     if not isinstance(L, Tensor):
-        raise WorkingsError(f"A loss is a tensor of one number; got {with_article(L)}.")
+        raise WorkingsError(f"A loss is a tensor of one number; got {kind_of(L)}.")
     if L.numel() != 1:
         raise ShapeError(f"A loss is one number; got a tensor of shape {[*L.shape]}. Take its mean.")
     if not L.requires_grad:
@@ -84,7 +72,7 @@ def check_gradients(model: nn.Module) -> None:
 def as_figures(found: Any) -> dict[str, float]:
     """What an evaluation gives: numbers by their names."""
     if not isinstance(found, Mapping):
-        raise WorkingsError(f'evaluate gives figures by name, such as {{"loss": 0.5}}; got {with_article(found)}.')
+        raise WorkingsError(f'evaluate gives figures by name, such as {{"loss": 0.5}}; got {kind_of(found)}.')
     try:
         return {str(name): float(value) for name, value in found.items()}
     except (TypeError, ValueError, RuntimeError):
@@ -95,5 +83,5 @@ def as_figures(found: Any) -> dict[str, float]:
 def as_text(found: Any) -> str:
     """What a sample is."""
     if not isinstance(found, str):
-        raise WorkingsError(f"sample gives text to read; got {with_article(found)}.")
+        raise WorkingsError(f"sample gives text to read; got {kind_of(found)}.")
     return found

@@ -32,7 +32,7 @@ def is_finite(t: Tensor) -> bool:
 
 def failure(what: str, batch: Any, bad: Path | None, why: str, left: str, advice: str) -> NotFinite:
     """The error that says where a NaN or an infinity came from, and what is kept; the batch goes into the file `bad`."""
-    kept = save_batch(batch, bad) if bad is not None else ""
+    kept = _save_batch(batch, bad) if bad is not None else ""
     return NotFinite(" ".join(filter(None, [what, f"Its batch: {description(batch)}{kept}.", why, left, advice])))
 
 
@@ -52,11 +52,11 @@ def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()
         if not is_finite(p.detach()):
             early, late = "had one before the first update", "has one already: the update before was too large"
             return f"The weight {name} {early if name in before else late}."
-    found = by_tracing(loss, model, batch) or by_modules(loss, model, batch)
+    found = _by_tracing(loss, model, batch) or by_modules(loss, model, batch)
     return found or "Its source was not found: it did not occur again."
 
 
-def by_tracing(loss: Loss, model: nn.Module, batch: Any) -> str:
+def _by_tracing(loss: Loss, model: nn.Module, batch: Any) -> str:
     """The innermost statement that made it, and the module it stands in, by the tracer."""
     from workings.trace.capture.capture import capture
     from workings.trace.first_bad import first_bad
@@ -71,12 +71,12 @@ def by_tracing(loss: Loss, model: nn.Module, batch: Any) -> str:
         modules += [s for s in step.walk() if s.kind == "module" and any(deeper is inner for deeper in s.walk())]
         step = inner
     path = modules[-1].name.partition(".")[2] if modules else ""  # the tracer's begins with the loss's word for the model
-    module = module_name(model, dict(model.named_modules()).get(path)) if modules else ""
+    module = _module_name(model, dict(model.named_modules()).get(path)) if modules else ""
     place = f"The first is made in {module}" if module else "The first is made by the loss"
     return f"{place}, `{step.source}`, {step.where}." if step.where else f"{place}."
 
 
-def module_name(model: nn.Module, found: Any) -> str:
+def _module_name(model: nn.Module, found: Any) -> str:
     """The path and the class of a part of the model."""
     name = next((name for name, module in model.named_modules() if module is found), "")
     return f"{name or 'the model'} ({type(found).__name__})" if found is not None else ""
@@ -88,7 +88,7 @@ def by_modules(loss: Loss, model: nn.Module, batch: Any) -> str:
 
     def look(module: nn.Module, given: Any, out: Any) -> None:
         if not found and not all(map(is_finite, tensors(out))) and all(map(is_finite, tensors(given))):
-            found.append(f"The first is made in {module_name(model, module)}.")
+            found.append(f"The first is made in {_module_name(model, module)}.")
 
     hooks = [module.register_forward_hook(look) for module in model.modules()]
     try:
@@ -113,7 +113,7 @@ def description(batch: Any) -> str:
     return ", ".join(said) or type(batch).__name__
 
 
-def save_batch(batch: Any, path: Path) -> str:
+def _save_batch(batch: Any, path: Path) -> str:
     """Write the tensors of a batch for a closer look; where that cannot be done, the message does without."""
     try:
         save_file({str(i): t.detach().contiguous() for i, t in enumerate(tensors(batch))}, path)

@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from workings.train.loop.batches import Repeated
+from workings.train.loop.batches import RepeatedBatches
 from workings.train.loop.checks import check_arguments
 from workings.train.loop.evaluator import Figures, History, Report
 from workings.train.loop.loop import Loop
@@ -62,13 +62,13 @@ def fit(
     """
     check_arguments(model, data, settings, reduction)
     settings = settings or Training()
-    batches = Repeated(data, settings.seed) if isinstance(data, Iterable) else data
-    task = Task(model, batches, loss or own_loss, evaluate, best, highest, sample)
+    batches = RepeatedBatches(data, settings.seed) if isinstance(data, Iterable) else data
+    task = Task(model, batches, loss or _own_loss, evaluate, best, highest, sample)
     task.reduction, task.count, task.part = reduction, count, part
     return train(task, settings, Run(Path(folder)) if folder is not None else None, progress, report)
 
 
-def own_loss(model: nn.Module, batch: Any) -> Tensor:
+def _own_loss(model: nn.Module, batch: Any) -> Tensor:
     """The loss that a model gives itself: its output, or the `loss` of its output."""
     out = model(**batch) if isinstance(batch, dict) else model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
     found: Tensor = out.get("loss", out) if isinstance(out, Mapping) else getattr(out, "loss", out)
@@ -85,10 +85,10 @@ def train(
 ) -> History:
     """Carry out a task; `name` is the recipe's. A run that stands already goes on where it was."""
     world = join()
-    check_settings(settings, world, goes_on=run is not None and world.agree(run.exists()))
+    check_settings(settings, world, goes_on=run is not None and world.broadcast(run.exists()))
     progress = progress if progress is not None and world.first else Progress()
     with locked(run.folder, world) if run is not None else nullcontext():
-        if run is not None and world.agree(run.exists()):
+        if run is not None and world.broadcast(run.exists()):
             run.check_continues(name, settings, task.hashes)
         elif run is not None and world.first:
             run.begin(name, settings, task)

@@ -47,12 +47,12 @@ class Evaluator:
         if self.task.evaluate is None:
             return {}
         here = as_figures(apply_in_eval(model, self.task.evaluate, self.settings, step)) if self.world.first else {}
-        found: Figures = self.world.agree(here)
+        found: Figures = self.world.broadcast(here)
         return found
 
     def record(self, row: Figures, state: State) -> bool:
         """Take down a row of figures; whether it is the best so far."""
-        better = improves(row, state.best, self.task)
+        better = _improves(row, state.best, self.task)
         state.stale = 0 if better else state.stale + 1
         if better:
             self.history.best = state.best = row
@@ -77,7 +77,7 @@ class Evaluator:
             self.progress.sample(step, text)
 
 
-def improves(row: Figures, old: Figures, task: Task) -> bool:
+def _improves(row: Figures, old: Figures, task: Task) -> bool:
     """Whether a row is better than the best so far: what is no number never is, and any number is better than that."""
     if task.best not in row:
         raise WorkingsError(f"The best checkpoint is chosen by {task.best!r}, but the figures are {', '.join(row)}.")

@@ -33,13 +33,13 @@ from workings.train.process.distributed import Objective, World, distribute, gat
 from workings.train.process.progress import Progress
 from workings.train.process.randomness import preserve_random_state, seed_all
 from workings.train.process.signals import Interrupted, StopRequest
-from workings.train.process.watch import Watch
+from workings.train.process.stopwatch import Stopwatch
 from workings.train.settings import Training
 from workings.train.task import Task
 
-POINTS = 200
+_POINTS = 200
 """Points of the training loss in `metrics.jsonl`."""
-SECONDS = 300.0
+_SECONDS = 300.0
 """A checkpoint is written at least this often, whatever the settings say."""
 
 
@@ -62,7 +62,7 @@ class Loop:
         check_trainable(self.model, task, self.gradient.splits, self.shard, progress)
         self.device = next(self.model.parameters()).device.type
         self.precision = partial(in_precision, settings.precision, self.device)
-        self.state, self.watch = State(), Watch()
+        self.state, self.watch = State(), Stopwatch()
 
     def run(self) -> History:
         """Train to the end, or to where somebody asks to stop."""
@@ -141,7 +141,7 @@ class Loop:
         for group, highest in self.rates:
             group["lr"] = highest * now
         loss = self.gradient.add(batch, t)
-        late = self.world.first and watch.since_saved() > SECONDS
+        late = self.world.first and watch.since_saved() > _SECONDS
         timeout = self.world.first and 0 < settings.seconds < watch.seconds()
         # One sum for everything that all must decide alike: a process that stopped alone would leave the others waiting.
         signals = self.world.total([loss, request.stop, late, timeout])
@@ -181,7 +181,7 @@ class Loop:
         if self.due(settings.evaluate_every, max(1, settings.steps // 10)):
             self.evaluate()
             return
-        if state.step % max(1, settings.steps // POINTS) == 0:
+        if state.step % max(1, settings.steps // _POINTS) == 0:
             self.writer.row({"step": state.step, "train": state.mean(), "seconds": round(self.watch.seconds(), 3)})
         if self.due(settings.sample_every, 0):
             self.evaluator.sample(self.weights.evaluation_model(), state.step)
@@ -210,7 +210,7 @@ class Loop:
         raw = weights.training_state()
         best = weights.evaluation_state() if weights.average is not None else raw
         self.writer.save(state, figures, better, best, raw, self.rules)
-        self.watch.saved()
+        self.watch.mark_saved()
 
     def failure(self, what: str, batch: Any) -> NotFinite:
         """The error that says where a NaN or an infinity came from, and what is kept."""

@@ -36,11 +36,11 @@ def load_optimizer_state(rules: Rules, memory: dict[str, Tensor]) -> None:
             at, _, rest = key.partition(".")
             if at == str(i):
                 j, _, name = rest.partition(".")
-                slots.setdefault(int(j), {})[name] = like_parameter(parameters[int(j)], value)
+                slots.setdefault(int(j), {})[name] = _like_parameter(parameters[int(j)], value)
         rule.load_state_dict({**state, "state": slots})
 
 
-def like_parameter(p: Tensor, value: Tensor) -> Tensor:
+def _like_parameter(p: Tensor, value: Tensor) -> Tensor:
     """A copy of what was remembered of a parameter, in memory as that is: fused rules go through both in one order."""
     if value.shape != p.shape:
         return value.clone()
@@ -63,7 +63,7 @@ class Average:
         mu = min(self.memory, (1 + t) / (10 + t))
         torch._foreach_lerp_([local_part(m) for m in self.means], [local_part(p) for p in self.weights], 1 - mu)
 
-    def averaged(self, model: nn.Module) -> dict[str, Tensor]:
+    def averaged_state(self, model: nn.Module) -> dict[str, Tensor]:
         """The model's state with the averages in place of its weights."""
         means = dict(zip(map(id, self.weights), self.means, strict=True))
         return {name: means.get(id(t), t) for name, t in model.state_dict(keep_vars=True).items()}
@@ -71,5 +71,5 @@ class Average:
     @torch.no_grad()
     def read(self, model: nn.Module, state: dict[str, Tensor]) -> None:
         """Take up the averages that were saved."""
-        for name, mean in self.averaged(model).items():
+        for name, mean in self.averaged_state(model).items():
             mean.copy_(sharded_like(mean, state[name]))

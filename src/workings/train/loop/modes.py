@@ -14,7 +14,7 @@ from workings.train.settings import Training
 
 
 @contextmanager
-def keep_modes(model: nn.Module) -> Iterator[None]:
+def _keep_modes(model: nn.Module) -> Iterator[None]:
     """Whether each module trains is afterwards as it was."""
     modes = [(module, module.training) for module in model.modules()]
     try:
@@ -27,7 +27,7 @@ def keep_modes(model: nn.Module) -> Iterator[None]:
 @contextmanager
 def training_mode(model: nn.Module) -> Iterator[None]:
     """A model in training. Modules that were put in `eval()` stay so, unless all were: that says nothing of any of them."""
-    with keep_modes(model):
+    with _keep_modes(model):
         if not any(module.training for module in model.modules()):
             model.train()
         yield
@@ -35,7 +35,7 @@ def training_mode(model: nn.Module) -> Iterator[None]:
 
 def apply_in_eval(model: nn.Module, use: Callable[[nn.Module], Any], settings: Training, step: int) -> Any:
     """Use a model without training it."""
-    with keep_modes(model):
+    with _keep_modes(model):
         model.eval()
         return apply_at_step(model, use, settings, step)
 

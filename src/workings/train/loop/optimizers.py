@@ -22,9 +22,9 @@ def build_optimizers(model: nn.Module, settings: Training) -> list[torch.optim.O
     if settings.optimizer == "sgd":
         return [torch.optim.SGD(groups, lr=settings.rate, momentum=settings.beta1)]
     if settings.optimizer == "adamw":
-        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=is_fusible(matrices + others))]
+        return [torch.optim.AdamW(groups, lr=settings.rate, betas=betas, fused=_is_fusible(matrices + others))]
     hidden = [
-        p for name, p in model.named_parameters() if p.requires_grad and p.dim() == 2 and not is_embedding_or_head(name)
+        p for name, p in model.named_parameters() if p.requires_grad and p.dim() == 2 and not _is_embedding_or_head(name)
     ]
     rest = [p for p in (*matrices, *others) if all(p is not h for h in hidden)]
     rules: list[torch.optim.Optimizer] = []
@@ -32,21 +32,21 @@ def build_optimizers(model: nn.Module, settings: Training) -> list[torch.optim.O
         muon = torch.optim.Muon(hidden, lr=settings.rate, momentum=settings.beta1, weight_decay=settings.decay)
         rules.append(muon)
     if rest:
-        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=is_fusible(rest)))
+        rules.append(torch.optim.AdamW(rest, lr=settings.rate, betas=betas, weight_decay=0.0, fused=_is_fusible(rest)))
     return rules
 
 
-def is_fusible(parameters: list[nn.Parameter]) -> bool:
+def _is_fusible(parameters: list[nn.Parameter]) -> bool:
     """Whether the fused kernel may update them: it goes through memory from one end to the other, without gaps, and knows
     real numbers only. A parameter that is every second column of a matrix, say, it would write past.
 
-    >>> is_fusible([nn.Parameter(torch.zeros(4, 6).T)]), is_fusible([nn.Parameter(torch.zeros(4, 6)[:, ::2])])
+    >>> _is_fusible([nn.Parameter(torch.zeros(4, 6).T)]), _is_fusible([nn.Parameter(torch.zeros(4, 6)[:, ::2])])
     (True, False)
     """
     return all(p.is_floating_point() and torch.empty_like(p, device="meta").stride() == p.stride() for p in parameters)
 
 
-def is_embedding_or_head(name: str) -> bool:
+def _is_embedding_or_head(name: str) -> bool:
     """Whether a parameter is an embedding or a head, which Muon leaves to AdamW."""
     return any(word in name for word in ("embed", "token", "position", "head"))
 
@@ -61,10 +61,10 @@ def rate_share(settings: Training, step: int) -> float:
     if step < settings.warmup:
         return (step + 1) / settings.warmup
     done = (step - settings.warmup) / max(1, settings.steps - settings.warmup)
-    return settings.floor + (1 - settings.floor) * LEFT[settings.schedule](done)
+    return settings.floor + (1 - settings.floor) * _LEFT[settings.schedule](done)
 
 
-LEFT: dict[str, Callable[[float], float]] = {
+_LEFT: dict[str, Callable[[float], float]] = {
     "constant": lambda done: 1.0,
     "linear": lambda done: 1 - done,
     "cosine": lambda done: (1 + cos(pi * done)) / 2,

@@ -44,7 +44,7 @@ class RunWriter:
     def __init__(self, run: Run | None, world: World, progress: Progress, tensorboard: bool = False) -> None:
         self.run, self.world, self.progress = run, world, progress
         self.saved = -1
-        self.board = Board(run) if tensorboard and world.first else None
+        self.board = _TensorBoard(run) if tensorboard and world.first else None
 
     def row(self, row: dict[str, Any]) -> None:
         """Add a row of figures."""
@@ -79,7 +79,7 @@ class RunWriter:
         if average is not None:
             average.read(model, weights)
             weights = {key.removeprefix("weights."): t for key, t in memory.items() if key.startswith("weights.")}
-        load_into(model, weights, found)
+        _load_into(model, weights, found)
         load_optimizer_state(rules, memory)
         state = State(**checkpoint.read_state(found)["state"])
         self.saved = state.step
@@ -96,7 +96,7 @@ class RunWriter:
         if self.run is None:
             return None
         path, problems = self.run.last() if self.world.first else (None, [])
-        found, problems = self.world.agree([str(path or ""), problems])
+        found, problems = self.world.broadcast([str(path or ""), problems])
         if problems and not found:
             raise WorkingsError(
                 f"{self.run.folder} cannot continue: none of its checkpoints is intact: {', '.join(problems)}. Nothing was "
@@ -122,7 +122,7 @@ class RunWriter:
 
 
 @torch.no_grad()
-def load_into(model: nn.Module, weights: dict[str, Tensor], found: Path) -> None:
+def _load_into(model: nn.Module, weights: dict[str, Tensor], found: Path) -> None:
     """Weights into a model, whole or sharded."""
     state = model.state_dict(keep_vars=True)
     if not any(hasattr(t, "full_tensor") for t in state.values()):
@@ -132,7 +132,7 @@ def load_into(model: nn.Module, weights: dict[str, Tensor], found: Path) -> None
         t.copy_(sharded_like(t, weights[name]))
 
 
-class Board:
+class _TensorBoard:
     """The figures for TensorBoard."""
 
     def __init__(self, run: Run | None) -> None:

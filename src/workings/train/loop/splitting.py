@@ -18,7 +18,7 @@ from workings.errors import ShapeError
 from workings.train.loop.batches import count_examples, is_plain_list
 from workings.train.task import Task
 
-NEARER = 0.1
+_NEARER = 0.1
 """A loss is taken for a sum where it is this much nearer to the sum of its parts than to their mean."""
 
 
@@ -81,7 +81,7 @@ def reduction_warning(task: Task, batch: Any, loss: Callable[[Any], float]) -> s
     count = task.count or count_examples
     mean = sum(count(piece) / count(batch) * l for (_, piece), l in zip(cut, halves, strict=True))
     told, other, word = (mean, sum(halves), "sum") if task.reduction == "mean" else (sum(halves), mean, "mean")
-    if not abs(L - other) < NEARER * abs(L - told):
+    if not abs(L - other) < _NEARER * abs(L - told):
         return ""
     return (
         f"the loss looks like a {word} over the examples, but is taken for a {task.reduction}: it is {L:g} for "

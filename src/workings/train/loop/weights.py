@@ -30,7 +30,7 @@ class Weights:
 
     def evaluation_state(self) -> dict[str, Tensor]:
         """What is judged and kept."""
-        return self.average.averaged(self.model) if self.average is not None else self.training_state()
+        return self.average.averaged_state(self.model) if self.average is not None else self.training_state()
 
     def evaluation_model(self) -> nn.Module:
         """The model with these, whole."""

@@ -14,7 +14,7 @@ from torch import nn
 
 from workings.errors import WorkingsError
 
-REPEATS = 5
+_REPEATS = 5
 WORTH = 60.0
 """Seconds that a run must take for compiling, which takes about half of that, to be tried at all."""
 
@@ -36,10 +36,10 @@ def compile_objective(how: str, objective: nn.Module, batch: Any, steps: int, sa
     if how == "yes":
         objective.compile(dynamic=False)
         return True
-    return compile_if_faster(objective, batch, steps, say)
+    return _compile_if_faster(objective, batch, steps, say)
 
 
-def compile_if_faster(objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
+def _compile_if_faster(objective: nn.Module, batch: Any, steps: int, say: Callable[[str], None]) -> bool:
     """Whether compiled steps are quicker, after a few of each; nothing is learnt from them."""
     plain = seconds(objective, batch)
     if plain * steps < WORTH:
@@ -66,7 +66,7 @@ def seconds(objective: nn.Module, batch: Any) -> float:
     """The median time of a forward and backward pass. Buffers and gradients are as before afterwards."""
     buffers = [(b, b.detach().clone()) for b in objective.buffers()]
     times = []
-    for _ in range(REPEATS + 1):  # the first one warms up
+    for _ in range(_REPEATS + 1):  # the first one warms up
         began = perf_counter()
         objective(batch).backward()
         times.append(perf_counter() - began)

@@ -42,7 +42,7 @@ class World:
         torch.distributed.all_reduce(sums)
         return sums.tolist()
 
-    def agree(self, value: Any) -> Any:
+    def broadcast(self, value: Any) -> Any:
         """What the first process has: plain data, sent as JSON."""
         if self.size == 1:
             return value
@@ -61,11 +61,11 @@ def join() -> World:
         return World()
     distributed = torch.distributed
     if not distributed.is_initialized():
-        distributed.init_process_group("gloo", **rendezvous())
+        distributed.init_process_group("gloo", **_rendezvous())
     return World(distributed.get_rank(), distributed.get_world_size())
 
 
-def rendezvous() -> dict[str, Any]:
+def _rendezvous() -> dict[str, Any]:
     """Where the processes meet: under a name of its own for each restart, on one machine.
 
     torchrun keeps one store over its restarts (PyTorch issue 135712), where restarted processes would wait for the addresses

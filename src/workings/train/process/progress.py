@@ -13,7 +13,7 @@ from typing import Any, TextIO
 
 REFRESH = 0.1
 """Seconds between two looks of the live line."""
-HIDDEN = frozenset(("step", "seconds", "rate", "train"))
+_HIDDEN = frozenset(("step", "seconds", "rate", "train"))
 
 
 class Progress:
@@ -42,7 +42,7 @@ class Progress:
         """The loop is over."""
 
 
-class Lines(Progress):
+class ProgressLines(Progress):
     """Lines for a person; on a terminal the last one is alive."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
@@ -69,12 +69,12 @@ class Lines(Progress):
         left = took * (self.steps - step) / max(1, step - self.first)
         if self.limit:
             left = min(left, max(0.0, self.limit - took))
-        return f"step {step:,}/{self.steps:,}  loss {figure(loss)}  {short(speed)} {self.unit}/s  {clock(left)} left"
+        return f"step {step:,}/{self.steps:,}  loss {figure(loss)}  {_short(speed)} {self.unit}/s  {clock(left)} left"
 
     def row(self, row: dict[str, Any], better: bool) -> None:
-        shown = [name for name in row if name not in HIDDEN and not name.endswith("per_second")]
+        shown = [name for name in row if name not in _HIDDEN and not name.endswith("per_second")]
         figures = "  ".join(f"{name} {figure(row[name])}" for name in shown)
-        speed = f"  {short(row[f'{self.unit}_per_second'])} {self.unit}/s" if f"{self.unit}_per_second" in row else ""
+        speed = f"  {_short(row[f'{self.unit}_per_second'])} {self.unit}/s" if f"{self.unit}_per_second" in row else ""
         train = f"  train {figure(row['train'])}" if row.get("train") != row.get("loss") else ""
         self.say(
             f"step {row['step']:,}/{self.steps:,}  {figures}{train}{speed}  {clock(row['seconds'])}{'  *' if better else ''}"
@@ -108,10 +108,10 @@ def figure(value: float) -> str:
     return f"{value:.4g}"
 
 
-def short(value: float) -> str:
+def _short(value: float) -> str:
     """A large number in few characters.
 
-    >>> [short(x) for x in (3.14159, 950, 12345, 2.5e6)]
+    >>> [_short(x) for x in (3.14159, 950, 12345, 2.5e6)]
     ['3.1', '950', '12.3k', '2.5M']
     """
     if value < 10:

@@ -7,7 +7,7 @@ import threading
 from types import FrameType
 from typing import Any
 
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -24,7 +24,7 @@ class StopRequest:
 
     def __enter__(self) -> StopRequest:
         if self.listen:
-            self.before = {number: signal.signal(number, self.on_signal) for number in SIGNALS}
+            self.before = {number: signal.signal(number, self.on_signal) for number in _SIGNALS}
         return self
 
     def on_signal(self, number: int, frame: FrameType | None) -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workings.train.capabilities import Shows
 from workings.train.forward_pass import ForwardPass
-from workings.train.recipe import OpenRun, Recipe
-from workings.train.recipes.pictures import DATA, INPUT
+from workings.train.recipe import OpenRun
+from workings.train.recipes.pictures import DATA, PictureRecipe
 from workings.train.settings import Training, setting
 from workings.train.task import Task
 
@@ -26,32 +24,25 @@ class AutoEncoderSettings(Training, steps=3000, rate=2e-3, warmup=100):
     batch: int = setting(128, "pictures per update, over all processes", least=1)
 
 
-class AutoEncoder(Recipe, Shows):
+class AutoEncoder(PictureRecipe):
     name = "autoencoder"
     summary = "Pictures through a narrow code and back, beside principal components of the same width."
     example = "workings train autoencoder --code 2 --steps 500"
     Settings = AutoEncoderSettings
-    input_hint = INPUT
 
     def task(self, settings: Any) -> Task:
         from workings.train.tasks.autoencoder import error, loss, principal_error, reconstructions
-        from workings.train.tasks.pictures import description, hashes, read
-        from workings.train.tasks.shuffled import Shuffled
+        from workings.train.tasks.pictures import read
 
         data = read(settings.data, settings.seed)
-        files = description(data)
-        seen = Shuffled(len(data.x), settings.batch, settings.seed)
         test = data.x_test
         pca = principal_error(data.x.flatten(1), test.flatten(1), settings.code)
-        return Task(
-            self.model(settings, files),
-            batches=lambda step: data.x[seen(step)],
-            loss=loss,
+        return self.picture_task(
+            settings,
+            data,
+            loss,
             evaluate=lambda model: {"loss": error(model, test), "pca": pca},
             sample=lambda model: reconstructions(model, test[:3]),
-            files=files,
-            hashes=hashes(settings.data, data),
-            unit="pictures",
         )
 
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
@@ -64,13 +55,10 @@ class AutoEncoder(Recipe, Shows):
         return Model(c * n * m, settings.code, widths(settings.hidden))
 
     def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
-        from workings.train.tasks.picture_input import picture, reconstruction
-
-        x, read = picture(run, given, self.input_hint)
-        return ForwardPass(partial(through, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
+        return self.reconstruction(run, given, _through)
 
 
-def through(model: Any, x: Tensor) -> Tensor:
+def _through(model: Any, x: Tensor) -> Tensor:
     """A picture through the code of an auto-encoder and back."""
     x̂ = model(x)
     return x̂

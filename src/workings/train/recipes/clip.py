@@ -43,11 +43,11 @@ class Clip(Recipe, Finds, HasVectors, Shows):
         import torch
 
         from workings.train.data.emoji import emoji
-        from workings.train.tasks.clip import Pairs, figures, loss, numbered, sample_text, words_of
+        from workings.train.tasks.clip import Pairs, figures, loss, sample_text, word_numbers, words_of
 
         data = emoji()
         vocabulary = sorted({word for caption in data.captions for word in words_of(caption)})
-        texts = numbered(data.captions, vocabulary)
+        texts = word_numbers(data.captions, vocabulary)
         files = {"words.txt": "\n".join(vocabulary), "captions.txt": "\n".join(data.captions)}
         model = self.model(settings, files)
         model.image[0].measure(torch.cat([x for style, x in data.styles.items() if style != settings.style]))  # type: ignore[index]
@@ -96,12 +96,12 @@ class Clip(Recipe, Finds, HasVectors, Shows):
 
     def of_words(self, run: OpenRun, text: str) -> ForwardPass:
         """Words through the text tower; then the cosines with all pictures of the style that was kept for the test."""
-        from workings.train.tasks.clip import nearest_pictures, numbered
+        from workings.train.tasks.clip import nearest_pictures, word_numbers
 
         vocabulary = run.files["words.txt"].splitlines()
-        words = numbered([text], vocabulary)
+        words = word_numbers([text], vocabulary)
         pieces = tuple(vocabulary[i - 1] for i in words[0].tolist())
-        call = partial(embedded_text, run.model, words)
+        call = partial(_text_embedding, run.model, words)
         return ForwardPass(call, (pieces,), partial(nearest_pictures, run), numbered_tokens(pieces))
 
     def of_picture(self, run: OpenRun, named: str) -> ForwardPass:
@@ -109,7 +109,7 @@ class Clip(Recipe, Finds, HasVectors, Shows):
         from workings.train.tasks.clip import nearest_names, picture
 
         x, read = picture(run, named, self.input_hint)
-        return ForwardPass(partial(embedded_picture, run.model, x), (), partial(nearest_names, run), read)
+        return ForwardPass(partial(_picture_embedding, run.model, x), (), partial(nearest_names, run), read)
 
 
 class Siglip(Clip):
@@ -123,13 +123,13 @@ class Siglip(Clip):
         return SigLIP
 
 
-def embedded_text(model: Any, words: Tensor) -> Tensor:
+def _text_embedding(model: Any, words: Tensor) -> Tensor:
     """The place of a text in the common space."""
     G = model.text_embedding(words)
     return G
 
 
-def embedded_picture(model: Any, x: Tensor) -> Tensor:
+def _picture_embedding(model: Any, x: Tensor) -> Tensor:
     """The place of a picture in the common space."""
     F = model.image_embedding(x)
     return F

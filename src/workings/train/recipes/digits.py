@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workings.train.capabilities import Classifies, Predictions, Shows
+from workings.train.capabilities import Classifies, Predictions
 from workings.train.forward_pass import ForwardPass, likeliest
-from workings.train.recipe import OpenRun, Recipe
-from workings.train.recipes.pictures import DATA, INPUT
+from workings.train.recipe import OpenRun
+from workings.train.recipes.pictures import DATA, PictureRecipe
 from workings.train.settings import Training, setting
 from workings.train.task import Task
 
@@ -37,42 +37,31 @@ class DigitsSettings(Training, steps=2000, rate=3e-3, warmup=200, decay=0.01):
     batch: int = setting(128, "pictures per update, over all processes", least=1)
 
 
-class Digits(Recipe, Classifies, Shows):
+class Digits(PictureRecipe, Classifies):
     name = "digits"
     summary = "Pictures to classes: a CNN, a ViT, a hidden layer or a linear map on digits, or on pictures of your own."
     example = "workings train digits --steps 500"
     Settings = DigitsSettings
-    input_hint = INPUT
 
     def task(self, settings: Any) -> Task:
         from workings.train.tasks.digits import figures, loss, sample_text
-        from workings.train.tasks.pictures import description, hashes, moved, read
-        from workings.train.tasks.shuffled import Shuffled
+        from workings.train.tasks.pictures import moved, read
 
         data = read(settings.data, settings.seed)
-        files = description(data)
-        model = self.model(settings, files)
-        model[0].measure(data.x)  # type: ignore[operator]
         usual = 0 if settings.model == "logistic" else min(data.x.shape[2:]) // 14
         most = settings.shift if settings.shift >= 0 else usual
-        seen = Shuffled(len(data.y), settings.batch, settings.seed)
-
-        def batches(step: int) -> tuple[Tensor, Tensor]:
-            i = seen(step)
-            return moved(data.x[i], most), data.y[i]
-
-        return Task(
-            model,
-            batches,
+        task = self.picture_task(
+            settings,
+            data,
             loss,
+            batch=lambda i: (moved(data.x[i], most), data.y[i]),
             evaluate=lambda model: figures(model, data.x_test, data.y_test),
             best="accuracy",
             highest=True,
             sample=lambda model: sample_text(model, data),
-            files=files,
-            hashes=hashes(settings.data, data),
-            unit="pictures",
         )
+        task.model[0].measure(data.x)  # type: ignore[index]
+        return task
 
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Sequential:
         from torch.nn import Sequential
@@ -100,11 +89,11 @@ class Digits(Recipe, Classifies, Shows):
         classes = tuple(classes_in(run.files))
         layers = [*layers_of(run.model)]
         read += "\nthrough " + ", ".join(f"{i} {type(layer).__name__}" for i, layer in enumerate(layers, 1))
-        call = partial(class_by_layers, layers, x)
+        call = partial(_class_by_layers, layers, x)
         return ForwardPass(call, (classes,), partial(likeliest, names=classes, before="Taken for: "), read)
 
 
-def class_by_layers(layers: list[Any], x: Tensor) -> Tensor:
+def _class_by_layers(layers: list[Any], x: Tensor) -> Tensor:
     """The probability of each class, by layers, one after the other."""
     for layer in layers:
         x = layer(x)

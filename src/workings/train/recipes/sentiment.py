@@ -47,12 +47,12 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
 
     def task(self, settings: Any) -> Task:
         from workings.train.data.reviews import reviews
-        from workings.train.tasks.sentiment import Grams, Texts, cut, figures, initial_vectors, loss, part, sample_text
+        from workings.train.tasks.sentiment import NGrams, Texts, cut, figures, initial_vectors, loss, part, sample_text
         from workings.train.tasks.shuffled import Shuffled
 
         data = reviews(settings.data, settings.test, settings.seed)
         pieces = [cut(text) for text, _ in data.train]
-        grams = Grams.of(pieces, settings.ngrams, settings.least)
+        grams = NGrams.of(pieces, settings.ngrams, settings.least)
         vectors = initial_vectors(settings.vectors, grams)
         width = settings.width if vectors is None else vectors.shape[1]
         files = {**grams.files(), "classes.json": json.dumps(data.classes), "width.txt": str(width)}
@@ -80,28 +80,28 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
         import torch
 
         from workings.models.averaging import DeepAveraging
-        from workings.train.tasks.sentiment import Grams
+        from workings.train.tasks.sentiment import NGrams
 
-        rows, classes = len(Grams.read(files)), json.loads(files["classes.json"])
+        rows, classes = len(NGrams.read(files)), json.loads(files["classes.json"])
         E = 0.01 * torch.randn(rows, int(files["width.txt"]))
         dropout, trained = settings.word_dropout, not settings.fixed
         return DeepAveraging(E, [settings.hidden], len(classes), dropout, padding=0, train_vectors=trained)
 
     def predictions(self, run: OpenRun) -> Predictions:
         from workings.train.data.reviews import reviews
-        from workings.train.tasks.sentiment import Grams, Texts, cut, scores
+        from workings.train.tasks.sentiment import NGrams, Texts, cut, scores
 
-        grams, settings = Grams.read(run.files), run.settings
+        grams, settings = NGrams.read(run.files), run.settings
         test = reviews(settings.data, settings.test, settings.seed).test
         texts = Texts([grams.encode(cut(text)) for text, _ in test], [y for _, y in test])
         p = scores(run.model, texts).softmax(dim=1)
         return Predictions(json.loads(run.files["classes.json"]), texts.y, p, texts=[text for text, _ in test])
 
     def explainer(self, run: OpenRun) -> Explainer:
-        from workings.train.tasks.sentiment import Grams, cut
+        from workings.train.tasks.sentiment import NGrams, cut
         from workings.train.text.explain import Explainer
 
-        grams = Grams.read(run.files)
+        grams = NGrams.read(run.files)
         return Explainer(run.model, json.loads(run.files["classes.json"]), cut, grams.encode, grams.name)
 
     def vectors(self, run: OpenRun) -> WordVectors:
@@ -118,12 +118,12 @@ class Sentiment(Recipe, Classifies, ExplainsWords, HasVectors, Shows):
         if not tokens:
             raise WorkingsError(f"The model knows no word of {given!r}.")
         pieces, classes = tuple(map(explainer.name, tokens)), tuple(explainer.classes)
-        call = partial(class_of, run.model, torch.tensor([tokens]))
+        call = partial(_class_of, run.model, torch.tensor([tokens]))
         describe = partial(likeliest, names=classes, before="Taken for: ")
         return ForwardPass(call, (pieces, classes), describe, numbered_tokens(pieces))
 
 
-def class_of(model: Any, x: Tensor) -> Tensor:
+def _class_of(model: Any, x: Tensor) -> Tensor:
     """The probability of each class."""
     θ = model(x)
     p = θ[0].softmax(dim=-1)

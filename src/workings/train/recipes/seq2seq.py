@@ -47,7 +47,7 @@ class Seq2Seq(Recipe, Answers, Shows):
 
     def task(self, settings: Any) -> Task:
         from workings.train.data.pairs import pairs
-        from workings.train.tasks.seq2seq import Lengthwise, check_known, encode, figures, kind, loss, sample_text
+        from workings.train.tasks.seq2seq import BatchesByLength, check_known, encode, figures, kind, loss, sample_text
         from workings.train.text.tokens import PAD, learn_tokens
 
         check_known(settings.data)
@@ -61,7 +61,7 @@ class Seq2Seq(Recipe, Answers, Shows):
         judges = test[: settings.test]
         return Task(
             self.model(settings, files),
-            batches=Lengthwise(rows, settings.batch, settings.seed),
+            batches=BatchesByLength(rows, settings.batch, settings.seed),
             loss=loss,
             evaluate=lambda model: figures(model, judges, source, target, settings.longest),
             sample=lambda model: "\n".join(sample_text(model, a, source, target, settings.longest) for a, _ in judges[:3]),
@@ -74,19 +74,19 @@ class Seq2Seq(Recipe, Answers, Shows):
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
         from workings.models.transformer import EncoderDecoder
 
-        m, n = map(len, tokens_in(files))
+        m, n = map(len, _tokens_in(files))
         return EncoderDecoder(m, n, settings.width, settings.heads, settings.depth, dropout=settings.dropout)
 
     def answers(self, run: OpenRun, prompt: str, beams: int | None) -> list[str]:
-        from workings.train.tasks.seq2seq import best, translated
+        from workings.train.tasks.seq2seq import best, translations
 
-        source, target = tokens_in(run.files)
+        source, target = _tokens_in(run.files)
         longest = run.settings.longest
         (row,) = source.encode([prompt])
         if not 0 < len(row) <= longest:
             raise WorkingsError(f"The prompt has {len(row)} tokens; this model reads 1 to {longest}.")
         if beams is None:
-            return translated(run.model, [prompt], source, target, longest)
+            return translations(run.model, [prompt], source, target, longest)
         found = best(run.model, prompt, source, target, longest, beams)
         return [f"{text}  (log p {log_p:.3f})" for text, log_p in found]
 
@@ -94,22 +94,22 @@ class Seq2Seq(Recipe, Answers, Shows):
         import torch
 
         (answer,) = self.answers(run, given, None)
-        source, target = tokens_in(run.files)
+        source, target = _tokens_in(run.files)
         rows = source.encode([given])[0], [START, *target.encode([answer])[0]]
-        call = partial(answer_given, run.model, *(torch.tensor([row]) for row in rows))
-        names = [tuple(map(visible, kind.named(row))) for kind, row in zip((source, target), rows, strict=True)]
-        classes = tuple(map(visible, target.named(range(len(target)))))
+        call = partial(_answer_given, run.model, *(torch.tensor([row]) for row in rows))
+        names = [tuple(map(visible, kind.names(row))) for kind, row in zip((source, target), rows, strict=True)]
+        classes = tuple(map(visible, target.names(range(len(target)))))
         said = f"It writes {answer!r}; before it, and after each of its tokens:\n"
         describe = lambda p: said + likeliest_by_row(p, names[1], classes)  # noqa: E731
         return ForwardPass(call, (*names, classes), describe, numbered_tokens(names[0]))
 
 
-def tokens_in(files: Mapping[str, str]) -> tuple[Tokens, Tokens]:
+def _tokens_in(files: Mapping[str, str]) -> tuple[Tokens, Tokens]:
     """The tokens of a run's sources and of its targets."""
     return Tokens.read(files["source.json"]), Tokens.read(files["target.json"])
 
 
-def answer_given(model: Any, source: Tensor, target: Tensor) -> Tensor:
+def _answer_given(model: Any, source: Tensor, target: Tensor) -> Tensor:
     """The probability of each token of the target, given those before it and the source."""
     θ = model(source, target)
     p = θ[0].softmax(dim=-1)

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
     from workings.train.text.language import Language
 
 
-MODELS = ("transformer", "rnn", "lstm", "gru")
+_MODELS = ("transformer", "rnn", "lstm", "gru")
 
 
 @dataclass(frozen=True)
 class ShakespeareSettings(Training, steps=2900, rate=1e-2, beta2=0.95, decay=0.3, warmup=50, clip=1.0):
-    model: str = setting("transformer", "what reads the characters", among=MODELS)
+    model: str = setting("transformer", "what reads the characters", among=_MODELS)
     text: str = setting("shakespeare", "a text file in UTF-8, or: shakespeare, moby-dick, speeches")
     width: int = setting(64, "width of a character's vector", least=1)
     depth: int = setting(2, "blocks, or recurrent layers", least=1)

@@ -41,10 +41,19 @@ class Sort(Recipe, Answers, Shows):
     def task(self, settings: Any) -> Task:
         import torch
 
-        from workings.train.tasks.sort import IGNORE, answer_of, figures, fixed_match, loss, strings, training_pairs, unseen
+        from workings.train.tasks.sort import (
+            IGNORE,
+            answer_of,
+            figures,
+            fixed_match,
+            loss,
+            strings,
+            training_pairs,
+            unseen_strings,
+        )
 
         judges = torch.Generator().manual_seed(settings.seed)
-        test = unseen(settings.longest, judges, settings.test)
+        test = unseen_strings(settings.longest, judges, settings.test)
         fixed = fixed_match(test[:100])
 
         def batches(step: int) -> tuple[Tensor, Tensor]:

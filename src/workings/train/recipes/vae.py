@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workings.train.capabilities import Draws, Sheet, Shows
+from workings.train.capabilities import Draws, Sheet
 from workings.train.forward_pass import ForwardPass
-from workings.train.recipe import OpenRun, Recipe
-from workings.train.recipes.pictures import DATA, INPUT
+from workings.train.recipe import OpenRun
+from workings.train.recipes.pictures import DATA, PictureRecipe
 from workings.train.settings import Training, setting
 from workings.train.task import Task
 
@@ -28,31 +27,24 @@ class VaeSettings(Training, steps=4000, rate=2e-3, warmup=200):
     batch: int = setting(128, "pictures per update, over all processes", least=1)
 
 
-class Vae(Recipe, Draws, Shows):
+class Vae(PictureRecipe, Draws):
     name = "vae"
     summary = "Pictures as draws from a latent space: the bound split in its parts, samples, interpolations."
     example = "workings train vae --steps 1000"
     Settings = VaeSettings
-    input_hint = INPUT
 
     def task(self, settings: Any) -> Task:
         from workings.train.tasks.drawing import shades
-        from workings.train.tasks.pictures import description, hashes, read
-        from workings.train.tasks.shuffled import Shuffled
+        from workings.train.tasks.pictures import read
         from workings.train.tasks.vae import draws, figures, loss
 
         data = read(settings.data, settings.seed)
-        files = description(data)
-        seen = Shuffled(len(data.x), settings.batch, settings.seed)
-        return Task(
-            self.model(settings, files),
-            batches=lambda step: data.x[seen(step)],
-            loss=loss,
+        return self.picture_task(
+            settings,
+            data,
+            loss,
             evaluate=lambda model: figures(model, data.x_test),
             sample=lambda model: shades(draws(model, data.x.shape[1:], 3)),
-            files=files,
-            hashes=hashes(settings.data, data),
-            unit="pictures",
         )
 
     def model(self, settings: Any, files: Mapping[str, str]) -> nn.Module:
@@ -81,13 +73,10 @@ class Vae(Recipe, Draws, Shows):
         return grid(between_pairs(run.model, x, rows, steps, seed), columns=steps)
 
     def forward_pass(self, run: OpenRun, given: str) -> ForwardPass:
-        from workings.train.tasks.picture_input import picture, reconstruction
-
-        x, read = picture(run, given, self.input_hint)
-        return ForwardPass(partial(through_mean, run.model, x.flatten(1)), (), partial(reconstruction, x), read)
+        return self.reconstruction(run, given, _through_mean)
 
 
-def through_mean(model: Any, x: Tensor) -> Tensor:
+def _through_mean(model: Any, x: Tensor) -> Tensor:
     """A picture through the mean of its distribution in the latent space and back."""
     μ = model.encode(x)[0]
     x̂ = model.decode(μ)

@@ -30,7 +30,7 @@ from workings.errors import WorkingsError
 START = "step-00000000"
 """The checkpoint of the weights that a run starts from."""
 FILES = ("weights.safetensors", "memory.safetensors", "state.json")
-KEPT = 2
+_KEPT = 2
 """The newest checkpoints that stay beside the best: should one turn out damaged, the one before it is there."""
 
 
@@ -40,29 +40,29 @@ def save(folder: Path, step: int, weights: dict[str, Tensor], memory: dict[str, 
     try:
         with replacing(target) as partial:
             partial.mkdir(parents=True)
-            write_into(partial, weights, memory, {"step": step, **state})
+            _write_into(partial, weights, memory, {"step": step, **state})
             if target.exists():  # a damaged one of the same step: a directory cannot be renamed onto another
-                discard(target)
-        flush(folder)  # the new name itself is on the disk only after this
+                _discard(target)
+        _flush(folder)  # the new name itself is on the disk only after this
     except (OSError, SafetensorError) as error:
         reason = getattr(error, "strerror", None) or error
         raise WorkingsError(f"Could not save {target}: {reason}. Earlier checkpoints are untouched.") from None
     return target
 
 
-def write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> None:
+def _write_into(partial: Path, weights: dict[str, Tensor], memory: dict[str, Tensor], state: dict[str, Any]) -> None:
     """The files of a checkpoint, flushed to the disk."""
-    save_file(with_own_storage(weights), partial / "weights.safetensors")
-    save_file(with_own_storage(memory), partial / "memory.safetensors")
+    save_file(_with_own_storage(weights), partial / "weights.safetensors")
+    save_file(_with_own_storage(memory), partial / "memory.safetensors")
     (partial / "state.json").write_text(json.dumps(state, indent=1), encoding="utf-8")
     sums = "".join(f"{sha256_of_file(partial / file)}  {file}\n" for file in FILES)
     (partial / "SHA256SUMS").write_text(sums, encoding="utf-8")
     # A rename can reach the disk before the bytes it renames: after a power cut a whole name would stand for empty files.
     for path in (*partial.iterdir(), partial):
-        flush(path)
+        _flush(path)
 
 
-def with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
+def _with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
     """Each tensor in memory of its own: tied weights are written under each of their names."""
     seen: set[int] = set()
     found = {}
@@ -76,7 +76,7 @@ def with_own_storage(named: dict[str, Tensor]) -> dict[str, Tensor]:
     return found
 
 
-def flush(path: Path) -> None:
+def _flush(path: Path) -> None:
     """Have the disk keep what was written."""
     handle = os.open(path, os.O_RDONLY)
     try:
@@ -112,22 +112,22 @@ def prune(folder: Path, step: int) -> None:
     Later ones are there only where a run goes on from before damaged ones: they crowd out none of the whole ones.
     """
     found = [path for path in checkpoints(folder) if path.name <= f"step-{step:08d}"]
-    best = next((path for path in reversed(found) if is_marked_best(path)), None)
-    for path in found[:-KEPT]:
+    best = next((path for path in reversed(found) if _is_marked_best(path)), None)
+    for path in found[:-_KEPT]:
         if path != best:
-            discard(path)
+            _discard(path)
     for path in folder.glob(".step-*"):
         shutil.rmtree(path, ignore_errors=True)
 
 
-def is_marked_best(checkpoint: Path) -> bool:
+def _is_marked_best(checkpoint: Path) -> bool:
     try:
         return bool(read_state(checkpoint).get("best"))
     except (OSError, ValueError):
         return False
 
 
-def discard(checkpoint: Path) -> None:
+def _discard(checkpoint: Path) -> None:
     """Delete a checkpoint; a half-deleted one is never taken for a checkpoint."""
     # Deleting a directory takes several steps, renaming it one: killed in between, what is left has no checkpoint's name.
     hidden = checkpoint.with_name(f".{checkpoint.name}.old")

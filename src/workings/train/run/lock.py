@@ -33,7 +33,7 @@ def locked(folder: Path, world: World) -> Iterator[None]:
     """A folder where nobody else trains; the first process has the lock for all."""
     path = folder / ".lock"
     handle, holder = take(path) if world.first else (None, "")
-    if holder := world.agree(holder):
+    if holder := world.broadcast(holder):
         raise WorkingsError(
             f"{folder} is in use: {holder} trains in it. Wait until that ends, or choose another folder by --out."
         )
@@ -66,10 +66,10 @@ def try_lock(path: Path) -> int | None:
     except OSError:  # what is wrong with the folder is said when the run is written
         return None
     try:
-        lock(handle, path)
+        _lock(handle, path)
     except (BlockingIOError, PermissionError, FileNotFoundError):
         os.close(handle)
-        raise Busy(owner(path)) from None
+        raise Busy(_owner(path)) from None
     except (OSError, ImportError):
         os.close(handle)
         return None
@@ -77,7 +77,7 @@ def try_lock(path: Path) -> int | None:
     return handle
 
 
-def lock(handle: int, path: Path) -> None:
+def _lock(handle: int, path: Path) -> None:
     """Lock an open file and sign it; an error where another process has it, or removed it in the meantime."""
     import fcntl
 
@@ -89,7 +89,7 @@ def lock(handle: int, path: Path) -> None:
         os.write(handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
 
 
-def owner(path: Path) -> str:
+def _owner(path: Path) -> str:
     """Who signed a lock."""
     try:
         return path.read_text(encoding="utf-8", errors="replace") or "another process"

@@ -13,23 +13,23 @@ from workings.train.process.progress import clock, figure
 from workings.train.run import metrics
 from workings.train.run.run import Run
 
-FIGURES = 12
+_FIGURES = 12
 """Rows of the table of figures before it is thinned out."""
-SAMPLES = 6
-WIDE = 30
+_SAMPLES = 6
+_WIDE = 30
 """A loss that falls by more than this is drawn on a logarithmic axis."""
 
 
 def report(run: Run, ended: str = "", best: str = "loss", *, highest: bool = False) -> Path:
     """Write the plot and the page; the page's path."""
     rows = metrics.read(run.metrics)
-    svg = plot(rows, run.folder)
+    svg = _plot(rows, run.folder)
     path = run.folder / "report.html"
-    write_text(path, page(run, rows, svg, ended, best, highest))
+    write_text(path, _page(run, rows, svg, ended, best, highest))
     return path
 
 
-def plot(rows: list[dict[str, Any]], folder: Path) -> str:
+def _plot(rows: list[dict[str, Any]], folder: Path) -> str:
     """The loss by the step, for training and evaluation, into `loss.svg` and `loss.png`; the SVG's text."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -47,7 +47,7 @@ def plot(rows: list[dict[str, Any]], folder: Path) -> str:
             axes.plot(*zip(*judged, strict=True), color="#1f6fc4", linewidth=2, marker="o", markersize=4, label="held out")
             axes.legend(frameon=False)
         values = [value for _, value in (*train, *judged) if isfinite(value)]
-        spread_out = bool(values) and min(values) > 0 and max(values) > WIDE * min(values)
+        spread_out = bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
         axes.set(xlabel="step", ylabel="loss", yscale="log" if spread_out else "linear")
         axes.set_xlim(left=0)
         axes.yaxis.set_major_formatter(lambda loss, _: f"{loss:g}")
@@ -63,38 +63,38 @@ def plot(rows: list[dict[str, Any]], folder: Path) -> str:
     return re.sub(r"<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
 
 
-def page(run: Run, rows: list[dict[str, Any]], svg: str, ended: str, best: str, highest: bool) -> str:
+def _page(run: Run, rows: list[dict[str, Any]], svg: str, ended: str, best: str, highest: bool) -> str:
     """The report as one HTML page."""
     data = run.read()
     judged = [row for row in rows if "loss" in row]
     name = data["recipe"] or "fit"
     parts = [
         f"<h1>{escape(name)}</h1>",
-        f"<p class=lead>{escape(lead(judged, ended, best, highest))}</p>",
+        f"<p class=lead>{escape(_lead(judged, ended, best, highest))}</p>",
         f"<figure>{svg}</figure>",
         "<h2>Figures</h2>",
         figures(judged, best, highest),
         samples([row for row in rows if "sample" in row]),
         "<h2>Settings</h2>",
-        pairs(data["settings"]),
+        _pairs(data["settings"]),
         "<h2>Versions and machine</h2>",
-        pairs({**data["versions"], **data.get("machine", {})}),
-        "<h2>Data</h2>" + pairs(data["data"]) if data["data"] else "",
+        _pairs({**data["versions"], **data.get("machine", {})}),
+        "<h2>Data</h2>" + _pairs(data["data"]) if data["data"] else "",
     ]
     return PAGE.format(title=escape(name), style=STYLE, body="\n".join(filter(None, parts)))
 
 
-def lead(judged: list[dict[str, Any]], ended: str, best: str, highest: bool) -> str:
+def _lead(judged: list[dict[str, Any]], ended: str, best: str, highest: bool) -> str:
     """The run in a sentence."""
     if not judged:
         return "No evaluation yet."
-    top = chosen(judged, best, highest)
+    top = best_row(judged, best, highest)
     took = clock(judged[-1]["seconds"])
     found = f"best {best} {figure(top[best])} at step {top['step']:,}"
     return f"{judged[-1]['step']:,} steps in {took}; {found}; {ended or 'not finished'}."
 
 
-def chosen(judged: list[dict[str, Any]], best: str, highest: bool) -> dict[str, Any]:
+def best_row(judged: list[dict[str, Any]], best: str, highest: bool) -> dict[str, Any]:
     """The best row; one whose figure is no number is not, unless all are such."""
     pick = max if highest else min
     numbers = [row for row in judged if isfinite(row.get(best, 0.0))]
@@ -105,22 +105,22 @@ def figures(judged: list[dict[str, Any]], best: str, highest: bool) -> str:
     """The table of figures; the best row is marked."""
     if not judged:
         return "<p>None.</p>"
-    top = chosen(judged, best, highest)
-    every = -(-len(judged) // FIGURES)
+    top = best_row(judged, best, highest)
+    every = -(-len(judged) // _FIGURES)
     shown = [row for i, row in enumerate(judged) if (len(judged) - 1 - i) % every == 0 or row is top]
     names = [name for name in judged[-1] if name != "train" or any(row["train"] != row["loss"] for row in judged)]
-    head = "".join(f"<th>{escape(HEADS.get(name, name).replace('_per_second', '/s'))}</th>" for name in names)
+    head = "".join(f"<th>{escape(_HEADS.get(name, name).replace('_per_second', '/s'))}</th>" for name in names)
     body = ""
     for row in shown:
-        cells = "".join(f"<td>{cell(name, row.get(name))}</td>" for name in names)
+        cells = "".join(f"<td>{_cell(name, row.get(name))}</td>" for name in names)
         body += f"<tr{' class=best' if row is top else ''}>{cells}</tr>"
     return f"<div class=scroll><table class=numbers><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
 
 
-HEADS = {"train": "training loss", "seconds": "time"}
+_HEADS = {"train": "training loss", "seconds": "time"}
 
 
-def cell(name: str, value: Any) -> str:
+def _cell(name: str, value: Any) -> str:
     if value is None:
         return ""
     if name == "step":
@@ -135,11 +135,11 @@ def samples(rows: list[dict[str, Any]]) -> str:
     if not rows:
         return ""
     last = len(rows) - 1
-    shown = rows if last < SAMPLES else [rows[round(i * last / (SAMPLES - 1))] for i in range(SAMPLES)]
+    shown = rows if last < _SAMPLES else [rows[round(i * last / (_SAMPLES - 1))] for i in range(_SAMPLES)]
     return "<h2>Samples</h2>" + "".join(f"<h3>step {row['step']:,}</h3><pre>{escape(row['sample'])}</pre>" for row in shown)
 
 
-def pairs(data: dict[str, Any]) -> str:
+def _pairs(data: dict[str, Any]) -> str:
     body = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(str(value))}</dd></div>" for name, value in data.items())
     return f"<dl>{body}</dl>"
 

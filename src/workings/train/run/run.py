@@ -45,7 +45,7 @@ class Run:
             raise WorkingsError(f"Could not make {path}: {error.strerror or error}.") from None
         for file, text in task.files.items():
             write_text(self.folder / "files" / file, text)
-        data = {"recipe": name, "settings": settings.json(), "versions": versions(), "machine": machine()}
+        data = {"recipe": name, "settings": settings.json(), "versions": _versions(), "machine": _machine()}
         data["data"] = task.hashes
         write_text(self.folder / "settings.json", json.dumps(data, indent=1))
 
@@ -118,7 +118,7 @@ class Run:
         return next((p for p in reversed(whole) if checkpoint.read_state(p).get("best")), whole[-1])
 
 
-def versions() -> dict[str, str]:
+def _versions() -> dict[str, str]:
     """What a run depends on to be the same again."""
     import numpy
     import torch
@@ -127,15 +127,15 @@ def versions() -> dict[str, str]:
     return {**found, "python": platform.python_version()}
 
 
-def machine() -> dict[str, Any]:
+def _machine() -> dict[str, Any]:
     """Where a run began: another processor or another number of threads may add the same numbers in another order."""
     import torch
 
-    found = {"system": platform.platform(), "machine": platform.machine(), "processor": processor()}
+    found = {"system": platform.platform(), "machine": platform.machine(), "processor": _processor()}
     return {**found, "processors": os.cpu_count(), "threads": torch.get_num_threads()}
 
 
-def processor() -> str:
+def _processor() -> str:
     """The name of the processor; where the system does not tell, its architecture."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()

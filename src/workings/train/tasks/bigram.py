@@ -39,7 +39,7 @@ from workings.train.text.language import Language
 from workings.train.text.vectors import vectors
 from workings.train.text.vocabulary import UNKNOWN, Words, cut
 
-END, NUMBER = "</s>", "<number>"
+_END, _NUMBER = "</s>", "<number>"
 SPREAD = 2.0
 """Standard deviation of the vectors at the start: wide enough for σ to tell words apart."""
 Batch = tuple[Int[Tensor, " b"], Float[Tensor, "b w"]]
@@ -77,12 +77,12 @@ def tokens_of(whole: str) -> list[str]:
     found: list[str] = []
     for line in lines(whole):
         if pieces := words(line):
-            found += [NUMBER if piece[0].isdecimal() else piece for piece in pieces]
-            found += [END] * line.endswith("\n")
+            found += [_NUMBER if piece[0].isdecimal() else piece for piece in pieces]
+            found += [_END] * line.endswith("\n")
     return found
 
 
-MARKS = frozenset(".,;:!?)]}%’”")
+_MARKS = frozenset(".,;:!?)]}%’”")
 
 
 def join(pieces: Sequence[str]) -> str:
@@ -93,15 +93,15 @@ def join(pieces: Sequence[str]) -> str:
     """
     line = ""
     for piece in pieces:
-        tight = not line or line.endswith("\n") or piece in MARKS or piece == END
-        line += ("" if tight else " ") + ("\n" if piece == END else piece)
+        tight = not line or line.endswith("\n") or piece in _MARKS or piece == _END
+        line += ("" if tight else " ") + ("\n" if piece == _END else piece)
     return line
 
 
 def vocabulary(whole: str, most: int) -> Words:
     """`<unk>`, the end of a line, and the most frequent words."""
     counts = Counter(tokens_of(whole))
-    counts[END] = counts.total() + 1  # always there, and the first of them
+    counts[_END] = counts.total() + 1  # always there, and the first of them
     return Words.of(counts, most)
 
 
@@ -110,7 +110,7 @@ def encode(whole: str, words: Words) -> Int[Tensor, " m"]:
     found = words.encode(tokens_of(whole))
     if not found:
         raise WorkingsError("The text has no words.")
-    return torch.tensor([words.index[END], *found])
+    return torch.tensor([words.index[_END], *found])
 
 
 # the network
@@ -190,5 +190,5 @@ def figures(model: nn.Module, pairs: Pairs, size: int = 1000) -> dict[str, float
 
 def sample_text(language: Language, count: int = 60) -> str:
     """Some lines drawn at random."""
-    tokens = sample(decoder_of(language.model), language.encode([END]), count)
+    tokens = sample(decoder_of(language.model), language.encode([_END]), count)
     return language.decode([*tokens]).strip("\n")

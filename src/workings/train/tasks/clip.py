@@ -43,11 +43,11 @@ class PictureTower(nn.Sequential):
 
     def __init__(self, channels: int) -> None:
         sizes = [3, channels, 2 * channels, 4 * channels, 8 * channels]
-        stages = [stage(i, o) for i, o in pairwise(sizes)]
+        stages = [_stage(i, o) for i, o in pairwise(sizes)]
         super().__init__(Standardised(3), *stages, nn.AdaptiveAvgPool2d(1), nn.Flatten())
 
 
-def stage(inputs: int, outputs: int) -> nn.Sequential:
+def _stage(inputs: int, outputs: int) -> nn.Sequential:
     conv = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
     return nn.Sequential(conv, nn.BatchNorm2d(outputs), nn.ReLU(), nn.MaxPool2d(2))
 
@@ -120,7 +120,7 @@ def search(run: OpenRun, words: str, count: int) -> Search:
 def nearest(model: Any, text: str, vocabulary: Sequence[str], pictures: Pictures, k: int = 5) -> list[tuple[int, float]]:
     """The pictures nearest to a text: their places and cosines, the nearest first."""
     F = in_parts(model.image_embedding, pictures)
-    G = model.text_embedding(numbered([text], vocabulary))
+    G = model.text_embedding(word_numbers([text], vocabulary))
     best = (F @ G.T)[:, 0].topk(min(k, len(F)))
     return [*zip(best.indices.tolist(), best.values.tolist(), strict=True)]
 
@@ -129,20 +129,20 @@ def nearest_pictures(run: OpenRun, G: Float[Tensor, "1 d"]) -> str:
     """The pictures of the style never seen that are nearest to a text's place."""
     data, model, style = emoji(), run.model, run.settings.style
     F = in_parts(model.image_embedding, data.styles[style])
-    return by_cosine(F @ G[0], data.captions, f"Nearest pictures of {style}: ")
+    return _by_cosine(F @ G[0], data.captions, f"Nearest pictures of {style}: ")
 
 
 def nearest_names(run: OpenRun, F: Float[Tensor, "1 d"]) -> str:
     """The names that are nearest to a picture's place."""
     model: Any = run.model
     captions, vocabulary = (run.files[file].splitlines() for file in ("captions.txt", "words.txt"))
-    G = model.text_embedding(numbered(captions, vocabulary))
-    return by_cosine(G @ F[0], captions, "Nearest names: ")
+    G = model.text_embedding(word_numbers(captions, vocabulary))
+    return _by_cosine(G @ F[0], captions, "Nearest names: ")
 
 
-def by_cosine(cosines: Float[Tensor, " n"], names: list[str], before: str, most: int = 5) -> str:
+def _by_cosine(cosines: Float[Tensor, " n"], names: list[str], before: str, most: int = 5) -> str:
     """
-    >>> by_cosine(torch.tensor([0.25, 0.75]), ["cat", "red heart"], "Nearest: ")
+    >>> _by_cosine(torch.tensor([0.25, 0.75]), ["cat", "red heart"], "Nearest: ")
     'Nearest: red heart 0.750, cat 0.250'
     """
     best = cosines.topk(min(most, len(names)))
@@ -170,10 +170,10 @@ def words_of(caption: str) -> list[str]:
     return re.findall(r"\w+", caption.lower())
 
 
-def numbered(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
+def word_numbers(captions: Sequence[str], vocabulary: Sequence[str]) -> Words:
     """The words of each text as numbers from 1, with 0 behind the shorter ones. Unknown words are left out.
 
-    >>> numbered(["red heart", "heart"], ["heart", "red"])
+    >>> word_numbers(["red heart", "heart"], ["heart", "red"])
     tensor([[2, 1],
             [1, 0]])
     """

@@ -24,7 +24,7 @@ from workings.models.vit import ViT
 from workings.nn.objectives.losses import cross_entropy
 from workings.train.data.images import Images
 from workings.train.tasks.drawing import shades
-from workings.train.tasks.pictures import in_parts, square
+from workings.train.tasks.pictures import in_parts, side_of_square
 
 
 def loss(model: nn.Module, batch: tuple[Tensor, Tensor]) -> Tensor:
@@ -59,17 +59,17 @@ def layers_of(model: Any) -> Iterator[nn.Module]:
             yield layer
 
 
-def cnn(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
-    side = square(shape, "The cnn")
+def _cnn(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
+    side = side_of_square(shape, "The cnn")
     if side < 2**settings.stages:
         raise WorkingsError(f"{settings.stages} stages halve a picture to nothing: it is {side} wide. Use fewer --stages.")
     channels = [settings.channels * 2**i for i in range(settings.stages)]
     return [digits_cnn(side, channels, classes=classes, inputs=shape[0])]
 
 
-def street(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
+def _street(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
     """The network for house numbers: grey pictures of 28×28 as they are, others brought to 32×32."""
-    side = square(shape, "The street network")
+    side = side_of_square(shape, "The street network")
     if shape[0] != 1 or classes != 10:
         raise WorkingsError(
             f"The street network reads one channel and has ten classes; these pictures have {shape[0]} and {classes}."
@@ -78,19 +78,19 @@ def street(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.
     return [*fitting, StreetDigits(image=28 if side == 28 else 32)]
 
 
-def vit(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
-    patch = settings.patch or max(1, square(shape, "Without --patch the vit") // 4)
+def _vit(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
+    patch = settings.patch or max(1, side_of_square(shape, "Without --patch the vit") // 4)
     return [ViT(shape[1:], patch, settings.width, settings.depth, settings.heads, classes, channels=shape[0])]
 
 
-def mlp(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
+def _mlp(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
     c, n, m = shape
     return [nn.Flatten(), MLP(c * n * m, settings.hidden, classes)]
 
 
-def logistic(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
+def _logistic(settings: Any, shape: tuple[int, int, int], classes: int) -> list[nn.Module]:
     c, n, m = shape
     return [nn.Flatten(), nn.Linear(c * n * m, classes)]
 
 
-BODIES = {"cnn": cnn, "vit": vit, "mlp": mlp, "logistic": logistic, "street": street}
+BODIES = {"cnn": _cnn, "vit": _vit, "mlp": _mlp, "logistic": _logistic, "street": _street}

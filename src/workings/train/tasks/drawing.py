@@ -19,7 +19,7 @@ from workings.errors import ShapeError, WorkingsError
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-SHADES = " ░▒▓█"
+_SHADES = " ░▒▓█"
 Pictures = Float[Tensor, "b c n m"]
 
 
@@ -31,8 +31,8 @@ def shades(x: Pictures, gap: int = 2) -> str:
     """
     grey = x.mean(dim=1, keepdim=True)
     grey = F.avg_pool2d(grey, (2, 1), ceil_mode=True)[:, 0].clamp(0, 1)
-    levels = (grey * (len(SHADES) - 1)).round().long()
-    lines = [(" " * gap).join("".join(SHADES[i] for i in row.tolist()) for row in rows) for rows in levels.unbind(1)]
+    levels = (grey * (len(_SHADES) - 1)).round().long()
+    lines = [(" " * gap).join("".join(_SHADES[i] for i in row.tolist()) for row in rows) for rows in levels.unbind(1)]
     return "\n".join(line.rstrip() for line in lines)
 
 

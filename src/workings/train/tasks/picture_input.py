@@ -17,7 +17,7 @@ from workings.train.recipe import OpenRun
 from workings.train.tasks.drawing import shades
 from workings.train.tasks.pictures import Pictures, read, shape_in
 
-SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"))
+_SUFFIXES = frozenset((".png", ".jpg", ".jpeg", ".gif", ".bmp", ".webp", ".tif", ".tiff"))
 
 
 def is_picture(named: str) -> bool:
@@ -26,7 +26,7 @@ def is_picture(named: str) -> bool:
     >>> is_picture("12"), is_picture("heart.png"), is_picture("red heart")
     (True, True, False)
     """
-    return is_number(named) or Path(named).suffix.lower() in SUFFIXES or Path(named).is_file()
+    return is_number(named) or Path(named).suffix.lower() in _SUFFIXES or Path(named).is_file()
 
 
 def is_number(named: str) -> bool:

@@ -60,7 +60,7 @@ def classes_in(files: Mapping[str, str]) -> list[str]:
     return names
 
 
-def square(shape: tuple[int, int, int], what: str) -> int:
+def side_of_square(shape: tuple[int, int, int], what: str) -> int:
     """The side of a picture, if it is square."""
     if shape[1] != shape[2]:
         raise WorkingsError(f"{what} takes square pictures; these are {shape[1]} high and {shape[2]} wide.")

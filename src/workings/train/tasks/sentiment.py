@@ -29,10 +29,10 @@ from workings.train.text.vocabulary import UNKNOWN, Words
 
 Batch = tuple[Int[Tensor, " b"], Int[Tensor, " b"], Int[Tensor, " m"]]
 """Classes, where each text starts, the words of all texts in a row."""
-WORD = re.compile(r"\d+/\d+|[^\W_]+(?:['’][^\W_]+)?|[:;]-?[()]|[!?.,;:]")
+_WORD = re.compile(r"\d+/\d+|[^\W_]+(?:['’][^\W_]+)?|[:;]-?[()]|[!?.,;:]")
 """A mark such as 7/10, a word, a face, or what ends a clause."""
-NOT = frozenset("not no never nor neither nothing nobody none hardly without cannot".split())
-REACH = 3
+_NOT = frozenset("not no never nor neither nothing nobody none hardly without cannot".split())
+_REACH = 3
 """Words after a negation that it marks, within its clause."""
 
 
@@ -43,17 +43,17 @@ def cut(text: str) -> list[str]:
     ['it', "wasn't", 'good_', 'at_', 'all_', '3/10', '!']
     """
     found, left = [], 0
-    for word in WORD.findall(text.lower().replace("<br />", " ")):
+    for word in _WORD.findall(text.lower().replace("<br />", " ")):
         if word in ".,;:!?":
             left = 0
             found += [word] if word in "!?" else []
             continue
         found.append(word + "_" if left else word)
-        left = REACH if word in NOT or word.endswith(("n't", "n’t")) else max(0, left - 1)
+        left = _REACH if word in _NOT or word.endswith(("n't", "n’t")) else max(0, left - 1)
     return found
 
 
-class Grams:
+class NGrams:
     """Words, and pairs of neighbours, each with the number of its vector; number 0 is for what has none."""
 
     def __init__(self, words: Words, pairs: Sequence[int] = ()) -> None:
@@ -62,17 +62,17 @@ class Grams:
         """The number of the first word times the number of words, plus the number of the second; rising."""
 
     @staticmethod
-    def of(texts: list[list[str]], n: int, least: int) -> Grams:
+    def of(texts: list[list[str]], n: int, least: int) -> NGrams:
         """Those that occur often enough."""
         words = Words.of((word for text in texts for word in text), least=least)
         if len(words) < 2:
             raise WorkingsError(f"No word occurs {least} times in the texts: give more texts, or a smaller --least.")
         if n == 1:
-            return Grams(words)
+            return NGrams(words)
         pairs, counts = np.unique(
-            np.concatenate([neighbours(words.encode(text), len(words)) for text in texts]), return_counts=True
+            np.concatenate([_neighbours(words.encode(text), len(words)) for text in texts]), return_counts=True
         )
-        return Grams(words, pairs[counts > least].tolist())
+        return NGrams(words, pairs[counts > least].tolist())
 
     def __len__(self) -> int:
         return len(self.words) + len(self.pairs)
@@ -82,7 +82,7 @@ class Grams:
         words = np.array(self.words.encode(text), dtype=np.int64)
         if not len(self.pairs):
             return words[words > 0]
-        pairs = neighbours(words, len(self.words))
+        pairs = _neighbours(words, len(self.words))
         place = np.searchsorted(self.pairs, pairs).clip(max=len(self.pairs) - 1)
         return np.concatenate([words[words > 0], len(self.words) + place[self.pairs[place] == pairs]])
 
@@ -98,11 +98,11 @@ class Grams:
         return {"words.json": self.words.json(), "pairs.json": json.dumps(self.pairs.tolist())}
 
     @staticmethod
-    def read(files: Mapping[str, str]) -> Grams:
-        return Grams(Words.read(files["words.json"]), json.loads(files["pairs.json"]))
+    def read(files: Mapping[str, str]) -> NGrams:
+        return NGrams(Words.read(files["words.json"]), json.loads(files["pairs.json"]))
 
 
-def neighbours(words: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
+def _neighbours(words: Sequence[int] | np.ndarray, count: int) -> np.ndarray:
     """The numbers of the pairs of a text; one with an unknown word is none."""
     row = np.asarray(words, dtype=np.int64)
     a, b = row[:-1], row[1:]
@@ -164,7 +164,7 @@ def sample_text(model: nn.Module, data: Labelled, test: Texts, count: int = 3) -
     )
 
 
-def initial_vectors(named: str, grams: Grams) -> Tensor | None:
+def initial_vectors(named: str, grams: NGrams) -> Tensor | None:
     """Vectors of the words to begin with, at a tenth of their size; words without one get a random one."""
     if named == "learned":
         return None

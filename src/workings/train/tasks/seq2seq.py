@@ -59,7 +59,7 @@ def encode(found: list[Pair], source: Tokens, target: Tokens, longest: int) -> R
     return rows
 
 
-class Lengthwise:
+class BatchesByLength:
     """The batch of a step: of pairs seen in a random order, those of about one length together, with little padding."""
 
     NEAR = 16
@@ -78,16 +78,16 @@ class Lengthwise:
             self.at, self.near = group, i[lengths.argsort(stable=True)]
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + group)
         place = int(torch.randperm(self.NEAR, generator=generator)[place])
-        return together([self.rows[k] for k in self.near[place * self.batch : (place + 1) * self.batch].tolist()])
+        return collate([self.rows[k] for k in self.near[place * self.batch : (place + 1) * self.batch].tolist()])
 
 
-def together(rows: Rows) -> Batch:
+def collate(rows: Rows) -> Batch:
     """Pairs as tensors, the shorter ones padded."""
     lengths = torch.tensor([len(a) for a, _ in rows])
-    return padded([a for a, _ in rows]), lengths, padded([b for _, b in rows])
+    return _padded([a for a, _ in rows]), lengths, _padded([b for _, b in rows])
 
 
-def padded(rows: list[list[int]]) -> Int[Tensor, "b n"]:
+def _padded(rows: list[list[int]]) -> Int[Tensor, "b n"]:
     longest = max(map(len, rows))
     return torch.tensor([row + [PAD] * (longest - len(row)) for row in rows])
 
@@ -102,26 +102,26 @@ def loss(model: nn.Module, batch: Batch) -> Tensor:
 def figures(model: Any, test: list[Pair], source: Tokens, target: Tokens, longest: int) -> dict[str, float]:
     """The figures on pairs that were not learned from; a pair that is too long counts as missed in `exact_match`."""
     total, right, tokens = 0.0, 0, 0
-    for part in parts(encode(test, source, target, longest)):
-        s, lengths, t = together(part)
+    for part in _parts(encode(test, source, target, longest)):
+        s, lengths, t = collate(part)
         θ, y = model(s, t[:, :-1], lengths), t[:, 1:]
         total += cross_entropy(θ.flatten(0, 1), y.flatten(), ignore=PAD, reduction="sum").item()
         right += int(((θ.argmax(dim=-1) == y) & (y != PAD)).sum())
         tokens += int((y != PAD).sum())
-    written = translated(model, [a for a, _ in test], source, target, longest)
+    written = translations(model, [a for a, _ in test], source, target, longest)
     hit = sum(ours == theirs for ours, (_, theirs) in zip(written, test, strict=True))
     figures = {"loss": total / tokens, "token_accuracy": right / tokens, "exact_match": hit / len(test)}
     return {**figures, "copied": sum(a == b for a, b in test) / len(test)}
 
 
-def parts(rows: Rows, size: int = 100) -> Iterator[Rows]:
+def _parts(rows: Rows, size: int = 100) -> Iterator[Rows]:
     rows = sorted(rows, key=lambda row: len(row[0]))
     for start in range(0, len(rows), size):
         yield rows[start : start + size]
 
 
 @torch.no_grad()
-def translated(model: Any, texts: list[str], source: Tokens, target: Tokens, longest: int) -> list[str]:
+def translations(model: Any, texts: list[str], source: Tokens, target: Tokens, longest: int) -> list[str]:
     """What greedy decoding writes for each text; nothing for one that is too long."""
     rows = source.encode(texts)
     out = [""] * len(texts)
@@ -135,7 +135,7 @@ def translated(model: Any, texts: list[str], source: Tokens, target: Tokens, lon
 
 def greedy_rows(model: Any, rows: list[list[int]], longest: int) -> list[list[int]]:
     """The most likely token each time, for many sources at once."""
-    lengths, source = torch.tensor([len(row) for row in rows]), padded(rows)
+    lengths, source = torch.tensor([len(row) for row in rows]), _padded(rows)
     memory, mask = model.encoder(source, lengths), mask_of(source, lengths)
     cache = model.given(source[0]).new_cache()
     last, found = torch.full((len(rows), 1), START), []
@@ -155,4 +155,4 @@ def best(model: Any, text: str, source: Tokens, target: Tokens, longest: int, be
 
 
 def sample_text(model: Any, text: str, source: Tokens, target: Tokens, longest: int) -> str:
-    return f"{text} → {translated(model, [text], source, target, longest)[0]}"
+    return f"{text} → {translations(model, [text], source, target, longest)[0]}"

@@ -27,7 +27,7 @@ from workings.course.dedupe_task import START, STOP, answer, decode, encode, exa
 from workings.nn.objectives.losses import cross_entropy
 
 IGNORE = -100
-LONGEST_ANSWER = 5
+_LONGEST_ANSWER = 5
 """Four letters and ⟨STOP⟩."""
 Tokens = Int[Tensor, "b n"]
 
@@ -38,7 +38,7 @@ def strings(longest: int, generator: torch.Generator | None = None, held_out: bo
         yield from (prompt for prompt in prompts(256, longest, generator) if is_held_out(prompt) == held_out)
 
 
-def unseen(longest: int, generator: torch.Generator, count: int) -> list[str]:
+def unseen_strings(longest: int, generator: torch.Generator, count: int) -> list[str]:
     """The different ones among `count` random strings that are never trained on: of short strings there are few."""
     return [*dict.fromkeys(islice(strings(longest, generator, held_out=True), count))]
 
@@ -74,9 +74,9 @@ def answers(model: nn.Module, test: list[str]) -> Iterator[tuple[str, Tensor]]:
     for length in sorted({len(prompt) for prompt in test}):
         same = [prompt for prompt in test if len(prompt) == length]
         tokens = torch.stack([encode([*prompt, "<START>"]) for prompt in same])
-        for _ in range(LONGEST_ANSWER):
+        for _ in range(_LONGEST_ANSWER):
             tokens = torch.cat([tokens, model(tokens)[:, -1:].argmax(dim=-1)], dim=1)
-        yield from zip(same, (up_to_stop(row[length + 1 :]) for row in tokens), strict=True)
+        yield from zip(same, (_up_to_stop(row[length + 1 :]) for row in tokens), strict=True)
 
 
 def letters(prompt: str) -> str:
@@ -86,7 +86,7 @@ def letters(prompt: str) -> str:
     return word
 
 
-def up_to_stop(row: Int[Tensor, " n"]) -> Int[Tensor, " m"]:
+def _up_to_stop(row: Int[Tensor, " n"]) -> Int[Tensor, " m"]:
     stopped = (row == STOP).nonzero()
     return row[: int(stopped[0]) + 1] if len(stopped) else row
 
@@ -105,6 +105,6 @@ def fixed_answer(prompt: str) -> list[int]:
     """What the exam's weights write: of tied tokens the first."""
     model, tokens = DedupeDecoder(), encode([*prompt, "<START>"]).tolist()
     with torch.no_grad():
-        for _ in range(LONGEST_ANSWER):
+        for _ in range(_LONGEST_ANSWER):
             tokens.append(int(model(torch.tensor(tokens))[-1].argmax()))
     return tokens[len(prompt) + 1 :]

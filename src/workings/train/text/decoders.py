@@ -18,10 +18,10 @@ def decoder_of(model: Any) -> Decoder:
     """A Transformer is one; recurrent models and bigrams are made into one."""
     if isinstance(model, Decoder):
         return model
-    return RecurrentDecoder(model) if hasattr(model, "cell") else BigramDecoder(model)
+    return RecurrentDecoder(model) if hasattr(model, "cell") else _BigramDecoder(model)
 
 
-class Knowing:
+class WithoutUnknown:
     """A decoder that never says «unknown»: the other tokens share its probability."""
 
     def __init__(self, decoder: Decoder, unknown: int) -> None:
@@ -73,7 +73,7 @@ class RecurrentDecoder(StateDecoder):
         return torch.as_tensor(θ)
 
 
-class BigramDecoder(StateDecoder):
+class _BigramDecoder(StateDecoder):
     """A bigram model as a decoder: only the last token counts."""
 
     def __call__(self, tokens: Int[Tensor, "b n"], cache: State | None = None) -> Float[Tensor, "b n v"]:

@@ -135,10 +135,10 @@ def log_probabilities(model: Any, tokens: Tokens) -> Float[Tensor, " m"]:
     if hasattr(model, "log_probabilities"):
         own: Tensor = model.log_probabilities(tokens)
         return own.double()
-    return log_p_in_windows(model, tokens)
+    return _log_p_in_windows(model, tokens)
 
 
-def log_p_in_windows(model: Any, tokens: Tokens, length: int = 256) -> Float[Tensor, " m"]:
+def _log_p_in_windows(model: Any, tokens: Tokens, length: int = 256) -> Float[Tensor, " m"]:
     """By a model that sees a window: each token is judged once, with at least half a window before it where there is."""
     length = min(model.context or length, length)
     step = max(1, length // 2)

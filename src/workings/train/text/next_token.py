@@ -23,17 +23,17 @@ def forward_pass(language: Language, text: str) -> ForwardPass:
         raise WorkingsError(f"The --input is empty. {HINT}")
     tokens = torch.tensor([prompt_tokens(language, text)])
     pieces = tuple(language.vocabulary[i] for i in tokens[0].tolist())
-    call = partial(predictor_of(language.model), language.model, tokens)
+    call = partial(_predictor_of(language.model), language.model, tokens)
     names = tuple(map(visible, language.vocabulary))
     after = partial(likeliest, names=names, before=f"After {text!r}: ")
     return ForwardPass(call, (tuple(map(visible, pieces)), names), after, numbered_tokens(pieces))
 
 
-def predictor_of(model: Any) -> Any:
+def _predictor_of(model: Any) -> Any:
     """The function below that suits a model; it is what `show` opens, so each is written out."""
     if isinstance(model, Decoder):
         return next_token
-    return next_of_state if hasattr(model, "cell") else next_of_last
+    return _next_of_state if hasattr(model, "cell") else _next_of_last
 
 
 def next_token(model: Any, tokens: Tensor) -> Tensor:
@@ -43,14 +43,14 @@ def next_token(model: Any, tokens: Tensor) -> Tensor:
     return p
 
 
-def next_of_state(model: Any, tokens: Tensor) -> Tensor:
+def _next_of_state(model: Any, tokens: Tensor) -> Tensor:
     """The same by a recurrent model."""
     θ = model(tokens)[0]
     p = θ[0, -1].softmax(dim=-1)
     return p
 
 
-def next_of_last(model: Any, tokens: Tensor) -> Tensor:
+def _next_of_last(model: Any, tokens: Tensor) -> Tensor:
     """The same by a bigram model, which reads the last token alone."""
     θ = model(tokens[0, -1:])
     p = θ[0].softmax(dim=-1)

@@ -8,8 +8,8 @@ from typing import Any
 from workings.errors import WorkingsError
 
 KINDS = ("auto", "subwords", "characters", "words")
-SPECIAL = ("<pad>", "<start>", "<stop>", "<unknown>")
-PAD, START, STOP, UNKNOWN = range(4)
+_SPECIAL = ("<pad>", "<start>", "<stop>", "<unknown>")
+PAD, START, STOP, _UNKNOWN = range(4)
 
 
 class Tokens:
@@ -25,9 +25,9 @@ class Tokens:
         return [list(found.ids) for found in self.tokenizer.encode_batch(list(texts))]
 
     def decode(self, tokens: Sequence[int]) -> str:
-        return str(self.tokenizer.decode([token for token in tokens if token > UNKNOWN]))
+        return str(self.tokenizer.decode([token for token in tokens if token > _UNKNOWN]))
 
-    def named(self, tokens: Iterable[int]) -> list[str]:
+    def names(self, tokens: Iterable[int]) -> list[str]:
         """Each token as it is written in the vocabulary."""
         return [str(self.tokenizer.id_to_token(token)) for token in tokens]
 
@@ -51,43 +51,45 @@ def learn_tokens(texts: Sequence[str], kind: str, size: int = 2000) -> Tokens:
     """
     if not texts:
         raise WorkingsError("There are no texts to learn tokens from.")
-    return Tokens(MAKERS[kind](texts, size))
+    return Tokens(_MAKERS[kind](texts, size))
 
 
-def subwords(texts: Sequence[str], size: int) -> Any:
+def _subwords(texts: Sequence[str], size: int) -> Any:
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    trainer = trainers.BpeTrainer(vocab_size=size, special_tokens=[*SPECIAL], initial_alphabet=alphabet, show_progress=False)
+    trainer = trainers.BpeTrainer(
+        vocab_size=size, special_tokens=[*_SPECIAL], initial_alphabet=alphabet, show_progress=False
+    )
     tokenizer.train_from_iterator(texts, trainer)
     return tokenizer
 
 
-def characters(texts: Sequence[str], size: int) -> Any:
+def _characters(texts: Sequence[str], size: int) -> Any:
     from tokenizers import Regex, decoders, pre_tokenizers
 
-    return listed(sorted(set("".join(texts))), pre_tokenizers.Split(Regex("."), "isolated"), decoders.Fuse())
+    return _word_level(sorted(set("".join(texts))), pre_tokenizers.Split(Regex("."), "isolated"), decoders.Fuse())
 
 
-def words(texts: Sequence[str], size: int) -> Any:
+def _words(texts: Sequence[str], size: int) -> Any:
     from tokenizers import pre_tokenizers
 
-    return listed(sorted({word for text in texts for word in text.split()}), pre_tokenizers.WhitespaceSplit(), None)
+    return _word_level(sorted({word for text in texts for word in text.split()}), pre_tokenizers.WhitespaceSplit(), None)
 
 
-def listed(symbols: list[str], cut: Any, joined: Any) -> Any:
+def _word_level(symbols: list[str], cut: Any, joined: Any) -> Any:
     """A tokenizer with a number for each symbol."""
     from tokenizers import Tokenizer, models
 
-    number = {symbol: i for i, symbol in enumerate([*SPECIAL, *symbols])}
-    tokenizer = Tokenizer(models.WordLevel(number, unk_token=SPECIAL[UNKNOWN]))
+    number = {symbol: i for i, symbol in enumerate([*_SPECIAL, *symbols])}
+    tokenizer = Tokenizer(models.WordLevel(number, unk_token=_SPECIAL[_UNKNOWN]))
     tokenizer.pre_tokenizer = cut
     if joined is not None:
         tokenizer.decoder = joined
     return tokenizer
 
 
-MAKERS = {"subwords": subwords, "characters": characters, "words": words}
+_MAKERS = {"subwords": _subwords, "characters": _characters, "words": _words}

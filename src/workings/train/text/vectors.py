@@ -14,14 +14,14 @@ from workings.models.vectors import WordVectors, load_text
 def vectors(named: str) -> WordVectors:
     """`glove`, or a file of lines `word number number …`; `./glove` is a file."""
     if named == "glove":
-        return glove()
+        return _glove()
     path = Path(named)
     if path.is_file():
         return load_text(path, duplicates="first")
     raise WorkingsError(f"{named} is neither a file of vectors, nor the folder of a run, nor glove.")
 
 
-def glove() -> WordVectors:
+def _glove() -> WordVectors:
     """400,000 words of width 50 from the package; its list of words is a Parquet file."""
     import numpy as np
     from pyarrow import parquet

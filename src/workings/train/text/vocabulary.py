@@ -27,18 +27,18 @@ class Alphabet:
 
     def __init__(self, characters: str) -> None:
         self.characters = characters
-        self.points = code_points(characters)
+        self.points = _code_points(characters)
 
     @staticmethod
     def of(text: str) -> Alphabet:
-        return Alphabet("".join(map(chr, np.unique(code_points(text)).tolist())))
+        return Alphabet("".join(map(chr, np.unique(_code_points(text)).tolist())))
 
     def __len__(self) -> int:
         return len(self.characters)
 
     def encode(self, text: str) -> Int[Tensor, " n"]:
         """The number of each character; one that the model never saw is an error."""
-        points = code_points(text)
+        points = _code_points(text)
         number = np.searchsorted(self.points, points).clip(max=len(self) - 1)
         if len(strange := np.unique(points[self.points[number] != points])):
             names = ", ".join(repr(chr(point)) for point in strange[:5].tolist())
@@ -56,7 +56,7 @@ class Alphabet:
         return Alphabet(json.loads(text))
 
 
-def code_points(text: str) -> np.ndarray:
+def _code_points(text: str) -> np.ndarray:
     return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
 
 
@@ -94,7 +94,7 @@ class Words:
         return Words(json.loads(text))
 
 
-WORD = re.compile(r"\d[\d.,]*|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
+_WORD = re.compile(r"\d[\d.,]*|[^\W\d_]+(?:['’-][^\W\d_]+)*|[^\w\s]")
 """A number, a word with its inner ' and -, or a mark."""
 
 
@@ -104,5 +104,5 @@ def cut(line: str) -> list[str]:
     >>> cut("Two-fold woe, O king's 12,000!")
     ['two-fold', 'woe', ',', 'o', "king's", '12,000', '!']
     """
-    found: list[str] = WORD.findall(line.lower())
+    found: list[str] = _WORD.findall(line.lower())
     return found

@@ -9,12 +9,12 @@ import torch
 
 from workings.errors import WorkingsError
 from workings.models.decoding.search import Decoder, beam, greedy, sample
-from workings.train.text.decoders import Knowing, decoder_of
+from workings.train.text.decoders import WithoutUnknown, decoder_of
 from workings.train.text.language import Language
 
 
 @dataclass(frozen=True)
-class Choice:
+class SamplingOptions:
     """How the next token is chosen: temperature 0 takes the likeliest, `beams` searches instead of drawing."""
 
     temperature: float = 1.0
@@ -34,11 +34,11 @@ class Choice:
         return sample(decoder, prompt, self.length, self.temperature, self.top_k, self.top_p, generator)
 
 
-def continuation(language: Language, tokens: list[int], choice: Choice) -> Iterator[str]:
+def continuation(language: Language, tokens: list[int], choice: SamplingOptions) -> Iterator[str]:
     """The text after some tokens, piece by piece: together they are what the new tokens say."""
     last = tokens[-1]
     decoder, unknown = decoder_of(language.model), language.number.get(language.unknown or "")
-    for token in choice.tokens(decoder if unknown is None else Knowing(decoder, unknown), tokens):
+    for token in choice.tokens(decoder if unknown is None else WithoutUnknown(decoder, unknown), tokens):
         yield language.decode([last, token])[len(language.decode([last])) :]
         last = token
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from time import perf_counter
 
 
-class Watch:
+class Stopwatch:
     """Started when the loop is; what came before an interruption counts too."""
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Watch:
         """Examples or tokens a second of training: evaluations, samples and checkpoints are not counted."""
         return self.done / max(self.spent, 1e-9)
 
-    def saved(self) -> None:
+    def mark_saved(self) -> None:
         self.written = perf_counter()
 
     def since_saved(self) -> float:
