@@ -57,6 +57,8 @@ class Argument:
     report: Report = field(default_factory=Report)
     lone_letters: set[Node] = field(default_factory=set)
     """The letters that stand alone as a formula, as when a letter is introduced."""
+    partly_read: set[int] = field(default_factory=set)
+    """Where the formulas begin of which only pieces could be read."""
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     """By line (its number in `lines`) and relation."""
 
@@ -98,6 +100,7 @@ class Argument:
                 return pieces[0]
             counts.unread += 1
             self.report.unread.append(Unread(formula.start, formula.end, error.reason))
+            self.partly_read.add(formula.start)
             return pieces[0] if pieces is not None else None
 
     def _follows(self, one: Formula, other: Formula) -> bool:
@@ -201,6 +204,8 @@ class Argument:
         start = formula.position(node.span[0])
         end = max(start + 1, formula.position(node.span[1] - 1) + 1) if node.span[1] > node.span[0] else start + 1
         says = self.quote(line, first, last)
+        if formula.start in self.partly_read:
+            basis = "partly read"
         level = cautious_level(level, kind, basis)
         found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
         self.report.findings.append(found)

@@ -22,6 +22,8 @@ UNKNOWN = {
     "letters, a power": "possible",
     "an equation alone": "possible",
     "order": "note",
+    "partly read": "note",
+    "identity": "note",
     "row sums": "note",
     "letters of another part": "note",
     "letters of another section": "possible",

@@ -29,7 +29,22 @@ from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import called_letters, uncalled_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.syntax import Big, Derivative, Group, Labelled, Node, Number, Postfix, Product, Script, Symbol
+from workings.check.latex.syntax import (
+    Big,
+    Derivative,
+    Function,
+    Group,
+    Labelled,
+    Node,
+    Number,
+    Postfix,
+    Product,
+    Quotient,
+    Root,
+    Script,
+    Sum,
+    Symbol,
+)
 from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
 from workings.check.value.evaluate import EvaluationContext, evaluate
@@ -42,8 +57,11 @@ from workings.check.value.value import Mismatch, Table, Undecided
 SEEDS = (0, 1, 2, 3)
 ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
 """Conditions on matrices that make a transpose an inverse, or nothing."""
+CHANGES = (Symbol("Delta"), Symbol("delta"))
+"""Δx is one name."""
 COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
 """What stands above an event that does not happen."""
+ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
 MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
 """Letters that are mostly signs: of a transpose, of the sigmoid."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
@@ -148,7 +166,7 @@ class Identities:
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
                 self.argument.add(
-                    line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part, basis="identity"
+                    line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part, basis="derivative"
                 )
 
     def derivative_of(self, node: Node) -> Node | None:
@@ -195,7 +213,7 @@ class Identities:
                     "identity" if kind == "sign" else "brackets",
                     latex(repaired),
                     why,
-                    basis="identity",
+                    basis="near miss",
                 )
                 return
 
@@ -218,7 +236,9 @@ class Identities:
                 "derivative": "The derivative differs for almost all values of the letters.",
                 "recurrence": "Unrolling the recurrence gives another formula.",
             }[kind]
-            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why, basis="identity")
+            algebra = _is_algebra(one) and _is_algebra(other)
+            basis = "stated identity" if stated else "algebra" if algebra else kind
+            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why, basis=basis)
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
         """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
@@ -273,6 +293,8 @@ class Identities:
                 if isinstance(part, Postfix) and part.sign == "'":
                     return False
                 if isinstance(part, Script) and part.above in COMPLEMENT:
+                    return False
+                if isinstance(part, Product) and (_sums_silently(part) or any(f in CHANGES for _, f in part.factors)):
                     return False
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
@@ -425,6 +447,35 @@ def _indexed_names(node: Node, running: set[Node]) -> set[Node]:
         and is_name(part)
         and (_is_marked(part) or (part.below is not None and letters_of(part.below) - running))
     }
+
+
+def _is_algebra(node: Node) -> bool:
+    """Whether nothing but numbers, small letters, the four operations, powers and elementary functions stand in it."""
+    factors = uncalled_letters(node)
+    for part in node.walk():
+        match part:
+            case Number() | Sum() | Product() | Quotient() | Group(open="(" | "[" | "{") | Root():
+                if isinstance(part, Product) and any(plain(name) not in factors for name in called_letters(part)):
+                    return False
+            case Script(base=base, above=above):
+                if above is not None and not is_closed(above) and base != Symbol("e"):
+                    return False
+            case Function(name=name):
+                if name not in ELEMENTARY:
+                    return False
+            case Symbol(name=name):
+                if name[:1].isupper():
+                    return False
+            case _:
+                return False
+    return True
+
+
+def _sums_silently(product: Product) -> bool:
+    """x_i a_{ij} x_j: an index that stands twice in a product is summed over, by a common convention."""
+    below = [f.below for _, f in product.factors if isinstance(f, Script) and f.below is not None]
+    letters = [letter for index in below for letter in letters_of(index)]
+    return len(letters) > len(set(letters)) and len(below) > 1 and any(len(letters_of(index)) > 1 for index in below)
 
 
 def _is_marked(name: Script) -> bool:

@@ -47,6 +47,11 @@ SPACED_NAME = re.compile(r"(\\(?:operatorname\*?|mathrm|text)\s*\{) *((?:[A-Za-z
 BETWEEN = re.compile(r"((?<![_^])\d)( *\. *| +)(?=\d)")
 TOUCHING = re.compile(r"\S\S")
 SET_APART = re.compile(r"\{ |\d(?: +\. *| *\. +)\d")
+RELATION = r"&\s*(?:=|\\approx|\\leq?|\\geq?|<|>)"
+SECOND_SIDE = re.compile(rf"({RELATION}(?:(?!\\\\|&|\\begin|\\end)[\s\S])*?)(\n[^&\n\\]*{RELATION})")
+"""A relation at its `&`, and on the next line of the same row another one."""
+APART_SLASH = re.compile(r"(/\d{1,9})(?:\s*(?:\\[ ,;:]|~)\s*/\s*(?:\\[ ,;:]|~)| / )(?=\s*\d{1,9}/\d)")
+"""A slash with spaces between two fractions that have none."""
 SIDE = re.compile(r"\\(left|right)(?![A-Za-z])[ \t]{0,9}(\.?)")
 
 
@@ -56,6 +61,7 @@ def repaired(formula: Traced) -> Traced:
     >>> repaired(Traced(r"begin {bmatrix} frac{1}{2} \end{bmatrx}", 0)).text
     '\\begin{bmatrix} \\frac{1}{2} \\end{bmatrix}'
     """
+    formula = rows_and_slashes(formula)
     if not SUSPECT.search(formula.text):
         return formula
     text = formula.text.translate(WIDE)
@@ -65,6 +71,21 @@ def repaired(formula: Traced) -> Traced:
     formula = doubled_braces(backslashes(formula))
     formula = environments(formula)
     return sides(formula)
+
+
+def rows_and_slashes(formula: Traced) -> Traced:
+    r"""A row break that was forgotten before a second `… &=` in one row, and a slash set apart by spaces between fractions.
+
+    >>> rows_and_slashes(Traced("a &= 1\nb &= 2", 0)).text.splitlines()
+    ['a &= 1\\\\', 'b &= 2']
+    >>> rows_and_slashes(Traced("10/27 / 17/27", 0)).text
+    '10/27 ÷ 17/27'
+    """
+    if formula.text.count("&") > 1 and SECOND_SIDE.search(formula.text):
+        formula = formula.sub(SECOND_SIDE, lambda found: found[1] + "\\\\" + found[2])
+    if "/" in formula.text and APART_SLASH.search(formula.text):
+        formula = formula.sub(APART_SLASH, lambda found: f"{found[1]} ÷ ")
+    return formula
 
 
 def together(formula: Traced) -> Traced:
