@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from workings.check.latex.syntax import Big, Node, Product, Script, Symbol
+from workings.check.latex.syntax import Big, Node, Number, Product, Script, Symbol
 
 
 def letters_alone(tree: Node) -> set[str]:
@@ -53,14 +53,31 @@ def words_as_names(tree: Node, spoken: Collection[str]) -> Node:
     tree = tree.rebuilt(lambda part: part if part is kept else words_as_names(part, spoken))
     if not isinstance(tree, Product):
         return tree
-    factors = list(tree.factors)
+    count = len(tree.factors)
+    factors = _with_indices(tree.factors)
+    tree = replace(tree, factors=tuple(factors))
     for first, last in reversed(_runs(tree)):
         letters = [factor for _, factor in factors[first:last]]
         if is_word("".join(_letter(letter) for letter in letters), spoken):
             factors[first:last] = [(factors[first][0], _joined(letters))]
-    if len(factors) == len(tree.factors):
+    if len(factors) == count:
         return tree
     return factors[0][1] if len(factors) == 1 else replace(tree, factors=tuple(factors))
+
+
+def _with_indices(factors: tuple[tuple[str, Node], ...]) -> list[tuple[str, Node]]:
+    """a1 is a_1: nobody multiplies a letter by a number that stands right behind it."""
+    found: list[tuple[str, Node]] = []
+    for sign, factor in factors:
+        before = found[-1][1] if found else None
+        is_index = isinstance(factor, Number) and factor.text.isdigit() and not sign
+        second = len(found) > 1 and isinstance(found[-2][1], Number)  # 2x3
+        if is_index and not second and isinstance(before, Symbol) and _letter(before) and before.span[1] == factor.span[0]:
+            name = Script(before, factor, span=(before.span[0], factor.span[1]))
+            found[-1] = found[-1][0], name
+        else:
+            found.append((sign, factor))
+    return found
 
 
 def is_word(run: str, spoken: Collection[str]) -> bool:
