@@ -72,7 +72,8 @@ def _with_indices(factors: tuple[tuple[str, Node], ...]) -> list[tuple[str, Node
         before = found[-1][1] if found else None
         is_index = isinstance(factor, Number) and factor.text.isdigit() and not sign
         second = len(found) > 1 and isinstance(found[-2][1], Number)  # 2x3
-        if is_index and not second and isinstance(before, Symbol) and _letter(before) and before.span[1] == factor.span[0]:
+        is_letter = isinstance(before, Symbol) and _letter(before) not in ("", "i", "j")  # j8 may be 8 √−1
+        if is_index and is_letter and not second and before is not None and before.span[1] == factor.span[0]:
             name = Script(before, factor, span=(before.span[0], factor.span[1]))
             found[-1] = found[-1][0], name
         else:
