@@ -7,15 +7,10 @@ import sys
 import pytest
 import typer
 
+from tests.cli.command import workings
 from workings.errors import WorkingsError
 
 ATTENTION = ["attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1"]
-
-
-def workings(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "workings", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
-    )
 
 
 def test_attention_by_name():
