@@ -6,8 +6,8 @@
 
 First each group's tests are run once, to see which of them reach which lines; a mutant is then tested by those that reach
 its line, the quickest first, until one fails. The same tests are then run without the mutant: a test that fails there too
-noticed nothing, is named and left out. Results are kept in build/mutants.json, so a run that is stopped goes on where it
-was.
+noticed nothing, is named and left out. A mutant that no test notices is shown to the type checker, which `make test` runs
+too. Results are kept in build/mutants.json, so a run that is stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import re
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -77,6 +78,8 @@ BUDGET = 20.0
 """Seconds of the tests that a mutant is put to, as they took without it."""
 MOST_TESTS = 250
 MEMORY = 6 << 30
+TYPES = "mypy"
+"""What noticed a mutant that no test did."""
 
 
 class Tree:
@@ -85,6 +88,8 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         shutil.copytree(ROOT, folder, ignore=shutil.ignore_patterns(".*", "build", "dist"))
+        if (ROOT / ".mypy_cache").is_dir():
+            shutil.copytree(ROOT / ".mypy_cache", folder / ".mypy_cache")
 
     def write(self, path: str, source: bytes) -> None:
         """The file, compiled anew: a second is too long a time for Python to see that it changed."""
@@ -237,6 +242,8 @@ def run(
                     running.remove(job)
                     end(job, waited=bool(child))
                     found = job.result(None if late else status)
+                    if found["result"] == "survived" and job.noticed is None and is_mistyped(job.tree, job.mutant.path):
+                        found |= {"result": "killed", "by": TYPES}
                     job.tree.write(job.mutant.path, (ROOT / job.mutant.path).read_bytes())
                     if job.noticed is None and found["by"] in job.tests:
                         running.append(begin_without(job, found))
@@ -251,6 +258,11 @@ def run(
         finally:
             for job in running:
                 end(job)
+
+
+def is_mistyped(tree: Tree, path: str) -> bool:
+    """Whether mypy finds a mistake in a file of a tree."""
+    return subprocess.run([sys.executable, "-m", "mypy", path], cwd=tree.folder, capture_output=True).returncode == 1
 
 
 def end(job: Job, waited: bool = False) -> None:
