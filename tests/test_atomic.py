@@ -58,3 +58,8 @@ def test_a_refusal_to_delete_does_not_hide_the_error(tmp_path, monkeypatch):
         partial.mkdir()
         monkeypatch.setattr("os.rmdir", refuse)
         raise ValueError("the cause")
+
+
+def test_an_error_before_anything_is_written_is_raised(tmp_path):
+    with pytest.raises(ValueError, match="the cause"), replacing(tmp_path / "a"):
+        raise ValueError("the cause")
