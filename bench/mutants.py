@@ -171,9 +171,9 @@ def chosen(mutant: Mutant, tests: Tests, budget: float) -> tuple[list[str], floa
         name = test.split("[")[0]
         turn[name] = turn.get(name, -1) + 1
         order.append((turn[name], tests[test][0], test))
-    taken, spent = [], 0.0
+    taken, spent, most = [], 0.0, MOST_TESTS if mutant.reached else 8 * MOST_TESTS
     for _, seconds, test in sorted(order):
-        if taken and (spent + seconds > budget or len(taken) == MOST_TESTS):
+        if taken and (spent + seconds > budget or len(taken) == most):
             break
         taken.append(test)
         spent += seconds
@@ -205,7 +205,7 @@ class Job:
 
 
 def begin(name: str, mutant: Mutant, tests: Tests, tree: Tree, budget: float) -> Job:
-    names, seconds = chosen(mutant, tests, budget)
+    names, seconds = chosen(mutant, tests, budget if mutant.reached else 3 * budget)
     tree.write(mutant.path, mutant.applied((ROOT / mutant.path).read_bytes()))
     return Job(name, mutant, tree, names, start_tests(tree, names), time.monotonic() + 60 + 5 * seconds)
 

@@ -23,10 +23,8 @@ def refusal(*arguments: str) -> str:
 
 
 def test_the_command_in_a_process_of_its_own():
-    for words, code, printed in (["exact", "1/2 + 1/3"], 0, "5/6\n"), (["exact", "1 +"], 2, ""):
-        done = subprocess.run([sys.executable, "-m", "workings", *words], capture_output=True, text=True)
-        assert done.returncode == code and done.stdout.startswith(printed)
-        assert "Traceback" not in done.stderr and (done.stderr == "") == (code == 0)
+    done = subprocess.run([sys.executable, "-m", "workings", "exact", "1 +"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", refusal("exact", "1 +"))
 
 
 def test_help_loads_nothing_heavy():
