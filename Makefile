@@ -14,11 +14,11 @@ demo: .venv/installed  ## an attention step worked exactly, forward and backward
 
 test: check  ## format, lint, types and the tests that take seconds
 	@echo "tests"
-	@$(BIN)/python -m pytest -q -n 2
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal
 
 test-all: check  ## the same with the slow tests
 	@echo "tests, the slow ones too"
-	@$(BIN)/python -m pytest -q -n 2 -m ""
+	@$(BIN)/python -m pytest -q -n 2 --dist worksteal -m ""
 	@echo "layers and models again, with the shapes in their signatures checked"
 	@$(BIN)/python -m pytest -q -n 2 --jaxtyping-packages=workings.equations,workings.nn,workings.models,workings.course,beartype.beartype tests/nn tests/models tests/course
 

@@ -21,8 +21,11 @@ _SEEN, _FILE = set(), os.environ.get("MUTANTS_REACHED")
 def mark(place):
     if _FILE and place not in _SEEN:
         _SEEN.add(place)
-        with open(_FILE, "a") as file:
-            file.write(place + "\\n")
+        try:
+            with open(_FILE, "a") as file:
+                file.write(place + "\\n")
+        except OSError:  # a test that forbids writing is about the writing of the sources, not about this
+            pass
 """
 MARK = "_mark_of_mutants"
 

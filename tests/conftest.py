@@ -1,5 +1,6 @@
 """Every run of the tests is the same run: one thread a process, generated examples from a fixed seed."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -15,6 +16,14 @@ hypothesis.settings.register_profile("repeatable", deadline=None, derandomize=Tr
 hypothesis.settings.load_profile("repeatable")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell starts background jobs deaf to Ctrl-C, and so their children
     signal.signal(signal.SIGINT, signal.default_int_handler)
+os.fsync = lambda handle: None  # most of the time of tests that save; tests/train/run/test_durable.py says what is flushed
+gc.set_threshold(50_000, 20, 20)  # PyTorch and the tests are a million objects that stay
+
+
+def pytest_collection_finish():
+    """What is imported by now stays: garbage is looked for in what the tests make."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -48,3 +48,18 @@ def test_what_stands_in_the_way_is_said(tmp_path):
     with pytest.raises(WorkingsError) as error:
         write_text(tmp_path / "no" / "page.html", "x")
     assert str(error.value) == f"Could not write {tmp_path / 'no' / 'page.html'}: No such file or directory."
+
+
+def test_a_refusal_to_delete_does_not_hide_the_error(tmp_path, monkeypatch):
+    def refuse(*_, **__):
+        raise PermissionError
+
+    with pytest.raises(ValueError, match="the cause"), replacing(tmp_path / "step-1") as partial:
+        partial.mkdir()
+        monkeypatch.setattr("os.rmdir", refuse)
+        raise ValueError("the cause")
+
+
+def test_an_error_before_anything_is_written_is_raised(tmp_path):
+    with pytest.raises(ValueError, match="the cause"), replacing(tmp_path / "a"):
+        raise ValueError("the cause")

@@ -9,13 +9,12 @@ import contextlib
 import io
 import re
 import shlex
-import subprocess
-import sys
 from itertools import pairwise
 from typing import Any
 
 import pytest
 
+from tests.cli.command import workings
 from tools.docs_blocks import DOCUMENTS, ROOT, Block, blocks
 
 
@@ -58,7 +57,7 @@ def test_python_blocks_run_and_print_what_is_shown(path):
 @pytest.mark.parametrize(("command", "output"), shown_commands())
 def test_commands_print_what_is_shown(command, output):
     arguments = shlex.split(command)[1:]
-    done = subprocess.run([sys.executable, "-m", "workings", *arguments], capture_output=True, text=True)
+    done = workings(*arguments)
     assert done.stdout + done.stderr == output
 
 

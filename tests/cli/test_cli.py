@@ -6,15 +6,11 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.command import workings
 from workings import __version__
 from workings.cli import app
 
 VERBS = ["check", "demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
-
-
-def workings(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "workings", *arguments], capture_output=True, text=True)
 
 
 def refusal(*arguments: str) -> str:
@@ -24,6 +20,11 @@ def refusal(*arguments: str) -> str:
     assert "Traceback" not in done.stderr
     assert done.stdout == ""
     return done.stderr
+
+
+def test_the_command_in_a_process_of_its_own():
+    done = subprocess.run([sys.executable, "-m", "workings", "exact", "1 +"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", refusal("exact", "1 +"))
 
 
 def test_help_loads_nothing_heavy():

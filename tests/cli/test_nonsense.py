@@ -1,11 +1,11 @@
 """Nonsense on the command line is a message and exit code 2, never a traceback."""
 
 import shutil
-import subprocess
 import sys
 
 import pytest
 
+from tests.cli.command import workings
 from tests.train.letters import Letters
 from tests.train.smoke import trained
 from workings.cli import main
@@ -165,7 +165,5 @@ def test_words_that_mean_nothing(exits, words, message):
 
 
 def test_the_real_command(runs):
-    done = subprocess.run(
-        [sys.executable, "-m", "workings", "eval", "list"], cwd=runs, capture_output=True, text=True, check=False
-    )
+    done = workings("eval", "list", cwd=runs)
     assert done.returncode == 2 and done.stdout == "" and done.stderr == f"list/{NEEDS.format('recipe')}\n"

@@ -1,12 +1,11 @@
 """`workings shapes` on real files: tables, added batch axes, mismatches, and mistakes without tracebacks."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli.command import workings
 from workings.cli import app
 from workings.cli.arguments.load import load
 from workings.errors import WorkingsError
@@ -54,11 +53,6 @@ def my(tmp_path: Path) -> Path:
     return path
 
 
-def workings(*arguments: str, folder: Path | None = None) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run([sys.executable, "-m", "workings", *arguments], capture_output=True, text=True, cwd=folder)
-
-
 def table(*arguments: str) -> str:
     result = CliRunner().invoke(app, ["shapes", "--width", "130", *arguments])
     assert result.exit_code == 0, result.output
@@ -75,7 +69,7 @@ def refusal(text: str) -> str:
 
 
 def test_the_example(my):
-    done = workings("shapes", "my.py:net", "--input", "1x32x32", "--width", "130", folder=my.parent)
+    done = workings("shapes", "my.py:net", "--input", "1x32x32", "--width", "130", cwd=my.parent)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(
         "A batch axis of 1 was added to the input, which the first layer needs.\nSequential on 1×1×32×32"
@@ -85,7 +79,7 @@ def test_the_example(my):
 
 
 def test_a_mismatch_shows_the_layers_and_the_fix(my):
-    done = workings("shapes", "my.py:wrong", "--input", "1x1x32x32", "--width", "130", folder=my.parent)
+    done = workings("shapes", "my.py:wrong", "--input", "1x1x32x32", "--width", "130", cwd=my.parent)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr + done.stdout
     assert "16·3·3 = 144" in done.stdout

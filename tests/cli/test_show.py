@@ -1,21 +1,17 @@
 """`workings show` from the command line."""
 
 import contextlib
+import runpy
 import subprocess
 import sys
 
 import pytest
 import typer
 
+from tests.cli.command import workings
 from workings.errors import WorkingsError
 
 ATTENTION = ["attention", "Q=1 0; 0 1", "K=1 1; 1 0", "V=2 0; 0 1"]
-
-
-def workings(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "workings", *arguments], capture_output=True, text=True, cwd=cwd, timeout=120
-    )
 
 
 def test_attention_by_name():
@@ -154,13 +150,13 @@ print(work["y"].tolist())
 """
 
 
-def test_a_class_and_a_block_at_module_level(tmp_path):
+def test_a_class_and_a_block_at_module_level(tmp_path, capsys):
     (tmp_path / "net.py").write_text(NET)
     done = workings("show", "net.py:Net", "--input", "2x3", cwd=tmp_path)
     assert "y = fc(x)" in done.stdout, done.stderr
     (tmp_path / "block.py").write_text(BLOCK)
-    done = subprocess.run([sys.executable, "block.py"], capture_output=True, text=True, cwd=tmp_path, timeout=120)
-    assert done.stdout == "[3.0, 3.0]\n", done.stderr
+    runpy.run_path(str(tmp_path / "block.py"), run_name="__main__")
+    assert capsys.readouterr().out == "[3.0, 3.0]\n"
 
 
 def test_softmax_by_name():

@@ -7,6 +7,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from tests.cli import command
 from tests.train import tiny
 from workings.cli import app
 from workings.errors import WorkingsError
@@ -99,8 +100,7 @@ def test_an_unknown_recipe_or_none():
 
 
 def test_a_wrong_value_is_exit_2_without_a_traceback(tmp_path):
-    words = [sys.executable, tiny.__file__, "train", "tiny", "--steps", "x"]
-    done = subprocess.run(words, capture_output=True, text=True)
+    done = command.workings("train", "tiny", "--steps", "x")
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "--steps is a whole number; got 'x'.\n")
 
 

@@ -48,3 +48,7 @@ def test_a_minute_of_scrambled_documents():
     rng = random.Random(0)
     for _ in range(20_000):
         look(scrambled(rng.choice(CORRECT_TEXTS), PIECES, rng), rng.choice(["markdown", "latex", "text"]))
+
+
+def test_numbers_beyond_every_float_are_told():
+    look("so $4 \\cdot (2^{2144} + 512) = 1{,}050{,}624$, and $2^{-2144} + 1 = 3$", "markdown")

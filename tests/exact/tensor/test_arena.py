@@ -32,20 +32,20 @@ def test_values_are_freed_with_their_tensors():
     torch.testing.assert_close(problem(0).float64(), expected)
 
 
-def test_a_thousand_problems_do_not_leak():
+def test_hundreds_of_problems_do_not_leak():
     psutil = pytest.importorskip("psutil")
     keep = exact("1 2; 3 4")  # a living tensor, so that the arena is never simply emptied
     process = psutil.Process()
-    for seed in range(100):
+    for seed in range(50):
         problem(seed)
     gc.collect()
     nodes, memory = exact.live()["nodes"], process.memory_info().rss
-    for seed in range(1000):
+    for seed in range(300):
         problem(seed)
     gc.collect()
     assert exact.live()["payloads"] < 50
     assert exact.live()["nodes"] < max(2 * nodes, 60_000)
-    assert process.memory_info().rss - memory < 100e6
+    assert process.memory_info().rss - memory < 50e6
     assert keep.tolist() == [[1, 2], [3, 4]]
 
 

@@ -331,40 +331,42 @@ def environment() -> dict[str, str]:
 
 def test_a_full_disk_loses_nothing_that_was_saved(tmp_path):
     """RLIMIT_FSIZE refuses to write past a size, as a full disk does; here from step 18 on."""
+    wide, folder = {"width": 400}, tmp_path / "full"
     code = f"""
-import resource, sys, torch
+import os, resource, torch
 from pathlib import Path
 from tests.train.tiny import Settings, Tiny
 from workings.errors import WorkingsError
 from workings.train import Run
 from workings.train.loop.engine import train
 settings = Settings(steps=30, save_every=4, evaluate_every=7, width=400)
-torch.manual_seed(0)
-task = Tiny().task(settings)
-inner = task.batches
-def batches(step):
-    if step == 18:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (BYTES, BYTES))
-    return inner(step)
-task.batches = batches
-try:
-    train(task, settings, Run(Path({str(tmp_path)!r}) / "full"), name="tiny")
-except WorkingsError as error:
-    print(error)
+folder = Path({str(folder)!r})
+def attempt(size):
+    torch.manual_seed(0)
+    task = Tiny().task(settings)
+    inner = task.batches
+    def batches(step):
+        if step == 18:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+        return inner(step)
+    task.batches = batches
+    try:
+        train(task, settings, Run(folder), name="tiny")
+    except WorkingsError as error:
+        print(error, flush=True)
+for size in (5000, 100):
+    if os.fork() == 0:
+        attempt(size)
+        os._exit(0)
+    os.wait()
+    print(Run(folder).last()[0].name, flush=True)
 """
-    wide = {"width": 400}
     go(tmp_path / "whole", **wide)
-    folder = tmp_path / "full"
-    for limit, message in [
-        (5000, f"Could not save {folder}/checkpoints/step-00000020: "),
-        (100, f"Could not write {folder}/metrics.jsonl: File too large. Checkpoints are untouched.\n"),
-    ]:
-        program = code.replace("BYTES", str(limit))
-        done = subprocess.run(
-            [sys.executable, "-c", program], capture_output=True, text=True, timeout=600, env=environment()
-        )
-        assert done.stdout.startswith(message), done
-        assert Run(folder).last()[0].name == "step-00000016"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=600, env=environment())
+    save, last, write, same_as_before = done.stdout.splitlines()
+    assert save.startswith(f"Could not save {folder}/checkpoints/step-00000020: ")
+    assert write == f"Could not write {folder}/metrics.jsonl: File too large. Checkpoints are untouched."
+    assert last == same_as_before == "step-00000016"
     go(folder, **wide)
     assert same(tmp_path / "whole", folder)
     assert rows(tmp_path / "whole") == rows(folder)

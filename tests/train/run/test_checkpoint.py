@@ -6,7 +6,6 @@ import platform
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +14,8 @@ import torch
 from safetensors.torch import load_file
 from torch import nn
 
-from tests.train import tiny as tiny_command
-from tests.train.loop.test_resume import broken_off, environment, go, rows, same
+from tests.cli.command import workings
+from tests.train.loop.test_resume import broken_off, go, rows, same
 from workings.atomic import write_text
 from workings.errors import WorkingsError
 from workings.train import Run, Training, fit, open_run
@@ -183,14 +182,12 @@ def test_where_all_are_damaged_every_file_is_named_and_nothing_touched(tmp_path)
 
 
 def test_the_command_refuses_a_run_without_a_whole_checkpoint(tmp_path):
-    tiny = [sys.executable, tiny_command.__file__, "train"]
-    run = {"cwd": tmp_path, "env": environment(), "capture_output": True, "text": True, "timeout": 600}
-    assert subprocess.run([*tiny, "tiny", "--steps", "4", "--out", "r"], **run).returncode == 0
+    assert workings("train", "tiny", "--steps", "4", "--out", "r", cwd=tmp_path).returncode == 0
     for path in checkpoint.checkpoints(tmp_path / "r" / "checkpoints"):
         halve(path / "memory.safetensors")
     before = contents(tmp_path)
     for words in (["--resume", "r"], ["tiny", "--steps", "4", "--out", "r"]):
-        done = subprocess.run([*tiny, *words], **run)
+        done = workings("train", *words, cwd=tmp_path)
         assert done.returncode == 2 and "none of its checkpoints is intact" in done.stderr
         assert "Traceback" not in done.stderr and "starting over" not in done.stderr
     assert contents(tmp_path) == before

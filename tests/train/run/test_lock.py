@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.cli.command import workings
 from tests.train import tiny
 from tests.train.loop.test_resume import environment, rows, same
 from tests.train.tiny import examples, loss
@@ -44,10 +45,9 @@ def test_a_second_run_is_refused_and_the_first_goes_on(tmp_path):
     begun(tmp_path, first)
     holder = (tmp_path / "r" / ".lock").read_text()
     assert holder.startswith(f"process {first.pid} on ")
-    others = [started(tmp_path, *LONG), started(tmp_path, "train", "--resume", "r")]
-    for other in others:
-        said = other.communicate(timeout=600)[1]
-        assert (other.returncode, said) == (
+    for words in (LONG, ["train", "--resume", "r"]):
+        second = workings(*words, cwd=tmp_path)
+        assert (second.returncode, second.stderr) == (
             2,
             f"r is in use: {holder} trains in it. Wait until that ends, or choose another folder by --out.\n",
         )

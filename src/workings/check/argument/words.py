@@ -45,6 +45,8 @@ def decimal(x: arb, unit: arb | None = None) -> str:
     '0.667'
     >>> decimal(arb(7))
     '7'
+    >>> decimal(arb(2) ** 2144)
+    '2.5604e+645'
     """
     if not x.is_finite():
         return "−∞" if x < 0 else "∞" if x > 0 else "nothing"
@@ -53,6 +55,8 @@ def decimal(x: arb, unit: arb | None = None) -> str:
     whole = x.unique_fmpz()
     if whole is not None and abs(whole) < 10**30 and x.is_integer():
         return sign(str(whole))
+    if abs(x) > 1e300:  # beyond what a float holds
+        return sign(x.mid().str(5, radius=False))
     if unit is None or unit.is_zero():
         ratio = Fraction(float(x)).limit_denominator(10_000)
         if ratio.denominator < 10_000 and arb(fmpq(ratio.numerator, ratio.denominator)).overlaps(x):

@@ -88,7 +88,9 @@ class Node:
         return self.context.let(letter, formula)
 
     def let_gradient(self, letter: str, formula: Formula) -> Leaf:
-        """A letter for the gradient of a value that has no name in the code: ∂L/∂A"""
+        """A letter for the gradient of a value that has no name in the code: ∂L/∂A, or ∂L/∂A′ where the code has an A."""
+        while letter in self.context.operands:
+            letter += "′"
         return self.context.let(f"∂{self.context.loss}/∂{letter}", formula)
 
     def argument(self, name: str) -> Formula | None:
