@@ -35,7 +35,7 @@ def fused(kernel: Callable[..., R], check: Callable[..., None] | None = None) ->
 
     def with_kernel(definition: Callable[P, R]) -> Callable[P, R]:
         if check is not None:
-            definition = after(check, definition)
+            definition = _after(check, definition)
 
         @functools.wraps(definition)
         def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -51,7 +51,7 @@ def fused(kernel: Callable[..., R], check: Callable[..., None] | None = None) ->
     return with_kernel
 
 
-def after(check: Callable[..., None], equation: Callable[P, R]) -> Callable[P, R]:
+def _after(check: Callable[..., None], equation: Callable[P, R]) -> Callable[P, R]:
     """The equation, for arguments that the check lets pass; without it, the equation is PyTorch's operation too."""
 
     checks = (check,)  # in a tuple, so that a tracer takes this for a decorator of the equation, not of the check

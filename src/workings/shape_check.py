@@ -21,10 +21,10 @@ from torch import Tensor
 
 from workings.errors import ShapeError
 
-MOST = 65536
+_MOST = 65536
 """Combinations of shapes that are remembered; a text that grows token by token brings a new one each time."""
 _FITTED: set[tuple[Any, ...]] = set()
-Found = dict[str, tuple[Any, str, bool]]
+_Found = dict[str, tuple[Any, str, bool]]
 """Axis → its size, the parameter that it was found in, and whether it may still grow by broadcasting."""
 
 
@@ -44,12 +44,12 @@ def check_shapes(function: Callable[..., Any], *given: Any, empty: str = "") -> 
     if torch.compiler.is_compiling() or key in _FITTED:
         return
     _annotations(function).check(given, empty.split())
-    if len(_FITTED) >= MOST:
+    if len(_FITTED) >= _MOST:
         _FITTED.clear()
     _FITTED.add(key)
 
 
-class Annotations:
+class _Annotations:
     """What a function says of the shapes of its parameters."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -74,11 +74,11 @@ class Annotations:
         pairs = zip(self.hints.items(), given, strict=False)
         parts = [part for (name, hint), x in pairs for part in _parts(name, x, hint)]
         shapes = {name: [*x.shape] for name, x, _ in parts if isinstance(x, Tensor) and name in self.axes}
-        sizes: Found = {}
+        sizes: _Found = {}
         for name in shapes:
             self.fit(name, shapes, sizes, empty)
 
-    def fit(self, name: str, shapes: dict[str, list[int]], sizes: Found, empty: list[str]) -> None:
+    def fit(self, name: str, shapes: dict[str, list[int]], sizes: _Found, empty: list[str]) -> None:
         """Match the axes of one parameter with its shape and with what is known of the sizes."""
         axes, shape = self.axes[name], shapes[name]
         single = [axis for axis in axes if not _is_several(axis)]
@@ -91,7 +91,7 @@ class Annotations:
         for axis, size in pairs:
             self.match(name, axis, size, shapes, sizes)
 
-    def match(self, name: str, axis: str, size: Any, shapes: dict[str, list[int]], sizes: Found) -> None:
+    def match(self, name: str, axis: str, size: Any, shapes: dict[str, list[int]], sizes: _Found) -> None:
         """Hold the size of one axis, or the sizes of several, against those that other parameters have there."""
         letter, grows = _letter(axis), "#" in axis
         known, first, may_grow = sizes.setdefault(letter, (size, name, grows))
@@ -135,7 +135,7 @@ class Annotations:
         return f" ({', '.join(meanings)})" if meanings else ""
 
 
-_annotations = cache(Annotations)
+_annotations = cache(_Annotations)
 
 
 def _shapes(x: Any) -> Any:

@@ -60,7 +60,7 @@ def permutation_layer(X: Float[Tensor, "*b n c"], order: Sequence[int], beta: An
     tensor([[2., 3., 1.]])
     """
     check_shapes(permutation_layer, X)
-    check_permutation(order, X.shape[-2])
+    _check_permutation(order, X.shape[-2])
     K = identity(X)
     Q = K[list(order)]
     S = Q @ K.mT
@@ -74,7 +74,7 @@ def identity(X: Float[Tensor, "*b n c"]) -> Square:
     return torch.diag_embed(X.new_ones(X.shape[-2]))
 
 
-def check_permutation(order: Sequence[int], n: int) -> None:
+def _check_permutation(order: Sequence[int], n: int) -> None:
     """Refuse what does not name every token once."""
     if sorted(order) != list(range(n)):
         raise DomainError(f"A permutation of {n} tokens names each of 0 to {n - 1} once, but this is {list(order)}.")

@@ -38,32 +38,32 @@ def convolution_weights(n: int, kernel: Float[Tensor, " k"]) -> Square:
     """
     check_at_least(1, n, "Self-attention needs at least one token, not {}.")
     check_shapes(convolution_weights, n, kernel)
-    check_averages(kernel)
+    _check_averages(kernel)
     w = kernel
     offset = -distances(n)  # j − i
     reach = len(w) // 2
     W = w[(offset + reach).clamp(0, len(w) - 1)]
     within = offset.abs() <= reach
-    check_reach(W * within)
+    _check_reach(W * within)
     B = W.log().masked_fill(~within, -inf)
     A = B.softmax(dim=-1)
     return A
 
 
-def check_odd(kernel: Tensor) -> None:
+def _check_odd(kernel: Tensor) -> None:
     """Refuse a kernel without a middle."""
     if kernel.shape[-1] % 2 == 0:
         raise ShapeError(f"A kernel centred on its token has an odd width, but this one has {kernel.shape[-1]} entries.")
 
 
-def check_averages(w: Tensor) -> None:
+def _check_averages(w: Tensor) -> None:
     """Refuse a kernel that one head cannot have."""
-    check_odd(w)
+    _check_odd(w)
     if (w < 0).any() or not torch.isclose(w.sum(), w.new_ones(())):
         raise DomainError("One head averages, so its kernel is ≥ 0 and sums to 1; conv1d_by_heads takes any kernel.")
 
 
-def check_reach(W: Tensor) -> None:
+def _check_reach(W: Tensor) -> None:
     """Refuse weights that leave a token nothing to look at."""
     blind = (W.sum(dim=-1) == 0).nonzero().flatten().tolist()
     if blind:
@@ -98,7 +98,7 @@ def conv1d_by_heads(
     tensor([[ 2.,  3., -2.]])
     """
     check_shapes(conv1d_by_heads, X, kernel, bias)
-    check_odd(kernel)
+    _check_odd(kernel)
     n, k = X.shape[-2], kernel.shape[-1]
     X_0 = F.pad(X, (0, 0, k // 2, k // 2))
     heads: list[Tensor] = []
@@ -119,7 +119,7 @@ def conv2d_by_heads(
     $$Z = \sum_{r,s} A_{rs} X_0\, W_V^{rs}$$
     """
     check_shapes(conv2d_by_heads, X, kernel, bias)
-    check_odd(kernel)
+    _check_odd(kernel)
     (height, width), k = X.shape[-2:], kernel.shape[-1]
     half = k // 2
     X_0 = F.pad(X, (half, half, half, half)).flatten(-2).mT  # pixels are tokens: b p c

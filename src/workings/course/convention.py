@@ -20,7 +20,7 @@ from torch import Tensor
 from workings.errors import ShapeError, WorkingsError
 
 Size = tuple[int, int]
-ELEMENTWISE = frozenset("softmax argmax argmax_weights relu exp tanh sigmoid".split())
+_ELEMENTWISE = frozenset("softmax argmax argmax_weights relu exp tanh sigmoid".split())
 """Functions that keep the shape of a matrix. A softmax runs over rows in one convention, over columns in the other."""
 
 
@@ -113,7 +113,7 @@ def _shape(node: ast.expr, sizes: dict[str, Size]) -> Size:
             return _alike(node, _shape(left, sizes), _shape(right, sizes))
         case ast.UnaryOp(_, operand):
             return _shape(operand, sizes)
-        case ast.Call(ast.Name(name), [argument]) if name in ELEMENTWISE:
+        case ast.Call(ast.Name(name), [argument]) if name in _ELEMENTWISE:
             return _shape(argument, sizes)
         case ast.Call(ast.Name(("concat" | "stack") as name), arguments):
             return _together(node, name, [_shape(argument, sizes) for argument in arguments])

@@ -36,7 +36,7 @@ def recurrent_cost(n: int, d: int) -> Cost:
     >>> recurrent_cost(50, 512)
     Cost(operations=13107200, sequential=50, path=50)
     """
-    check_positive(n, d)
+    _check_positive(n, d)
     return Cost(operations=n * d * d, sequential=n, path=n)
 
 
@@ -46,7 +46,7 @@ def attention_cost(n: int, d: int) -> Cost:
     >>> attention_cost(50, 512)
     Cost(operations=1280000, sequential=1, path=1)
     """
-    check_positive(n, d)
+    _check_positive(n, d)
     return Cost(operations=n * n * d, sequential=1, path=1)
 
 
@@ -56,11 +56,11 @@ def projection_operations(n: int, d: int) -> int:
     >>> projection_operations(50, 512)
     52428800
     """
-    check_positive(n, d)
+    _check_positive(n, d)
     return 4 * n * d * d
 
 
-def check_positive(n: int, d: int) -> None:
+def _check_positive(n: int, d: int) -> None:
     if min(n, d) < 1:
         raise DomainError(f"A layer has n ≥ 1 tokens of width d ≥ 1, not n = {n} and d = {d}.")
 

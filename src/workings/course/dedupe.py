@@ -60,7 +60,7 @@ class DedupeDecoder(nn.Module):
         self.E = matrix(EMBEDDING)
 
     def forward(self, tokens: Tokens) -> Float[Tensor, "n v"]:
-        check_prompt(tokens)
+        _check_prompt(tokens)
         X = self.E[tokens]
         Q = X @ self.W_Q
         K = X @ self.W_K
@@ -100,7 +100,7 @@ def answer_loss(logits: Float[Tensor, "m v"], tokens: Tokens, same_position: boo
     return L
 
 
-def check_prompt(tokens: Tokens) -> None:
+def _check_prompt(tokens: Tokens) -> None:
     """Refuse what is not one row of tokens of the vocabulary."""
     if tokens.dim() != 1 or not len(tokens):
         raise ShapeError(f"The decoder reads one row of at least one token, but the tokens are {[*tokens.shape]}.")
@@ -109,7 +109,7 @@ def check_prompt(tokens: Tokens) -> None:
 
 def start_of(tokens: Tokens, logits: Tensor) -> int:
     """The place of ⟨START⟩, which must be there once, with an answer behind it and a row of logits for each token."""
-    check_prompt(tokens)
+    _check_prompt(tokens)
     places = (tokens == START).nonzero().flatten().tolist()
     if len(places) != 1 or places[0] == len(tokens) - 1:
         raise DomainError("The loss needs one <START> with the answer behind it: prompt <START> answer <STOP>.")

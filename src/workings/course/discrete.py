@@ -63,13 +63,13 @@ def bayes(prior: Table, likelihood: Table) -> Bayes:
     >>> bayes(torch.tensor([0.5, 0.5]), torch.tensor([0.3, 0.1])).posterior
     tensor([0.7500, 0.2500])
     """
-    check_distribution("prior", prior)
+    _check_distribution("prior", prior)
     check_shapes(bayes, prior, likelihood)
     check_inside("A likelihood p(x|z) is never negative", likelihood, lambda p: ~(p >= 0))
     p_z, p_x_z = prior, likelihood
     p_xz = p_x_z * p_z
     p_x = p_xz.sum()
-    check_possible(p_x)
+    _check_possible(p_x)
     p_z_x = p_xz / p_x
     return Bayes(p_z, p_x_z, p_xz, p_x, p_z_x)
 
@@ -85,7 +85,7 @@ def evidence(prior: Table, likelihood: Table, q: Table) -> Evidence:
     (tensor(0.1438), tensor(0.1438))
     """
     p_z, p_x_z, p_xz, p_x, p_z_x = bayes(prior, likelihood)
-    check_distribution("q", q)
+    _check_distribution("q", q)
     check_shapes(evidence, prior, likelihood, q)
     log_p = torch.log(p_x)
     ELBO = mean_log(q, p_xz / q)
@@ -148,7 +148,7 @@ def same(a: Tensor, b: Tensor) -> bool:
     return bool(equal(a, b)) if isinstance(a, ExactTensor) else torch.allclose(a, b)
 
 
-def check_distribution(name: str, p: Tensor) -> None:
+def _check_distribution(name: str, p: Tensor) -> None:
     """Refuse what is not a vector of probabilities that sum to 1; letters are taken at their word."""
     if p.dim() != 1 or not p.numel():
         raise ShapeError(f"The {name} needs one probability for each value of z, so one axis; it is {[*p.shape]}.")
@@ -161,7 +161,7 @@ def check_distribution(name: str, p: Tensor) -> None:
         raise DomainError(f"The {name} needs probabilities ≥ 0 that sum to 1; {p.tolist()} sums to {total.item():g}.")
 
 
-def check_possible(p_x: Scalar) -> None:
+def _check_possible(p_x: Scalar) -> None:
     """Refuse an evidence that is not above 0: then nothing can be said about z."""
     try:
         impossible = not bool(p_x > 0)

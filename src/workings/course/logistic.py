@@ -62,7 +62,7 @@ def separation(X: Examples, y: Labels) -> Separation:
     >>> print(separation(X, torch.tensor([1.0, -1.0, 1.0])).certificate.text())
     [1/5  1/2  3/10]
     """
-    check_examples(X, y)
+    _check_examples(X, y)
     A = exact(y.detach().unsqueeze(1) * X.detach())
     w, λ = gordan(A)
     return Separation(w is not None, w, λ)
@@ -75,7 +75,7 @@ def falling_direction(X: Examples, y: Labels) -> ExactTensor | None:
     >>> print(falling_direction(X, torch.tensor([1.0, -1.0])).text())
     [1]
     """
-    check_examples(X, y)
+    _check_examples(X, y)
     A = exact(y.detach().unsqueeze(1) * X.detach())
     w = stiemke(A)
     return w
@@ -113,7 +113,7 @@ def newton(X: Examples, y: Labels, λ: float = 0.0, steps: int = 100, tolerance:
     >>> newton(X, torch.tensor([1.0, 1.0, -1.0], dtype=torch.float64)).w  # two of three are +1: σ(w) = 2/3
     tensor([0.6931], dtype=torch.float64)
     """
-    check_minimiser(X, y, λ)
+    _check_minimiser(X, y, λ)
     X, y = X.double(), y.double()
     w, I = X.new_zeros(X.shape[1]), torch.eye(X.shape[1], dtype=X.dtype)
     for step in range(steps + 1):
@@ -136,7 +136,7 @@ def descent(X: Examples, y: Labels, rate: float, steps: int, λ: float = 0.0) ->
     tensor([[0.],
             [1.]])
     """
-    check_examples(X, y)
+    _check_examples(X, y)
     if not rate > 0:
         raise DomainError(f"Gradient descent needs a rate above 0; rate = {rate:g}.")
     path = [X.new_zeros(X.shape[1])]
@@ -157,7 +157,7 @@ def step_share(direction: Tensor, g: Tensor, w: Tensor, X: Tensor, y: Tensor, λ
     return share
 
 
-def check_minimiser(X: Tensor, y: Tensor, λ: float) -> None:
+def _check_minimiser(X: Tensor, y: Tensor, λ: float) -> None:
     """Raise unless a best w exists: any λ > 0 sees to that, for the penalty outgrows what the loss can still fall."""
     if not λ >= 0:
         raise DomainError(f"A penalty λ/2 ‖w‖² needs λ ≥ 0; λ = {λ:g}.")
@@ -169,7 +169,7 @@ def check_minimiser(X: Tensor, y: Tensor, λ: float) -> None:
         )
 
 
-def check_examples(X: Tensor, y: Tensor) -> None:
+def _check_examples(X: Tensor, y: Tensor) -> None:
     """Refuse no examples, and labels that are not ±1 for each."""
     check_labels(torch.zeros(X.shape[1:]), X, y)
     if not len(X):

@@ -24,7 +24,7 @@ from workings.nn.update import Rate
 
 Vector = Float[Tensor, " d"]
 Scalar = Float[Tensor, ""]
-TIES = ("average", "first", "refuse")
+_TIES = ("average", "first", "refuse")
 
 
 def logistic_gradient(w: Vector, x: Vector, y: Rate) -> Vector:
@@ -73,8 +73,8 @@ def infinity_gradient(w: Vector, lambda_: Rate, ties: str = "average") -> Vector
 
 def largest(w: Vector, ties: str = "average") -> Vector:
     """1 where |w_i| is largest, 0 elsewhere. Tied entries share the 1 (`average`), or the `first` has it."""
-    if ties not in TIES:
-        raise WorkingsError(f"ties={ties!r} is not a way to treat ties: {', '.join(TIES)}.")
+    if ties not in _TIES:
+        raise WorkingsError(f"ties={ties!r} is not a way to treat ties: {', '.join(_TIES)}.")
     a = w.abs()
     tied = a == a.amax()
     k = int(tied.sum())

@@ -46,7 +46,7 @@ def with_column(X: Float[Tensor, "*b d m"], i: int, x: Float[Tensor, "*b d"]) ->
     return torch.where(at, x.unsqueeze(-1), X)
 
 
-def check_moved(Q: Tensor, K: Tensor, V: Tensor, i: int, ε: Tensor | None = None, of: str = "key") -> None:
+def _check_moved(Q: Tensor, K: Tensor, V: Tensor, i: int, ε: Tensor | None = None, of: str = "key") -> None:
     """Refuse what does not fit Kᵀ Q and V A, a noise of another width, and a key or query i that is not there."""
     check_shapes(key_noise, Q, K, V, i, ε)
     n = (K if of == "key" else Q).shape[-1]
@@ -59,7 +59,7 @@ def key_noise(Q: Queries, K: Keys, V: Values, i: int, eps: Noise, beta: Any = 1)
 
     $$\Delta h_j = \beta\, a_{ij}\, (v_i - h_j)\, (\varepsilon^\top q_j)$$
     """
-    check_moved(Q, K, V, i, eps)
+    _check_moved(Q, K, V, i, eps)
     β, ε = beta, eps.unsqueeze(-2)  # a row
     _, A, H = parts(Q, K, V, β)
     a, v = A[..., [i], :], V[..., [i]]
@@ -72,7 +72,7 @@ def key_noise_mean(Q: Queries, K: Keys, V: Values, i: int, sigma: Any, beta: Any
 
     $$E[\Delta a_{ij}] = \tfrac12 \beta^2 \sigma^2 \lVert q_j \rVert^2\, a_{ij} (1 - a_{ij})(1 - 2 a_{ij})$$
     """
-    check_moved(Q, K, V, i)
+    _check_moved(Q, K, V, i)
     β, σ = beta, sigma
     _, A, _ = parts(Q, K, V, β)
     a = A[..., i, :]
@@ -85,7 +85,7 @@ def query_noise(Q: Queries, K: Keys, V: Values, i: int, eps: Noise, beta: Any = 
 
     $$\Delta h_i = \beta \sum_j a_{ji}\, (k_j^\top \varepsilon)\, (v_j - h_i)$$
     """
-    check_moved(Q, K, V, i, eps, of="query")
+    _check_moved(Q, K, V, i, eps, of="query")
     β, ε = beta, eps.unsqueeze(-2)  # a row
     _, A, H = parts(Q, K, V, β)
     a, h = A[..., [i]].mT, H[..., [i]]
@@ -100,7 +100,7 @@ def key_scaling(Q: Queries, K: Keys, V: Values, i: int, alpha: Any, beta: Any = 
 
     The weight of key i grows where s_ij > 0, shrinks where s_ij < 0, and stays where s_ij = 0.
     """
-    check_moved(Q, K, V, i)
+    _check_moved(Q, K, V, i)
     α, β = alpha, beta
     S, A, H = parts(Q, K, V, β)
     s, a, v = S[..., [i], :], A[..., [i], :], V[..., [i]]
@@ -114,7 +114,7 @@ def key_scaling_change(Q: Queries, K: Keys, V: Values, i: int, alpha: Any, beta:
 
     $$\Delta h_j = \beta\, a_{ij}\, (\alpha - 1)\, s_{ij}\, (v_i - h_j)$$
     """
-    check_moved(Q, K, V, i)
+    _check_moved(Q, K, V, i)
     α, β = alpha, beta
     S, A, H = parts(Q, K, V, β)
     s, a, v = S[..., [i], :], A[..., [i], :], V[..., [i]]

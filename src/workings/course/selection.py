@@ -36,7 +36,7 @@ def winner_bound(gap: Number, m: int, beta: Any = 1) -> Number:
     >>> print(winner_bound(exact("log(6)"), 3).text())
     3/4
     """
-    check_rivals(m)
+    _check_rivals(m)
     Δ, β = gap, beta
     a = 1 / (1 + (m - 1) * (-β * Δ).exp())
     return a
@@ -51,7 +51,7 @@ def gap_for(weight: Number, m: int, beta: Any = 1) -> Number:
     >>> print(gap_for(exact("3/4"), 3).text())
     log 6
     """
-    check_rivals(m, least=2)
+    _check_rivals(m, least=2)
     check_inside("A weight that a finite lead makes sure of lies between 0 and 1", weight, lambda a: ~((a > 0) & (a < 1)))
     a, β = weight, beta
     Δ = ((m - 1) * a / (1 - a)).log() / β
@@ -67,7 +67,7 @@ def copy_weight(lam: Number, n: int) -> Number:
     >>> print(copy_weight(exact("log(3)"), 4).text())
     1/2
     """
-    check_rivals(n)
+    _check_rivals(n)
     λ = lam
     α = λ.exp() / (λ.exp() + n - 1)
     return α
@@ -82,7 +82,7 @@ def averaging_weight(lam: Number, n: int) -> Number:
     >>> print(averaging_weight(exact("log(4)"), 10).text())
     1/4
     """
-    check_rivals(n, least=2)
+    _check_rivals(n, least=2)
     λ = lam
     α = λ.exp() / (2 * λ.exp() + n - 2)
     return α
@@ -97,7 +97,7 @@ def averaging_strength(tolerance: Number, n: int) -> Number:
     >>> print(averaging_strength(exact("1/4"), 10).text())
     2·log 2
     """
-    check_rivals(n, least=3)
+    _check_rivals(n, least=3)
     check_inside("The two weights are ½ − ε each, with 0 < ε < ½", tolerance, lambda ε: ~((ε > 0) & (ε < 0.5)))
     ε = tolerance
     λ = ((n - 2) * (0.5 - ε) / (2 * ε)).log()
@@ -134,7 +134,7 @@ def one_head_weight(lam: Any, gamma: Number, n: int) -> Number:
 
     Divided through by e^λ, so that a large λ does not overflow.
     """
-    check_rivals(n, least=2)
+    _check_rivals(n, least=2)
     λ, γ = lam, gamma
     α = 1 / (1 + (-λ * γ).exp() + (n - 2) * (-λ * (1 + γ)).exp())
     return α
@@ -145,7 +145,7 @@ def two_head_weight(lam: Any, gamma: Number, n: int) -> Number:
 
     $$w = \frac{1}{2}\left(\frac{1}{1 + (n - 1)\,e^{-\lambda(1+\gamma)}} + \frac{1}{e^{\lambda} + n - 1}\right)$$
     """
-    check_rivals(n, least=2)
+    _check_rivals(n, least=2)
     γ = gamma
     λ = lam + torch.zeros_like(γ)
     α_1 = 1 / (1 + (n - 1) * (-λ * (1 + γ)).exp())
@@ -186,7 +186,7 @@ def projection(A: Float[Tensor, "*b d m"]) -> Float[Tensor, "*b d d"]:
     return M
 
 
-def check_rivals(n: int, least: int = 1) -> None:
+def _check_rivals(n: int, least: int = 1) -> None:
     """Refuse fewer keys than the formula speaks of."""
     if n < least:
         raise DomainError(f"The formula is about {least} keys or more, not {n}.")

@@ -58,7 +58,7 @@ def two_level_gradient(w: Scalar, h: States) -> Scalar:
 
     $$\frac{\partial h_t}{\partial w} = h_{t-1} + w \left(h_{t-2} + w\,\frac{\partial h_{t-2}}{\partial w}\right)$$
     """
-    check_states(w, h, 2)
+    _check_states(w, h, 2)
     D = recursive_gradient(w, h[:-2])
     D = h[-2] + w * (h[-3] + w * D)
     return D
@@ -70,7 +70,7 @@ def three_level_gradient(w: Scalar, h: States) -> Scalar:
     $$\frac{\partial h_t}{\partial w} = h_{t-1} + w \left(h_{t-2} + w \left(h_{t-3}
     + w\,\frac{\partial h_{t-3}}{\partial w}\right)\right)$$
     """
-    check_states(w, h, 3)
+    _check_states(w, h, 3)
     D = recursive_gradient(w, h[:-3])
     D = h[-2] + w * (h[-3] + w * (h[-4] + w * D))
     return D
@@ -91,7 +91,7 @@ def temporal_gradient(w: Scalar, h: States) -> Scalar:
 
 def gradient_terms(w: Scalar, h: States) -> Float[Tensor, " t"]:
     """The terms w^{k−1} h_{t−k} of the sum, for k = 1 … t."""
-    check_states(w, h, 1)
+    _check_states(w, h, 1)
     past = h[:-1].flip(0)  # h_{t−1} … h_0
     powers = torch.stack([w**k for k in range(len(past))])
     terms = powers * past
@@ -123,7 +123,7 @@ def regime(w: Scalar) -> str:
     return "vanishes" if w.abs() < 1 else "neither"
 
 
-def check_states(w: Scalar, h: States, levels: int) -> None:
+def _check_states(w: Scalar, h: States, levels: int) -> None:
     """Refuse too few states."""
     check_shapes(recursive_gradient, w, h, empty="n")
     if len(h) <= levels:

@@ -105,12 +105,12 @@ def divisor(H: Tensor, variance: str) -> int:
     return H.shape[0] - VARIANCES[variance]
 
 
-def channels_first(Y: Tensor, x: Tensor, *_: Any) -> Tensor:
+def _channels_first(Y: Tensor, x: Tensor, *_: Any) -> Tensor:
     """The rows of Y, one for each place of each example, on the axes of x."""
     return Y if x.dim() == 2 else Y.reshape(len(x), *x.shape[2:], -1).movedim(-1, 1)
 
 
-@special_case_of(batch_norm, channels_first)
+@special_case_of(batch_norm, _channels_first)
 def batch_norm_of_channels(
     x: Float[Tensor, "b c *s"],
     running: tuple[Float[Tensor, " c"], Float[Tensor, " c"]] | None = None,

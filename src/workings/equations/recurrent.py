@@ -117,25 +117,25 @@ def gru(X: Input, h: State, weights: Weights) -> tuple[States, State]:
     return Y, h
 
 
-def layer_result(value: Any, *given: Any) -> Any:
+def _layer_result(value: Any, *given: Any) -> Any:
     """States and last states on PyTorch's axes: time where it was, and an axis for the layers, of which there is one."""
     (H, last), time = value, given[-1]
     return H.movedim(-2, time), tuple(h[None] for h in last) if isinstance(last, tuple) else last[None]
 
 
-@special_case_of(rnn, layer_result)
+@special_case_of(rnn, _layer_result)
 def rnn_layer(X: Tensor, h: Tensor, weights: Weights, nonlinearity: str, time: int) -> dict[str, Any]:
     """`torch.nn.RNN`; `time` is the axis of time."""
     return {"X": X.movedim(time, -2), "h": h, "weights": weights, "g": getattr(torch, nonlinearity)}
 
 
-@special_case_of(lstm, layer_result)
+@special_case_of(lstm, _layer_result)
 def lstm_layer(X: Tensor, h: Tensor, c: Tensor, weights: Weights, time: int) -> dict[str, Any]:
     """`torch.nn.LSTM`; `time` is the axis of time."""
     return {"X": X.movedim(time, -2), "h": h, "c": c, "weights": weights}
 
 
-@special_case_of(gru, layer_result)
+@special_case_of(gru, _layer_result)
 def gru_layer(X: Tensor, h: Tensor, weights: Weights, time: int) -> dict[str, Any]:
     """`torch.nn.GRU`; `time` is the axis of time."""
     return {"X": X.movedim(time, -2), "h": h, "weights": weights}

@@ -27,14 +27,14 @@ from workings.nn.objectives.losses import cross_entropy
 Table = Float[Tensor, "w d"]
 
 
-def average_kernel(E: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
+def _average_kernel(E: Tensor, tokens: Tensor, mask: Tensor) -> Tensor:
     # The bag of a text is its words in a row, so a row of the mask is as many words as the text keeps.
     n = mask.sum(dim=1)
     offsets = n.cumsum(0) - n
     return F.embedding_bag(tokens[mask], E, offsets, mode="mean")
 
 
-@fused(average_kernel)
+@fused(_average_kernel)
 def average(E: Table, tokens: Int[Tensor, "b t"], mask: Bool[Tensor, "b t"]) -> Float[Tensor, "b d"]:
     r"""The mean of the vectors of the words where `mask` is true; zeros for a text without words.
 

@@ -67,14 +67,14 @@ class CharacterModel(nn.Module):
 
     def loss(self, tokens: Tokens, state: State = None) -> Float[Tensor, ""]:
         """The mean cross-entropy of each character given those before it, the first left out."""
-        check_next(tokens)
+        _check_next(tokens)
         θ, _ = self(tokens[:, :-1], state)
         return cross_entropy(θ.flatten(0, 1), tokens[:, 1:].flatten())
 
     @torch.no_grad()
     def log_probabilities(self, tokens: Int[Tensor, " m"], window: int = 1024) -> Float[Tensor, " m"]:
         """log P of each character of one text, the first left out; the state is carried through the whole text."""
-        check_next(tokens)
+        _check_next(tokens)
         state, parts = None, []
         for x, y in zip(tokens[:-1].split(window), tokens[1:].split(window), strict=True):
             θ, state = self(x.unsqueeze(0), state)
@@ -126,7 +126,7 @@ def draw(θ: Float[Tensor, " c"], T: float, generator: torch.Generator | None = 
     return torch.multinomial(p, 1, generator=generator)[0]
 
 
-def check_next(tokens: Tensor) -> None:
+def _check_next(tokens: Tensor) -> None:
     """Refuse a text without a next character to predict."""
     if tokens.shape[-1] < 2:
         raise ShapeError(f"Predicting the next character needs at least 2; the tokens are {[*tokens.shape]}.")

@@ -40,7 +40,7 @@ SCRAMBLE, PRIME = 2654435761, 4294967291
 """Knuth's multiplier, 2³² times the golden ratio, and the largest prime below 2³²."""
 
 
-def together(X: Tensor, W_QKV: Tensor, heads: int, start: int) -> tuple[Tensor, Tensor, Tensor]:
+def _together(X: Tensor, W_QKV: Tensor, heads: int, start: int) -> tuple[Tensor, Tensor, Tensor]:
     """What `queries_keys_values` computes: turning a pair of entries is a product of complex numbers."""
     b, n, _ = X.shape
     QKV = F.linear(X, W_QKV).view(b, n, 3, heads, -1).permute(2, 0, 3, 1, 4)  # 3 b h n d
@@ -51,7 +51,7 @@ def together(X: Tensor, W_QKV: Tensor, heads: int, start: int) -> tuple[Tensor, 
     return QK[0], QK[1], QKV[2]
 
 
-@fused(together)
+@fused(_together)
 def queries_keys_values(X: Rows, W_QKV: Float[Tensor, "w e"], heads: int, start: int) -> tuple[Heads, Heads, Heads]:
     r"""Queries and keys of one length, turned by their positions; values as they are.
 

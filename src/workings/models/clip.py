@@ -60,14 +60,14 @@ class CLIP(nn.Module):
 
     def image_embedding(self, images: Any) -> Embeddings:
         X = self.image(images)
-        check_tower("image", X, self.image_projection)
+        _check_tower("image", X, self.image_projection)
         X = self.image_projection(X)
         F = normalised(X)
         return F
 
     def text_embedding(self, texts: Any) -> Embeddings:
         X = self.text(texts)
-        check_tower("text", X, self.text_projection)
+        _check_tower("text", X, self.text_projection)
         X = self.text_projection(X)
         G = normalised(X)
         return G
@@ -123,7 +123,7 @@ class SigLIP(CLIP):
         return siglip_loss(self(images, texts))
 
 
-def check_tower(name: str, X: Tensor, projection: nn.Linear) -> None:
+def _check_tower(name: str, X: Tensor, projection: nn.Linear) -> None:
     """Refuse what a tower gives if it is not a row of its width for each example."""
     if X.dim() != 2 or X.shape[1] != projection.in_features:
         raise ShapeError(

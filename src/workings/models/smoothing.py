@@ -34,8 +34,8 @@ def kneser_ney(C: Counts, D: Number, uniform: bool = True) -> Counts:
     tensor([[0.0833, 0.9167],
             [0.4167, 0.5833]])
     """
-    check_counts(C)
-    check_discount(D)
+    _check_counts(C)
+    _check_discount(D)
     N = torch.sign(C)
     P_1 = continuation(N, D, uniform)
     c = C.sum(dim=1, keepdim=True)
@@ -74,7 +74,7 @@ class KneserNey:
         self.words = words
         self.pairs, self.counts = torch.unique(tokens[:-1] * words + tokens[1:], return_counts=True)
         self.D = float(estimated_discount(self.counts) if D is None else D)
-        check_discount(self.D)
+        _check_discount(self.D)
         v, w = self.pairs // words, self.pairs % words
         self.context = torch.zeros(words, dtype=torch.float64).index_add_(0, v, self.counts.double())
         self.followers = torch.bincount(v, minlength=words).double()
@@ -108,13 +108,13 @@ def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
     return n_1 / (n_1 + 2 * n_2) if n_1 and n_2 else 0.75
 
 
-def check_discount(D: Number) -> None:
+def _check_discount(D: Number) -> None:
     """Refuse a discount that a count of 1 cannot give up."""
     if is_known(D) and not 0 < D <= 1:
         raise DomainError(f"A discount is taken from counts of 1 and more, so 0 < D ≤ 1; D = {float(D):g}.")
 
 
-def check_counts(C: Tensor) -> None:
+def _check_counts(C: Tensor) -> None:
     """Refuse what is not a square table of counts."""
     if C.dim() != 2 or C.shape[0] != C.shape[1]:
         raise ShapeError(f"Counts of bigrams form a table of words × words; C is {[*C.shape]}.")

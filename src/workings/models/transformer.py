@@ -89,7 +89,7 @@ class Embedding(nn.Module):
             X = sqrt(X.shape[-1]) * X + sinusoids(X, start)
         if self.S is not None:
             S = torch.zeros_like(tokens) if segments is None else segments
-            check_segments(S, tokens, self.S)
+            _check_segments(S, tokens, self.S)
             X = X + F.embedding(S, self.S)
         return X
 
@@ -114,7 +114,7 @@ def length_of(tokens: Tensor, E: Tensor, start: int, context: int | None) -> int
     return n
 
 
-def check_segments(S: Tensor, tokens: Tensor, table: Tensor) -> None:
+def _check_segments(S: Tensor, tokens: Tensor, table: Tensor) -> None:
     """Refuse segments that do not say of each token which of the texts it belongs to."""
     if S.shape != tokens.shape:
         raise ShapeError(f"Each token has a segment: the tokens are {[*tokens.shape]}, the segments {[*S.shape]}.")

@@ -143,7 +143,7 @@ def load_text(path: str | Path, vocabulary: Collection[str] | None = None, dupli
     words: dict[str, int] = {}
     rows: list[np.ndarray] = []
     wanted = None if vocabulary is None else frozenset(vocabulary)
-    for number, word, row in parsed_lines(Path(path)):
+    for number, word, row in _parsed_lines(Path(path)):
         if word in words:
             if duplicates == "first":
                 continue
@@ -168,7 +168,7 @@ def load_array(path: str | Path, words: Sequence[str] | str | Path) -> WordVecto
     return WordVectors(words, torch.from_numpy(vectors))
 
 
-def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
+def _parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
     """Line number, word and vector of each line of a text file."""
     width = None
     with path.open("rb") as file:
@@ -181,16 +181,16 @@ def parsed_lines(path: Path) -> Iterator[tuple[int, str, np.ndarray]]:
             if number == 1 and re.fullmatch(r"\d+ \d+", line):  # word2vec begins with the number of words and the width
                 width = int(line.split()[1])
             elif line:
-                word, row = parse_line(line, width, f"{path}, line {number}")
+                word, row = _parse_line(line, width, f"{path}, line {number}")
                 width = len(row)
                 yield number, word, row
 
 
-def parse_line(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
+def _parse_line(line: str, width: int | None, place: str) -> tuple[str, np.ndarray]:
     """Word and vector of a line that should hold `width` numbers."""
     fields = line.split(" ")
     numbers = len(fields) - 1
-    while width is not None and numbers > width and not is_number(fields[len(fields) - numbers]):
+    while width is not None and numbers > width and not _is_number(fields[len(fields) - numbers]):
         numbers -= 1  # a space inside the word
     if not numbers or (width is not None and numbers != width):
         wanted = "numbers" if width is None else f"{width} numbers, as the lines before have,"
@@ -198,14 +198,14 @@ def parse_line(line: str, width: int | None, place: str) -> tuple[str, np.ndarra
     try:
         row = np.array(fields[-numbers:], dtype=np.float32)
     except ValueError:
-        bad = next(field for field in fields[-numbers:] if not is_number(field))
+        bad = next(field for field in fields[-numbers:] if not _is_number(field))
         raise VectorsError(f"{place}: {bad!r} is not a number.") from None
     if not np.isfinite(row).all():
         raise VectorsError(f"{place}: the vector holds {row[~np.isfinite(row)][0]}.")
     return " ".join(fields[:-numbers]), row
 
 
-def is_number(text: str) -> bool:
+def _is_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:

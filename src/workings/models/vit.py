@@ -28,7 +28,7 @@ from workings.nn.transformer.block import Block
 from workings.nn.vision.patch_tokens import Grid, grid_of, patch_embedding, resampled_positions
 
 Images = Float[Tensor, "b c n m"]
-POOLS = ("cls", "mean")
+_POOLS = ("cls", "mean")
 
 
 class ViT(nn.Module):
@@ -59,8 +59,8 @@ class ViT(nn.Module):
         dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        if pool not in POOLS:
-            raise DomainError(f"A ViT reads its answer off one of {', '.join(POOLS)}, not {pool!r}.")
+        if pool not in _POOLS:
+            raise DomainError(f"A ViT reads its answer off one of {', '.join(_POOLS)}, not {pool!r}.")
         height, breadth = (image, image) if isinstance(image, int) else image
         self.patch, self.pool, self.width = patch, pool, width
         self.grid = grid_of(height, breadth, patch)

@@ -45,12 +45,12 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
 def inverse_scale(beta: Any, T: Any) -> Any:
     """β, from whichever of β and T was given; 1 if nothing was."""
     if T is None:
-        if beta is not None and is_known(beta) and not is_finite(beta):
+        if beta is not None and is_known(beta) and not _is_finite(beta):
             raise DomainError("Softmax needs a finite β. Its limit for β → ∞ is argmax_weights(s).")
         return 1 if beta is None else beta
     if beta is not None:
         raise WorkingsError("Softmax takes the inverse scale β or the temperature T = 1/β, not both: leave one out.")
-    if is_known(T) and not is_positive(T):
+    if is_known(T) and not _is_positive(T):
         raise DomainError(f"Softmax needs a temperature T > 0, not {T}. Its limit for T → 0 is argmax_weights(s).")
     return 1 / T
 
@@ -60,12 +60,12 @@ def is_known(x: Any) -> bool:
     return not getattr(x, "free_symbols", None)
 
 
-def is_finite(beta: Any) -> bool:
+def _is_finite(beta: Any) -> bool:
     """Whether a number, or each of several, is neither infinite nor NaN."""
     return bool(((beta > -inf) & (beta < inf)).all()) if isinstance(beta, Tensor) else -inf < beta < inf
 
 
-def is_positive(T: Any) -> bool:
+def _is_positive(T: Any) -> bool:
     """Whether a number, or each of several, is above 0; a NaN is not."""
     return bool((T > 0).all()) if isinstance(T, Tensor) else T > 0
 
@@ -81,18 +81,18 @@ def check_softmax(p: Tensor, s: Tensor, dim: int = -1) -> None:
 
     Such a row is NaN throughout, so the first weight of each row says it, at next to no cost.
     """
-    if torch.compiler.is_compiling() or not p.numel() or first(p.select(dim, 0), not_a_number) is None:
+    if torch.compiler.is_compiling() or not p.numel() or first(p.select(dim, 0), _not_a_number) is None:
         return
     s = s.detach().expand_as(p).movedim(dim, -1)
-    for at in not_a_number(p.select(dim, 0)).nonzero().tolist():
+    for at in _not_a_number(p.select(dim, 0)).nonzero().tolist():
         row = s[tuple(at)]
-        if not not_a_number(row).any():  # a NaN among the scores is a NaN in the result
+        if not _not_a_number(row).any():  # a NaN among the scores is a NaN in the result
             nothing = bool((row == -inf).all())
             reason = "every score is −∞, and a softmax over nothing has no value" if nothing else "a score is ∞"
             raise DomainError(f"A softmax needs a finite score in every row: in the row at {at} {reason}.")
 
 
-def not_a_number(x: Tensor) -> Tensor:
+def _not_a_number(x: Tensor) -> Tensor:
     return x != x
 
 
@@ -120,7 +120,7 @@ def softmax_jacobian(s: Float[Tensor, "*b n"], beta: Any = None, *, T: Any = Non
     return J
 
 
-def check_probabilities(p: Tensor) -> None:
+def _check_probabilities(p: Tensor) -> None:
     """Refuse what is not a vector of probabilities: numbers from 0 to 1 that sum to 1."""
     check_shapes(entropy, p)
     check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
@@ -138,7 +138,7 @@ def entropy(p: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     >>> print(entropy(exact("1/2 1/2 0")).text())
     log 2
     """
-    check_probabilities(p)
+    _check_probabilities(p)
     H = -torch.xlogy(p, p).sum(-1)
     return H
 
@@ -166,7 +166,7 @@ def variance(p: Float[Tensor, "*b n"]) -> Float[Tensor, "*b"]:
     >>> print(variance(exact("1 0 0 0")).text())
     3/16
     """
-    check_probabilities(p)
+    _check_probabilities(p)
     n = p.shape[-1]
     Var = ((p - 1 / n) ** 2).sum(-1) / n
     return Var

@@ -9,7 +9,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-MOST = 5
+_MOST = 5
 """Assumptions that are named; more are counted."""
 
 
@@ -21,8 +21,8 @@ def assumption_notes(trace: Trace) -> list[str]:
             for assumption in value.assumptions:
                 found.setdefault(assumption.text, _name(step))
     notes = [f"assumed in {name}: {text}" for text, name in found.items()]
-    more = len(notes) - MOST
-    return [*notes[:MOST], *([f"{more} more assumptions: see x.assumptions of an exact value"] if more > 0 else [])]
+    more = len(notes) - _MOST
+    return [*notes[:_MOST], *([f"{more} more assumptions: see x.assumptions of an exact value"] if more > 0 else [])]
 
 
 def _name(step: Step) -> str:

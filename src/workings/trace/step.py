@@ -22,20 +22,20 @@ KINDS = frozenset(
 
 CONTAINERS = (list, tuple, dict)
 """Kinds of values whose entries are recorded one by one."""
-LONGEST = 120
+_LONGEST = 120
 """Characters of an exception's message beside a statement."""
 
 
-def caught_note(error: BaseException | None) -> str:
+def _caught_note(error: BaseException | None) -> str:
     """The remark on a statement that an exception left, after which the code went on.
 
-    >>> caught_note(ValueError("4 is too much"))
+    >>> _caught_note(ValueError("4 is too much"))
     'raised ValueError, which was caught: 4 is too much'
     """
     if error is None:
         return "raised an exception, which was caught"
     message = " ".join(str(error).split())
-    message = message if len(message) <= LONGEST else f"{message[: LONGEST - 1]}…"
+    message = message if len(message) <= _LONGEST else f"{message[: _LONGEST - 1]}…"
     return f"raised {type(error).__name__}, which was caught" + (f": {message}" if message else "")
 
 
@@ -102,7 +102,7 @@ class Step:
 
     def stop(self, error: BaseException | None) -> None:
         """An exception left it, and was caught."""
-        self.note, self.live, self.is_stopped = caught_note(error), None, True
+        self.note, self.live, self.is_stopped = _caught_note(error), None, True
 
     def named_results(self) -> list[tuple[str, Any, Any]]:
         """The parts of its result by their names, each as it is and as it was."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from workings.check.argument.clause import Clause, clause_of, continues_list
 from workings.check.argument.contexts import Context, Contexts, Form
@@ -19,7 +19,7 @@ from workings.check.latex.calls import SIGMOID, function_letters, powers_of_call
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
 from workings.check.latex.spoken import letters_alone, words_as_names
-from workings.check.latex.superscripts import as_indices, layer_bases
+from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
 from workings.check.latex.syntax import Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_name
@@ -31,6 +31,8 @@ DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.FR
 """Roles in which nothing is stated as true."""
 DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
 """Roles that say nothing about the sides as they stand."""
+MANY = 3
+"""Findings about one and the same form from which on all of them are in doubt."""
 BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
 
 
@@ -57,6 +59,8 @@ class Argument:
     report: Report = field(default_factory=Report)
     lone_letters: set[Node] = field(default_factory=set)
     """The letters that stand alone as a formula, as when a letter is introduced."""
+    alike: dict[tuple[str, ...], list[Finding]] = field(default_factory=dict)
+    """The findings by their kind and the form of what they are about."""
     partly_read: set[int] = field(default_factory=set)
     """Where the formulas begin of which only pieces could be read."""
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
@@ -69,7 +73,10 @@ class Argument:
         bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
         self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
         self.spoken = set[str]().union(*(letters_alone(tree) for _, tree in trees if tree is not None))
-        trees = [(f, None if tree is None else words_as_names(as_indices(tree, bases), self.spoken)) for f, tree in trees]
+        trees = [
+            (f, None if tree is None else words_as_names(as_indices(on_last_factor(tree), bases), self.spoken))
+            for f, tree in trees
+        ]
         functions = function_letters([tree for _, tree in trees if tree is not None]) | {SIGMOID}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
@@ -83,10 +90,15 @@ class Argument:
             if last is not None and has_scale(formula.after):
                 last.units.add(len(last.sides) - 1)
             before = (formula, last) if last is not None and formula.display else None
+        self.lone_letters |= {side for line in self.lines for side in line.sides if isinstance(side, Symbol)}
         for number, line in enumerate(self.lines):
             line.number = number
             line.context = self.contexts.at(line.start)
         self.values = Values(one_weight=not _tells_weights_apart(self.lines))
+
+    def _normal(self, tree: Node, bases: set[Node]) -> Node:
+        """The tree as the whole document shows that it is meant."""
+        return words_as_names(as_indices(on_last_factor(tree), bases), self.spoken)
 
     def _read(self, formula: Formula) -> Node | None:
         """The tree of a formula, whole or what can be read of it."""
@@ -209,6 +221,10 @@ class Argument:
         level = cautious_level(level, kind, basis)
         found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
         self.report.findings.append(found)
+        form = (
+            (kind, basis) if basis == "declared sizes" else (kind, basis, _form(line.sides[first]), _form(line.sides[last]))
+        )
+        self.alike.setdefault(form, []).append(found)
         return found
 
     def quote(self, line: Line, first: int, last: int) -> str:
@@ -225,6 +241,7 @@ class Argument:
 
     def close(self) -> None:
         """The report is complete: the relations in the order of the text, counted, and one finding for a place."""
+        self._doubt_what_is_alike()
         self.report.findings = _without_repeats(self.report.findings)
         readings = sorted(self.readings.values(), key=lambda reading: (reading.line.number, reading.index))
         self.report.relations = [self._relation(reading) for reading in readings]
@@ -233,6 +250,14 @@ class Argument:
         counts.wrong = outcomes[Outcome.WRONG]
         counts.decided = counts.right + counts.wrong
         counts.claims = counts.decided + outcomes[Outcome.UNDECIDED]
+
+    def _doubt_what_is_alike(self) -> None:
+        """One form that is called wrong again and again is rather notation that is not understood."""
+        doubted = {id(found) for alike in self.alike.values() if len(alike) >= MANY for found in alike}
+        self.report.findings = [
+            replace(found, level="possible") if id(found) in doubted and found.level in ("error", "likely") else found
+            for found in self.report.findings
+        ]
 
     def _relation(self, reading: Reading) -> Relation:
         line, index = reading.line, reading.index
@@ -251,6 +276,16 @@ class Argument:
             reading.values,
             reading.cause,
         )
+
+
+def _form(node: Node, depth: int = 3) -> str:
+    """What a formula looks like, without its numbers and letters.
+
+    >>> _form(parse("2 x + 3")) == _form(parse("5 y + 7"))
+    True
+    """
+    inner = "" if depth == 0 else " ".join(_form(child, depth - 1) for child in node.children())
+    return f"{type(node).__name__}({inner})"
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

@@ -77,6 +77,26 @@ def parts(node: Node) -> Iterator[Node]:
         yield node
 
 
+ROW_BEGINS = re.compile(r"\\\\\s*(?:\[[^\]]*\])?\s*&[\s&]*(?:\\[a-z]*quad|\\[ ,;:!]|\\hspace\*?\{[^}]*\}|\s)*$")
+"""A row break, and the place at which rows are aligned: what follows has nothing to the left of it."""
+
+
+def _goes_on(side: Node, formula: Formula) -> bool:
+    """Whether a row begins with + or − at its `&`: it goes on with the last side of the row before it."""
+    match side:
+        case Sum(terms=((sign, _), *_)) if sign in "+-±":
+            written = formula.text[side.span[0] : side.span[0] + 1]
+            return written in "+-−" and ROW_BEGINS.search(formula.text, 0, side.span[0]) is not None
+    return False
+
+
+def _joined(one: Node, other: Node) -> Node:
+    """a, then + b on the next row."""
+    terms = one.terms if isinstance(one, Sum) else (("+", one),)
+    more = other.terms if isinstance(other, Sum) else (("+", other),)
+    return Sum((*terms, *more), span=(one.span[0], other.span[1]))
+
+
 Sides = tuple[list[Node], list[str]]
 """The sides of a chain, and the relations between them."""
 
@@ -126,6 +146,12 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             sides, relations = list(part.items), list(part.relations)
         else:
             sides, relations = [part], []
+        if last is not None and last is not before and _goes_on(sides[0], formula):
+            last.sides[-1] = _joined(last.sides[-1], sides[0])
+            last.sides += sides[1:]
+            last.relations += relations
+            last.formulas += [formula] * (len(sides) - 1)
+            continue
         if isinstance(sides[0], Nothing):
             if last is not None and relations:
                 last.sides += sides[1:]

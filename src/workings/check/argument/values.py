@@ -112,17 +112,17 @@ class Values:
         return (own or seen[best])[:MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
-        """The last formula that a name was set equal to in the same problem."""
-        return _last_seen(self.formulas.get(self.name(node), []), here)
+        """The last formula that a name was set equal to here, or around here in the same problem."""
+        return _last_seen(self.formulas.get(self.name(node), []), here, Sight.OWN)
 
     def rule(self, node: Node, here: Context) -> Rule | None:
         """The last definition of a function in the same problem."""
-        placed = _last_seen(self.rules.get(self.name(node), []), here)
+        placed = _last_seen(self.rules.get(self.name(node), []), here, Sight.SIBLING)
         return placed.what if placed is not None and isinstance(placed.what, Rule) else None
 
 
-def _last_seen(given: list[Placed], here: Context) -> Placed | None:
-    return next((placed for placed in reversed(given) if sight(here, placed.context) <= Sight.SIBLING), None)
+def _last_seen(given: list[Placed], here: Context, farthest: Sight) -> Placed | None:
+    return next((placed for placed in reversed(given) if sight(here, placed.context) <= farthest), None)
 
 
 T = TypeVar("T")

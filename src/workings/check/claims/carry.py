@@ -73,7 +73,7 @@ class Carrier:
             return None
         last, first = (closed or found)[-1], found[0]
         role = self.argument.reading(line, run[0]).role
-        exact = role is Role.GIVEN and clause.cue in (Cue.LET, Cue.IF) and len(found) == 1
+        exact = role is Role.GIVEN and clause.cue in (Cue.LET, Cue.IF) and len(found) == 1 and "≈" not in line.relations
         stated, computed = (self.definition(line, known.side, known.is_closed, exact) for known in (last, first))
         if stated is None:
             return None

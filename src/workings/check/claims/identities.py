@@ -26,7 +26,7 @@ from workings.check.claims.appearance import (
     vector_entries,
 )
 from workings.check.document.relation import Outcome, Role
-from workings.check.latex.calls import called_letters, uncalled_letters
+from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import (
@@ -62,8 +62,8 @@ CHANGES = (Symbol("Delta"), Symbol("delta"))
 COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
 """What stands above an event that does not happen."""
 ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
-MARKS = {Symbol("T"), Symbol("top"), Symbol("sigma")}
-"""Letters that are mostly signs: of a transpose, of the sigmoid."""
+MARKS = {Symbol("T"), Symbol("top")}
+"""Letters that are mostly signs: of a transpose."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
 
@@ -137,11 +137,12 @@ class Identities:
                 kind = "recurrence" if self.has_turns(one) else "identity"
                 self.check_step(line, index, kind, level)
             elif index == 1 and len(line.sides) == 2 and not supposed:
-                stated = STATED.search(line.formulas[0].before[-60:]) or both_call(one, other) or is_of_matrices(one, other)
-                if is_letter(one) or not stated:
+                said = STATED.search(line.formulas[0].before[-60:]) is not None
+                if is_letter(one) or not (said or both_call(one, other) or is_of_matrices(one, other)):
                     self.check_near_miss(line)
                 else:
-                    self.check_step(line, index, "identity", "likely", stated=True)
+                    sure = said or is_of_matrices(one, other)
+                    self.check_step(line, index, "identity", "likely" if sure else "note", stated=True)
         self.remember(line)
 
     def is_derivation(self, line: Line, index: int) -> bool:
@@ -301,7 +302,8 @@ class Identities:
         if kind == "recurrence":
             known = self.recurrence_letters()
             return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | MARKS)
-        left, right = self.free_letters(self.of_function(one)) - MARKS, self.free_letters(other) - MARKS
+        signs = MARKS | ({SIGMOID} if SIGMOID not in factors else set())
+        left, right = self.free_letters(self.of_function(one)) - signs, self.free_letters(other) - signs
         if kind == "derivative":
             if self.is_differential_equation(one, other):
                 return False

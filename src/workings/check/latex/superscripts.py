@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from workings.check.latex.syntax import Chain, Group, Items, Node, Number, Script, Symbol
+from workings.check.latex.syntax import Chain, Group, Items, Node, Number, Product, Script, Symbol
 from workings.check.latex.weights import plain
 
 
@@ -33,4 +33,19 @@ def as_indices(node: Node, bases: set[Node]) -> Node:
     node = node.rebuilt(lambda part: as_indices(part, bases))
     if isinstance(node, Script) and isinstance(node.above, Number) and plain(node.base) in bases:
         return replace(node, above=Group("(", (node.above,), ")", span=node.above.span))
+    return node
+
+
+def on_last_factor(node: Node) -> Node:
+    r"""Braces that nobody sees hold nothing together: {X Y}^T is printed, and meant, as X Yᵀ.
+
+    >>> from workings.check.latex.parse import parse
+    >>> on_last_factor(parse(r"\mathbf{X X}^{\top}")) == parse(r"\mathbf{X} \mathbf{X}^{\top}")
+    True
+    """
+    node = node.rebuilt(on_last_factor)
+    match node:
+        case Script(base=Product(factors=(*before, (sign, last)))) if not isinstance(last, Group):
+            script = replace(node, base=last, span=(last.span[0], node.span[1]))
+            return Product((*before, (sign, script)), span=node.span)
     return node

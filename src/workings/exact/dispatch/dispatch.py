@@ -47,7 +47,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
 from workings.exact.tensor.noted import notes_among, without_notes
 
-aten = torch.ops.aten
+_aten = torch.ops.aten
 _META = torch.device("meta")
 
 
@@ -127,7 +127,7 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
 
 
 def _plain(result: Any, dtype: torch.dtype) -> torch.Tensor:
-    return aten._to_copy.default(result, dtype=dtype) if is_exact(result) else result
+    return _aten._to_copy.default(result, dtype=dtype) if is_exact(result) else result
 
 
 def _into_outs(func: Any, args: Any, kwargs: Any) -> Any:
@@ -164,7 +164,7 @@ def _write(out: torch.Tensor, result: Any) -> None:
 def _decompositions() -> dict[Any, Any]:
     from torch._decomp import core_aten_decompositions, decomposition_table
 
-    fused = {aten._weight_norm_interface_backward.default: aten._weight_norm_differentiable_backward}
+    fused = {_aten._weight_norm_interface_backward.default: _aten._weight_norm_differentiable_backward}
     return {**decomposition_table, **core_aten_decompositions(), **fused}
 
 

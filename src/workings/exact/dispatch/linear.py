@@ -55,11 +55,11 @@ def linear(func: Any, given: dict[str, Any]) -> Any:
             one_hot[i] = 1
             column = call(func, {**given, **blank, n: one_hot.reshape(given[n].shape)}).reshape(-1)
             for j in column.nonzero().reshape(-1).tolist():
-                terms[j].append((weight(float(column[j])), v))
+                terms[j].append((_weight(float(column[j])), v))
     return wrap(payload_of([dot(*zip(*t, strict=True)) if t else ZERO for t in terms], zero.shape))
 
 
-def weight(w: float) -> Value:
+def _weight(w: float) -> Value:
     """A rational weight that a kernel computed in floating point (a few roundings off)."""
     near = _nearest_fraction(w)
     return lift_float(w) if near is None else rational(near)

@@ -63,11 +63,11 @@ def has_same_storage_numel(x: Any, y: Any) -> bool:
     return payload(x).untyped_storage().nbytes() == payload(y).untyped_storage().nbytes()
 
 
-def set_data(x: Any, new: Any) -> None:
+def _set_data(x: Any, new: Any) -> None:
     """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
     with torch._C.DisableTorchFunctionSubclass():
         torch.Tensor.data.__set__(x, new)  # type: ignore[attr-defined]
     x.payload, x.shared = new.payload, new.shared
 
 
-OVERRIDES[torch.Tensor.data.__set__] = set_data  # type: ignore[attr-defined]
+OVERRIDES[torch.Tensor.data.__set__] = _set_data  # type: ignore[attr-defined]

@@ -13,7 +13,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.make import exact
 
 
-def lift_state(optimizer: Any, args: Any, kwargs: Any) -> None:
+def _lift_state(optimizer: Any, args: Any, kwargs: Any) -> None:
     """Before a step: the float tensors kept for exact parameters become exact, taken as they are. Counts of steps stay."""
     for p, held in optimizer.state.items():
         if isinstance(p, ExactTensor):
@@ -26,5 +26,5 @@ def _lift(x: Any) -> Any:
 
 @functools.cache
 def watch() -> None:
-    """Have `lift_state` run before every optimizer's step. Optimizers of ordinary parameters are left alone."""
-    register_optimizer_step_pre_hook(lift_state)
+    """Have `_lift_state` run before every optimizer's step. Optimizers of ordinary parameters are left alone."""
+    register_optimizer_step_pre_hook(_lift_state)

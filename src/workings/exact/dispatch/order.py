@@ -35,7 +35,7 @@ _ABOUT_ZERO = frozenset("nonzero nonzero_static count_nonzero any all is_nonzero
 """These tell zeros from the rest; the others never compare with zero, so letters need not be compared with it."""
 
 
-def ranks(values: set[Value]) -> dict[Value, float]:
+def _ranks(values: set[Value]) -> dict[Value, float]:
     """Rank of each value, 0 for zero if it is there, equal values sharing one; ∞ and NaN as themselves."""
     groups = _groups_in_order([v for v in values if not v.special])
     origin = next((i for i, group in enumerate(groups) if ZERO in group), 0)
@@ -105,7 +105,7 @@ def _on_ranks(func: Any, given: dict[str, Any]) -> Any:
                 present += values_of(payload(part))
             elif name in numbers and part is not None:
                 present.append(lift_number(part))
-    rank = ranks({*present, ZERO} if schema_of(func).name in _ABOUT_ZERO else set(present))
+    rank = _ranks({*present, ZERO} if schema_of(func).name in _ABOUT_ZERO else set(present))
     back: dict[Any, Value] = {}
     for v in dict.fromkeys(present):
         back.setdefault(rank[v] if v is not NAN else "nan", v)  # NaN is no key: it does not equal itself

@@ -147,7 +147,7 @@ def _exp(x: Value) -> Value:
     return ZERO if x.special else algebra.exp(x)
 
 
-def power(a: Value, b: Value) -> Value:
+def _power(a: Value, b: Value) -> Value:
     """a^b: an exact power for rational b, e^{b log a} for a number a > 0, a formula otherwise."""
     if b.kind == "q":
         exponent = b.args[0]
@@ -161,7 +161,7 @@ def power(a: Value, b: Value) -> Value:
     return build("pow", a, b)
 
 
-def square_root(x: Value) -> Value:
+def _square_root(x: Value) -> Value:
     return algebra.power(x, HALF)
 
 
@@ -219,15 +219,15 @@ def _log_base(n: int) -> Build:
 
 
 def _two_to(x: Value) -> Value:
-    return power(rational(2), x)
+    return _power(rational(2), x)
 
 
-def sigmoid(x: Value) -> Value:
+def _sigmoid(x: Value) -> Value:
     """1/(1 + e^{−x})"""
     return algebra.power(ONE + algebra.exp(algebra.scale(x, -1)), -1)
 
 
-def softplus(x: Value) -> Value:
+def _softplus(x: Value) -> Value:
     """log(1 + e^x)"""
     return algebra.log(ONE + algebra.exp(x))
 
@@ -266,10 +266,10 @@ RULES: dict[str, Rule] = {
     "neg": Rule(lambda x: algebra.scale(x, -1)),
     "div": Rule(lambda a, b: a / b, _zero_divisor),
     "reciprocal": Rule(lambda x: algebra.power(x, -1), lambda x: _zero_divisor(x, x)),
-    "pow": Rule(power, _no_real_power),
-    "sqrt": Rule(square_root, _negative),
+    "pow": Rule(_power, _no_real_power),
+    "sqrt": Rule(_square_root, _negative),
     "rsqrt": Rule(lambda x: algebra.power(x, -HALF), _not_positive),
-    "hypot": Rule(lambda a, b: square_root(a * a + b * b)),
+    "hypot": Rule(lambda a, b: _square_root(a * a + b * b)),
     "abs": Rule(absolute),
     "sign": Rule(lambda x: rational(sign(x))),
     "sgn": Rule(lambda x: rational(sign(x))),
@@ -293,9 +293,9 @@ RULES: dict[str, Rule] = {
     "xlogy": Rule(_times_log, lambda a, b: a is not ZERO and _not_positive(b)),
     "special_xlog1py": Rule(lambda a, b: _times_log(a, ONE + b), lambda a, b: a is not ZERO and _not_positive(ONE + b)),
     "special_entr": Rule(lambda x: algebra.scale(_times_log(x, x), -1), _negative),
-    "sigmoid": Rule(sigmoid),
-    "log_sigmoid": Rule(lambda x: algebra.scale(softplus(algebra.scale(x, -1)), -1)),
-    "softplus": Rule(softplus),
+    "sigmoid": Rule(_sigmoid),
+    "log_sigmoid": Rule(lambda x: algebra.scale(_softplus(algebra.scale(x, -1)), -1)),
+    "softplus": Rule(_softplus),
     "sin": Rule(partial(build, "sin")),
     "cos": Rule(partial(build, "cos")),
     "tan": Rule(_tan),
@@ -315,7 +315,7 @@ RULES: dict[str, Rule] = {
     "erfinv": Rule(partial(build, "erfinv"), _beyond(ONE, or_at=True)),
     "special_erfcx": Rule(lambda x: algebra.exp(x * x) * build("erfc", x)),
     "special_ndtri": Rule(
-        lambda x: square_root(rational(2)) * build("erfinv", algebra.scale(x, 2) - ONE), _not_between_0_and_1
+        lambda x: _square_root(rational(2)) * build("erfinv", algebra.scale(x, 2) - ONE), _not_between_0_and_1
     ),
     "special_ndtr": Rule(lambda x: algebra.scale(build("erfc", x * rational(-1) * algebra.power(rational(2), -HALF)), HALF)),
     "special_log_ndtr": Rule(lambda x: algebra.log(RULES["special_ndtr"].build(x))),

@@ -10,19 +10,19 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value
 
 Row = tuple[Value, ...]
-SPECIALS = frozenset((INF, NEG_INF, NAN))
+_SPECIALS = frozenset((INF, NEG_INF, NAN))
 
 
 def dot(row: Row, column: Row) -> Value:
     """Σ xᵢ yᵢ"""
-    if SPECIALS.isdisjoint(row) and SPECIALS.isdisjoint(column):
+    if _SPECIALS.isdisjoint(row) and _SPECIALS.isdisjoint(column):
         return algebra.dot(row, column)
     return sum_of([scalar("mul", x, y) for x, y in zip(row, column, strict=True)])
 
 
 def sum_of(vs: Sequence[Value]) -> Value:
     """Σ v"""
-    if SPECIALS.isdisjoint(vs):
+    if _SPECIALS.isdisjoint(vs):
         return algebra.add_all(vs)
     return reduce(partial(scalar, "add"), vs, ZERO)
 

@@ -19,7 +19,7 @@ _KEYS = (
 
 
 @contextlib.contextmanager
-def autograd_inside() -> Iterator[None]:
+def _autograd_inside() -> Iterator[None]:
     """Turn autograd on again below the dispatcher.
 
     It is switched off there, because the operation itself is recorded already; the steps that a backward is made of here
@@ -38,7 +38,7 @@ def autograd_inside() -> Iterator[None]:
 
 def vjp(forward: Callable[..., Any], inputs: Sequence[Any], cotangent: Any) -> tuple[Any, ...]:
     """Jᵀ g of `forward` at these inputs."""
-    with autograd_inside():
+    with _autograd_inside():
         leaves = [(x if is_exact(x) else wrap(payload(x))).detach().requires_grad_() for x in inputs]
         result = forward(*leaves)
         return torch.autograd.grad(result, leaves, cotangent, allow_unused=True, materialize_grads=True)

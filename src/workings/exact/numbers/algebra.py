@@ -33,10 +33,10 @@ from workings.exact.numbers.value import (
     whole,
 )
 
-Terms = dict[Value, Any]
+_Terms = dict[Value, Any]
 
 
-def total(terms: Terms) -> Value:
+def _total(terms: _Terms) -> Value:
     """Σ c·t of terms that are already collected: sums, products and the constant under `ONE`."""
     items = [(t, c) for t, c in terms.items() if c]
     if not items:
@@ -54,7 +54,7 @@ def total(terms: Terms) -> Value:
     return node(key, "add", args, [t for _, t in args], sum([height(c) for c, _ in args]))
 
 
-def collect(into: Terms, v: Value, c: Rational) -> None:
+def _collect(into: _Terms, v: Value, c: Rational) -> None:
     """Add c·v to the terms, opened up where `v` is itself a small sum."""
     if v.kind == "q" and v.size <= LARGE:
         into[ONE] = into.get(ONE, 0) + v.args[0] * c
@@ -78,10 +78,10 @@ def add(a: Value, b: Value) -> Value:
         return a
     if a.kind == "q" and b.kind == "q" and a.size + b.size <= LARGE:
         return rational(a.args[0] + b.args[0])
-    terms: Terms = {}
-    collect(terms, a, 1)
-    collect(terms, b, 1)
-    return total(terms)
+    terms: _Terms = {}
+    _collect(terms, a, 1)
+    _collect(terms, b, 1)
+    return _total(terms)
 
 
 def subtract(a: Value, b: Value) -> Value:
@@ -90,18 +90,18 @@ def subtract(a: Value, b: Value) -> Value:
         return ZERO
     if a.kind == "q" and b.kind == "q" and a.size + b.size <= LARGE:
         return rational(a.args[0] - b.args[0])
-    terms: Terms = {}
-    collect(terms, a, 1)
-    collect(terms, b, -1)
-    return total(terms)
+    terms: _Terms = {}
+    _collect(terms, a, 1)
+    _collect(terms, b, -1)
+    return _total(terms)
 
 
 def add_all(vs: Iterable[Value]) -> Value:
     """The sum of many values at once."""
-    terms: Terms = {}
+    terms: _Terms = {}
     for v in vs:
-        collect(terms, v, 1)
-    return total(terms)
+        _collect(terms, v, 1)
+    return _total(terms)
 
 
 def multiply_all(vs: Iterable[Value]) -> Value:
@@ -117,9 +117,9 @@ def scale(v: Value, c: Rational) -> Value:
         return v
     if v.kind == "q" and v.size <= LARGE:
         return rational(v.args[0] * c)
-    terms: Terms = {}
-    collect(terms, v, c)
-    return total(terms)
+    terms: _Terms = {}
+    _collect(terms, v, c)
+    return _total(terms)
 
 
 def split(v: Value) -> tuple[Rational, Value]:
@@ -156,18 +156,18 @@ def multiply(a: Value, b: Value) -> Value:
     factors = dict(_factors(ua))
     for base, r in _factors(ub):
         factors[base] = factors.get(base, 0) + r
-    return scale(product(factors), ca * cb)
+    return scale(_product(factors), ca * cb)
 
 
 def _factors(v: Value) -> tuple[tuple[Value, Rational], ...]:
     return v.args if v.kind == "mul" and len(v.args) <= LARGE // 4 else ((v, 1),)
 
 
-def product(factors: Terms) -> Value:
+def _product(factors: _Terms) -> Value:
     """Π b^r, with e^a e^b = e^{a+b} and powers of primes kept between 0 and 1."""
     coefficient: Rational = 1
-    kept: Terms = {}
-    exponents: Terms = {}
+    kept: _Terms = {}
+    exponents: _Terms = {}
     powers_of_e = 0
     for base, r in factors.items():
         if not r:
@@ -182,13 +182,13 @@ def product(factors: Terms) -> Value:
         elif base.kind == "exp" and base.size <= LARGE:
             powers_of_e += 1
             last_base, last_power = base, r
-            collect(exponents, base.args[0], r)
+            _collect(exponents, base.args[0], r)
         else:
             kept[base] = whole(r)
     if powers_of_e == 1 and last_power == 1:  # nothing merges: the node is there already
         kept[last_base] = 1
     elif powers_of_e:
-        merged = exp(total(exponents))
+        merged = exp(_total(exponents))
         c, u = split(merged)
         coefficient = coefficient * c
         if u is not ONE:
@@ -198,7 +198,7 @@ def product(factors: Terms) -> Value:
                 for base, r in _factors(u):
                     kept[base] = kept.get(base, 0) + r
                 if any(base.kind == "q" for base, _ in _factors(u)):
-                    return scale(product(kept), coefficient)
+                    return scale(_product(kept), coefficient)
                 kept = {base: r for base, r in kept.items() if r}
     return scale(_power_product(kept), coefficient)
 
@@ -239,7 +239,7 @@ def power(v: Value, r: Any) -> Value:
     if isinstance(r, int):
         if not _fits(c, r):
             return _power_product({v: r})
-        return scale(product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
+        return scale(_product({base: k * r for base, k in _factors(u)}), _integer_power(c, r))
     # A root from here on. (xy)^r = x^r y^r needs signs: only factors that are known to be positive come out of it.
     root = _denest(v) if r.q == 2 else None
     if root is not None:
@@ -248,7 +248,7 @@ def power(v: Value, r: Any) -> Value:
         return multiply(_rational_power(c, r), power(u, r))
     if u.kind == "mul" and c == 1:
         signed = [_positive_base(base, k) for base, k in u.args]
-        u = product(dict(signed)) if len({base for base, _ in signed}) == len(signed) else u
+        u = _product(dict(signed)) if len({base for base, _ in signed}) == len(signed) else u
     if u.kind == "mul" and c == 1:
         safe = [(base, k) for base, k in u.args if is_known_positive(base)]
         if safe:
@@ -258,12 +258,12 @@ def power(v: Value, r: Any) -> Value:
                 if rest.kind == "mul" and len(rest.args) == 1 and _is_fraction(rest.args[0][1]):
                     rest, r = rest.args[0][0], rest.args[0][1] * r
                 factors[rest] = factors.get(rest, 0) + r
-            return product(factors)
+            return _product(factors)
         if len(u.args) == 1 and _is_fraction(u.args[0][1]):
-            return product({u.args[0][0]: u.args[0][1] * r})
+            return _product({u.args[0][0]: u.args[0][1] * r})
     if u.kind == "exp" and c == 1:
         return exp(scale(u.args[0], r))
-    return product({v if c != 1 else u: r})
+    return _product({v if c != 1 else u: r})
 
 
 def _positive_base(base: Value, k: Rational) -> tuple[Value, Rational]:
@@ -306,7 +306,7 @@ def _rational_power(q: Rational, r: Rational) -> Value:
         for prime, k in primes(int(part)):
             base = rational(prime)
             factors[base] = factors.get(base, 0) + sign * k * r
-    return product(factors)
+    return _product(factors)
 
 
 def _exact_root(q: fmpq, n: int) -> fmpq | None:
@@ -352,7 +352,7 @@ def exp(v: Value) -> Value:
     terms = v.args if v.kind == "add" and v.size <= LARGE else ((1, v),) if v.kind == "log" else ()
     logs = [(c, t) for c, t in terms if t.kind == "log"]
     if logs:
-        out = exp(total({t: c for c, t in terms if t.kind != "log"}))
+        out = exp(_total({t: c for c, t in terms if t.kind != "log"}))
         for c, t in logs:
             out = multiply(out, power(t.args[0], c))
         return out
@@ -392,7 +392,7 @@ def _perfect_power(p: int, q: int) -> tuple[Rational, int]:
 
 def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
     """Σ xᵢ yᵢ: in normal form while it is small, otherwise as one shared node."""
-    terms: Terms = {}
+    terms: _Terms = {}
     size = 0
     for x, y in zip(row, column, strict=True):
         if x is ZERO or y is ZERO:
@@ -407,8 +407,8 @@ def dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:
             return unexpanded_dot(row, column)
         if size > LARGE and len(terms) > LARGE // 4:
             return unexpanded_dot(row, column)
-        collect(terms, term, c)
-    return total(terms)
+        _collect(terms, term, c)
+    return _total(terms)
 
 
 def unexpanded_dot(row: tuple[Value, ...], column: tuple[Value, ...]) -> Value:

@@ -37,7 +37,7 @@ class _Local(threading.local):
 
 
 _local = _Local()
-MOST = 50
+_MOST = 50
 """A result names at most this many assumptions of one kind; one more stands for the rest."""
 
 
@@ -70,12 +70,12 @@ def recording() -> Iterator[set[Assumption]]:
 def merge(parts: list[Notes]) -> Notes:
     """The union of what several operands rest on, kept short."""
     union: set[Assumption] = set().union(*parts)
-    if len(union) <= MOST:
+    if len(union) <= _MOST:
         return frozenset(union)
     kept: list[Assumption] = []
     for kind in sorted({note.kind for note in union}):
         of_kind = sorted(note for note in union if note.kind == kind)
-        kept += of_kind[:MOST]
-        if len(of_kind) > MOST:
+        kept += of_kind[:_MOST]
+        if len(of_kind) > _MOST:
             kept.append(Assumption(kind, "… and more of this kind"))
     return frozenset(kept)

@@ -20,13 +20,13 @@ from workings.exact.numbers.value import HALF, ONE, Rational, Value, bottom_up, 
 
 def rewrite(v: Value) -> Value:
     """`v` by the identities above; `v` itself where none applies."""
-    return rebuild(v, REBUILD | IDENTITIES) if any(map(_applies, bottom_up(v))) else v
+    return rebuild(v, REBUILD | _IDENTITIES) if any(map(_applies, bottom_up(v))) else v
 
 
 def _applies(v: Value) -> bool:
     if v.kind == "mul":
         return any(base.kind in ("abs", "cos") or _even_power(base) is not None for base, _ in v.args)
-    return v.kind in IDENTITIES
+    return v.kind in _IDENTITIES
 
 
 def _even_power(v: Value) -> tuple[Value, int] | None:
@@ -99,7 +99,7 @@ def _log_of_quotient(x: Value) -> Value:
     return algebra.add_all([_log_of_fraction(c / d), *logarithms])
 
 
-IDENTITIES: dict[str, Row] = {
+_IDENTITIES: dict[str, Row] = {
     "mul": _product,
     "tan": _tangent,
     "cosh": _exponentials,

@@ -9,10 +9,10 @@ from workings.exact.numbers.identities import rewrite
 from workings.exact.numbers.rational_form import Bounds, NoForm, RationalForm
 from workings.exact.numbers.value import ZERO, Value
 
-LARGEST = 1_000
+_LARGEST = 1_000
 """Formulas of up to this many nodes are looked at."""
-BOUNDS = Bounds(generators=24, terms=4_000, degree=60)
-ROUNDS = 3
+_BOUNDS = Bounds(generators=24, terms=4_000, degree=60)
+_ROUNDS = 3
 """How often a numerator is multiplied out and rewritten."""
 
 
@@ -43,7 +43,7 @@ def has_positive_form(v: Value) -> bool:
 
 def is_proved_zero(v: Value) -> bool:
     """Whether multiplying out shows v = 0. False means: no proof found."""
-    if v.kind == "q" or v.size > LARGEST:
+    if v.kind == "q" or v.size > _LARGEST:
         return v is ZERO
     if v.kind == "mul":  # a root of zero, say; but not 0/0
         zero = {r > 0 for base, r in v.args if is_proved_zero(base)}
@@ -55,8 +55,8 @@ def is_proved_zero(v: Value) -> bool:
 
 
 def _vanishes(v: Value) -> bool:
-    for _ in range(ROUNDS):
-        form = RationalForm(v, BOUNDS)
+    for _ in range(_ROUNDS):
+        form = RationalForm(v, _BOUNDS)
         top, bottom = form.expanded(form.top), form.expanded(form.bottom)
         if ZERO in (bottom, rewrite(bottom)):
             return False

@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
     degree: int
 
 
-DISPLAY = Bounds(generators=8, terms=120, degree=40)
+_DISPLAY = Bounds(generators=8, terms=120, degree=40)
 MOST_TO_FACTOR = 40
 """Terms of a polynomial that is worth factoring."""
 
@@ -43,7 +43,7 @@ class NoForm(Exception):
 class RationalForm:
     """`v` as top/bottom, without a common factor."""
 
-    def __init__(self, v: Value, bounds: Bounds = DISPLAY) -> None:
+    def __init__(self, v: Value, bounds: Bounds = _DISPLAY) -> None:
         self.bounds = bounds
         self.generators: dict[tuple[str, Value], fmpq] = _generators(v)
         if not 0 < len(self.generators) <= bounds.generators:

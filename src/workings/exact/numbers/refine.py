@@ -14,23 +14,23 @@ from workings.exact.numbers.value import Value, bottom_up, letter, letters
 
 LAST_BITS = 4096
 """Where the search for a sign stops: a value that is still indistinguishable from zero needs a proof, or is assumed zero."""
-LADDER = (FIRST_BITS, 512, 2048, LAST_BITS)
-MOST_BITS = 4 * LAST_BITS
-SHORT = 200
-"""Formulas of up to this many nodes are also looked at with `MOST_BITS`, and in their simplest form."""
+_LADDER = (FIRST_BITS, 512, 2048, LAST_BITS)
+_MOST_BITS = 4 * LAST_BITS
+_SHORT = 200
+"""Formulas of up to this many nodes are also looked at with `_MOST_BITS`, and in their simplest form."""
 
 
 def refinements(v: Value) -> Iterator[arb]:
     """Enclosures of `v`, tighter and tighter; of a short formula also those of its simplest form, where less cancels."""
-    for bits in LADDER:
+    for bits in _LADDER:
         yield enclosure(v, bits)
-    if v.size > SHORT:
+    if v.size > _SHORT:
         return
     if not v.free:  # after the ladder: simplifying takes longer than most enclosures, and most signs need none
         short = simplest(v)
-        for bits in LADDER if short is not v else ():
+        for bits in _LADDER if short is not v else ():
             yield enclosure(short, bits)
-    yield enclosure(v, MOST_BITS)
+    yield enclosure(v, _MOST_BITS)
 
 
 def certification_error(v: Value, what: str) -> WorkingsError:

@@ -54,15 +54,15 @@ def _roots_of_irreducible(f: fmpz_poly) -> list[Value]:
     return [build("root_of", rational(k), *[rational(i) for i in c]) for k in range(number)]
 
 
-MOST_DEGREES = 64
+_MOST_DEGREES = 64
 
 
 def root_of(k: Value, *coefficients: Value) -> Value:
     """The k-th real root of c₀ + c₁x + …, counted from 0 upwards, in the form `real_roots` writes it."""
     integers = [v.rational for v in (k, *coefficients) if type(v.rational) is int]
-    if not 2 <= len(coefficients) <= MOST_DEGREES + 1 or len(integers) <= len(coefficients) or not integers[-1]:
+    if not 2 <= len(coefficients) <= _MOST_DEGREES + 1 or len(integers) <= len(coefficients) or not integers[-1]:
         raise DomainError(
-            f"root_of takes the number of a root, then the 2 to {MOST_DEGREES + 1} integer coefficients of a "
+            f"root_of takes the number of a root, then the 2 to {_MOST_DEGREES + 1} integer coefficients of a "
             "polynomial, the constant first and the last not 0."
         )
     found = [root.value for root in real_roots(fmpq_poly(integers[1:]))]

@@ -16,14 +16,14 @@ from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import ZERO, Rational, Value, rational
 
-LONGEST_INTEGER = 2**20
+_LONGEST_INTEGER = 2**20
 """The bits of the longest integer that a number is rounded to."""
 
 
-def nearest_integer(v: Value) -> int:
+def _nearest_integer(v: Value) -> int:
     """The integer nearest to `v`, or next to the nearest."""
     ball = enclosure(v, LAST_BITS)
-    if ball.is_finite() and LAST_BITS < exponent_of(ball) + 64 <= LONGEST_INTEGER:
+    if ball.is_finite() and LAST_BITS < exponent_of(ball) + 64 <= _LONGEST_INTEGER:
         ball = enclosure(v, exponent_of(ball) + 64)
     if not ball.rad() < 1:
         raise certification_error(v, "The nearest integer")
@@ -44,7 +44,7 @@ def floor_of(x: Value) -> int:
                 sign(x - rational(n)), sign(x - rational(n + 1))  # notes what the sample values decided
             return n
         if bits >= LAST_BITS:
-            n = nearest_integer(x)
+            n = _nearest_integer(x)
             return n if compare(x, rational(n)) >= 0 else n - 1
         bits *= 4
 

@@ -23,7 +23,7 @@ def sign(v: Value) -> int:
     if v.kind == "q":
         return (v.args[0] > 0) - (v.args[0] < 0)
     if v.special:
-        return sign_of_specials(v)
+        return _sign_of_specials(v)
     return _sign_with_letters(v) if v.free else _sign_of_number(v)
 
 
@@ -58,12 +58,12 @@ def _sign_of_form(v: Value) -> int | None:
     if v.kind == "add" and len(v.args) == 2:
         (c, t), (d, u) = v.args
         if (c > 0) != (d > 0):
-            found = compare_powers(algebra.scale(t, abs(c)), algebra.scale(u, abs(d)))
+            found = _compare_powers(algebra.scale(t, abs(c)), algebra.scale(u, abs(d)))
             return found if c > 0 or found is None else -found
     return None
 
 
-def compare_powers(a: Value, b: Value) -> int | None:
+def _compare_powers(a: Value, b: Value) -> int | None:
     """The order of numbers such as e^e^e^9: that of their logarithms, taken until they can be enclosed."""
     while True:
         x, y = _plain_sign(a), _plain_sign(b)
@@ -129,7 +129,7 @@ def compare(a: Value, b: Value) -> int:
     if a.kind == "q" and b.kind == "q":
         return (a.args[0] > b.args[0]) - (a.args[0] < b.args[0])
     if a.special or b.special:
-        return sign_of_specials(a) - sign_of_specials(b)
+        return _sign_of_specials(a) - _sign_of_specials(b)
     if not a.free and not b.free:
         x, y = enclosure(a), enclosure(b)
         if x < y:
@@ -139,6 +139,6 @@ def compare(a: Value, b: Value) -> int:
     return sign(a - b)
 
 
-def sign_of_specials(v: Value) -> int:
+def _sign_of_specials(v: Value) -> int:
     """±1 for ±∞, else 0."""
     return 1 if v is INF else -1 if v is NEG_INF else 0

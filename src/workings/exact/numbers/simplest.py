@@ -18,7 +18,7 @@ from workings.exact.numbers.rebuild import ATOMS, REBUILD, Made, rebuild
 from workings.exact.numbers.value import CAP, LOCK, ZERO, Value, bottom_up
 
 MOST = 200
-NEGATIVE_EXPONENT = 3
+_NEGATIVE_EXPONENT = 3
 """Nodes by which a formula with e^(−x) counts as longer, so that e^x/(1 + e^x) is preferred to 1/(1 + e^(−x))."""
 
 
@@ -34,7 +34,7 @@ def simplest(v: Value) -> Value:
         return v
     with LOCK:
         try:
-            inside = rebuild(v, SIMPLIFIED, _function)
+            inside = rebuild(v, _SIMPLIFIED, _function)
         except DomainError:  # a zero that only simplifying shows stands in a denominator: the value does not exist
             return v
         found = _shortest_of([v, *_forms(inside)])
@@ -50,7 +50,7 @@ def _function(v: Value, made: Made) -> Value:
     return build(v.kind, *[_shortest(made[x]) for x in v.args])
 
 
-SIMPLIFIED = REBUILD | {"mul": _product}
+_SIMPLIFIED = REBUILD | {"mul": _product}
 """How a formula is made again with what stands under its roots, and the arguments of its functions, simplified."""
 
 
@@ -89,7 +89,7 @@ def _nodes(v: Value) -> int:
     if v.size > 2 * MOST:
         return v.size
     negative = any(x.kind == "exp" and looks_negative(x.args[0]) for x in bottom_up(v))
-    return v.size + (NEGATIVE_EXPONENT if negative else 0)
+    return v.size + (_NEGATIVE_EXPONENT if negative else 0)
 
 
 def _same(v: Value, found: Value) -> bool:

@@ -28,7 +28,7 @@ def _rows(matrix: torch.Tensor) -> list[Row]:
     return [tuple(flat[i * m : (i + 1) * m]) for i in range(n)]
 
 
-def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+def _matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
     """The payload of A B: each pair of a distinct row and a distinct column is multiplied once."""
     rows, columns = _rows(a), _rows(b.t())
     distinct = list(dict.fromkeys(columns))
@@ -44,7 +44,7 @@ def matrix_product(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
 def mm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
     if not a.dim() == b.dim() == 2 or a.shape[1] != b.shape[0]:
         raise refusal(torch.mm, a, b)
-    return wrap(matrix_product(payload(a), payload(b)))
+    return wrap(_matrix_product(payload(a), payload(b)))
 
 
 @rule("bmm")
@@ -53,7 +53,7 @@ def bmm(a: Any, b: Any, out_dtype: Any = None) -> ExactTensor:
         raise refusal(torch.bmm, a, b)
     if not a.shape[0]:
         return wrap(torch.zeros(0, a.shape[1], b.shape[2], dtype=torch.float64))
-    return wrap(torch.stack([matrix_product(x, y) for x, y in zip(payload(a), payload(b), strict=True)]))
+    return wrap(torch.stack([_matrix_product(x, y) for x, y in zip(payload(a), payload(b), strict=True)]))
 
 
 @rule("dot", "vdot")
@@ -68,7 +68,7 @@ def addbmm(s: Any, a: Any, b: Any, *, beta: Any = 1, alpha: Any = 1) -> Any:
     return torch.add(apply("mul", s, beta), bmm(a, b).sum(0), alpha=alpha)
 
 
-def reduce(x: Any, dim: Any, keepdim: bool, f: Callable[[Sequence[Value]], Value]) -> ExactTensor:
+def _reduce(x: Any, dim: Any, keepdim: bool, f: Callable[[Sequence[Value]], Value]) -> ExactTensor:
     """f over these axes."""
     p = payload(x)
     axes = axes_of(dim, p.dim())
@@ -84,12 +84,12 @@ def reduce(x: Any, dim: Any, keepdim: bool, f: Callable[[Sequence[Value]], Value
 
 @rule("sum")
 def total(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> ExactTensor:
-    return reduce(x, dim, keepdim, sum_of)
+    return _reduce(x, dim, keepdim, sum_of)
 
 
 @rule("prod")
 def prod(x: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> ExactTensor:
-    return reduce(x, dim, keepdim, product_of)
+    return _reduce(x, dim, keepdim, product_of)
 
 
 @rule("mean")
@@ -175,7 +175,7 @@ def addcdiv(x: Any, a: Any, b: Any, *, value: Any = 1) -> ExactTensor:
     return apply("add", x, _scale(apply("div", a, b), value))
 
 
-def factor(x: Any) -> Any:
+def _factor(x: Any) -> Any:
     """An operand of a product: the lowest float is a number there, not yet a mask."""
     if isinstance(x, float):
         return lift_float(x, masks=False)
@@ -184,12 +184,12 @@ def factor(x: Any) -> Any:
 
 @rule("mul")
 def mul(a: Any, b: Any) -> ExactTensor:
-    return apply("mul", factor(a), factor(b))
+    return apply("mul", _factor(a), _factor(b))
 
 
 @rule("div")
 def div(a: Any, b: Any, *, rounding_mode: str | None = None) -> ExactTensor:
-    quotient = apply("div", factor(a), factor(b))
+    quotient = apply("div", _factor(a), _factor(b))
     return quotient if rounding_mode is None else apply(rounding_mode, quotient)
 
 

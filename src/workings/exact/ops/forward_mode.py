@@ -21,17 +21,17 @@ from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.value import Value
 from workings.exact.tensor.lift import payload
 
-Question = tuple[int, int, int, list[int]]
+_Question = tuple[int, int, int, list[int]]
 
 
 class _Local(threading.local):
-    last: Question | None = None
+    last: _Question | None = None
 
 
 _local = _Local()
 
 
-def _question(x: Any, dim: Any) -> Question | None:
+def _question(x: Any, dim: Any) -> _Question | None:
     """The calling frame, its instruction, the values and the axes; None outside forward mode."""
     if forward_ad._current_level < 0:
         return None

@@ -23,7 +23,7 @@ from workings.exact.numbers.value import Value, constant
 from workings.exact.tensor.arena import ARENA, payload_of
 from workings.exact.tensor.exact_tensor import OVERRIDES
 
-Pair = tuple[Any, Any]
+_Pair = tuple[Any, Any]
 
 
 def _waves(n: int, rows: int, function: str) -> Any:
@@ -53,7 +53,7 @@ def _resize(x: Any, dim: int, n: int) -> Any:
     return torch.cat([x, x.new_zeros(shape)], dim)
 
 
-def transform(pair: Pair, dim: int, sign: int) -> Pair:
+def _transform(pair: _Pair, dim: int, sign: int) -> _Pair:
     """Σ_k (a + ib)_k e^{sign·2πijk/n} along an axis, unscaled. b may be None: zero."""
     a, b = pair
     n = a.shape[dim]
@@ -62,7 +62,7 @@ def transform(pair: Pair, dim: int, sign: int) -> Pair:
     return (re, im) if b is None else (re - sign * _along(b, dim, S), im + _along(b, dim, C))
 
 
-def _real_end(pair: Pair, dim: int, n: int, sign: int) -> Any:
+def _real_end(pair: _Pair, dim: int, n: int, sign: int) -> Any:
     """Σ over the whole spectrum, of which the half k ≤ n/2 is given, along an axis; the result is real."""
     rows = n // 2 + 1
     a, b = (None if x is None else _resize(x, dim, rows) for x in pair)
@@ -81,10 +81,10 @@ def _divisor(x: Any, norm: str | None, inverse: bool, count: int) -> Any:
 def _to_real(x: Any, sizes: Sequence[int], dims: Sequence[int], norm: str | None, inverse: bool) -> Any:
     """Complex transforms along all axes but the last, then the half-spectrum sum along that one."""
     sign = 1 if inverse else -1
-    pair: Pair = (x, None)
+    pair: _Pair = (x, None)
     for dim, n in zip(dims[:-1], sizes[:-1], strict=True):
         a, b = pair
-        pair = transform((_resize(a, dim, n), None if b is None else _resize(b, dim, n)), dim, sign)
+        pair = _transform((_resize(a, dim, n), None if b is None else _resize(b, dim, n)), dim, sign)
     y = _real_end(pair, dims[-1], sizes[-1], sign)
     return y / _divisor(x, norm, inverse, math.prod(sizes))
 
@@ -114,7 +114,7 @@ for _name, _inverse in {"irfft": True, "hfft": False}.items():
     OVERRIDES[getattr(torch.fft, _name + "n")] = _many_axes(_inverse, None)
 
 
-def stft(
+def _stft(
     x: Any,
     n_fft: int,
     hop_length: int | None = None,
@@ -138,10 +138,10 @@ def stft(
         flat = torch.nn.functional.pad(x.reshape(1, -1, x.shape[-1]), (n_fft // 2, n_fft // 2), mode=pad_mode)
         x = flat.reshape(*x.shape[:-1], -1)
     frames = x.unfold(-1, n_fft, hop_length or n_fft // 4) * window
-    pair = torch.stack(transform((frames, None), -1, -1), -1)
+    pair = torch.stack(_transform((frames, None), -1, -1), -1)
     kept = n_fft if onesided is False else n_fft // 2 + 1
     out = pair[..., :kept, :].transpose(-3, -2)
     return out / x.new_full((), n_fft).sqrt() if normalized else out
 
 
-OVERRIDES[torch.stft] = stft
+OVERRIDES[torch.stft] = _stft

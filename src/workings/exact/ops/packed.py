@@ -18,13 +18,13 @@ def _running(batch_sizes: torch.Tensor) -> torch.Tensor:
     return torch.arange(int(batch_sizes[0])) < batch_sizes[:, None]
 
 
-def pack_padded(x: Any, lengths: torch.Tensor, batch_first: bool) -> Any:
+def _pack_padded(x: Any, lengths: torch.Tensor, batch_first: bool) -> Any:
     x = x.transpose(0, 1) if batch_first else x  # t n …
     _, batch_sizes = _FUNCTIONS._pack_padded_sequence(torch.zeros(x.shape), lengths, False)  # checks the lengths too
     return x[_running(batch_sizes).nonzero(as_tuple=True)], batch_sizes
 
 
-def pad_packed(data: Any, batch_sizes: torch.Tensor, batch_first: bool, padding: float, total_length: int = -1) -> Any:
+def _pad_packed(data: Any, batch_sizes: torch.Tensor, batch_first: bool, padding: float, total_length: int = -1) -> Any:
     """Every sequence in a column (or row) of its own, filled up with `padding`; and how long each one is."""
     there = _running(batch_sizes)
     step = torch.where(there, (there.reshape(-1).cumsum(0) - 1).reshape(there.shape), 0)
@@ -34,5 +34,5 @@ def pad_packed(data: Any, batch_sizes: torch.Tensor, batch_first: bool, padding:
     return (padded.transpose(0, 1) if batch_first else padded), there.sum(0)
 
 
-OVERRIDES[_FUNCTIONS._pack_padded_sequence] = pack_padded
-OVERRIDES[_FUNCTIONS._pad_packed_sequence] = pad_packed
+OVERRIDES[_FUNCTIONS._pack_padded_sequence] = _pack_padded
+OVERRIDES[_FUNCTIONS._pad_packed_sequence] = _pad_packed

@@ -18,12 +18,12 @@ from workings.exact.dispatch.scalar import RULES, Build, Rule, integer_part
 from workings.exact.numbers.algebra import scale
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 
-First = Callable[[Value], Value]
-Step = Callable[[int, Value, Value, Value], Value]
+_First = Callable[[Value], Value]
+_Step = Callable[[int, Value, Value, Value], Value]
 """P_{k+1} from k, x, P_k and P_{k−1}."""
 
 
-def recurrence(first: First, step: Step) -> Build:
+def _recurrence(first: _First, step: _Step) -> Build:
     """The rule (x, n) ↦ P_n(x). A fraction n is cut to an integer and P_n = 0 for negative n, as in PyTorch."""
 
     def rule(x: Value, n: Value) -> Value:
@@ -62,15 +62,15 @@ def _legendre(k: int, x: Value, P: Value, before: Value) -> Value:
     return scale(scale(x * P, 2 * k + 1) - scale(before, k), fmpq(1, k + 1))
 
 
-POLYNOMIALS: dict[str, Build] = {
-    "chebyshev_polynomial_t": recurrence(lambda x: x, _chebyshev),
-    "chebyshev_polynomial_u": recurrence(_double, _chebyshev),
-    "chebyshev_polynomial_v": recurrence(lambda x: _double(x) - ONE, _chebyshev),
-    "chebyshev_polynomial_w": recurrence(lambda x: _double(x) + ONE, _chebyshev),
-    "hermite_polynomial_h": recurrence(_double, _hermite),
-    "hermite_polynomial_he": recurrence(lambda x: x, _probabilists_hermite),
-    "laguerre_polynomial_l": recurrence(lambda x: ONE - x, _laguerre),
-    "legendre_polynomial_p": recurrence(lambda x: x, _legendre),
+_POLYNOMIALS: dict[str, Build] = {
+    "chebyshev_polynomial_t": _recurrence(lambda x: x, _chebyshev),
+    "chebyshev_polynomial_u": _recurrence(_double, _chebyshev),
+    "chebyshev_polynomial_v": _recurrence(lambda x: _double(x) - ONE, _chebyshev),
+    "chebyshev_polynomial_w": _recurrence(lambda x: _double(x) + ONE, _chebyshev),
+    "hermite_polynomial_h": _recurrence(_double, _hermite),
+    "hermite_polynomial_he": _recurrence(lambda x: x, _probabilists_hermite),
+    "laguerre_polynomial_l": _recurrence(lambda x: ONE - x, _laguerre),
+    "legendre_polynomial_p": _recurrence(lambda x: x, _legendre),
 }
 
 
@@ -78,7 +78,7 @@ def _shift(rule: Build) -> Build:
     return lambda x, n: rule(_double(x) - ONE, n)
 
 
-for _name, _rule in POLYNOMIALS.items():
+for _name, _rule in _POLYNOMIALS.items():
     RULES[f"special_{_name}"] = Rule(_rule)
     if _name.startswith("chebyshev"):
         RULES[f"special_shifted_{_name}"] = Rule(_shift(_rule))

@@ -25,7 +25,7 @@ from workings.exact.tensor.arena import values_of
 from workings.exact.tensor.lift import lift_number, payload
 
 
-def rank(A: Matrix) -> int:
+def _rank(A: Matrix) -> int:
     """The rank, by elimination."""
     return len(echelon(A)[1])
 
@@ -88,7 +88,7 @@ def lstsq(A: Any, B: Any, rcond: float | None = None, *, driver: str | None = No
     found = matrices(A)
     tolerance = None if rcond is None or rcond < 0 or driver == "gels" else lift_number(rcond)
     if tolerance is None:
-        ranks, inverse = [rank(M) for M in found], pinv(A)
+        ranks, inverse = [_rank(M) for M in found], pinv(A)
     else:
         ranks = [_rank_above(exact_svd(M, with_vectors=False)[1], ZERO, tolerance) for M in found]
         inverse = pinv(A, rtol=wrap(payload(tolerance)))

@@ -53,7 +53,7 @@ def _reflect(tau: Value, v: Vector, x: Vector) -> Vector:
     return plus(x, -(tau * inner(v, x)), v)
 
 
-def householder(A: Matrix) -> tuple[list[Vector], list[Value], Matrix]:
+def _householder(A: Matrix) -> tuple[list[Vector], list[Value], Matrix]:
     """The vectors v (from their 1 on), the τ and R."""
     columns = transpose(A)
     m = len(A)
@@ -76,7 +76,7 @@ def geqrf(A: Any) -> Any:
     k = min(m, n)
     packed, taus = [], []
     for M in matrices(A) if k else []:
-        vs, tau, R = householder(M)
+        vs, tau, R = _householder(M)
         for j, v in enumerate(vs):
             for i in range(j + 1, m):
                 R[i][j] = v[i - j]
@@ -114,7 +114,7 @@ def qr(A: Any, mode: str = "reduced") -> Any:
     k = m if mode == "complete" else min(m, n)
     Qs, Rs = [], []
     for M in matrices(A) if min(m, n) else []:
-        vs, taus, R = householder(M)
+        vs, taus, R = _householder(M)
         plain = _by_gram_schmidt(M, R)
         Q = _unitary(vs, taus, m, k) if plain is None or k > min(m, n) else plain[0]
         if plain is not None:

@@ -17,8 +17,8 @@ from workings.exact.dispatch.operation import rule
 from workings.exact.dispatch.vjp import vjp
 from workings.exact.ops.linalg import exact_tensor
 
-LINEAR, NEAREST, CUBIC = range(3)
-ZEROS, BORDER, REFLECTION = range(3)
+_LINEAR, _NEAREST, _CUBIC = range(3)
+_ZEROS, _BORDER, _REFLECTION = range(3)
 A = -0.75
 """The free parameter of PyTorch's cubic kernel."""
 
@@ -47,9 +47,9 @@ def _reflect(p: Any, n: int, align: bool) -> Any:
 
 
 def _bring_inside(p: Any, n: int, padding: int, align: bool) -> Any:
-    if padding == REFLECTION:
+    if padding == _REFLECTION:
         p = _reflect(p, n, align)
-    return p if padding == ZEROS else _clip(p, n)
+    return p if padding == _ZEROS else _clip(p, n)
 
 
 def _pixels(x: Any, at: Sequence[torch.Tensor]) -> Any:
@@ -107,14 +107,14 @@ def grid_sampler(x: Any, grid: Any, mode: int, padding: int, align: bool) -> Any
     x, grid = exact_tensor(x), exact_tensor(grid)
     sizes = x.shape[2:]
     places = [_place(g, n, align) for g, n in zip(reversed(grid.unbind(-1)), sizes, strict=True)]
-    if mode == CUBIC:
+    if mode == _CUBIC:
         taps = [
             _cubic_taps(p, lambda q, n=n: _bring_inside(q, n, padding, align))  # type: ignore[misc]
             for p, n in zip(places, sizes, strict=True)
         ]
         return _weighted_sum(x, taps)
     places = [_bring_inside(p, n, padding, align) for p, n in zip(places, sizes, strict=True)]
-    if mode == NEAREST:
+    if mode == _NEAREST:
         return _pixels(x, [_whole(p.detach().round()) for p in places])
     return _weighted_sum(x, [_linear_taps(p) for p in places])
 

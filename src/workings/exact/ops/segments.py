@@ -18,7 +18,7 @@ from workings.exact.ops.matrix import Matrix, batch, matrices
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.lift import lift_number, payload
 
-SUM, MEAN, MAX = range(3)
+_SUM, _MEAN, _MAX = range(3)
 
 
 # ---- embedding bags
@@ -35,7 +35,7 @@ def embedding_bag(
     indices: torch.Tensor,
     offsets: torch.Tensor,
     scale_grad_by_freq: bool = False,
-    mode: int = SUM,
+    mode: int = _SUM,
     sparse: bool = False,
     per_sample_weights: Any = None,
     include_last_offset: bool = False,
@@ -48,7 +48,7 @@ def embedding_bag(
     of_bag = torch.tensor([b for b, bag in enumerate(bags) for _ in bag], dtype=indices.dtype)
     kept = [[j for j in bag if index[j] != padding] for bag in bags]
     sizes = torch.tensor([len(js) for js in kept], dtype=indices.dtype)
-    if mode == MAX:
+    if mode == _MAX:
         given = dict(weight=weight, indices=indices, offsets=offsets, mode=mode, padding_idx=padding_idx)
         func = torch.ops.aten._embedding_bag.default
         result = order(func, arguments(func, (), {**given, "include_last_offset": include_last_offset}))
@@ -58,7 +58,7 @@ def embedding_bag(
     out: Matrix = []
     for js in kept:
         sums = [sum_of([scalar("mul", factors[j], rows[index[j]][c]) for j in js]) for c in range(width)]
-        out.append([scalar("div", s, rational(len(js))) for s in sums] if mode == MEAN and js else sums)
+        out.append([scalar("div", s, rational(len(js))) for s in sums] if mode == _MEAN and js else sums)
     return batch([out], (), len(bags), width), of_bag, sizes, torch.zeros(0, dtype=indices.dtype)
 
 
@@ -87,7 +87,7 @@ def embedding_bag_dense_backward(
     """Each row of the table receives what the bags it is in receive, by its share in them."""
     rows, width = matrices(g)[0], g.shape[1]
     collected: list[list[list[Value]]] = [[[] for _ in range(width)] for _ in range(count)]
-    if mode == MAX:
+    if mode == _MAX:
         for b, columns in enumerate(maxima.tolist()):
             for c, r in enumerate(columns):
                 if r >= 0 and int(sizes[b]):
@@ -98,7 +98,7 @@ def embedding_bag_dense_backward(
     for r, b, factor in zip(index, of_bag.tolist(), factors, strict=True):
         if r == padding_idx:
             continue
-        share = factor / rational(int(sizes[b])) if mode == MEAN else factor
+        share = factor / rational(int(sizes[b])) if mode == _MEAN else factor
         share = share / rational(index.count(r)) if scale_grad_by_freq else share
         for c in range(width):
             collected[r][c].append(scalar("mul", share, rows[b][c]))

@@ -51,7 +51,7 @@ def _eigenvectors(A: fmpq_mat, root: Root) -> list[Vector]:
     return found
 
 
-def eigenpairs(A: fmpq_mat, with_vectors: bool) -> tuple[list[Value], list[Vector]]:
+def _eigenpairs(A: fmpq_mat, with_vectors: bool) -> tuple[list[Value], list[Vector]]:
     """Eigenvalues of a symmetric matrix, ascending, and an orthonormal eigenvector for each."""
     roots = real_roots(A.charpoly()) if A.nrows() else []
     values = [root.value for root in roots for _ in range(root.count)]
@@ -76,7 +76,7 @@ def eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Any:
     A = A.triu() + A.triu(1).mT if UPLO == "U" else A.tril() + A.tril(-1).mT
     values, columns = [], []
     for M in matrices(A):
-        w, V = eigenpairs(rationals(M, "An eigenvalue"), compute_v)
+        w, V = _eigenpairs(rationals(M, "An eigenvalue"), compute_v)
         if compute_v and n:
             V = _orient(V, _signs(V, torch.linalg.eigh(floats(M), UPLO=UPLO)[1]))
         values.append(w)
@@ -97,7 +97,7 @@ def eig(A: Any) -> Any:
 def _tall_svd(A: Matrix, with_vectors: bool) -> tuple[list[Vector], list[Value], list[Vector]]:
     """U, σ and V of a matrix with at least as many rows as columns; U and V as lists of columns, U complete."""
     R = rationals(A, "A singular value")
-    squares, V = eigenpairs(R.transpose() * R, with_vectors)
+    squares, V = _eigenpairs(R.transpose() * R, with_vectors)
     sigma = [algebra.power(s, HALF) if s is not ZERO else ZERO for s in reversed(squares)]
     if not with_vectors:
         return [], sigma, []

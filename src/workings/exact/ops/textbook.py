@@ -193,12 +193,12 @@ def complex_numbers(*parts: Any) -> Any:
     raise DomainError("Exact values are real: complex numbers have no exact form here. Use x.float64() first.")
 
 
-def new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
+def _new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = False, **options: Any) -> Any:
     """`x.new_tensor(data)`: exact, as x is; numbers are read as they are written."""
     return same_values(exact(data), dtype or x.dtype).requires_grad_(requires_grad)
 
 
-OVERRIDES[torch.Tensor.new_tensor] = new_tensor
+OVERRIDES[torch.Tensor.new_tensor] = _new_tensor
 
 
 @rule("empty_like", "new_empty", "new_empty_strided")

@@ -102,7 +102,7 @@ def _difference(x: float, form: Format) -> Member | None:
 
 DECAYS = ("0.9", "0.95", "0.98", "0.99", "0.995", "0.999")
 """Their powers b^k, 1 − b^k (bias corrections), and the roots of both are recognised."""
-LONGEST_DECAY = 30
+_LONGEST_DECAY = 30
 
 
 def _decay(x: float, form: Format) -> Member | None:
@@ -118,7 +118,7 @@ def _decay(x: float, form: Format) -> Member | None:
 @cache
 def _decays() -> tuple[list[float], list[Member]]:
     table: dict[float, Member] = {}
-    for power in (Fraction(base) ** k for base in DECAYS for k in range(1, LONGEST_DECAY + 1)):
+    for power in (Fraction(base) ** k for base in DECAYS for k in range(1, _LONGEST_DECAY + 1)):
         for f in (power, 1 - power):
             table[math.sqrt(f)] = ("root", *f.as_integer_ratio())
             table[float(f)] = ("rational", *f.as_integer_ratio())
@@ -138,7 +138,7 @@ def _fraction(y: float, height: int, noise: float) -> tuple[int, int] | None:
     return found.as_integer_ratio() if 0 < found.numerator * found.denominator <= height else None
 
 
-class Row(NamedTuple):
+class _Row(NamedTuple):
     """Numbers that `ratio` turns into p/q and `number` turns back."""
 
     ratio: Callable[[float], float]
@@ -149,17 +149,17 @@ class Row(NamedTuple):
     """The error of x, in steps of the grid, when it was computed from y in floating point."""
 
 
-ROWS = {
-    "rational": Row(lambda x: x, lambda p, q: p / q),
-    "root": Row(lambda x: x * x, lambda p, q: math.sqrt(p / q), lambda y: 2),
-    "log": Row(lambda x: math.exp(min(x, 700)), lambda p, q: math.log1p((p - q) / q), lambda y: 1 + math.log(y)),
-    "exp": Row(math.log, lambda p, q: math.exp(p / q), lambda y: 1 + 1 / y, lambda y: 1 + y),
-    "ten": Row(math.log10, lambda p, q: 10 ** (p / q), lambda y: 1 + 1 / y, lambda y: 1 + 2.3 * y),
+_ROWS = {
+    "rational": _Row(lambda x: x, lambda p, q: p / q),
+    "root": _Row(lambda x: x * x, lambda p, q: math.sqrt(p / q), lambda y: 2),
+    "log": _Row(lambda x: math.exp(min(x, 700)), lambda p, q: math.log1p((p - q) / q), lambda y: 1 + math.log(y)),
+    "exp": _Row(math.log, lambda p, q: math.exp(p / q), lambda y: 1 + 1 / y, lambda y: 1 + y),
+    "ten": _Row(math.log10, lambda p, q: 10 ** (p / q), lambda y: 1 + 1 / y, lambda y: 1 + 2.3 * y),
 }
 
 
 def _recogniser(name: str) -> Family:
-    ratio, number, noise, slack = ROWS[name]
+    ratio, number, noise, slack = _ROWS[name]
 
     def recognise(x: float, form: Format) -> Member | None:
         height, y = form.heights.get(name, 0), ratio(x)
@@ -175,7 +175,7 @@ def _recogniser(name: str) -> Family:
     return recognise
 
 
-CONSTANTS = {
+_CONSTANTS = {
     "multiple": {"π": math.pi, "e": math.e, "log 2": math.log(2), "log 10": math.log(10)},
     "rare multiple": {
         "√π": math.sqrt(math.pi),
@@ -201,7 +201,7 @@ def _multiple(x: float, form: Format) -> Member | None:
 @cache
 def _multiples(bits: int) -> list[tuple[float, int, str]]:
     heights = next(form for form in FORMATS.values() if form.bits == bits).heights
-    rows = [(heights[h], name, c) for h in CONSTANTS if h in heights for name, c in CONSTANTS[h].items()]
+    rows = [(heights[h], name, c) for h in _CONSTANTS if h in heights for name, c in _CONSTANTS[h].items()]
     return [row for height, name, c in rows for row in ((1 / c, height, name), (c, height, f"1/{name}"))]
 
 

@@ -26,7 +26,7 @@ from workings.exact.reading.tokens import OPERAND, Token, letter_name, number, s
 
 DEEPEST = 100
 """Brackets, roots and exponents inside one another."""
-CONSTANTS: dict[str, Callable[[], Value]] = {
+_CONSTANTS: dict[str, Callable[[], Value]] = {
     "e": lambda: algebra.exp(ONE),
     "pi": lambda: constant("pi"),
     "π": lambda: constant("pi"),
@@ -139,7 +139,7 @@ class _Parser:
         if divided and not token.spaced:
             b, c = before.text, token.text
             self.fail(f"Expected brackets: a/{b}{c} can mean (a/{b})·{c} or a/({b}·{c}).", token)
-        if token.kind == "(" and before.kind == "name" and not token.spaced and before.text not in CONSTANTS:
+        if token.kind == "(" and before.kind == "name" and not token.spaced and before.text not in _CONSTANTS:
             w = before.text
             self.fail(f"Expected a function before '(', but {w} is a letter: for a product write {w}*(…).", token)
 
@@ -183,8 +183,8 @@ class _Parser:
         self.next()
 
     def named(self, token: Token) -> Value:
-        if token.text in CONSTANTS:
-            return CONSTANTS[token.text]()
+        if token.text in _CONSTANTS:
+            return _CONSTANTS[token.text]()
         if token.text not in real.NAMES:
             return letter(letter_name(token))
         if self.now.kind == "number":

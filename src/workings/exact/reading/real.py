@@ -21,7 +21,7 @@ from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, rational
 from workings.exact.reading.tokens import MOST_BITS
 
-HIGHEST = 2**31
+_HIGHEST = 2**31
 """The numerator and the denominator of an exponent are at most this."""
 
 
@@ -61,7 +61,7 @@ def power(b: Value, x: Value) -> Value:
     if s == -1:
         raise DomainError("A power of a negative number is real for whole exponents only.")
     if s == 1 or algebra.is_known_positive(b):
-        return exponential(algebra.multiply(x, algebra.log(b)))
+        return _exponential(algebra.multiply(x, algebra.log(b)))
     return build("pow", b, x)
 
 
@@ -76,17 +76,17 @@ def _power_of_zero(x: Value) -> Value:
 
 def _rational_power(b: Value, r: Rational, s: int | None) -> Value:
     if b.kind == "exp":
-        return exponential(algebra.scale(b.args[0], r))
+        return _exponential(algebra.scale(b.args[0], r))
     q = fmpq(r)
     if s == -1 and q.q != 1:
         raise DomainError("A root of a negative number is not real.")
-    if max(abs(int(q.p)), int(q.q)) > HIGHEST:
-        raise BudgetError(f"Expected an exponent with a numerator and a denominator of at most {HIGHEST:,}.")
+    if max(abs(int(q.p)), int(q.q)) > _HIGHEST:
+        raise BudgetError(f"Expected an exponent with a numerator and a denominator of at most {_HIGHEST:,}.")
     _check_bits(_bits(b) * abs(q))
     return algebra.power(b, r)
 
 
-def exponential(x: Value) -> Value:
+def _exponential(x: Value) -> Value:
     """e^x; the powers that c log n turns into are bounded first."""
     _check_finite(x)
     for c, t in x.args if x.kind == "add" else ():
@@ -100,62 +100,62 @@ def square_root(x: Value) -> Value:
     return power(x, rational(HALF))
 
 
-def absolute(x: Value) -> Value:
+def _absolute(x: Value) -> Value:
     """|x|, without the bars where the sign is known."""
     if x.free:
         return x if algebra.is_known_positive(x) else build("abs", x)
     return algebra.scale(x, -1) if _sign(x) == -1 else x
 
 
-def sigmoid(x: Value) -> Value:
+def _sigmoid(x: Value) -> Value:
     """1/(1 + e^−x)"""
-    return algebra.power(algebra.add(ONE, exponential(algebra.scale(x, -1))), -1)
+    return algebra.power(algebra.add(ONE, _exponential(algebra.scale(x, -1))), -1)
 
 
-class Domain(NamedTuple):
+class _Domain(NamedTuple):
     """Where a function of numbers is real, in words and as a test."""
 
     words: str
     holds: Callable[[Value], bool]
 
 
-_UNIT = Domain("a number from −1 to 1", lambda x: _sign(ONE - absolute(x)) != -1)
-_INSIDE = Domain("a number between −1 and 1", lambda x: _sign(ONE - absolute(x)) == 1)
-_NO_POLE = Domain("a number that is not 0, −1, −2, …", lambda x: type(x.rational) is not int or x.rational > 0)
-DOMAINS = {
-    "log": Domain("a positive number", lambda x: _sign(x) == 1),
-    "tan": Domain("a number where cos is not 0", lambda x: _sign(build("cos", x)) != 0),
+_UNIT = _Domain("a number from −1 to 1", lambda x: _sign(ONE - _absolute(x)) != -1)
+_INSIDE = _Domain("a number between −1 and 1", lambda x: _sign(ONE - _absolute(x)) == 1)
+_NO_POLE = _Domain("a number that is not 0, −1, −2, …", lambda x: type(x.rational) is not int or x.rational > 0)
+_DOMAINS = {
+    "log": _Domain("a positive number", lambda x: _sign(x) == 1),
+    "tan": _Domain("a number where cos is not 0", lambda x: _sign(build("cos", x)) != 0),
     "asin": _UNIT,
     "acos": _UNIT,
-    "acosh": Domain("a number from 1 on", lambda x: _sign(x - ONE) != -1),
+    "acosh": _Domain("a number from 1 on", lambda x: _sign(x - ONE) != -1),
     "atanh": _INSIDE,
     "erfinv": _INSIDE,
     "lgamma": _NO_POLE,
     "digamma": _NO_POLE,
 }
-OWN: dict[str, Callable[..., Value]] = {
+_OWN: dict[str, Callable[..., Value]] = {
     "sqrt": square_root,
-    "exp": exponential,
-    "abs": absolute,
-    "sigmoid": sigmoid,
+    "exp": _exponential,
+    "abs": _absolute,
+    "sigmoid": _sigmoid,
     "pow": power,
     "root_of": root_of,
 }
-OTHER_NAMES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
-NAMES = sorted({*FUNCTIONS, *OWN, *OTHER_NAMES})
+_OTHER_NAMES = {"ln": "log", "arcsin": "asin", "arccos": "acos", "arctan": "atan"}
+NAMES = sorted({*FUNCTIONS, *_OWN, *_OTHER_NAMES})
 
 
 def call(name: str, arguments: Sequence[Value]) -> Value:
     """The function of this name."""
-    row = OTHER_NAMES.get(name, name)
+    row = _OTHER_NAMES.get(name, name)
     count = len(arguments) if row == "root_of" else FUNCTIONS[row].takes if row in FUNCTIONS else 1
     if len(arguments) != count:
         raise DomainError(f"{name} takes {count} argument{'s' * (count > 1)}, found {len(arguments)}.")
     _check_finite(*arguments)
-    domain = DOMAINS.get(row)
+    domain = _DOMAINS.get(row)
     if domain and not arguments[0].free and not domain.holds(arguments[0]):
         raise DomainError(f"{name} needs {domain.words}.")
-    return _within_bits(OWN[row](*arguments) if row in OWN else build(row, *arguments))
+    return _within_bits(_OWN[row](*arguments) if row in _OWN else build(row, *arguments))
 
 
 def _sign(v: Value) -> int | None:

@@ -36,8 +36,8 @@ def recover(x: float, dtype: str = "float64") -> Value | None:
         return None
     family, p, q = member
     if x > 0:
-        return BUILD[family](fmpq(p, q))
-    return BUILD["log"](fmpq(q, p)) if family == "log" else algebra.scale(BUILD[family](fmpq(p, q)), -1)
+        return _BUILD[family](fmpq(p, q))
+    return _BUILD["log"](fmpq(q, p)) if family == "log" else algebra.scale(_BUILD[family](fmpq(p, q)), -1)
 
 
 def as_is(x: float) -> Value:
@@ -64,10 +64,10 @@ def _recognise(x: float, dtype: str) -> Member | None:
     return None
 
 
-Build = Callable[[fmpq], Value]
+_Build = Callable[[fmpq], Value]
 
 
-def _multiples(name: str, value: Callable[[], Value]) -> dict[str, Build]:
+def _multiples(name: str, value: Callable[[], Value]) -> dict[str, _Build]:
     """Rational multiples of a constant and of its inverse."""
     return {
         name: lambda q: algebra.scale(value(), q),
@@ -79,7 +79,7 @@ def _two_pi() -> Value:
     return algebra.scale(constant("pi"), 2)
 
 
-BUILD: dict[str, Build] = {
+_BUILD: dict[str, _Build] = {
     "rational": rational,
     "root": lambda q: algebra.power(rational(q), HALF),
     "log": lambda q: algebra.log(rational(q)),

@@ -35,7 +35,7 @@ def _unseen_by_modes() -> contextlib.AbstractContextManager[object]:
     return _disable_current_modes() if torch._C._len_torch_dispatch_stack() else contextlib.nullcontext()
 
 
-class Arena:
+class _Arena:
     """Handles to values, for the payloads that are alive."""
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class Arena:
         self.sweep_at = max(_SMALLEST_SWEEP, 2 * len(nodes))
 
 
-ARENA = Arena()
+ARENA = _Arena()
 
 
 def values_of(payload: torch.Tensor) -> list[Value]:

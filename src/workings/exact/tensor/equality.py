@@ -16,12 +16,12 @@ from workings.exact.numbers.value import Rational, Value, letters
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.make import exact
 
-POINTS = 8
+_POINTS = 8
 """Where formulas in letters that are not proved equal have to agree."""
-TRIES = 8 * POINTS
-AGREEMENT = 256
+_TRIES = 8 * _POINTS
+_AGREEMENT = 256
 """The bits to which they have to."""
-NOWHERE = "no point found where both have a value"
+_NOWHERE = "no point found where both have a value"
 
 
 class Proof(NamedTuple):
@@ -58,8 +58,8 @@ def equal(a: Any, b: Any) -> Proof:
             found.add(_equal(p, q))
             if "different" in found:
                 return Proof(False, "different")
-    unproved = sorted(found - {"proved"}, key=lambda how: (how != NOWHERE, how))
-    return Proof(NOWHERE not in found, unproved[0] if unproved else "proved")
+    unproved = sorted(found - {"proved"}, key=lambda how: (how != _NOWHERE, how))
+    return Proof(_NOWHERE not in found, unproved[0] if unproved else "proved")
 
 
 def _equal(a: Value, b: Value) -> str:
@@ -78,21 +78,21 @@ def _at_points(a: Value, b: Value) -> str:
     """Whether enclosures at some point exclude each other, or agree wherever both formulas have a value."""
     agreed = 0
     for point in _points(sorted(letters(a) | letters(b))):
-        x, y = (enclosure_at(v, point, 2 * AGREEMENT) for v in (a, b))
+        x, y = (enclosure_at(v, point, 2 * _AGREEMENT) for v in (a, b))
         if not x.is_finite() or not y.is_finite():
             continue
         if not x.overlaps(y):
             return "different"
-        agreed += bool(abs(x - y) < (1 + abs(x)) * arb(2) ** -AGREEMENT)
-        if agreed == POINTS:
+        agreed += bool(abs(x - y) < (1 + abs(x)) * arb(2) ** -_AGREEMENT)
+        if agreed == _POINTS:
             break
-    return f"at {agreed} point{'s' * (agreed > 1)}, not proved" if agreed else NOWHERE
+    return f"at {agreed} point{'s' * (agreed > 1)}, not proved" if agreed else _NOWHERE
 
 
 def _points(names: list[str]) -> Iterator[dict[str, Rational]]:
     """Rational points, always the same: close to 0 and farther out, every other one positive."""
     draw = random.Random(0)
-    for k in range(TRIES):
+    for k in range(_TRIES):
         reach = (1, 1, 4, 4, 20, 20)[k % 6]
         signs = (1, -1) if k % 2 else (1,)
         yield {name: fmpq(draw.choice(signs) * draw.randint(1, 996 * reach), 997) for name in names}

@@ -41,14 +41,14 @@ OVERRIDES: dict[Any, Callable[..., Any]] = {}
 """Functions above autograd that exact tensors answer themselves (see `attention.py`)."""
 
 
-class Hooks:
+class _Hooks:
     """What an exact tensor asks of the rooms above; set when `workings.exact` is imported."""
 
     dispatch: Callable[[Any, Any, Any], Any]
     substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
 
 
-HOOKS = Hooks()
+HOOKS = _Hooks()
 
 
 class ExactTensor(torch.Tensor):

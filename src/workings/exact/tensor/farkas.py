@@ -23,11 +23,11 @@ def gordan(A: ExactTensor) -> tuple[ExactTensor | None, ExactTensor | None]:
     >>> print(λ.text())
     [2/3  1/3]
     """
-    rows = fractions(A)
+    rows = _fractions(A)
     n, d = rows.nrows(), rows.ncols()
     M = fmpq_mat(d + 1, n, [*rows.transpose().entries(), *[fmpq(1)] * n])
-    found, v = farkas(M, [fmpq(0)] * d + [fmpq(1)])
-    return (None, as_tensor(v)) if found else (as_tensor([-u for u in v[:d]]), None)
+    found, v = _farkas(M, [fmpq(0)] * d + [fmpq(1)])
+    return (None, _as_tensor(v)) if found else (_as_tensor([-u for u in v[:d]]), None)
 
 
 def stiemke(A: ExactTensor) -> ExactTensor | None:
@@ -36,22 +36,22 @@ def stiemke(A: ExactTensor) -> ExactTensor | None:
     >>> print(stiemke(exact("1; 0")).text())
     [1]
     """
-    M = fractions(A).transpose()
+    M = _fractions(A).transpose()
     b = [-sum((M[i, j] for j in range(M.ncols())), fmpq(0)) for i in range(M.nrows())]
-    found, v = farkas(M, b)
-    return None if found else as_tensor([-u for u in v])
+    found, v = _farkas(M, b)
+    return None if found else _as_tensor([-u for u in v])
 
 
-def fractions(A: ExactTensor) -> fmpq_mat:
+def _fractions(A: ExactTensor) -> fmpq_mat:
     """A matrix of numbers as one of fractions."""
     return fmpq_mat([[fmpq(a.numerator, a.denominator) for a in row] for row in A.fraction()])
 
 
-def as_tensor(values: list[fmpq]) -> ExactTensor:
+def _as_tensor(values: list[fmpq]) -> ExactTensor:
     return exact([Fraction(int(v.p), int(v.q)) for v in values])
 
 
-def farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
+def _farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
     """Either (True, μ) with M μ = b and μ ≥ 0, or (False, u) with uᵀM ≤ 0 and u·b > 0, in exact fractions.
 
     The first phase of the simplex method on [M I], with Bland's rule (1977), which cannot cycle: artificial variables are
@@ -60,7 +60,7 @@ def farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
     m, n = M.nrows(), M.ncols()
     signs = [fmpq(-1) if v < 0 else fmpq(1) for v in b]
     M = fmpq_mat(m, n, [signs[i] * M[i, j] for i in range(m) for j in range(n)])
-    basis, inverse, values = starting_point(M, [s * v for s, v in zip(signs, b, strict=True)])
+    basis, inverse, values = _starting_point(M, [s * v for s, v in zip(signs, b, strict=True)])
     while True:
         u = fmpq_mat(1, m, [fmpq(int(k >= n)) for k in basis]) * inverse
         enter = next((j for j, gain in enumerate((u * M).entries()) if gain > 0), None)
@@ -68,7 +68,7 @@ def farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
             break
         column = (inverse * fmpq_mat(m, 1, [M[i, enter] for i in range(m)])).entries()
         leave = min((values[i] / column[i], basis[i], i) for i in range(m) if column[i] > 0)[2]
-        pivot(inverse, values, column, leave)
+        _pivot(inverse, values, column, leave)
         basis[leave] = enter
     if any(k >= n and v > 0 for k, v in zip(basis, values, strict=True)):
         return False, [s * v for s, v in zip(signs, u.entries(), strict=True)]
@@ -76,7 +76,7 @@ def farkas(M: fmpq_mat, b: list[fmpq]) -> tuple[bool, list[fmpq]]:
     return True, [μ.get(j, fmpq(0)) for j in range(n)]
 
 
-def pivot(inverse: fmpq_mat, values: list[fmpq], column: list[fmpq], row: int) -> None:
+def _pivot(inverse: fmpq_mat, values: list[fmpq], column: list[fmpq], row: int) -> None:
     """Bring a column into the basis in place of the one of `row`, in place."""
     m = len(values)
     top = [inverse[row, j] / column[row] for j in range(m)]
@@ -91,7 +91,7 @@ def pivot(inverse: fmpq_mat, values: list[fmpq], column: list[fmpq], row: int) -
     values[row] = value
 
 
-def starting_point(M: fmpq_mat, b: list[fmpq]) -> tuple[list[int], fmpq_mat, list[fmpq]]:
+def _starting_point(M: fmpq_mat, b: list[fmpq]) -> tuple[list[int], fmpq_mat, list[fmpq]]:
     """A basis of [M I], its exact inverse and its values ≥ 0: the one that floats find, else the artificial one."""
     m, n = M.nrows(), M.ncols()
     for basis in (float_basis(M, b), [n + i for i in range(m)]):

@@ -16,17 +16,17 @@ from workings.exact.reading.recover import as_is, recover
 from workings.exact.tensor.arena import handle_of, payload_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 
-LOWEST = frozenset(-int(torch.finfo(d).max) for d in (torch.bfloat16, torch.float32, torch.float64))
+_LOWEST = frozenset(-int(torch.finfo(d).max) for d in (torch.bfloat16, torch.float32, torch.float64))
 """The lowest floats. Attention masks hold them for −∞: added to scores, or filled in for them."""
 
 
 def _is_lowest(x: float, dtype: str) -> bool:
-    return x in LOWEST or (dtype == "float16" and x == -torch.finfo(torch.float16).max)
+    return x in _LOWEST or (dtype == "float16" and x == -torch.finfo(torch.float16).max)
 
 
 def as_mask(v: Value) -> Value:
     """−∞ for the lowest float, noted; every other value as it is."""
-    if v.kind == "q" and type(v.args[0]) is int and v.args[0] in LOWEST:
+    if v.kind == "q" and type(v.args[0]) is int and v.args[0] in _LOWEST:
         assume("mask", f"the lowest float, {float(v.args[0]):.6g}, is read as −∞")
         return NEG_INF
     return v
@@ -68,7 +68,7 @@ def lift_number(x: Any) -> Value:
     raise TypeError(f"An exact value is made from a number or text, not from {type(x).__name__}.")
 
 
-def lift_all(xs: list[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
+def _lift_all(xs: list[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
     """Many numbers, each distinct one read once."""
     lift = {x: lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x) for x in dict.fromkeys(xs)}
     return [lift[x] for x in xs]
@@ -84,12 +84,12 @@ def lift_tensor(t: torch.Tensor, *, masks: bool = True) -> torch.Tensor:
     if t.dim() and dtype != "float64" and not all(_is_lowest(x, dtype) or recover(x, dtype) for x in set(flat)):
         assume("rounded", f"{t.numel()} numbers of {dtype} are kept as the fractions they are: they are not all recognised")
         return payload_of([lift_float(x, dtype, masks=masks) if _is_lowest(x, dtype) else as_is(x) for x in flat], t.shape)
-    return payload_of(lift_all(flat, dtype, masks=masks), t.shape)
+    return payload_of(_lift_all(flat, dtype, masks=masks), t.shape)
 
 
 def lift_recovered(t: torch.Tensor) -> torch.Tensor:
     """The payload of an ordinary tensor, each number read as the one people meant where that is recognised."""
-    return payload_of(lift_all(_flat(t.detach()), _format(t)), t.shape)
+    return payload_of(_lift_all(_flat(t.detach()), _format(t)), t.shape)
 
 
 def lift_as_is(t: torch.Tensor) -> torch.Tensor:

@@ -1,7 +1,7 @@
 """Masks and indices that rest on assumptions.
 
 A comparison gives an ordinary tensor of booleans, `argmax` one of integers. When the answer was assumed (a sample
-value decided, a random draw), it is a `NotedTensor`: an ordinary tensor that carries the assumptions to whatever is
+value decided, a random draw), it is a `_NotedTensor`: an ordinary tensor that carries the assumptions to whatever is
 computed with it.
 """
 
@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_flatten, tree_map
 from workings.exact.numbers.assume import NONE, Assumption, Notes, merge
 
 
-class NotedTensor(torch.Tensor):
+class _NotedTensor(torch.Tensor):
     """An ordinary tensor with `assumptions`."""
 
     notes: Notes = NONE
@@ -36,19 +36,19 @@ class NotedTensor(torch.Tensor):
 
 def with_notes(t: Any, notes: Notes) -> Any:
     """The tensor with these notes; exact tensors have `shared` notes of their own."""
-    if not notes or type(t) not in (torch.Tensor, NotedTensor):
+    if not notes or type(t) not in (torch.Tensor, _NotedTensor):
         return t
-    marked = t.as_subclass(NotedTensor)
+    marked = t.as_subclass(_NotedTensor)
     marked.notes = merge([getattr(t, "notes", NONE), notes])
     return marked
 
 
 def notes_among(values: Any) -> Notes:
     """The notes of the noted tensors among some arguments."""
-    found = [t.notes for t in tree_flatten(values)[0] if type(t) is NotedTensor]
+    found = [t.notes for t in tree_flatten(values)[0] if type(t) is _NotedTensor]
     return merge(found) if found else NONE
 
 
 def without_notes(values: Any) -> Any:
     """Arguments with noted tensors as ordinary ones: kernels see no subclass."""
-    return tree_map(lambda t: t.as_subclass(torch.Tensor) if type(t) is NotedTensor else t, values)
+    return tree_map(lambda t: t.as_subclass(torch.Tensor) if type(t) is _NotedTensor else t, values)

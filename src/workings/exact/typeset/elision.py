@@ -16,11 +16,11 @@ from workings.exact.numbers.names import MOST_NAMED, name_list
 from workings.exact.numbers.rounding import decimals
 from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter, letters
 
-DIGITS_A_NODE = 5
+_DIGITS_A_NODE = 5
 """A formula allowed `most` nodes is allowed this many times as many digits in its numbers."""
-TRIES = (128, 1024)
+_TRIES = (128, 1024)
 """Bits of the enclosures that may show decimals; after these two evaluations they are given up."""
-FARTHEST = 10_000
+_FARTHEST = 10_000
 """Decimals are written for numbers between 2^−FARTHEST and 2^FARTHEST."""
 
 
@@ -37,7 +37,7 @@ def elision(v: Value, most: int) -> Elided | None:
     """What stands in for `v`, or `None` where its formula is short enough to print."""
     if v.size <= most:
         digits = sum(_digits(x) for x in bottom_up(v))
-        if digits <= most * DIGITS_A_NODE:
+        if digits <= most * _DIGITS_A_NODE:
             return None
         return _stand_in(v, f"{'number' if v.kind == 'q' else 'formula'} of {digits:,} digits")
     return _stand_in(v, f"formula of {'over ' if v.size == CAP else ''}{v.size:,} nodes")
@@ -68,13 +68,13 @@ def _decimals(v: Value) -> str | None:
     printing looks for none.
     """
     try:
-        if any(_within_reach(enclosure(v, bits)) for bits in TRIES):
+        if any(_within_reach(enclosure(v, bits)) for bits in _TRIES):
             return decimals(v)
-        return "0.000000" if abs(enclosure(v, TRIES[-1])) < arb(2) ** -64 else None
+        return "0.000000" if abs(enclosure(v, _TRIES[-1])) < arb(2) ** -64 else None
     except (UndecidedError, BudgetError, DomainError):
         return None
 
 
 def _within_reach(ball: arb) -> bool:
     """Whether the digits of the number can be written: it is finite, not 0, and neither huge nor tiny."""
-    return bool(ball.is_finite()) and bool(arb(2) ** -FARTHEST < abs(ball)) and bool(abs(ball) < arb(2) ** FARTHEST)
+    return bool(ball.is_finite()) and bool(arb(2) ** -_FARTHEST < abs(ball)) and bool(abs(ball) < arb(2) ** _FARTHEST)

@@ -10,11 +10,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-MOST_ROWS = 40
-GAP = "  "
+_MOST_ROWS = 40
+_GAP = "  "
 
 
-def grid(cells: Any, *, width: int = 100, most_rows: int | None = MOST_ROWS) -> str:
+def grid(cells: Any, *, width: int = 100, most_rows: int | None = _MOST_ROWS) -> str:
     """Nested lists of strings as rows and columns, each column aligned to the right.
 
     >>> print(grid([["1", "1/2"], ["1/√2", "0"]]))
@@ -82,12 +82,12 @@ def _ranges(widths: list[int], room: int) -> Iterator[tuple[int, int]]:
         if i > start and used + needed > room:
             yield start, i
             start, used = i, 0
-        used += needed + len(GAP)
+        used += needed + len(_GAP)
     yield start, len(widths)
 
 
 def _bracketed(rows: list[list[str]], widths: list[int]) -> str:
-    lines = [GAP.join(map(_right, row, widths)) for row in rows]
+    lines = [_GAP.join(map(_right, row, widths)) for row in rows]
     if len(lines) <= 1:
         return f"[{''.join(lines)}]"
     brackets = [("⎡", "⎤"), *[("⎢", "⎥")] * (len(lines) - 2), ("⎣", "⎦")]

@@ -1,6 +1,6 @@
 r"""Values in LaTeX, for pdflatex with amsmath and for KaTeX: \frac{e^{1/\sqrt{2}}}{1 + e^{1/\sqrt{2}}}.
 
-Each layout is written twice: wide, with bars, and flat, with slashes, as exponents are. `WIDE` and `FLAT`
+Each layout is written twice: wide, with bars, and flat, with slashes, as exponents are. `_WIDE` and `_FLAT`
 have a row for each kind of layout (see `layout.py`); they differ in the row for fractions.
 """
 
@@ -19,7 +19,7 @@ from workings.exact.typeset.value_layout import lay_out
 from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
 
 
-class Both(NamedTuple):
+class _Both(NamedTuple):
     """One layout, with bars and with slashes."""
 
     wide: Piece
@@ -36,7 +36,7 @@ def latex(v: Value, *, most: int = 200, decimals: bool = True) -> str:
     \frac{1}{\sqrt{2}}
     """
     short = elision(v, most)
-    return _elision(short) if short is not None else fold(lay_out(v, decimals), write).wide.string
+    return _elision(short) if short is not None else fold(lay_out(v, decimals), _write).wide.string
 
 
 def matrix_latex(rows: Sequence[Any]) -> str:
@@ -59,20 +59,20 @@ def tensor_latex(nested: Any) -> str:
     return matrix_latex([[tensor_latex(part)] for part in nested]) if deep else matrix_latex(nested)
 
 
-def write(layout: Layout, parts: list[Both]) -> Both:
+def _write(layout: Layout, parts: list[_Both]) -> _Both:
     wide, flat = [part.wide for part in parts], [part.flat for part in parts]
     if layout.kind == "power":
         wide[1] = flat[1]
-    return Both(WIDE[layout.kind](layout, wide), FLAT[layout.kind](layout, flat))
+    return _Both(_WIDE[layout.kind](layout, wide), _FLAT[layout.kind](layout, flat))
 
 
-def bracketed(piece: Piece, least: int) -> str:
+def _bracketed(piece: Piece, least: int) -> str:
     """The piece, in brackets where it holds together less than the place needs."""
     return piece.string if piece.level >= least else rf"\left({piece.string}\right)"
 
 
-CONSTANTS = {"e": "e", "pi": r"\pi", "euler": r"\gamma", "inf": r"\infty", "nan": r"\mathrm{NaN}"}
-FUNCTIONS = {name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")} | {
+_CONSTANTS = {"e": "e", "pi": r"\pi", "euler": r"\gamma", "inf": r"\infty", "nan": r"\mathrm{NaN}"}
+_FUNCTIONS = {name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", "cosh", "tanh")} | {
     "asin": r"\arcsin",
     "acos": r"\arccos",
     "atan": r"\arctan",
@@ -83,7 +83,7 @@ FUNCTIONS = {name: rf"\{name}" for name in ("log", "sin", "cos", "tan", "sinh", 
     "root_of": r"\operatorname{root}",
 }
 """How functions are called; the others by their name in upright letters."""
-INDEXED = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
+_INDEXED = {"bessel_j": "J", "bessel_y": "Y", "bessel_i": "I", "bessel_k": "K"}
 """Functions whose first argument is an index."""
 
 _GREEK = {
@@ -115,9 +115,9 @@ def _plain(word: str) -> str:
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
-    out = bracketed(parts[0], PRODUCT)
+    out = _bracketed(parts[0], PRODUCT)
     for right, piece in zip(layout.parts[1:], parts[1:], strict=True):
-        factor = piece.string if is_bare_at_end(layout, right) else bracketed(piece, PRODUCT)
+        factor = piece.string if is_bare_at_end(layout, right) else _bracketed(piece, PRODUCT)
         out += (r" \cdot " if factor[0].isdigit() else " ") + factor
     return Piece(out, LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
@@ -125,7 +125,7 @@ def _product(layout: Layout, parts: list[Piece]) -> Piece:
 def _sum(layout: Layout, parts: list[Piece]) -> Piece:
     out = ""
     for sign, piece in zip(layout.word, parts, strict=True):
-        term = bracketed(piece, LOOSE) if sign == "-" else piece.string
+        term = _bracketed(piece, LOOSE) if sign == "-" else piece.string
         out += (f" {sign} " if out else sign.strip("+")) + term
     return Piece(out, SUM)
 
@@ -136,25 +136,25 @@ def _call(layout: Layout, parts: list[Piece]) -> Piece:
         return Piece(rf"\left|{arguments[0]}\right|", ATOM)
     if word == "log" and layout.parts[0].kind == "number":
         return Piece(rf"\log {arguments[0]}", LOOSE)
-    if word in INDEXED:
-        return Piece(rf"{INDEXED[word]}_{{{arguments[0]}}}\left({arguments[1]}\right)", ATOM)
-    function = FUNCTIONS.get(word) or rf"\operatorname{{{word}}}"
+    if word in _INDEXED:
+        return Piece(rf"{_INDEXED[word]}_{{{arguments[0]}}}\left({arguments[1]}\right)", ATOM)
+    function = _FUNCTIONS.get(word) or rf"\operatorname{{{word}}}"
     return Piece(rf"{function}\left({', '.join(arguments)}\right)", ATOM)
 
 
-FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
+_FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(_digits(layout.word), ATOM),
     "name": lambda layout, parts: Piece(name(layout.word), ATOM),
-    "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
+    "constant": lambda layout, parts: Piece(_CONSTANTS[layout.word], ATOM),
     "root": lambda layout, parts: Piece(rf"\sqrt{{{parts[0].string}}}", POWER),
-    "power": lambda layout, parts: Piece(f"{bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER),
-    "fraction": lambda layout, parts: Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE),
+    "power": lambda layout, parts: Piece(f"{_bracketed(parts[0], ATOM)}^{{{parts[1].string}}}", POWER),
+    "fraction": lambda layout, parts: Piece(f"{_bracketed(parts[0], PRODUCT)}/{_bracketed(parts[1], POWER)}", LOOSE),
     "product": _product,
     "sum": _sum,
-    "minus": lambda layout, parts: Piece("-" + bracketed(parts[0], LOOSE), SUM),
+    "minus": lambda layout, parts: Piece("-" + _bracketed(parts[0], LOOSE), SUM),
     "call": _call,
 }
-WIDE = FLAT | {
+_WIDE = _FLAT | {
     "fraction": lambda layout, parts: Piece(rf"\frac{{{parts[0].string}}}{{{parts[1].string}}}", LOOSE),
 }
 
@@ -167,7 +167,7 @@ def _elision(short: Elided) -> str:
     formula = rf"\text{{{short.measure} in }}{', '.join(map(_letter_or_dots, short.letters))}"
     if digits is None:
         return rf"\langle {formula}\rangle"
-    samples = [f"{name(letter)} = {fold(number(at), write).flat.string}" for letter, at in short.samples]
+    samples = [f"{name(letter)} = {fold(number(at), _write).flat.string}" for letter, at in short.samples]
     samples += map(_letter_or_dots, short.letters[MOST_NAMED:])
     return rf"\langle {formula};\ {digits}\text{{ at }}{', '.join(samples)}\rangle"
 

@@ -72,13 +72,13 @@ def number(n: Rational, decimals: str | None = None) -> Layout:
     return fraction(number(int(fmpq(n).p)), number(int(fmpq(n).q)))
 
 
-LONGEST = 60
+_LONGEST = 60
 """Digits of the longest whole number that is written out."""
 
 
 def _shorten(digits: str) -> str:
     """The digits, or the first ten and how many there are."""
-    return digits if len(digits) <= LONGEST else f"{digits[:10]}…⟨{len(digits):,} digits⟩"
+    return digits if len(digits) <= _LONGEST else f"{digits[:10]}…⟨{len(digits):,} digits⟩"
 
 
 def product(factors: Iterable[Layout]) -> Layout:

@@ -28,17 +28,17 @@ def surd(c: fmpq, n: int, decimals: bool = True, plain: bool = True) -> Surd:
         options.append(Surd(p, q // n, (fmpq(1), fmpq(n))))
     elif plain and q > 1 and n % q == 0:
         inner = fmpq(n // q, q)
-        above, below = (short_decimal(r) if decimals else None for r in (inner, 1 / inner))
+        above, below = (_short_decimal(r) if decimals else None for r in (inner, 1 / inner))
         if below is not None:
             options.append(Surd(p, 1, (fmpq(1), 1 / inner), below))
         options.append(Surd(p, 1, (inner, fmpq(1)), above))
     return min(options, key=_length)
 
 
-def short_decimal(r: fmpq) -> str | None:
+def _short_decimal(r: fmpq) -> str | None:
     """A fraction as a terminating decimal of at most four characters.
 
-    >>> short_decimal(fmpq(19, 2)), short_decimal(fmpq(1, 3)), short_decimal(fmpq(1, 8))
+    >>> _short_decimal(fmpq(19, 2)), _short_decimal(fmpq(1, 3)), _short_decimal(fmpq(1, 8))
     ('9.5', None, None)
     """
     if r.q == 1 or 100 % int(r.q):

@@ -1,6 +1,6 @@
 """Values in plain text, as a textbook would write them and as the parser reads them: e^(1/√2)/(1 + e^(1/√2)).
 
-`WRITERS` has a row for each kind of layout (see `layout.py`). A row gets the layout and its parts, already
+`_WRITERS` has a row for each kind of layout (see `layout.py`). A row gets the layout and its parts, already
 written, and returns a piece: the string, and how tightly it holds together. Brackets come from comparing
 that with what the place needs; a row never looks into a string to see whether it needs them.
 """
@@ -38,33 +38,33 @@ def text(v: Value, *, most: int = 200, decimals: bool = True) -> str:
     With `decimals`, radicands are written as short decimals where they are: √9.5, else √(19/2).
     """
     short = elision(v, most)
-    return _elision(short) if short is not None else fold(lay_out(v, decimals), write).string
+    return _elision(short) if short is not None else fold(lay_out(v, decimals), _write).string
 
 
-def write(layout: Layout, parts: list[Piece]) -> Piece:
-    return WRITERS[layout.kind](layout, parts)
+def _write(layout: Layout, parts: list[Piece]) -> Piece:
+    return _WRITERS[layout.kind](layout, parts)
 
 
-def bracketed(piece: Piece, least: int) -> str:
+def _bracketed(piece: Piece, least: int) -> str:
     """The piece, in brackets where it holds together less than the place needs."""
     return piece.string if piece.level >= least else f"({piece.string})"
 
 
-CONSTANTS = {"e": "e", "pi": "π", "euler": "euler_gamma", "inf": "∞", "nan": "nan"}
+_CONSTANTS = {"e": "e", "pi": "π", "euler": "euler_gamma", "inf": "∞", "nan": "nan"}
 _RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def _power(layout: Layout, parts: list[Piece]) -> Piece:
     base, exponent = parts
     if layout.parts[1].kind == "number":
-        return Piece(bracketed(base, ATOM) + exponent.string.translate(_RAISED), POWER)
-    return Piece(f"{bracketed(base, ATOM)}^{bracketed(exponent, ATOM)}", POWER)
+        return Piece(_bracketed(base, ATOM) + exponent.string.translate(_RAISED), POWER)
+    return Piece(f"{_bracketed(base, ATOM)}^{_bracketed(exponent, ATOM)}", POWER)
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
-    out = bracketed(parts[0], PRODUCT)
+    out = _bracketed(parts[0], PRODUCT)
     for left, right, piece in zip(layout.parts, layout.parts[1:], parts[1:], strict=False):
-        factor = piece.string if is_bare_at_end(layout, right) else bracketed(piece, PRODUCT)
+        factor = piece.string if is_bare_at_end(layout, right) else _bracketed(piece, PRODUCT)
         out += ("" if _touch(left, right, out, factor) else "·") + factor
     return Piece(out, LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
@@ -86,7 +86,7 @@ def _touch(left: Layout, right: Layout, before: str, after: str) -> bool:
 def _sum(layout: Layout, parts: list[Piece]) -> Piece:
     out = ""
     for sign, piece in zip(layout.word, parts, strict=True):
-        term = bracketed(piece, LOOSE) if sign == "-" else piece.string
+        term = _bracketed(piece, LOOSE) if sign == "-" else piece.string
         joint = (" − " if sign == "-" else " + ") if out else ("−" if sign == "-" else "")
         out += joint + term
     return Piece(out, SUM)
@@ -98,16 +98,16 @@ def _call(layout: Layout, parts: list[Piece]) -> Piece:
     return Piece(f"{layout.word}({', '.join(piece.string for piece in parts)})", ATOM)
 
 
-WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
+_WRITERS: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(layout.word, ATOM),
     "name": lambda layout, parts: Piece(spelling(layout.word), ATOM),
-    "constant": lambda layout, parts: Piece(CONSTANTS[layout.word], ATOM),
-    "root": lambda layout, parts: Piece("√" + bracketed(parts[0], ATOM), POWER),
+    "constant": lambda layout, parts: Piece(_CONSTANTS[layout.word], ATOM),
+    "root": lambda layout, parts: Piece("√" + _bracketed(parts[0], ATOM), POWER),
     "power": _power,
-    "fraction": lambda layout, parts: Piece(f"{bracketed(parts[0], PRODUCT)}/{bracketed(parts[1], POWER)}", LOOSE),
+    "fraction": lambda layout, parts: Piece(f"{_bracketed(parts[0], PRODUCT)}/{_bracketed(parts[1], POWER)}", LOOSE),
     "product": _product,
     "sum": _sum,
-    "minus": lambda layout, parts: Piece("−" + bracketed(parts[0], LOOSE), SUM),
+    "minus": lambda layout, parts: Piece("−" + _bracketed(parts[0], LOOSE), SUM),
     "call": _call,
 }
 
@@ -120,7 +120,7 @@ def _elision(short: Elided) -> str:
     formula = f"{short.measure} in {', '.join(short.letters)}"
     if digits is None:
         return f"⟨{formula}⟩"
-    samples = [f"{spelling(name)} = {fold(number(sample), write).string}" for name, sample in short.samples]
+    samples = [f"{spelling(name)} = {fold(number(sample), _write).string}" for name, sample in short.samples]
     return f"⟨{formula}; {digits} at {', '.join(samples + short.letters[MOST_NAMED:])}⟩"
 
 

@@ -1,6 +1,6 @@
 """How a value is laid out: which roots merge, what stands under a bar, the order of terms and factors.
 
-`RULES` has a row for each kind of value; a kind without a row is a function and becomes a call. To teach
+`_RULES` has a row for each kind of value; a kind without a row is a function and becomes a call. To teach
 the printers a new kind of value, add a row that returns a layout (see `layout.py`): both writers can then
 print it. Right: a row that arranges the layouts of its operands, `table.layouts[x]`. Wrong: a row that
 returns a string in disguise, or asks for `v.serial`. Terms and factors are ordered by what they say, never
@@ -19,14 +19,14 @@ from workings.exact.typeset.layout import Layout, fraction, number, product, roo
 from workings.exact.typeset.surd import surd
 
 
-class Term(NamedTuple):
+class _Term(NamedTuple):
     """c·Π bᵢ^rᵢ, one term of a sum."""
 
     coefficient: Rational
     factors: tuple[tuple[Value, Rational], ...] = ()
 
 
-class LayoutTable:
+class _LayoutTable:
     """The layouts of a value and of all it is made of."""
 
     def __init__(self, v: Value, decimals: bool = True) -> None:
@@ -35,18 +35,18 @@ class LayoutTable:
         self.degrees: dict[Value, int | None] = {}
         for x in bottom_up(v):
             self.degrees[x] = _degree(self, x)
-            self.layouts[x] = RULES.get(x.kind, _call)(self, x)
+            self.layouts[x] = _RULES.get(x.kind, _call)(self, x)
 
 
 def lay_out(v: Value, decimals: bool = True) -> Layout:
     """The layout of `v`. Its formula is written out in full: see `elision.py` for those too long for that."""
-    return LayoutTable(v, decimals).layouts[v]
+    return _LayoutTable(v, decimals).layouts[v]
 
 
 # ---------------------------------------------------------------------------------------------- products
 
 
-def _power(table: LayoutTable, base: Value, r: Rational) -> Layout:
+def _power(table: _LayoutTable, base: Value, r: Rational) -> Layout:
     """base^r for r > 0, with |b| for √(b²) and (w − 1/2)² for a multiple of (2w − 1)²."""
     inside = table.layouts[base]
     p = _leading(base, r)
@@ -65,7 +65,7 @@ _RANK = {"const": 0, "letter": 1, "add": 2, "dot": 2, "mul": 2}
 """Constants, then letters, then sums; functions, without a row, come last."""
 
 
-def _in_order(table: LayoutTable, factors: list[tuple[Value, Rational]]) -> list[Layout]:
+def _in_order(table: _LayoutTable, factors: list[tuple[Value, Rational]]) -> list[Layout]:
     ranked = [(_RANK.get(base.kind, 3), _power(table, base, r)) for base, r in factors]
     return [x for _, x in sorted(ranked, key=lambda item: (item[0], item[1].key))]
 
@@ -79,7 +79,7 @@ def _leading(base: Value, r: Rational) -> Rational:
     return 1
 
 
-def _lay_product(table: LayoutTable, term: Term) -> Layout:
+def _lay_product(table: _LayoutTable, term: _Term) -> Layout:
     """c·Π bᵢ^rᵢ for c > 0 as a fraction: roots of numbers merged, negative exponents under the bar."""
     coefficient = fmpq(term.coefficient)
     for base, r in term.factors:
@@ -111,36 +111,36 @@ def _lay_product(table: LayoutTable, term: Term) -> Layout:
     return fraction(product(top), product(bottom))
 
 
-def _lay_term(table: LayoutTable, term: Term) -> Layout:
+def _lay_term(table: _LayoutTable, term: _Term) -> Layout:
     if term.coefficient < 0:
-        return Layout("minus", (_lay_product(table, Term(-term.coefficient, term.factors)),))
+        return Layout("minus", (_lay_product(table, _Term(-term.coefficient, term.factors)),))
     return _lay_product(table, term)
 
 
 # ------------------------------------------------------------------------------------------------- sums
 
 
-def _term(c: Rational, t: Value) -> Term:
+def _term(c: Rational, t: Value) -> _Term:
     """c·t as coefficient and factors."""
     if t.kind == "q":
-        return Term(c * t.args[0])
+        return _Term(c * t.args[0])
     if t.kind == "mul":
-        return Term(c, t.args)
+        return _Term(c, t.args)
     if t.kind == "add" and len(t.args) == 1:
         return _term(c * t.args[0][0], t.args[0][1])
-    return Term(c, ((t, 1),))
+    return _Term(c, ((t, 1),))
 
 
-def _times(x: Value, y: Value) -> Term:
+def _times(x: Value, y: Value) -> _Term:
     """x·y of a dot product."""
     (a, left), (b, right) = _term(1, x), _term(1, y)
     powers = dict(left)
     for base, r in right:
         powers[base] = powers.get(base, 0) + r
-    return Term(a * b, tuple((base, r) for base, r in powers.items() if r))
+    return _Term(a * b, tuple((base, r) for base, r in powers.items() if r))
 
 
-def _degree(table: LayoutTable, v: Value) -> int | None:
+def _degree(table: _LayoutTable, v: Value) -> int | None:
     """The degree of a polynomial in letters; `None` for what is none."""
     if not v.free:
         return 0
@@ -149,10 +149,10 @@ def _degree(table: LayoutTable, v: Value) -> int | None:
     if v.kind == "add":
         degrees = [table.degrees[t] for _, t in v.args]
         return None if None in degrees else max(d for d in degrees if d is not None)
-    return _degree_of(table, Term(1, v.args)) if v.kind == "mul" else None
+    return _degree_of(table, _Term(1, v.args)) if v.kind == "mul" else None
 
 
-def _degree_of(table: LayoutTable, term: Term) -> int | None:
+def _degree_of(table: _LayoutTable, term: _Term) -> int | None:
     total = 0
     for base, r in term.factors:
         degree = table.degrees[base]
@@ -162,10 +162,10 @@ def _degree_of(table: LayoutTable, term: Term) -> int | None:
     return total
 
 
-def _place(table: LayoutTable, term: Term) -> tuple[object, ...]:
+def _place(table: _LayoutTable, term: _Term) -> tuple[object, ...]:
     """Where a term stands in a sum: by degree; then rationals, roots, other numbers, functions of letters."""
     degree = _degree_of(table, term)
-    key = _lay_product(table, Term(1, term.factors)).key
+    key = _lay_product(table, _Term(1, term.factors)).key
     if degree:
         return (0, -degree, sorted((table.layouts[b].key, -r) for b, r in term.factors if b.free), key)
     if degree is None:
@@ -175,7 +175,7 @@ def _place(table: LayoutTable, term: Term) -> tuple[object, ...]:
     return (rank, 0, [], key)
 
 
-def _order_terms(table: LayoutTable, terms: list[Term]) -> list[Term]:
+def _order_terms(table: _LayoutTable, terms: list[_Term]) -> list[_Term]:
     """The terms in order, a positive one first where there is one: 16w − 8, 1/2 − w, π − 3."""
     terms = sorted(terms, key=lambda term: _place(table, term))
     if terms[0].coefficient > 0:
@@ -185,38 +185,38 @@ def _order_terms(table: LayoutTable, terms: list[Term]) -> list[Term]:
     return sorted(terms, key=lambda term: bool(term.coefficient < 0))
 
 
-def _lay_sum(table: LayoutTable, terms: list[Term]) -> Layout:
+def _lay_sum(table: _LayoutTable, terms: list[_Term]) -> Layout:
     """Σ, over one bar where all terms have the same denominator: (1 + √5)/2."""
     if len(terms) == 1:
         return _lay_term(table, terms[0])
     below = {int(fmpq(term.coefficient).q) for term in terms}
     q = below.pop() if len(below) == 1 else 1
-    terms = _order_terms(table, [Term(term.coefficient * q, term.factors) for term in terms])
+    terms = _order_terms(table, [_Term(term.coefficient * q, term.factors) for term in terms])
     if q > 1 and terms[0].coefficient < 0:
-        return Layout("minus", (_lay_sum(table, [Term(-c / fmpq(q), factors) for c, factors in terms]),))
+        return Layout("minus", (_lay_sum(table, [_Term(-c / fmpq(q), factors) for c, factors in terms]),))
     signs = "".join("-" if term.coefficient < 0 else "+" for term in terms)
-    parts = tuple(_lay_product(table, Term(abs(fmpq(term.coefficient)), term.factors)) for term in terms)
+    parts = tuple(_lay_product(table, _Term(abs(fmpq(term.coefficient)), term.factors)) for term in terms)
     return fraction(Layout("sum", parts, signs), number(q))
 
 
 # ------------------------------------------------------------------------------------------------ kinds
 
 
-def _exp(table: LayoutTable, v: Value) -> Layout:
+def _exp(table: _LayoutTable, v: Value) -> Layout:
     e = Layout("constant", word="e")
     return e if v.args[0] is ONE else Layout("power", (e, table.layouts[v.args[0]]))
 
 
-def _call(table: LayoutTable, v: Value) -> Layout:
+def _call(table: _LayoutTable, v: Value) -> Layout:
     return Layout("call", tuple(table.layouts[x] for x in v.args), v.kind)
 
 
-RULES: dict[str, Callable[[LayoutTable, Value], Layout]] = {
+_RULES: dict[str, Callable[[_LayoutTable, Value], Layout]] = {
     "q": lambda table, v: number(v.args[0]),
     "letter": lambda table, v: Layout("name", word=v.args[0]),
     "const": lambda table, v: Layout("constant", word=v.args[0]),
     "add": lambda table, v: _lay_sum(table, [_term(c, t) for c, t in v.args]),
-    "mul": lambda table, v: _lay_product(table, Term(1, v.args)),
+    "mul": lambda table, v: _lay_product(table, _Term(1, v.args)),
     "dot": lambda table, v: _lay_sum(table, [_times(x, y) for x, y in zip(*v.args, strict=True)]),
     "exp": _exp,
     "pow": lambda table, v: Layout("power", (table.layouts[v.args[0]], table.layouts[v.args[1]])),

@@ -68,7 +68,7 @@ def sample(
     The same `generator` seed gives the same tokens.
     """
     tokens = prompt_tokens(prompt, count)
-    check_distribution(T, top_k, top_p)
+    _check_distribution(T, top_k, top_p)
 
     def draw(logits: Tensor) -> int:
         return draw_token(next_token_probabilities(logits, T, top_k, top_p), generator)
@@ -106,7 +106,7 @@ def next_token_probabilities(logits: Logits, T: float = 1.0, top_k: int | None =
     >>> next_token_probabilities(torch.tensor([0.1, 0.4, 0.3, 0.2]).log(), top_p=0.6)
     tensor([0.0000, 0.5714, 0.4286, 0.0000])
     """
-    check_distribution(T, top_k, top_p)
+    _check_distribution(T, top_k, top_p)
     s = logits if T == 1 else logits / T
     if top_k is not None:
         s = s.masked_fill(rank(s) >= top_k, -inf)
@@ -257,7 +257,7 @@ def prompt_tokens(prompt: Iterable[int], count: int) -> list[int]:
     return tokens
 
 
-def check_distribution(T: float, top_k: int | None, top_p: float | None) -> None:
+def _check_distribution(T: float, top_k: int | None, top_p: float | None) -> None:
     if not T > 0:
         raise DomainError(f"Sampling needs a temperature T > 0, not {T}. Its limit for T → 0 is greedy decoding.")
     if top_k is not None and top_k < 1:

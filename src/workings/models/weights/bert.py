@@ -31,7 +31,7 @@ BLOCK = layers(
     """,
     TRANSPOSED,
 )
-IGNORED = ("position_ids",)
+_IGNORED = ("position_ids",)
 
 
 def layout(depth: int) -> list[Pair]:
@@ -48,7 +48,7 @@ def from_bert(state: State, heads: int, eps: float = 1e-12) -> Bert:
     E, P, S, W_1 = required_weights(state, *tables, "encoder.layer.0.intermediate.dense.weight", axes=2)
     depth = len({name for name in state if name.endswith("intermediate.dense.weight")})
     model = Bert(len(E), E.shape[1], heads, depth, len(P), hidden=len(W_1), segments=len(S), eps=eps).to(E)
-    load(model, state, layout(depth), IGNORED)
+    load(model, state, layout(depth), _IGNORED)
     return model.eval()
 
 

@@ -26,7 +26,7 @@ BLOCK = layers(
     """,
     transposed=("attention.W_QKV", "attention.W_O"),
 )
-IGNORED = ("attn.bias", "attn.masked_bias", "lm_head.weight")
+_IGNORED = ("attn.bias", "attn.masked_bias", "lm_head.weight")
 """Causal masks of old files, and the output layer, which is the embedding."""
 
 
@@ -49,7 +49,7 @@ def from_gpt2(state: State, heads: int, eps: float = 1e-5) -> LanguageModel:
     model = LanguageModel(
         len(E), E.shape[1], heads, depth, context=len(P), hidden=W_1.shape[1], activation="gelu_tanh", eps=eps
     ).to(E)
-    load(model, state, layout(depth, prefix), IGNORED)
+    load(model, state, layout(depth, prefix), _IGNORED)
     return model.eval()
 
 

@@ -79,11 +79,11 @@ def load(model: nn.Module, state: State, layout: list[Pair], ignored: Iterable[s
     used = {name for pair in layout for name in pair.theirs}
     left = [name for name in state if name not in used and not name.endswith(tuple(ignored))]
     if left:
-        raise WorkingsError(f"The weights have {left[0]!r}{and_more(left)}, which this model has no place for.")
+        raise WorkingsError(f"The weights have {left[0]!r}{_and_more(left)}, which this model has no place for.")
     parameters = parameters_by_name(model, layout)
     with torch.no_grad():
         for pair in layout:
-            check_stacked(pair, state)
+            _check_stacked(pair, state)
             new, old = pair.read(state), parameters[pair.ours]
             if new.shape != old.shape:
                 raise ShapeError(
@@ -103,11 +103,11 @@ def parameters_by_name(model: nn.Module, layout: list[Pair]) -> dict[str, nn.Par
     parameters = dict(model.named_parameters())
     absent = [pair.ours for pair in layout if pair.ours not in parameters]
     if absent:
-        raise WorkingsError(f"Theirs has {absent[0]}{and_more(absent)}; this model was made without.")
+        raise WorkingsError(f"Theirs has {absent[0]}{_and_more(absent)}; this model was made without.")
     return parameters
 
 
-def check_stacked(pair: Pair, state: State) -> None:
+def _check_stacked(pair: Pair, state: State) -> None:
     """Refuse parts that do not stand one below the other."""
     parts = [state[name] for name in pair.theirs]
     if pair.transposed and any(part.dim() != 2 for part in parts):
@@ -121,14 +121,14 @@ def required_weights(state: State, *names: str, axes: int = 0) -> list[Tensor]:
     """The weights that tell the sizes of a model; with `axes`, each has as many."""
     missing = [name for name in names if name not in state]
     if missing:
-        raise WorkingsError(f"The weights have no {missing[0]!r}{and_more(missing)}: is this another kind of model?")
+        raise WorkingsError(f"The weights have no {missing[0]!r}{_and_more(missing)}: is this another kind of model?")
     for name in names:
         if axes and (state[name].dim() != axes or not state[name].numel()):
             raise ShapeError(f"{name} tells sizes of the model, so it has {axes} axes; it is {[*state[name].shape]}.")
     return [state[name] for name in names]
 
 
-def and_more(names: list[str]) -> str:
+def _and_more(names: list[str]) -> str:
     return f" and {len(names) - 1} more" if len(names) > 1 else ""
 
 
@@ -153,7 +153,7 @@ ENCODER_LAYER = layers(
     """,
     TRANSPOSED,
 )
-DECODER_LAYER = [
+_DECODER_LAYER = [
     *ENCODER_LAYER[:-2],
     *layers(
         """
@@ -191,13 +191,13 @@ def block_from_torch(layer: TorchLayer) -> Block:
         eps=layer.norm1.eps,
         bias=layer.linear1.bias is not None,
     ).to(layer.linear1.weight)
-    load(block, layer.state_dict(), layer_layout(block))
+    load(block, layer.state_dict(), _layer_layout(block))
     return block.train(layer.training)
 
 
-def layer_layout(block: Block) -> list[Pair]:
+def _layer_layout(block: Block) -> list[Pair]:
     """Which parameter is which for the layer that this block corresponds to; without biases where it has none."""
-    whole = DECODER_LAYER if block.cross else ENCODER_LAYER
+    whole = _DECODER_LAYER if block.cross else ENCODER_LAYER
     return whole if block.ffn.b_1 is not None else [pair for pair in whole if not pair.theirs[0].endswith("bias")]
 
 
@@ -224,5 +224,5 @@ def block_to_torch(block: Block) -> TorchLayer:
         norm_first=block.norm == "pre",
         bias=block.ffn.b_1 is not None,
     ).to(block.ffn.W_1)
-    layer.load_state_dict(save(block, layer_layout(block)))
+    layer.load_state_dict(save(block, _layer_layout(block)))
     return layer.train(block.training)

@@ -87,7 +87,7 @@ def from_vit(state: State, heads: int, eps: float = 1e-12) -> ViT:
     depth = len({name for name in state if name.endswith("mlp.fc1.weight")})
     side = isqrt(positions.shape[1] - 1)
     model = ViT(side * patch, patch, width, depth, heads, len(head), channels, hidden=len(W_1)).to(kernel)
-    load(model, {name: flat(name, value) for name, value in state.items()}, layout(depth))
+    load(model, {name: _flat(name, value) for name, value in state.items()}, layout(depth))
     set_eps(model, eps)
     return model.eval()
 
@@ -105,7 +105,7 @@ def to_vit(model: ViT) -> dict[str, Tensor]:
     return state
 
 
-def flat(name: str, value: Tensor) -> Tensor:
+def _flat(name: str, value: Tensor) -> Tensor:
     """Without the batch axis of tokens, and with the convolution's kernels as rows."""
     if name.endswith("projection.weight"):
         return value.flatten(1)

@@ -26,7 +26,7 @@ Sample = Float[Tensor, "*s"]
 Statistic = Float[Tensor, "..."]
 
 
-def check_batch(H: Tensor, variance: str) -> None:
+def _check_batch(H: Tensor, variance: str) -> None:
     """Refuse a batch too small for its variance."""
     n = H.shape[0] if H.dim() else 0
     if variance not in VARIANCES:
@@ -36,7 +36,7 @@ def check_batch(H: Tensor, variance: str) -> None:
         raise DomainError(f"The {variance} variance divides by {by}: give at least {least} on the first axis, not {n}.")
 
 
-def check_varied(H: Tensor, eps: float) -> None:
+def _check_varied(H: Tensor, eps: float) -> None:
     """Refuse an entry that is the same in all samples where ε does not keep its variance from 0."""
     if not eps >= 0:
         raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
@@ -46,7 +46,7 @@ def check_varied(H: Tensor, eps: float) -> None:
         )
 
 
-def check_affine(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
+def _check_affine(sample: Sequence[int], gamma: Tensor | None, beta: Tensor | None) -> None:
     """Refuse a scale or a shift that cannot be repeated over the entries of a sample."""
     for name, given in (("γ", gamma), ("β", beta)):
         if given is not None and not is_repeatable(given.shape, sample):
@@ -65,7 +65,7 @@ def batch_statistics(H: Batch, variance: str = "population") -> tuple[Sample, Sa
     >>> batch_statistics(torch.tensor([[1.0], [3.0]]), variance="sample")
     (tensor([2.]), tensor([2.]))
     """
-    check_batch(H, variance)
+    _check_batch(H, variance)
     n = divisor(H, variance)
     mu = H.mean(dim=0)
     var = ((H - mu) ** 2).sum(dim=0) / n
@@ -83,12 +83,12 @@ def check_batch_norm(
 ) -> None:
     """Refuse statistics that are not those of the samples, and numbers that cannot be divided by."""
     if mu is not None and var is not None:
-        check_statistics(H, mu, var, eps)
-        check_affine(mu.shape, gamma, beta)
+        _check_statistics(H, mu, var, eps)
+        _check_affine(mu.shape, gamma, beta)
     else:
-        check_batch(H, variance)
-        check_affine(H.shape[1:], gamma, beta)
-        check_varied(H, eps)
+        _check_batch(H, variance)
+        _check_affine(H.shape[1:], gamma, beta)
+        _check_varied(H, eps)
 
 
 def batch_norm_kernel(
@@ -126,7 +126,7 @@ def batch_norm_test(
     return given
 
 
-def check_statistics(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
+def _check_statistics(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
     """Refuse statistics that are not those of one sample, and a variance that cannot be divided by."""
     s = [*mu.shape]
     if [*var.shape] != s or [*H.shape[H.dim() - len(s) :]] != s:
@@ -137,7 +137,7 @@ def check_statistics(H: Tensor, mu: Tensor, var: Tensor, eps: float) -> None:
     check_inside(f"√(σ² + ε) needs σ² + ε above 0, and ε = {eps:g}", var, lambda var: ~(var + eps > 0))
 
 
-def check_samples(H: Tensor, mu: Tensor) -> None:
+def _check_samples(H: Tensor, mu: Tensor) -> None:
     """Refuse samples of another shape than the one that statistics are kept for."""
     if H.shape[1:] != mu.shape:
         raise ShapeError(f"Each sample has the shape {[*mu.shape]} that μ and σ² are kept for, but H is {[*H.shape]}.")
@@ -169,7 +169,7 @@ class BatchNorm(nn.Module):
     def forward(self, H: Batch) -> Batch:
         if not self.training:
             return batch_norm_test(H, self.mu, self.var, self.gamma, self.beta, self.eps)
-        check_samples(H, self.mu)
+        _check_samples(H, self.mu)
         self.remember(H.detach())
         return batch_norm(H, self.gamma, self.beta, self.eps)
 

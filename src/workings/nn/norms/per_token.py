@@ -23,7 +23,7 @@ def check_layer_norm(x: Tensor, gamma: Tensor | None = None, beta: Tensor | None
     check_shapes(equations.layer_norm, x, gamma, beta)
     if eps > 0:
         return
-    check_epsilon(eps)
+    _check_epsilon(eps)
     if (at := where(x, lambda x: (x == x[..., :1]).all(dim=-1))) is not None:
         raise DomainError(
             f"(x − μ) / √(σ² + ε) is 0/0 where all entries of a token are equal and ε = 0, as at {at}: give an ε above 0."
@@ -35,14 +35,14 @@ def check_rms_norm(x: Tensor, gamma: Tensor | None = None, eps: float = 1e-5) ->
     check_shapes(equations.rms_norm, x, gamma)
     if eps > 0:
         return
-    check_epsilon(eps)
+    _check_epsilon(eps)
     if (at := where(x, lambda x: (x == 0).all(dim=-1))) is not None:
         raise DomainError(
             f"x / √(mean(x²) + ε) is 0/0 where all entries of a token are 0 and ε = 0, as at {at}: give an ε above 0."
         )
 
 
-def check_epsilon(eps: float) -> None:
+def _check_epsilon(eps: float) -> None:
     if not eps >= 0:
         raise DomainError(f"√(σ² + ε) needs ε ≥ 0, not {eps:g}.")
 

@@ -56,7 +56,7 @@ def similarities(F: Float[Tensor, "*#b n d"], G: Float[Tensor, "*#b m d"], τ: N
             [1.6000]])
     """
     check_shapes(similarities, F, G)
-    check_temperature(τ)
+    _check_temperature(τ)
     S = F @ G.mT / τ
     return S
 
@@ -169,7 +169,7 @@ def margin(τ: Number, N: int, L: Number) -> Scalar:
     >>> margin(0.07, 256, 0.1)
     tensor(0.5455, dtype=torch.float64)
     """
-    check_temperature(τ)
+    _check_temperature(τ)
     L = reachable(L, N)
     m = τ * torch.log((N - 1) / (torch.exp(L) - 1))
     return m
@@ -182,7 +182,7 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     >>> recall_at(S, 1), recall_at(S, 2)
     (0.3333333333333333, 1.0)
     """
-    check_recall(S, k)
+    _check_recall(S, k)
     n = len(S)
     match = S.diagonal().unsqueeze(1)
     rivals = ~(match > S)  # a NaN is not below anything, so it counts against the row
@@ -190,13 +190,13 @@ def recall_at(S: Float[Tensor, "n m"], k: int) -> float:
     return int((rank < k).sum()) / n
 
 
-def check_recall(S: Tensor, k: int) -> None:
+def _check_recall(S: Tensor, k: int) -> None:
     """Refuse scores without a match for each row, and a k that counts no columns."""
     if S.dim() != 2 or not 1 <= S.shape[0] <= S.shape[1] or not 1 <= k <= S.shape[1]:
         raise ShapeError(f"Recall at k needs a column for each row, and 1 ≤ k ≤ columns; S is {[*S.shape]}, k = {k}.")
 
 
-def check_temperature(τ: Number) -> None:
+def _check_temperature(τ: Number) -> None:
     """Refuse a number that is not a temperature."""
     if isinstance(τ, Tensor) and τ.numel() != 1:
         raise ShapeError(f"One temperature τ divides all scores, but τ is {[*τ.shape]}.")

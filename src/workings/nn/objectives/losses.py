@@ -52,13 +52,13 @@ cross_entropy = fused(cross_entropy_kernel)(textbook.cross_entropy)
 binary_cross_entropy_with_logits = fused(binary_cross_entropy_kernel)(textbook.binary_cross_entropy_with_logits)
 
 
-def softmax_cross_entropy_kernel(θ: Tensor, y: Tensor) -> Tensor:
-    check_probabilities(θ, y)
+def _softmax_cross_entropy_kernel(θ: Tensor, y: Tensor) -> Tensor:
+    _check_probabilities(θ, y)
     J = F.cross_entropy(θ.reshape(-1, θ.shape[-1]), y.to(θ).expand_as(θ).reshape(-1, θ.shape[-1]), reduction="none")
     return J.reshape(θ.shape[:-1])
 
 
-@fused(softmax_cross_entropy_kernel)
+@fused(_softmax_cross_entropy_kernel)
 def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor, "*b"]:
     r"""How surprising the answer `y` (probabilities, usually one-hot) is under softmax(θ), for each example.
 
@@ -67,7 +67,7 @@ def softmax_cross_entropy(θ: Float[Tensor, "*b c"], y: Answer) -> Float[Tensor,
     >>> softmax_cross_entropy(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor(0.6931)
     """
-    check_probabilities(θ, y)
+    _check_probabilities(θ, y)
     log_ŷ = θ.log_softmax(dim=-1)
     J = -(y * log_ŷ).sum(dim=-1)
     return J
@@ -83,7 +83,7 @@ def softmax_cross_entropy_gradient(θ: Float[Tensor, "*b c"], y: Answer) -> Floa
     >>> softmax_cross_entropy_gradient(torch.tensor([0.0, 0.0]), torch.tensor([0.0, 1.0]))
     tensor([ 0.5000, -0.5000])
     """
-    check_probabilities(θ, y)
+    _check_probabilities(θ, y)
     ŷ = θ.softmax(dim=-1)
     G = ŷ - y
     return G
@@ -133,12 +133,12 @@ def squared_loss_gradient(ŷ: Float[Tensor, "*b"], y: Float[Tensor, "*#b"]) -> F
     return G
 
 
-def logistic_loss_kernel(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
+def _logistic_loss_kernel(w: Tensor, X: Tensor, y: Tensor) -> Tensor:
     check_labels(w, X, y)
     return F.softplus(-y * (X @ w)).sum()
 
 
-@fused(logistic_loss_kernel)
+@fused(_logistic_loss_kernel)
 def logistic_loss(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: Float[Tensor, " n"]) -> Scalar:
     r"""The surprise of labels y = ±1 when σ(wᵀx) is the probability of +1.
 
@@ -170,7 +170,7 @@ def logistic_loss_gradient(w: Float[Tensor, " d"], X: Float[Tensor, "n d"], y: F
     return G
 
 
-def check_probabilities(θ: Tensor, y: Tensor) -> None:
+def _check_probabilities(θ: Tensor, y: Tensor) -> None:
     """Refuse a `y` that does not hold a probability for each score of `θ`."""
     if not θ.dim() or not θ.shape[-1] or θ.shape[-1:] != y.shape[-1:] or not is_repeatable(y.shape, θ.shape):
         raise ShapeError(

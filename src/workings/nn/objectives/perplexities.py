@@ -33,7 +33,7 @@ def perplexity(p: Float[Tensor, "*m"], t: Number = e) -> Float[Tensor, ""]:
     >>> perplexity(torch.tensor([1/2, 1/4, 1/8]), 2)
     tensor(4.)
     """
-    check_units(p)
+    _check_units(p)
     check_inside("A probability lies between 0 and 1", p, lambda p: ~((p >= 0) & (p <= 1)))
     t = base(t, p)
     H = -torch.mean(torch.log(p) / torch.log(t))
@@ -49,7 +49,7 @@ def perplexity_from_log(log_p: Float[Tensor, "*m"]) -> Float[Tensor, ""]:
     >>> perplexity_from_log(torch.tensor([-1000.0, -1002.0]) / 1000)
     tensor(2.7210)
     """
-    check_units(log_p)
+    _check_units(log_p)
     check_inside("The logarithm of a probability is at most 0", log_p, lambda log_p: ~(log_p <= 1e-5))
     H = -torch.mean(log_p)
     PP = torch.exp(H)
@@ -73,7 +73,7 @@ def bits_per_character(log_p: Float[Tensor, "*m"], characters: int) -> Float[Ten
     >>> bits_per_character(torch.tensor([0.5, 0.125]).log(), 8)  # 1 + 3 bits
     tensor(0.5000)
     """
-    check_units(log_p)
+    _check_units(log_p)
     check_at_least(1, characters, "Bits per character need a text of at least one character, not {}.")
     B = -log_p.sum() / log(2)
     return B / characters
@@ -101,7 +101,7 @@ def per_shorter_unit(PP: Number, length: int | float) -> Number:
     return PP ** (1 / unit_length(length))
 
 
-def check_base(t: Number) -> None:
+def _check_base(t: Number) -> None:
     """Refuse what is no base of logarithms."""
     if is_known(t) and not (t > 0 and t != 1):
         raise DomainError(f"A logarithm needs a base t > 0 other than 1; t = {float(t):g}.")
@@ -109,11 +109,11 @@ def check_base(t: Number) -> None:
 
 def base(t: Number, p: Tensor) -> Tensor:
     """`t` as a tensor beside `p`, if logarithms have such a base."""
-    check_base(t)
+    _check_base(t)
     return t if isinstance(t, Tensor) else torch.ones_like(p.sum()) * t
 
 
-def check_units(p: Tensor) -> None:
+def _check_units(p: Tensor) -> None:
     """Refuse a text without units."""
     if not p.numel():
         raise ShapeError("The perplexity of no units is not defined: pass at least one probability.")

@@ -37,7 +37,7 @@ def kl(q: Float[Tensor, "*#b k"], p: Float[Tensor, "*#b k"]) -> Float[Tensor, "*
     check_shapes(kl, q, p)
     for x in (q, p):
         check_inside("A probability lies between 0 and 1", x, lambda x: ~((x >= 0) & (x <= 1)))
-    if has_zeros(q):
+    if _has_zeros(q):
         return (torch.xlogy(q, q) - torch.xlogy(q, p)).sum(dim=-1)
     K = (q * torch.log(q / p)).sum(dim=-1)
     return K
@@ -127,7 +127,7 @@ def elbo(log_likelihood: Float[Tensor, "*b"], kl_to_prior: Float[Tensor, "*b"]) 
     return log_likelihood - kl_to_prior
 
 
-def has_zeros(q: Tensor) -> bool:
+def _has_zeros(q: Tensor) -> bool:
     """Whether some outcome is never taken; a letter is taken to be positive."""
     try:
         return bool((q == 0).any())

@@ -20,7 +20,7 @@ from workings.nn.fits import check_shapes
 KERNELS: dict[Any, Any] = {torch.tanh: torch.rnn_tanh, torch.relu: torch.rnn_relu}
 
 
-def check_weights(weights: Weights, gates: int = 1) -> None:
+def _check_weights(weights: Weights, gates: int = 1) -> None:
     """Refuse weights that do not lead from an input and a state to the gates."""
     W_x, W_h, b_x, b_h = weights
     if len(W_h) != gates * W_h.shape[-1]:
@@ -34,22 +34,22 @@ def check_weights(weights: Weights, gates: int = 1) -> None:
 
 def check_rnn_cell(x: Tensor, h: Tensor, weights: Weights, g: Function = torch.tanh) -> None:
     check_shapes(equations.rnn_cell, x, h, weights)
-    check_weights(weights)
+    _check_weights(weights)
 
 
 def check_rnn(X: Tensor, h: Tensor, weights: Weights, g: Function = torch.tanh) -> None:
     check_shapes(equations.rnn, X, h, weights)
-    check_weights(weights)
+    _check_weights(weights)
 
 
 def check_lstm(X: Tensor, h: Tensor, c: Tensor, weights: Weights) -> None:
     check_shapes(equations.lstm, X, h, c, weights)
-    check_weights(weights, 4)
+    _check_weights(weights, 4)
 
 
 def check_gru(X: Tensor, h: Tensor, weights: Weights) -> None:
     check_shapes(equations.gru, X, h, weights)
-    check_weights(weights, 3)
+    _check_weights(weights, 3)
 
 
 def rnn_kernel(X: Input, h: State, weights: Weights, g: Function = torch.tanh) -> tuple[States, State]:

@@ -59,7 +59,7 @@ class Recurrent(nn.Module):
             )
         new = cls(layer.input_size, layer.hidden_size, layer.bias, **cls.options(layer))
         given: Sequence[Any] = layer.all_weights[0]
-        copy(given, [w for w in new.weights if w is not None])
+        _copy(given, [w for w in new.weights if w is not None])
         return new.to(given[0].dtype)
 
     @staticmethod
@@ -70,11 +70,11 @@ class Recurrent(nn.Module):
     def to_torch(self) -> nn.RNNBase:
         """PyTorch's layer with these weights; it takes sequences as `b t i`."""
         new = self.layer(self.inputs, self.width, bias=self.b_x is not None, batch_first=True, dtype=self.W_x.dtype)
-        copy([w for w in self.weights if w is not None], new.all_weights[0])
+        _copy([w for w in self.weights if w is not None], new.all_weights[0])
         return new
 
 
-def copy(given: Sequence[Tensor], into: Sequence[Any]) -> None:
+def _copy(given: Sequence[Tensor], into: Sequence[Any]) -> None:
     """Write each tensor into the parameter at its place."""
     for source, parameter in zip(given, into, strict=True):
         parameter.data = source.detach().clone()

@@ -85,7 +85,7 @@ class Block(nn.Module):
         bias: bool = True,
     ) -> None:
         super().__init__()
-        check_settings(norm, kind)
+        _check_settings(norm, kind)
         attention = NormedAttention if qk_norm else MultiHeadAttention
         self.norm, self.kind, self.cross = norm, kind, cross
         self.attention = attention(width, heads, bias=bias, positions=positions, dropout=dropout)
@@ -126,7 +126,7 @@ class Block(nn.Module):
         return self.attention.weights(X, None, mask, causal)
 
 
-def check_settings(norm: str, kind: str) -> None:
+def _check_settings(norm: str, kind: str) -> None:
     if norm not in ("pre", "post"):
         raise DomainError(f"A block normalises before its layers ('pre') or after them ('post'), not {norm!r}.")
     if kind not in NORMS:

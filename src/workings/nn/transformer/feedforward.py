@@ -43,7 +43,7 @@ def activation_function(name: str) -> Callable[[Tensor], Tensor]:
     return ACTIVATIONS[name]
 
 
-def feed_forward_kernel(
+def _feed_forward_kernel(
     X: Tensor, W_1: Tensor, b_1: Tensor | None, W_2: Tensor, b_2: Tensor | None, activation: str = "relu"
 ) -> Tensor:
     check_shapes(feed_forward, X, W_1, b_1, W_2, b_2)
@@ -51,7 +51,7 @@ def feed_forward_kernel(
     return H @ W_2 if b_2 is None else F.linear(H, W_2.mT, b_2)
 
 
-@fused(feed_forward_kernel)
+@fused(_feed_forward_kernel)
 def feed_forward(
     X: Float[Tensor, "*b d"],
     W_1: Float[Tensor, "d h"],
@@ -81,12 +81,12 @@ def feed_forward(
     return Y
 
 
-def swiglu_kernel(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> Tensor:
+def _swiglu_kernel(X: Tensor, W_1: Tensor, W_3: Tensor, W_2: Tensor) -> Tensor:
     check_shapes(swiglu, X, W_1, W_3, W_2)
     return F.linear(F.silu(F.linear(X, W_1.mT)) * F.linear(X, W_3.mT), W_2.mT)
 
 
-@fused(swiglu_kernel)
+@fused(_swiglu_kernel)
 def swiglu(
     X: Float[Tensor, "*b d"], W_1: Float[Tensor, "d h"], W_3: Float[Tensor, "d h"], W_2: Float[Tensor, "h o"]
 ) -> Float[Tensor, "*b o"]:

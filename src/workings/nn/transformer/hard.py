@@ -33,13 +33,13 @@ def argmax_weights(s: Float[Tensor, "*n"], dim: int = -1) -> Float[Tensor, "*n"]
     >>> print(argmax_weights(exact("5 −2 5 0")).text())
     [1/2  0  1/2  0]
     """
-    check_scores(s, dim)
+    _check_scores(s, dim)
     m = torch.ones_like(s).masked_fill(s < s.amax(dim, keepdim=True), 0)
     a = m / m.sum(dim, keepdim=True)
     return a
 
 
-def check_scores(s: Tensor, dim: int) -> None:
+def _check_scores(s: Tensor, dim: int) -> None:
     """Refuse scores without a largest one: none at all, or a NaN among them."""
     if not -s.dim() <= dim < s.dim() or not s.shape[dim]:
         raise ShapeError(f"The largest of the scores needs at least one score along axis {dim}, but s is {[*s.shape]}.")

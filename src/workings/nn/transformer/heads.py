@@ -39,7 +39,7 @@ def multi_head(
     `attend` may be `hard_attention`; `options` (mask, causal, …) are passed on to it.
     """
     check_shapes(multi_head, X)
-    check_heads((X, X, X), (W_Q, W_K, W_V), W_O)
+    _check_heads((X, X, X), (W_Q, W_K, W_V), W_O)
     Z: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         Q = X @ W_q
@@ -68,7 +68,7 @@ def multi_head_columns(
     H_i = W_V^i V \operatorname{softargmax}_\beta\left((W_K^i K)^\top W_Q^i Q\right), \qquad \beta = \frac{1}{\sqrt{d_k}}$$
     """
     check_shapes(multi_head_columns, Q, K, V)
-    check_heads((Q, K, V), (W_Q, W_K, W_V), W_O, columns=True)
+    _check_heads((Q, K, V), (W_Q, W_K, W_V), W_O, columns=True)
     H: list[Tensor] = []
     for W_q, W_k, W_v in zip(W_Q, W_K, W_V, strict=True):
         d = W_q.shape[0]
@@ -80,7 +80,7 @@ def multi_head_columns(
     return O
 
 
-def check_heads(
+def _check_heads(
     tokens: tuple[Tensor, ...], matrices: tuple[Sequence[Tensor], ...], W_O: Tensor | None, columns: bool = False
 ) -> None:
     """Refuse heads without their three matrices, and matrices that do not take what comes in."""

@@ -29,19 +29,19 @@ def check_mask(Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> None:
                 f"A mask is true where a query may look, so its dtype is torch.bool, not {mask.dtype}. "
                 f"Numbers to add to the scores are the argument bias."
             )
-        check_scores("mask", mask, Q, K)
-        check_sees("The mask", allowed(Q, K, mask, causal))
+        _check_scores("mask", mask, Q, K)
+        _check_sees("The mask", allowed(Q, K, mask, causal))
 
 
 def check_bias(bias: Tensor, Q: Tensor, K: Tensor, mask: Tensor | None, causal: bool) -> None:
     """Refuse a bias that does not fit the scores, or whose −∞ leave a query no key that the mask allows."""
-    check_scores("bias", bias, Q, K)
+    _check_scores("bias", bias, Q, K)
     barred = bias == -inf
     if barred.any():
-        check_sees("The bias", ~barred & allowed(Q, K, mask, causal) if causal or mask is not None else ~barred)
+        _check_sees("The bias", ~barred & allowed(Q, K, mask, causal) if causal or mask is not None else ~barred)
 
 
-def check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
+def _check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
     """Refuse what is not a matrix of queries and keys, one for all of a batch or one for each."""
     n, m = Q.shape[-2], K.shape[-2]
     if M.dim() < 2 or M.shape[-1] not in (1, m) or M.shape[-2] not in (1, n):
@@ -58,7 +58,7 @@ def check_scores(name: str, M: Tensor, Q: Tensor, K: Tensor) -> None:
         )
 
 
-def check_sees(who: str, M: Tensor) -> None:
+def _check_sees(who: str, M: Tensor) -> None:
     """Refuse a row of nothing but False: a softmax over nothing has no value."""
     sees = M.view(torch.uint8).amax(dim=-1)  # on bytes, twenty times as fast as M.any(dim=-1)
     if not sees.all():

@@ -52,7 +52,7 @@ def padding_mask(lengths: Int[Tensor, "*b"], n: int) -> Bool[Tensor, "*b 1 n"]:
     <BLANKLINE>
             [[1, 1, 1]]], dtype=torch.int32)
     """
-    check_lengths(lengths, n)
+    _check_lengths(lengths, n)
     return (torch.arange(n, device=lengths.device) < lengths.unsqueeze(-1)).unsqueeze(-2)
 
 
@@ -66,7 +66,7 @@ def check_sizes(n: int, m: int | None = None, device: Any = None) -> None:
 causal_mask = with_check(check_sizes, equations.causal_mask)
 
 
-def check_lengths(lengths: Tensor, n: int) -> None:
+def _check_lengths(lengths: Tensor, n: int) -> None:
     """Refuse a length that no sequence of n tokens has."""
     if lengths.is_floating_point() or lengths.dtype == torch.bool:
         raise DomainError(f"A length is a number of tokens, so the dtype is an integer one, not {lengths.dtype}.")

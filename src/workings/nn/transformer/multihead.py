@@ -30,7 +30,7 @@ Three = tuple[Tensor, Tensor, Tensor]
 Bias = Float[Tensor, " w"] | None
 
 
-def one_product(X: Tensor, Y: Tensor, W: Tensor, b: Tensor | None, sizes: list[int]) -> tuple[Tensor, ...]:
+def _one_product(X: Tensor, Y: Tensor, W: Tensor, b: Tensor | None, sizes: list[int]) -> tuple[Tensor, ...]:
     """What `projections` computes, with as few products as there are inputs."""
     if X is Y:
         return torch.split_with_sizes(F.linear(X, W, b), sizes, -1)
@@ -40,7 +40,7 @@ def one_product(X: Tensor, Y: Tensor, W: Tensor, b: Tensor | None, sizes: list[i
     return F.linear(X, W_Q, b_Q), *F.linear(Y, W_KV, b_KV).split(sizes[1:], -1)
 
 
-@fused(one_product)
+@fused(_one_product)
 def projections(
     X: Float[Tensor, "*b n e"], Y: Float[Tensor, "*b m e"], W: Float[Tensor, "w e"], b: Bias, sizes: list[int]
 ) -> tuple[Tensor, ...]:
@@ -81,7 +81,7 @@ def for_every_head(mask: Tensor | None, X: Tensor) -> Tensor | None:
     return mask if mask is None or mask.dim() < 3 else mask.unsqueeze(-3)
 
 
-def check_tokens(width: int, X: Tensor, Y: Tensor | None) -> None:
+def _check_tokens(width: int, X: Tensor, Y: Tensor | None) -> None:
     """Refuse tokens of another width than that of the weights."""
     for name, tokens in (("X", X), ("Y", Y)):
         if tokens is not None and (tokens.dim() < 2 or tokens.shape[-1] != width):
@@ -91,7 +91,7 @@ def check_tokens(width: int, X: Tensor, Y: Tensor | None) -> None:
             )
 
 
-def check_heads(width: int, heads: int, kv_heads: int, dropout: float) -> None:
+def _check_heads(width: int, heads: int, kv_heads: int, dropout: float) -> None:
     """Refuse numbers of heads that do not fit, and a dropout that is no share."""
     if min(width, heads, kv_heads) < 1:
         raise ShapeError(
@@ -139,7 +139,7 @@ class MultiHeadAttention(nn.Module):
     ) -> None:
         super().__init__()
         self.heads, self.kv_heads = heads, heads if kv_heads is None else kv_heads
-        check_heads(width, heads, self.kv_heads, dropout)
+        _check_heads(width, heads, self.kv_heads, dropout)
         if not (key_width and value_width):
             check_divisible(width, heads)
         d, t = key_width or width // heads, value_width or width // heads
@@ -184,7 +184,7 @@ class MultiHeadAttention(nn.Module):
 
     def queries_keys_values(self, X: Tokens, Y: Tensor | None, cache: KeyValueCache | None) -> Three:
         """Queries, keys and values of every head, turned by their positions, with those that the cache holds."""
-        check_tokens(self.W_QKV.shape[-1], X, Y)
+        _check_tokens(self.W_QKV.shape[-1], X, Y)
         if Y is not None and cache is not None and len(cache):  # the memory is the same at every step
             q = self.sizes[0]
             Q = F.linear(X, self.W_QKV[:q], None if self.b_QKV is None else self.b_QKV[:q])

@@ -50,13 +50,13 @@ def frequencies(pos: Tensor, d: int, base: float = 10000.0) -> Float[Tensor, " i
     >>> print(frequencies(exact.arange(1), 4).text())
     [1  1/100]
     """
-    check_even(d)
+    _check_even(d)
     i = torch.arange(d // 2, dtype=torch.float64, device=pos.device)
     ω = pos.new_tensor(base) ** (-2 * i / d)
     return ω.to(pos.dtype)
 
 
-def check_even(d: int) -> None:
+def _check_even(d: int) -> None:
     """Refuse an odd width."""
     if d < 2 or d % 2:
         raise ShapeError(f"Positions by angles pair the entries of a token, so its width must be even, but d = {d}.")
@@ -119,14 +119,14 @@ def relative_bias(b: Float[Tensor, "*h w"], n: int, m: int | None = None) -> Flo
             [ 1.,  0., -1.],
             [ 1.,  1.,  0.]])
     """
-    check_table(b)
+    _check_table(b)
     r = b.shape[-1] // 2
     D = distances(n, m, b.device).clamp(-r, r)
     B = b[..., D + r]
     return B
 
 
-def check_table(b: Tensor) -> None:
+def _check_table(b: Tensor) -> None:
     """Refuse a table that does not go from −r to r."""
     if not b.dim() or b.shape[-1] % 2 == 0:
         raise ShapeError(f"b_{{−r}}, …, b_r are 2r + 1 numbers, an odd number of them, but b is {[*b.shape]}.")
@@ -135,13 +135,13 @@ def check_table(b: Tensor) -> None:
 def distances(n: int, m: int | None = None, device: Any = None) -> Int[Tensor, "n m"]:
     """i − j for the last n of m positions i and all positions j."""
     m = n if m is None else m
-    check_causal(n, m)
+    _check_causal(n, m)
     j = torch.arange(m, device=device)
     i = j[m - n :]
     return i.unsqueeze(-1) - j
 
 
-def check_causal(n: int, m: int) -> None:
+def _check_causal(n: int, m: int) -> None:
     """Refuse more queries than there are positions of keys."""
     if not 0 <= n <= m:
         raise DomainError(f"The queries are the last of the keys' positions, but there are {n} queries and {m} keys.")

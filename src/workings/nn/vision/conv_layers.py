@@ -18,22 +18,22 @@ from workings.fused import fused, special_case_of
 from workings.nn.fits import check_shapes
 from workings.nn.vision.convolution import conv_shape
 
-Images = Float[Tensor, "*b c n m"]
-Maps = Float[Tensor, "*b o y x"]
+_Images = Float[Tensor, "*b c n m"]
+_Maps = Float[Tensor, "*b o y x"]
 
 
-def check_convolution(X: Tensor, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> None:
+def _check_convolution(X: Tensor, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> None:
     """Refuse images and kernels whose channels do not agree, and kernels that have no place on the image."""
     check_shapes(conv2d, X, W, b)
     conv_shape(X.shape[-2:], W.shape[-2:], S, P)
 
 
-def conv2d_kernel(X: Images, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> Maps:
+def _conv2d_kernel(X: _Images, W: Tensor, b: Tensor | None = None, S: Sizes = 1, P: Sizes = 0) -> _Maps:
     Y = functional.conv2d(X.reshape(-1, *X.shape[-3:]), W, b, pair(S), pair(P))
     return Y.reshape(*X.shape[:-3], *Y.shape[1:])
 
 
-@fused(conv2d_kernel, check_convolution)
+@fused(_conv2d_kernel, _check_convolution)
 @special_case_of(equations.convolution)
 def conv2d(
     X: Float[Tensor, "*b c n m"],
@@ -54,17 +54,17 @@ def conv2d(
     return {"X": X, "W": W, "b": b, "stride": S, "padding": P}
 
 
-def check_average_pool(X: Tensor, F: Sizes, S: Sizes | None = None) -> None:
+def _check_average_pool(X: Tensor, F: Sizes, S: Sizes | None = None) -> None:
     check_shapes(average_pool, X)
     conv_shape(X.shape[-2:], F, F if S is None else S)
 
 
-def check_max_pool(X: Tensor, F: Sizes, S: Sizes | None = None) -> None:
+def _check_max_pool(X: Tensor, F: Sizes, S: Sizes | None = None) -> None:
     check_shapes(max_pool, X)
     conv_shape(X.shape[-2:], F, F if S is None else S)
 
 
-def pool_kernel(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _pool_kernel(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """PyTorch's pooling, for any batch."""
 
     def pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> Float[Tensor, "*b y x"]:
@@ -74,7 +74,7 @@ def pool_kernel(kernel: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return pool
 
 
-@fused(pool_kernel(functional.avg_pool2d), check_average_pool)
+@fused(_pool_kernel(functional.avg_pool2d), _check_average_pool)
 @special_case_of(equations.avg_pool2d)
 def average_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> dict[str, Any]:
     """The mean of each window of size F, S apart (F, unless said): every entry counts the same.
@@ -86,7 +86,7 @@ def average_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -
     return {"X": X, "size": F, "stride": F if S is None else S}
 
 
-@fused(pool_kernel(functional.max_pool2d), check_max_pool)
+@fused(_pool_kernel(functional.max_pool2d), _check_max_pool)
 @special_case_of(equations.max_pool2d)
 def max_pool(X: Float[Tensor, "*b n m"], F: Sizes, S: Sizes | None = None) -> dict[str, Any]:
     """The largest entry of each window of size F, S apart (F, unless said): the strongest response, wherever it is.

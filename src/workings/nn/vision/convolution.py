@@ -53,12 +53,12 @@ def conv_shape(N: Sequence[int], F: Sizes, S: Sizes = 1, P: Sizes = 0, dilation:
     >>> conv_shape((128, 128), (3, 5), S=(1, 3))
     (126, 42)
     """
-    check_sizes(N, F=F, S=S, P=P, dilation=dilation)
+    _check_sizes(N, F=F, S=S, P=P, dilation=dilation)
     axes = zip(N, *(each(value, len(N)) for value in (F, S, P, dilation)), strict=True)
     return tuple(conv_size(*axis) for axis in axes)
 
 
-def check_sizes(N: Sequence[int], **sizes: Sizes) -> None:
+def _check_sizes(N: Sequence[int], **sizes: Sizes) -> None:
     """Refuse sizes that are neither one for all axes nor one for each."""
     for name, value in sizes.items():
         if len(each(value, len(N))) != len(N):
@@ -147,19 +147,19 @@ def receptive_field(layers: nn.Module | Iterable[tuple[int, ...]], axis: int = -
     24
     """
     r, j = 1, 1
-    for F, S in kernels(layers, axis):
+    for F, S in _kernels(layers, axis):
         r = r + (F - 1) * j
         j = j * S
     return r
 
 
-def kernels(layers: nn.Module | Iterable[tuple[int, ...]], axis: int) -> list[tuple[int, int]]:
+def _kernels(layers: nn.Module | Iterable[tuple[int, ...]], axis: int) -> list[tuple[int, int]]:
     """What the kernel of each layer covers along `axis`, and its stride."""
-    given = of_modules(layers.modules(), axis) if isinstance(layers, nn.Module) else layers
+    given = _of_modules(layers.modules(), axis) if isinstance(layers, nn.Module) else layers
     return [((dilation[0] if dilation else 1) * (F - 1) + 1, S) for F, S, *dilation in given]
 
 
-def of_modules(modules: Iterable[Any], axis: int) -> Iterable[tuple[int, int, int]]:
+def _of_modules(modules: Iterable[Any], axis: int) -> Iterable[tuple[int, int, int]]:
     """Kernel, stride and dilation of the layers that have a kernel, before the first that sees everything."""
     for layer in itertools.takewhile(lambda layer: not isinstance(layer, (nn.Flatten, nn.Linear)), modules):
         if hasattr(layer, "kernel_size"):

@@ -26,7 +26,7 @@ from workings.nn.vision.conv_layers import conv2d
 
 Image = Float[Tensor, "*b c n m"]
 Grid = tuple[int, int]
-RESAMPLING = ("bilinear", "bicubic")
+_RESAMPLING = ("bilinear", "bicubic")
 
 
 def grid_of(height: int, width: int, P: int) -> Grid:
@@ -62,19 +62,19 @@ def patch_embedding_conv(
 
     $$E = \operatorname{conv}(\text{image}; W, \text{kernel } P, \text{stride } P) + b$$
     """
-    check_patches(image, W, b, P)
+    _check_patches(image, W, b, P)
     W = W.reshape(-1, image.shape[-3], P, P)
     E = conv2d(image, W, b, P)  # … d y x
     E = E.flatten(-2).mT
     return E
 
 
-def patch_embedding_kernel(image: Image, W: Tensor, b: Tensor | None, P: int) -> Float[Tensor, "*b p d"]:
-    check_patches(image, W, b, P)
+def _patch_embedding_kernel(image: Image, W: Tensor, b: Tensor | None, P: int) -> Float[Tensor, "*b p d"]:
+    _check_patches(image, W, b, P)
     return F.linear(patches(image, P), W, b)
 
 
-@fused(patch_embedding_kernel)
+@fused(_patch_embedding_kernel)
 def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"] | None, P: int) -> Float[Tensor, "*b p d"]:
     r"""Each patch as a token: its numbers, mapped linearly to the width of the model.
 
@@ -83,7 +83,7 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     >>> patch_embedding(torch.arange(16.0).reshape(1, 4, 4), torch.ones(1, 4), None, P=2).flatten()
     tensor([10., 18., 42., 50.])
     """
-    check_patches(image, W, b, P)
+    _check_patches(image, W, b, P)
     X = patches(image, P)
     E = X @ W.T
     if b is not None:
@@ -91,7 +91,7 @@ def patch_embedding(image: Image, W: Float[Tensor, "d k"], b: Float[Tensor, " d"
     return E
 
 
-def check_patches(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> None:
+def _check_patches(image: Tensor, W: Tensor, b: Tensor | None, P: int) -> None:
     """Refuse a W without a column for each number of a patch."""
     check_shapes(patch_embedding, image, W, b)
     c = image.shape[-3]
@@ -113,8 +113,8 @@ def resampled(
     >>> resampled(E, (1, 2), (1, 3), "bilinear").flatten()
     tensor([0.0000, 0.5000, 1.0000])
     """
-    if how not in RESAMPLING:
-        raise WorkingsError(f"Positions are resampled by {' or '.join(RESAMPLING)}, not by {how!r}.")
+    if how not in _RESAMPLING:
+        raise WorkingsError(f"Positions are resampled by {' or '.join(_RESAMPLING)}, not by {how!r}.")
     if E.dim() != 2 or len(E) != old[0] * old[1]:
         raise ShapeError(
             f"A grid of {old[0]}×{old[1]} has {old[0] * old[1]} positions, but there are {len(E) if E.dim() else 0} vectors."

@@ -22,10 +22,10 @@ from workings.trace.tensors.snapshot import COPIED
 
 __all__ = ["address", "capture", "check_unambiguous", "first_bad"]
 
-DEPTH = 2
+_DEPTH = 2
 
 
-def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
+def capture(function: Any, *args: Any, depth: int = _DEPTH, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
     """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised.
 
     With `names`, only the statements that assign these are recorded, which costs little. A generator is asked for its first
@@ -34,7 +34,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     `functools.partial(function, depth=…)`.
     """
     function, args, kwargs = unwrap(function, args, kwargs)
-    given = (("depth", depth, DEPTH), ("names", names, ()), ("replay", replay, True))
+    given = (("depth", depth, _DEPTH), ("names", names, ()), ("replay", replay, True))
     check_unambiguous(function, args, kwargs, **{name: value for name, value, usual in given if value != usual})
     recorder = Recorder(depth, frozenset([names] if isinstance(names, str) else names))
     if depth >= 4:
@@ -44,12 +44,12 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     before = PlainRun(function, args, kwargs) if replay else None
     recorder.saved_state = None if before is None else before.saved_state
     trace = Trace(recorder.root)
-    with _ONE_AT_A_TIME, record_modules(recorder, function, watch=replay):
+    with ONE_AT_A_TIME, record_modules(recorder, function, watch=replay):
         try:
             trace.result = run_to_end(_start(recorder, function, args, kwargs))
         except Exception as error:
             trace.error = error
-            _mark_failure(recorder, error)
+            mark_failure(recorder, error)
         finally:
             recorder.muted += 1  # a generator or closure that outlives the capture reports no more
             recorder.bound.clear()  # its functions lead back to the recorder, which would wait for the garbage collector
@@ -67,7 +67,7 @@ def capture(function: Any, *args: Any, depth: int = DEPTH, names: Any = (), repl
     return trace
 
 
-_ONE_AT_A_TIME = threading.RLock()
+ONE_AT_A_TIME = threading.RLock()
 """Captures of several threads take turns: modules are shared, and each capture hooks into their calls."""
 CHANGED = (
     f"a tensor of more than {COPIED:,} elements was changed in place after it was recorded: such tensors are not copied, "
@@ -83,7 +83,7 @@ def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
     return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
 
 
-def _mark_failure(recorder: Recorder, error: BaseException) -> None:
+def mark_failure(recorder: Recorder, error: BaseException) -> None:
     """The statement the code failed in becomes an error step."""
     step = recorder.failing or recorder.root
     step.note = f"{type(error).__name__}: {error}"

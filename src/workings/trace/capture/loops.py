@@ -24,9 +24,9 @@ from workings.trace.tensors.snapshot import Snapshots
 
 MOST_TURNS = 50
 """Turns of one loop that are kept, with the last; the rest run and are counted."""
-MOST_FOLDED = 1_000
+_MOST_FOLDED = 1_000
 """Steps of one loop that are recorded only to be folded away."""
-MOST_STEPS = 1_000
+_MOST_STEPS = 1_000
 """Steps of one place that are recorded, turns of loops apart."""
 STATEMENTS = frozenset(("assign", "return", "expression", "branch"))
 
@@ -49,7 +49,7 @@ class Loops:
     def file(self, step: Step) -> None:
         """Put a step where we are, unless there are too many already."""
         children = self.stack[-1].children
-        if len(children) < MOST_STEPS:
+        if len(children) < _MOST_STEPS:
             children.append(step)
             return
         if children[-1].kind != "folded":
@@ -111,7 +111,7 @@ class Loops:
             loop.children.append(Step("folded"))
         folded = loop.children[-1]
         folded.count += 1
-        folded.note = folded_note(folded.count)
+        folded.note = _folded_note(folded.count)
 
     def _forget(self, loop: Step, turn: Step) -> None:
         """A turn is folded away after all: what it kept by reference need not live on."""
@@ -159,7 +159,7 @@ class Loops:
         # last two turns begin in that list: when a turn begins, the one before may still become the last.
         number, kept = number_of_turns(loop) + 1, len(self.snapshots.by_reference)
         self.marks[id(loop)] = self.marks.get(id(loop), (kept, kept))[1], kept
-        between = number < self.lengths.get(id(loop), 0) or self.spent.get(id(loop), 0) > MOST_FOLDED
+        between = number < self.lengths.get(id(loop), 0) or self.spent.get(id(loop), 0) > _MOST_FOLDED
         if number > MOST_TURNS and between:
             self.stack.append(Step("folded", count=number))
             self.muted += 1
@@ -184,10 +184,10 @@ def number_of_turns(loop: Step) -> int:
     return 0 if last is None else last.count + (MOST_TURNS if last.kind == "folded" else 0)
 
 
-def folded_note(count: int) -> str:
+def _folded_note(count: int) -> str:
     """Which turns were not kept.
 
-    >>> folded_note(1), folded_note(3)
+    >>> _folded_note(1), _folded_note(3)
     ('turn 51 ran and is not shown', 'turns 51–53 ran and are not shown')
     """
     first, last = MOST_TURNS + 1, MOST_TURNS + count
@@ -198,7 +198,7 @@ def unfold(loop: Step, last: Step) -> None:
     """Put the last turn in place of the last that was folded away."""
     folded = loop.children.pop()
     folded.count -= 1
-    folded.note = folded_note(folded.count)
+    folded.note = _folded_note(folded.count)
     loop.children += [*([folded] if folded.count else []), last]
 
 

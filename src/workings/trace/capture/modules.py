@@ -32,7 +32,7 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
     original = copy_function(torch.nn.Module._call_impl)
     thread, names, stack = get_ident(), recorder.names, recorder.stack
     parts: dict[type, frozenset[str] | None] = {}
-    kinds: dict[type, Kind] = {}
+    kinds: dict[type, _Kind] = {}
     passed = set[type]()  # whose modules run as they are
     root = root if isinstance(root, torch.nn.Module) else getattr(root, "__self__", None)
     if isinstance(root, torch.nn.Module):
@@ -57,13 +57,13 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
             _register(recorder, module, text, watch)
         return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
-    updates = contextlib.nullcontext() if names else record_optimizers(recorder, thread)
+    updates = contextlib.nullcontext() if names else _record_optimizers(recorder, thread)
     with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates:
         yield
 
 
 @contextlib.contextmanager
-def record_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
+def _record_optimizers(recorder: Recorder, thread: int) -> Iterator[None]:
     """While this is open, `optimizer.step()` in this thread adds the optimizer's own equations."""
     from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
@@ -122,7 +122,7 @@ def _find_paths(module: Any, path: str, paths: dict[int, str]) -> None:
 
 
 @dataclass(slots=True)
-class Kind:
+class _Kind:
     """A class of modules: its name, the code of its forward without a library's decorators, and whether that is a library's,
     or not written in Python."""
 
@@ -131,12 +131,12 @@ class Kind:
     closed: bool
 
 
-def _get_kind(kind: Any) -> Kind:
+def _get_kind(kind: Any) -> _Kind:
     code = _code_of(getattr(kind, "forward", None))  # TorchScript has none
-    return Kind(kind.__name__, code, code is None or is_library(code))
+    return _Kind(kind.__name__, code, code is None or is_library(code))
 
 
-def _module_call(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
+def _module_call(recorder: Recorder, original: Any, module: Any, known: _Kind, name: str, args: Any, kwargs: Any) -> Any:
     title = known.title
     if known.code is None and len(recorder.stack) == 1 and not recorder.names:
         return _whole_module(recorder, original, module, name, args, kwargs)
@@ -169,7 +169,7 @@ def _parts(forward: Any, names: frozenset[str]) -> frozenset[str] | None:
     return frozenset(text.removeprefix("self.") for text in found.called) if own else None
 
 
-def _open_module(recorder: Recorder, original: Any, module: Any, known: Kind, name: str, args: Any, kwargs: Any) -> Any:
+def _open_module(recorder: Recorder, original: Any, module: Any, known: _Kind, name: str, args: Any, kwargs: Any) -> Any:
     """A module whose forward reports, for this call and this thread; then it has its own forward again."""
     forward, title, thread = module.forward, known.title, get_ident()
     if not _has_hooks(module):
@@ -193,7 +193,7 @@ def _open_module(recorder: Recorder, original: Any, module: Any, known: Kind, na
         module.__dict__.update(own)
 
 
-def _run(recorder: Recorder, module: Any, known: Kind, forward: Any, name: str, args: Any, kwargs: Any) -> Any:
+def _run(recorder: Recorder, module: Any, known: _Kind, forward: Any, name: str, args: Any, kwargs: Any) -> Any:
     try:
         if known.code is getattr(forward, "__code__", None):  # no decorators
             return recorder.run(forward, args, kwargs, "module", name, known.title)

@@ -35,10 +35,10 @@ from workings.trace.step import Step
 
 NOTE = "source not available: operations shown instead of statements"
 PYTORCH = "it is a function of PyTorch"
-NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
+_NOTES = {PYTORCH: "a function of PyTorch: depth 3 shows its statements"}
 MOST_OPERATIONS = 100
 """Operations of one function that are recorded; the rest run and are counted."""
-LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def run_with_operations(recorder: Statements, step: Step, function: Any, args: Any, kwargs: Any, reason: str) -> Any:
@@ -48,7 +48,7 @@ def run_with_operations(recorder: Statements, step: Step, function: Any, args: A
     owner = getattr(function, "__self__", None)
     method = isinstance(owner, torch.Tensor)
     mode = Operations(
-        recorder, step, getattr(torch.Tensor, function.__name__) if method else function, NOTES.get(reason, NOTE)
+        recorder, step, getattr(torch.Tensor, function.__name__) if method else function, _NOTES.get(reason, NOTE)
     )
     names = code.co_varnames[: code.co_argcount] if code is not None else ()
     mode.inputs(names, (owner, *args) if method else args, kwargs)
@@ -70,11 +70,11 @@ def note_changes(recorder: Statements, step: Step, function: Any, reason: str) -
     code = getattr(function, "__code__", None)
     if code is None or is_uncounted(code):
         recorder.snapshots.doubtful = True
-    if code is not None and reason != PYTORCH and changes_something(code):
+    if code is not None and reason != PYTORCH and _changes_something(code):
         recorder.effects.append(f"{step.name}, whose statements are not known")
 
 
-def changes_something(code: types.CodeType) -> bool:
+def _changes_something(code: types.CodeType) -> bool:
     """Whether compiled code writes to attributes or globals, or calls something only for what it does.
 
     In-place methods of tensors, which end in an underscore, do not count.
@@ -106,7 +106,7 @@ class Operations(TorchFunctionMode):
     def inputs(self, names: tuple[str, ...], args: Any, kwargs: Any) -> None:
         """The arguments by the names in the code, or by letters."""
         tensors = dict.fromkeys(id(a) for a in args if isinstance(a, torch.Tensor))
-        letters = dict(zip(tensors, LETTERS, strict=False))
+        letters = dict(zip(tensors, _LETTERS, strict=False))
         given = zip(names, args, strict=False) if names else ((letters.get(id(a), ""), a) for a in args)
         for name, value in (*given, *kwargs.items()):
             if name and name not in self.taken and isinstance(value, (torch.Tensor, int, float)):

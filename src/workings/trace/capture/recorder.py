@@ -79,7 +79,7 @@ class Recorder(Statements):
         # their effects themselves; if not, the call as a whole is one.
         pending, self.pending = self.pending, ""
         found = self._substitute(function, text)
-        if pending and not self.terse and not hasattr(getattr(found, "func", found), REPORTS):
+        if pending and not self.terse and not hasattr(getattr(found, "func", found), _REPORTS):
             return self._call_alone(function, found, pending)
         if self.saved_state is None or self.quiet:
             return found
@@ -106,7 +106,7 @@ class Recorder(Statements):
     def _watch(self, function: Any, pending: str) -> Any:
         """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
         plain = underlying(function)
-        found = rewrite(plain.__code__, NOBODY) if isinstance(plain, types.FunctionType) else ""
+        found = rewrite(plain.__code__, _NOBODY) if isinstance(plain, types.FunctionType) else ""
         if not isinstance(found, Rewritten) or found.code.co_flags & PIECES:
             self.effects.append(pending)
             return function
@@ -159,7 +159,7 @@ class Recorder(Statements):
         if code is None or is_library(code) or id(code) in self.codes:
             return function
         found = with_inmost(function, lambda plain: self._open_function(plain, plain, ""))
-        setattr(underlying(found), REPORTS, True)
+        setattr(underlying(found), _REPORTS, True)
         return found
 
     def _open_cached(self, function: Any) -> Any:
@@ -186,7 +186,7 @@ class Recorder(Statements):
             return function
         watched = self._watch(method, note)
         if watched is not method:
-            setattr(watched, REPORTS, True)
+            setattr(watched, _REPORTS, True)
         return watched
 
     def _is_wanted(self, code: types.CodeType) -> bool:
@@ -204,7 +204,7 @@ class Recorder(Statements):
         def run(*args: Any, **kwargs: Any) -> Any:
             return self.run(function, args, kwargs, kind, name or call_name(function), title)
 
-        setattr(run, REPORTS, True)
+        setattr(run, _REPORTS, True)
         return run
 
     def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
@@ -343,19 +343,19 @@ class Recorder(Statements):
         return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}
 
 
-MOST_ITEMS = 64
+_MOST_ITEMS = 64
 
 
 def _has_tensors(value: Any) -> bool:
     """Whether an argument is a list, tuple or dict of a few tensors."""
-    if type(value) not in (list, tuple, dict) or not 0 < len(value) <= MOST_ITEMS:
+    if type(value) not in (list, tuple, dict) or not 0 < len(value) <= _MOST_ITEMS:
         return False
     return all(isinstance(item, torch.Tensor) for item in (value.values() if type(value) is dict else value))
 
 
-NOBODY = frozenset(("of no statement",))
+_NOBODY = frozenset(("of no statement",))
 """The name of no statement: code that is rewritten for it tells its effects only."""
-REPORTS = "__reports__"
+_REPORTS = "__reports__"
 """Marks a function whose statements report, and with them its effects."""
 TOO_DEEP = f"more than {MOST_DEPTH} calls deep"
 

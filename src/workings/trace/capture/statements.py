@@ -286,11 +286,11 @@ class Statements(Loops):
             return
 
 
-FEW_ITEMS = 8
+_FEW_ITEMS = 8
 _PLAIN = (torch.Tensor, int, float, complex, str, type(None))
 
 
 def _is_plain(value: Any) -> bool:
     """Whether a value that a loop gives is shown: a tensor, a number, a word, a few of them together."""
-    several = isinstance(value, (tuple, list)) and len(value) <= FEW_ITEMS and all(map(_is_plain, value))
+    several = isinstance(value, (tuple, list)) and len(value) <= _FEW_ITEMS and all(map(_is_plain, value))
     return several or isinstance(value, _PLAIN)

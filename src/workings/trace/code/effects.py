@@ -14,7 +14,7 @@ from workings.trace.code.statement import CALLED, EFFECT
 
 PLAIN_CALLS = frozenset("super locals globals isinstance len range print type getattr hasattr zip enumerate".split())
 """Functions that are called as they are."""
-UNCOUNTED = frozenset(
+_UNCOUNTED = frozenset(
     """
     data numpy array asarray __array__ from_numpy storage untyped_storage data_ptr from_dlpack to_dlpack
     batch_norm running_mean running_var step
@@ -43,7 +43,7 @@ def is_write(node: ast.AST, fresh: frozenset[str] = frozenset()) -> bool:
 
 def is_uncounted(code: types.CodeType) -> bool:
     """Whether the code may change tensors, or see them changed, in ways that PyTorch does not count."""
-    return not UNCOUNTED.isdisjoint(names_in(code))
+    return not _UNCOUNTED.isdisjoint(names_in(code))
 
 
 def names_in(code: types.CodeType) -> set[str]:

@@ -107,7 +107,7 @@ class Instrumenter(ast.NodeTransformer):
         value = self.mark_new(value)
         suffix = "_named" if isinstance(node, ast.NamedExpr) else ""
         ends = "hold" if _can_fail_after(node) else f"leave{suffix}"
-        return ast.copy_location(recorder(ends, enter_call(n, suffix), self.visit(value)), value)
+        return ast.copy_location(_recorder(ends, _enter_call(n, suffix), self.visit(value)), value)
 
     def run_unrecorded(self, kind: str, node: Any, name: str, value: ast.expr) -> ast.expr:
         """A statement that does not report; that it has an effect is noted before it runs."""
@@ -115,10 +115,10 @@ class Instrumenter(ast.NodeTransformer):
         if not effect_of(node, self.fresh):
             return self.visit_expression(value)
         n = self.number(kind, node, name, None)
-        return ast.copy_location(recorder("leave", recorder("note_effect", ast.Constant(n)), self.visit(value)), value)
+        return ast.copy_location(_recorder("leave", _recorder("note_effect", ast.Constant(n)), self.visit(value)), value)
 
     def mark_new(self, value: ast.expr) -> ast.expr:
-        return ast.copy_location(recorder("note_new", value), value) if is_new(value) else value
+        return ast.copy_location(_recorder("note_new", value), value) if is_new(value) else value
 
     def visit_expression(self, value: ast.expr) -> ast.expr:
         new = self.visit(value)
@@ -154,7 +154,7 @@ class Instrumenter(ast.NodeTransformer):
         if self.names or is_own(self.file):
             return self.generic_visit(node)
         n = self.number("expression", node, "", None)
-        return [_expression(enter_call(n), node), self.generic_visit(node)]
+        return [_expression(_enter_call(n), node), self.generic_visit(node)]
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         text = ast.unparse(node)
@@ -167,7 +167,7 @@ class Instrumenter(ast.NodeTransformer):
         parts: list[Any] = [n for n in ast.walk(node) if is_write(n, self.fresh)]
         for part in parts:
             where, attribute = f"{text} (line {node.lineno})", isinstance(part, ast.Attribute)
-            report = recorder("before_write", part.value, ast.Constant(where), ast.Constant(attribute))
+            report = _recorder("before_write", part.value, ast.Constant(where), ast.Constant(attribute))
             part.value, self.writes = ast.copy_location(report, part.value), True
         return node
 
@@ -180,7 +180,7 @@ class Instrumenter(ast.NodeTransformer):
         return self.report_after(name, target) if isinstance(target, _UNPACKED) else []
 
     def report_after(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
-        report = recorder("leave_changed" if read else "leave_held", *read)
+        report = _recorder("leave_changed" if read else "leave_held", *read)
         return [] if self.names and name not in self.names else [_expression(report, like)]
 
     def visit_Return(self, node: ast.Return) -> Any:
@@ -206,7 +206,7 @@ class Instrumenter(ast.NodeTransformer):
         node.iter = self.visit(node.iter)
         if not _pauses(node):  # what runs after a yield belongs to whoever asks next, not to this turn
             n = self.number("loop", node, _target(node.target), None, header, unchanged)
-            node.iter = recorder("loop", ast.Constant(n), node.iter)
+            node.iter = _recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 
@@ -219,13 +219,13 @@ class Instrumenter(ast.NodeTransformer):
             return node
         n = self.number("loop", node, "while", None, header)
         loop = f"{RECORDER}_loop_{n}"
-        asks, turn, closed = (recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
+        asks, turn, closed = (_recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
         # `ask(loop) and test`: ask is true, and the test runs in the turn that it may begin, as often as Python asks.
         node.test = ast.copy_location(ast.BoolOp(ast.And(), [asks, test]), test)
         node.body = [_expression(turn, node), *node.body]
         if node.orelse:
             node.orelse.insert(0, _expression(closed, node))
-        opened = ast.Assign([ast.Name(loop, ast.Store())], recorder("open_loop", ast.Constant(n)))
+        opened = ast.Assign([ast.Name(loop, ast.Store())], _recorder("open_loop", ast.Constant(n)))
         return [ast.copy_location(opened, node), node, _expression(closed, node)]
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> Any:
@@ -245,9 +245,9 @@ class Instrumenter(ast.NodeTransformer):
         level = f"{RECORDER}_level_{self.tries}"
         self.tries += 1
         for handler in node.handlers:
-            caught = _expression(recorder("on_caught", ast.Name(level, ast.Load())), handler.body[0])
+            caught = _expression(_recorder("on_caught", ast.Name(level, ast.Load())), handler.body[0])
             handler.body = [caught, *self.block(handler.body)]
-        mark = ast.copy_location(ast.Assign([ast.Name(level, ast.Store())], recorder("mark")), node)
+        mark = ast.copy_location(ast.Assign([ast.Name(level, ast.Store())], _recorder("mark")), node)
         return [mark, node]
 
     def visit_Match(self, node: ast.Match) -> Any:
@@ -276,7 +276,7 @@ class Instrumenter(ast.NodeTransformer):
         self.generic_visit(node)
         node.attr = self.mangle(node.attr)
         if own and node.attr in self.properties:
-            return ast.copy_location(recorder("get", node.value, ast.Constant(node.attr), ast.Constant(text)), node)
+            return ast.copy_location(_recorder("get", node.value, ast.Constant(node.attr), ast.Constant(text)), node)
         return node
 
     def mangle(self, name: str) -> str:
@@ -289,18 +289,18 @@ class Instrumenter(ast.NodeTransformer):
         called = node.func.id if isinstance(node.func, ast.Name) else ""
         if called in _EAGER and node.args and isinstance(node.args[0], ast.GeneratorExp):
             self.turns(node.args[0])
-        text = _path(node.func)
+        text = path(node.func)
         self.generic_visit(node)
         if called not in PLAIN_CALLS and text.partition(".")[0] not in self.fresh:
             self.called.add(text)
-            node.func = ast.copy_location(recorder("call", node.func, ast.Constant(text)), node.func)
+            node.func = ast.copy_location(_recorder("call", node.func, ast.Constant(text)), node.func)
         return node
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         n = number(node)
         self.generic_visit(node)
         if not self.names:
-            node.test = ast.copy_location(recorder("choose", ast.Constant(n), node.test), node.test)
+            node.test = ast.copy_location(_recorder("choose", ast.Constant(n), node.test), node.test)
         return node
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
@@ -329,20 +329,20 @@ class Instrumenter(ast.NodeTransformer):
         for generator in node.generators:
             header = f"for {_target(generator.target)} in {ast.unparse(generator.iter)}"
             n = self.number("loop", element, _target(generator.target), None, header, generator)
-            generator.iter = recorder("loop", ast.Constant(n), generator.iter)
+            generator.iter = _recorder("loop", ast.Constant(n), generator.iter)
         n = self.number("expression", element, "", element, ast.unparse(element))
-        setattr(node, part, ast.copy_location(recorder("leave", enter_call(n), element), element))
+        setattr(node, part, ast.copy_location(_recorder("leave", _enter_call(n), element), element))
         return node
 
     def visit(self, node: ast.AST) -> Any:
-        ours = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and is_recorder(node.func.value)
+        ours = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and _is_recorder(node.func.value)
         if not ours:
             return super().visit(node)
         node.args = [self.visit(a) for a in node.args]  # type: ignore[attr-defined]
         return node
 
 
-def recorder(method: str, *args: ast.expr) -> ast.Call:
+def _recorder(method: str, *args: ast.expr) -> ast.Call:
     """A call of the recorder."""
     return ast.Call(ast.Attribute(ast.Name(RECORDER, ast.Load()), method, ast.Load()), list(args), [])
 
@@ -356,13 +356,13 @@ def _can_fail_after(node: Any) -> bool:
     return isinstance(node, ast.AugAssign) or isinstance(target, (ast.Subscript, *_UNPACKED))
 
 
-def enter_call(n: int, suffix: str = "") -> ast.Call:
+def _enter_call(n: int, suffix: str = "") -> ast.Call:
     """enter(n, locals()): all names, since one may have no value yet, which only running code can tell. Python keeps one
     dictionary for a frame and brings it up to date at each call, so this is cheap, and later looks must not rely on it."""
-    return recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
+    return _recorder(f"enter{suffix}", ast.Constant(n), ast.Call(ast.Name("locals", ast.Load()), [], []))
 
 
-def is_recorder(node: ast.expr) -> bool:
+def _is_recorder(node: ast.expr) -> bool:
     return isinstance(node, ast.Name) and node.id == RECORDER
 
 
@@ -382,14 +382,14 @@ def _target(node: ast.expr) -> str:
     return text[1:-1] if isinstance(node, ast.Tuple) and text.startswith("(") else text
 
 
-def _path(node: ast.expr) -> str:
+def path(node: ast.expr) -> str:
     """The name by which something is called, if it is one: `mlp`, `self.net`, `layers.0` for layers[0]."""
     if isinstance(node, ast.Name):
         return node.id
     if isinstance(node, ast.Attribute):
-        return f"{before}.{node.attr}" if (before := _path(node.value)) else ""
+        return f"{before}.{node.attr}" if (before := path(node.value)) else ""
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, (int, str)):
-        return f"{before}.{node.slice.value}" if (before := _path(node.value)) else ""
+        return f"{before}.{node.slice.value}" if (before := path(node.value)) else ""
     return ""
 
 

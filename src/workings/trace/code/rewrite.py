@@ -61,12 +61,12 @@ def _try_to_rewrite(code: types.CodeType, names: frozenset[str], properties: fro
     except Unavailable as reason:
         return str(reason)
     except (OSError, TypeError):
-        return NO_SOURCE
+        return _NO_SOURCE
     except (SyntaxError, IndentationError, ValueError) as reason:
         return f"its source could not be read ({reason})"
 
 
-NO_SOURCE = "its source is not available"
+_NO_SOURCE = "its source is not available"
 
 
 def _rewrite(code: types.CodeType, names: frozenset[str], properties: frozenset[str]) -> Rewritten:

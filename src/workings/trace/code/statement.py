@@ -76,8 +76,8 @@ class Statement:
             decided = _BranchTaker(choices)
             value = decided.visit(copy.deepcopy(self.undecided))
             formula = formula_of(value)
-            texts = [*leaves(formula), *names_inside(value), *paths_inside(value)]
-            texts += [f"{whole}[{index}]" for whole, index in entries_of(formula)]
+            texts = [*leaves(formula), *_names_inside(value), *_paths_inside(value)]
+            texts += [f"{whole}[{index}]" for whole, index in _entries_of(formula)]
             texts += self.beside
             self._known[key] = Decision(formula, tuple(dict.fromkeys(texts)), "; ".join(decided.reasons))
         return self._known[key]
@@ -102,11 +102,11 @@ def statement(
     formula = formula_of(shown)
     later = {n.target.id for n in ast.walk(value) if isinstance(n, ast.NamedExpr)} | given
     choice = any(isinstance(n, ast.IfExp) for n in _running_parts(shown))
-    texts = [*leaves(formula), *names_inside(shown), *(_either_branch_reads(shown) if choice else ())]
+    texts = [*leaves(formula), *_names_inside(shown), *(_either_branch_reads(shown) if choice else ())]
     beside = tuple(_index_paths(node))
     texts += beside
     reads = {text: lookup_of(text) for text in texts if text not in later}
-    unformulated = paths_inside(shown)
+    unformulated = _paths_inside(shown)
     reads |= {text: lookup_of(text, beside=True) for text in unformulated if text not in later and text not in reads}
     return Statement(
         kind,
@@ -116,7 +116,7 @@ def statement(
         where,
         tuple(reads.values()),
         effect,
-        tuple(entries_of(formula)),
+        tuple(_entries_of(formula)),
         has_named_axis(formula),
         undecided=copy.deepcopy(shown) if choice else None,
         syntax=syntax,
@@ -128,19 +128,19 @@ def syntax_of(node: ast.AST) -> Syntax:
     """What a statement says beside its formula."""
     match node:
         case ast.Assign(targets=targets, value=value):
-            return Syntax(tuple(map(target_of, targets)), changes=changed_target(value))
+            return Syntax(tuple(map(target_of, targets)), changes=_changed_target(value))
         case ast.AnnAssign(target=target, value=ast.expr() as value) | ast.NamedExpr(target=target, value=value):
-            return Syntax((target_of(target),), changes=changed_target(value))
+            return Syntax((target_of(target),), changes=_changed_target(value))
         case ast.AugAssign(target=target):
             return Syntax((target_of(target),), is_augmented=True)
         case ast.For(target=target, iter=items) | ast.comprehension(target=target, iter=items):
             return Syntax((target_of(target),), items=formula_of(items))
         case ast.Expr(value=value) | ast.Return(value=ast.expr() as value):
-            return Syntax(changes=changed_target(value))
+            return Syntax(changes=_changed_target(value))
     return NO_SYNTAX
 
 
-def changed_target(value: ast.expr) -> Target | None:
+def _changed_target(value: ast.expr) -> Target | None:
     """What an expression changes in place: h of `h.mul_(2).add_(1)`, y[0] of `y[0].zero_()`, w of `init.zeros_(w)`."""
     match value:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name), args=args) if _is_in_place(name):
@@ -158,14 +158,14 @@ def _is_in_place(method: str) -> bool:
     return method.endswith("_") and not method.endswith("__")
 
 
-def names_inside(value: ast.expr) -> list[str]:
+def _names_inside(value: ast.expr) -> list[str]:
     """The names read inside indices and options, which the formula keeps as text: x[i], dim=axis."""
     texts = [n.slice for n in ast.walk(value) if isinstance(n, ast.Subscript)]
     texts += [part for n in ast.walk(value) if isinstance(n, ast.Call) for part in (*n.args, *[k.value for k in n.keywords])]
     return [n.id for text in texts for n in ast.walk(text) if isinstance(n, ast.Name)]
 
 
-def paths_inside(value: ast.expr) -> list[str]:
+def _paths_inside(value: ast.expr) -> list[str]:
     """What is read by a path, also where it is no leaf: the w of `weight=self.w`, the x of `(W @ x).chunk(2)`."""
     calls = {id(n.func) for n in _running_parts(value) if isinstance(n, ast.Call)}
     inner = {
@@ -179,11 +179,11 @@ def _index_paths(node: ast.AST) -> list[str]:
     """What the place that a statement assigns to is found by, and in."""
     match node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]:
         case [ast.Subscript(value=whole, slice=place)]:
-            return [*paths_inside(place), *paths_inside(whole)]
+            return [*_paths_inside(place), *_paths_inside(whole)]
     return []
 
 
-def entries_of(formula: Formula) -> list[tuple[str, Index]]:
+def _entries_of(formula: Formula) -> list[tuple[str, Index]]:
     """The entries at named places, x[t] and x[t - 1], as x with what stands in the brackets."""
     found = []
     for part in walk(formula):
@@ -210,7 +210,7 @@ def _either_branch_reads(value: ast.expr) -> list[str]:
     """What any branch of the conditional expressions reads."""
     branches = [part for n in _running_parts(value) if isinstance(n, ast.IfExp) for part in (n.body, n.orelse)]
     whole = [_BranchTaker({}, otherwise).visit(copy.deepcopy(value)) for otherwise in (True, False)]
-    return [text for part in (*branches, *whole) for text in (*leaves(formula_of(part)), *names_inside(part))]
+    return [text for part in (*branches, *whole) for text in (*leaves(formula_of(part)), *_names_inside(part))]
 
 
 class _BranchTaker(ast.NodeTransformer):

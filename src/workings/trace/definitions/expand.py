@@ -76,21 +76,21 @@ def compare(fused: Any, expanded: Any) -> str:
     >>> compare(torch.tensor([1.0, 2.0]), torch.tensor([1.0, 2.5]))
     'compared with the fused result: largest difference 0.5'
     """
-    return f"compared with the fused result: {verdict(list(tensors(fused)), list(tensors(expanded)))}"
+    return f"compared with the fused result: {_verdict(list(_tensors(fused)), list(_tensors(expanded)))}"
 
 
-def verdict(fused: list[Tensor], expanded: list[Tensor]) -> str:
+def _verdict(fused: list[Tensor], expanded: list[Tensor]) -> str:
     """Equal and how that is known for exact tensors, the largest difference for floats."""
     if [x.shape for x in fused] != [x.shape for x in expanded]:
         shapes = [" and ".join(str([*x.shape]) for x in xs) for xs in (fused, expanded)]
         return f"different shapes, {shapes[0]} against {shapes[1]}"
     pairs = list(zip(fused, expanded, strict=True))
     if any(isinstance(x, ExactTensor) for pair in pairs for x in pair):
-        return exactly(pairs)
+        return _exactly(pairs)
     return f"largest difference {max((largest_difference(*pair) for pair in pairs), default=0.0):.2g}"
 
 
-def exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
+def _exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
     """Whether exact tensors are equal, by the weakest of the proofs."""
     proofs = [equal(*pair) for pair in pairs]
     if not all(proofs):
@@ -99,10 +99,10 @@ def exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
     return f"equal {weaker[0]}, not proved" if weaker else "equal, proved"
 
 
-def tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: Any) -> Iterator[Tensor]:
     """The tensors in a result: itself, or those in its tuples, in order."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list)):
         for part in value:
-            yield from tensors(part)
+            yield from _tensors(part)

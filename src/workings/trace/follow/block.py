@@ -17,7 +17,7 @@ import torch
 
 from workings.trace.address import address
 from workings.trace.assumed import assumption_notes
-from workings.trace.capture.capture import _ONE_AT_A_TIME, CHANGED, capture
+from workings.trace.capture.capture import CHANGED, ONE_AT_A_TIME, capture
 from workings.trace.capture.generators import PausedFunction
 from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
@@ -88,7 +88,7 @@ class Block:
             self.outer.recorder.muted += 1
 
     def _open_hooks(self) -> None:
-        self.closing.enter_context(_ONE_AT_A_TIME)
+        self.closing.enter_context(ONE_AT_A_TIME)
         self.closing.enter_context(record_modules(self.recorder, None))
 
     def _begin_without_source(self, reason: str) -> None:

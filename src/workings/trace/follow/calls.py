@@ -16,7 +16,7 @@ from workings.own_code import is_own, is_readable
 from workings.trace.capture.recorder import Recorder
 from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import call_name, is_library
-from workings.trace.code.instrument import _path
+from workings.trace.code.instrument import path
 from workings.trace.code.look_up import MISSING
 from workings.trace.definitions.expand import compare
 from workings.trace.follow.names import Names
@@ -43,7 +43,7 @@ def is_comprehension(code: types.CodeType) -> bool:
 
 def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> types.FrameType | None:
     """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in."""
-    back = outermost(frame).f_back
+    back = _outermost(frame).f_back
     while back is not None and (
         (is_comprehension(back.f_code) and back not in followed) or (is_fused(back.f_code) and is_exact(back))
     ):
@@ -51,7 +51,7 @@ def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> type
     return back
 
 
-def outermost(frame: types.FrameType) -> types.FrameType:
+def _outermost(frame: types.FrameType) -> types.FrameType:
     """The frame of the last of a library's decorators around a function of the author's, such as @torch.no_grad()."""
     if not is_opened(frame.f_code):
         return frame
@@ -82,7 +82,7 @@ def is_generator(code: types.CodeType) -> bool:
 
 
 # ---- its name and its arguments
-def called_function(frame: types.FrameType, call: ast.Call | None) -> Any:
+def _called_function(frame: types.FrameType, call: ast.Call | None) -> Any:
     """The function object, found by the text of the call; None where that leads elsewhere."""
     if call is None or frame.f_back is None:
         return None
@@ -108,7 +108,7 @@ def _attribute(owner: Any, name: str) -> Any:
     return types.MethodType(found, owner) if bound else found
 
 
-def name_of(frame: types.FrameType, function: Any, call: ast.Call | None) -> str:
+def _name_of(frame: types.FrameType, function: Any, call: ast.Call | None) -> str:
     """`attention`, `Encoder.mix` for a method, the name of an object that is called itself."""
     if function is not None:
         return call_name(function)
@@ -128,7 +128,7 @@ def _is_method(frame: types.FrameType) -> bool:
     return getattr(inspect.getattr_static(owner, code.co_name, None), "__code__", None) is code
 
 
-def arguments(frame: types.FrameType, function: Any, call: ast.Call | None) -> Iterator[tuple[str, Any]]:
+def _arguments(frame: types.FrameType, function: Any, call: ast.Call | None) -> Iterator[tuple[str, Any]]:
     """The arguments that were given, by name; those left to their defaults are not among them."""
     code, names = frame.f_code, frame.f_locals
     method = isinstance(function, types.MethodType) or (function is None and _is_method(frame))
@@ -158,13 +158,13 @@ class CallInfo:
 
 def call_info(recorder: Recorder, frame: types.FrameType) -> CallInfo:
     """What is known of the call that this frame is."""
-    outer = outermost(frame)
+    outer = _outermost(frame)
     call = call_at(outer.f_back) if outer.f_back is not None and is_calling(outer.f_back) else None
-    function = called_function(outer, call)
-    given = arguments(frame, function, call)
+    function = _called_function(outer, call)
+    given = _arguments(frame, function, call)
     inputs = [Step("input", name, result=recorder.snapshot(value), live=value) for name, value in given]
     path = recorder.paths.get(id(getattr(function, "__self__", None)))
-    return CallInfo(name_of(frame, function, call), inputs, call, path)
+    return CallInfo(_name_of(frame, function, call), inputs, call, path)
 
 
 def is_module_call(code: types.CodeType) -> bool:
@@ -175,7 +175,7 @@ def record_module_call(recorder: Recorder, frame: types.FrameType) -> None:
     """The text by which a module is called gives it its name."""
     call = call_at(frame.f_back) if frame.f_back is not None and is_calling(frame.f_back) else None
     if call is not None:
-        recorder.called = frame.f_locals["self"], _path(call.func)
+        recorder.called = frame.f_locals["self"], path(call.func)
 
 
 # ---- textbook functions with a kernel behind them

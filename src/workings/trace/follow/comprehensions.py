@@ -57,7 +57,7 @@ class ComprehensionCode:
     """Where the element is there."""
 
 
-def whole_of(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
+def _whole_of(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
     """The comprehension that this code is of, among those of a plan."""
     if id(code) not in plan.known:
         plan.known[id(code)] = code, _read_comprehension(plan, code)
@@ -109,7 +109,7 @@ def _is_within(place: Any, node: ast.expr) -> bool:
 def turns_of(recorder: Recorder, plan: Plan, frame: types.FrameType) -> Turns | None:
     """The turns of the comprehension that begins in this frame; of a generator expression, where its values are asked for
     in the call it is written in."""
-    whole = whole_of(plan, frame.f_code)
+    whole = _whole_of(plan, frame.f_code)
     if whole is None:
         return None
     if isinstance(whole.node, ast.GeneratorExp):

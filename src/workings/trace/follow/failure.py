@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import torch
 from torch import nn
 
-from workings.trace.capture.capture import _mark_failure
+from workings.trace.capture.capture import mark_failure
 from workings.trace.capture.recorder import Recorder
 from workings.trace.follow.names import Names
 from workings.trace.follow.recompute import recompute
@@ -27,7 +27,7 @@ from workings.trace.step import Step
 def explain_failure(trace: Trace, recorder: Recorder, error: BaseException) -> None:
     """The failing statement becomes an error step, with what the operation needed, what came and the fix to try."""
     trace.error = error
-    _mark_failure(recorder, error)
+    mark_failure(recorder, error)
     found = next(_in_modules(trace, error), None) or (None if recorder.at is None else _in_pieces(error, *recorder.at))
     if found is not None:
         step = next((s for s in trace.steps() if s.kind == "error"), trace.root)

@@ -25,7 +25,7 @@ _UNWINDING = (ast.With, ast.AsyncWith, ast.Try, ast.TryStar)
 
 
 @dataclass
-class Loop:
+class _Loop:
     """A loop the frame is in; `step` is None where nothing is recorded, or the loop has not asked for its first turn."""
 
     node: ast.stmt
@@ -42,7 +42,7 @@ class Follower:
         self.node: ast.stmt | None = None
         self.began = self.line = -1
         self.open: Step | None = None
-        self.loops: list[Loop] = []
+        self.loops: list[_Loop] = []
         self.named: list[tuple[ast.NamedExpr, Step | None]] = []
         self.called: tuple[ast.expr | None, Any] = None, None
         self.thrown: BaseException | None = None
@@ -190,18 +190,18 @@ class Follower:
             self._leave_loops(around)  # not the next turn of this loop: the loop once more
         again = bool(self.loops) and self.loops[-1].node is node
         for outer in around[len(self.loops) - again :]:
-            self.loops.append(Loop(outer, offset))  # a loop without a header to evaluate: `while True`
+            self.loops.append(_Loop(outer, offset))  # a loop without a header to evaluate: `while True`
         if not again:
             self._turns(offset)
         if header:
             if not again:
-                self.loops.append(Loop(node, offset))
+                self.loops.append(_Loop(node, offset))
             self._ask(self.loops[-1], first=not again)
 
     def _is_at_top(self, offset: int) -> bool:
         return bool(self.loops) and (self.loops[-1].at_header or offset <= self.loops[-1].began)
 
-    def _ask(self, loop: Loop, first: bool) -> None:
+    def _ask(self, loop: _Loop, first: bool) -> None:
         """The loop asks for another turn. What a `for` goes through is evaluated before its loop begins."""
         loop.at_header = True
         if not first or not isinstance(loop.node, ast.For):
@@ -212,7 +212,7 @@ class Follower:
         if self.loops and self.loops[-1].at_header and self.loops[-1].step is None:
             self._begin(self.loops[-1])
 
-    def _begin(self, loop: Loop) -> None:
+    def _begin(self, loop: _Loop) -> None:
         number = self.plan.numbers.get(loop.node)
         if loop.step is None and number is not None and not self.recorder.muted:
             loop.step = self.recorder.open(self.plan.statements[number])

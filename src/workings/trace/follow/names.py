@@ -38,10 +38,10 @@ class Names:
             return MISSING
 
     def name(self, node: ast.Name, reader: Reader) -> Any:
-        return require(node, self.get(node.id))
+        return _require(node, self.get(node.id))
 
 
-def require(node: ast.expr, value: Any) -> Any:
+def _require(node: ast.expr, value: Any) -> Any:
     """The value of a part, if it has one that can be read."""
     if value is MISSING:
         raise Unreadable(node)
@@ -53,7 +53,7 @@ def _attribute(node: ast.Attribute, reader: Reader) -> Any:
     if isinstance(owner, torch.Tensor) and node.attr == "grad":
         return owner.grad if owner.is_leaf or owner.retains_grad else None
     held = plain_attribute(owner, node.attr, _OF_TENSORS)
-    return require(node, class_attribute(owner, node.attr) if held is MISSING else held)
+    return _require(node, class_attribute(owner, node.attr) if held is MISSING else held)
 
 
 def _item(node: ast.Subscript, reader: Reader) -> Any:

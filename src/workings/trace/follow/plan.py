@@ -31,13 +31,13 @@ from workings.trace.follow.source import (
 
 N = TypeVar("N", ast.stmt, ast.expr, ast.NamedExpr)
 Block = ast.With | ast.AsyncWith
-MANY = 1 << 20
+_MANY = 1 << 20
 """A column behind every line's end."""
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 _APART = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-Key = tuple[type, Place]
+_Key = tuple[type, Place]
 
 
 @dataclass
@@ -81,8 +81,8 @@ class _Numbering(Instrumenter):
 
     def __init__(self, file: str) -> None:
         super().__init__(file)
-        self.numbers: dict[Key, int] = {}
-        self.comprehensions: dict[Key, int] = {}
+        self.numbers: dict[_Key, int] = {}
+        self.comprehensions: dict[_Key, int] = {}
 
     def turns(self, node: Any) -> Any:
         before = len(self.statements)
@@ -99,7 +99,7 @@ class _Numbering(Instrumenter):
         return n
 
 
-def plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
+def _plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
     """The plan of these statements in the code that runs them."""
     reader = _Numbering(code.co_filename)
     reader.block(copy.deepcopy(body))
@@ -150,7 +150,7 @@ def _loops_around(node: ast.stmt, parents: dict[ast.stmt, tuple[ast.stmt, str]])
     return _loops_around(outer, parents) + [outer] * (part == "body" and isinstance(outer, LOOPS))
 
 
-def _key(node: Any) -> Key:
+def _key(node: Any) -> _Key:
     """`yield e` on its own is the yield, not the statement around it."""
     node = node.value if isinstance(node, ast.Expr) and isinstance(node.value, ast.Yield) else node
     return type(node), start(node)
@@ -165,12 +165,12 @@ def plan_of_block(frame: types.FrameType) -> tuple[Plan, Block]:
     """The plan of the `with` block that is being entered in this frame."""
     source = source_of(frame.f_code.co_filename, frame.f_globals)
     line, _, column, _ = positions(frame.f_code)[frame.f_lasti // 2]
-    here = (frame.f_lineno if line is None else line), (MANY if column is None else column)
+    here = (frame.f_lineno if line is None else line), (_MANY if column is None else column)
     found = [n for n in ast.walk(source.tree) if isinstance(n, Block) and start(n) <= here < start(n.body[0])]
     if not found:
         raise Unavailable("its with statement was not found in its source")
     block = max(found, key=start)
-    made = plan(frame.f_code, block.body)
+    made = _plan(frame.f_code, block.body)
     made.crowded = made.crowded or block.body[0].lineno <= (block.items[-1].context_expr.end_lineno or 0)
     return made, block
 
@@ -179,7 +179,7 @@ def plan_of_block(frame: types.FrameType) -> tuple[Plan, Block]:
 def plan_of_function(code: types.CodeType) -> Plan | str:
     """The plan of a function, or the reason why there is none."""
     try:
-        return plan(code, _body(code, source_of(code.co_filename)))
+        return _plan(code, _body(code, source_of(code.co_filename)))
     except Unavailable as reason:
         return str(reason)
 

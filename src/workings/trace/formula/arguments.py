@@ -22,7 +22,7 @@ class FormulaError(WorkingsError):
     """A formula that cannot be computed again: say which part and why."""
 
 
-OPERATORS: Operators = {
+_OPERATORS: Operators = {
     **ARITHMETIC,
     **COMPARISONS,
     ast.FloorDiv: operator.floordiv,
@@ -32,9 +32,9 @@ OPERATORS: Operators = {
     ast.Invert: operator.invert,
     ast.Not: operator.not_,
 }
-FUNCTIONS: dict[str, Callable[..., Any]] = {"len": len, "slice": slice, "torch.arange": torch.arange}
-ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device"})
-METHODS = frozenset({"size", "dim", "numel", "long", "bool"})
+_FUNCTIONS: dict[str, Callable[..., Any]] = {"len": len, "slice": slice, "torch.arange": torch.arange}
+_ATTRIBUTES = frozenset({"shape", "ndim", "dtype", "device"})
+_METHODS = frozenset({"size", "dim", "numel", "long", "bool"})
 
 
 def argument_value(argument: Formula | Slice | None, operands: Mapping[str, Any]) -> Any:
@@ -93,13 +93,13 @@ def size_value(leaf: Leaf, operands: Mapping[str, Any]) -> Any:
             return len(operands[text])
         case Call(name, args):
             path, _, method = name.rpartition(".")
-            if path in operands and method in METHODS:
+            if path in operands and method in _METHODS:
                 return getattr(operands[path], method)(*_values(args, operands))
         case Apply("index", (Leaf() as shape,), ((_, Index() as at),)):
             return size_value(shape, operands)[index_value(at, operands)]
         case None:
             path, _, attribute = leaf.text.rpartition(".")
-            if path in operands and attribute in ATTRIBUTES:
+            if path in operands and attribute in _ATTRIBUTES:
                 return getattr(operands[path], attribute)
     raise FormulaError(f"'{leaf}' cannot be computed again: its value was not recorded.")
 
@@ -127,7 +127,7 @@ class _OperandReader(Reader):
     """Reads what can be worked out from the operands of a statement."""
 
     def __init__(self, operands: Mapping[str, Any]) -> None:
-        super().__init__(_RULES, OPERATORS)
+        super().__init__(_RULES, _OPERATORS)
         self.operands = operands
 
     def read(self, node: ast.expr) -> Any:
@@ -139,7 +139,7 @@ def _attribute(node: ast.Attribute, reader: Reader) -> Any:
     match node:
         case ast.Attribute(value=ast.Name(id="torch"), attr=name) if isinstance(getattr(torch, name, None), torch.dtype):
             return getattr(torch, name)
-        case ast.Attribute(value=owner, attr=name) if name in ATTRIBUTES:
+        case ast.Attribute(value=owner, attr=name) if name in _ATTRIBUTES:
             return getattr(reader.read(owner), name)
     raise Unreadable(node)
 
@@ -152,9 +152,9 @@ def _call(node: ast.Call, reader: Reader) -> Any:
     if node.keywords:
         raise Unreadable(node)
     name, args = ast.unparse(node.func), reader.items(node.args)
-    if name in FUNCTIONS:
-        return FUNCTIONS[name](*args)
-    if isinstance(node.func, ast.Attribute) and node.func.attr in METHODS:
+    if name in _FUNCTIONS:
+        return _FUNCTIONS[name](*args)
+    if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
         return getattr(reader.read(node.func.value), node.func.attr)(*args)
     raise FormulaError(f"'{name}(…)' cannot be computed again: its value was not recorded.")
 

@@ -60,10 +60,10 @@ def formula_of(node: ast.expr) -> Formula:
     """The formula of an expression; what has no mathematics is `Code`."""
     rule = _RULES.get(type(node))
     found = rule(node) if rule is not None else None
-    return as_written(node) if found is None else found
+    return _as_written(node) if found is None else found
 
 
-def as_written(node: ast.expr) -> Code:
+def _as_written(node: ast.expr) -> Code:
     """Python without a formula. It keeps a copy of the expression, since instrumenting a function changes its own."""
     return Code(ast.unparse(node), copy.deepcopy(node))
 
@@ -83,7 +83,7 @@ def argument(node: ast.expr) -> Formula:
             return Leaf(name)
         case ast.Tuple(elts=items) | ast.List(elts=items):
             return Sequence(tuple(map(argument, items)), isinstance(node, ast.List))
-    return as_written(node)
+    return _as_written(node)
 
 
 def index_of(node: ast.expr) -> Index:
@@ -156,7 +156,7 @@ def _attribute(node: ast.Attribute) -> Formula:
     own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
     if node.attr in ("T", "mT", "H", "mH") and not own:
         return Apply("transpose", (formula_of(node.value),))
-    return Leaf(ast.unparse(node)) if is_path(node) else as_written(node)
+    return Leaf(ast.unparse(node)) if is_path(node) else _as_written(node)
 
 
 def is_path(node: ast.expr) -> bool:

@@ -16,7 +16,7 @@ from workings.trace.formula.script import Piece, Script, axes_of
 from workings.trace.formula.tree import Apply, Options
 
 Notation = Callable[[Script, Apply, list[Piece]], Piece]
-MADE = ("shape", "rank")
+_MADE = ("shape", "rank")
 """Options that only say how large what is made is: its shape stands beside it."""
 
 
@@ -147,7 +147,7 @@ def without_size(notation: Notation) -> Notation:
     """The notation of what makes a tensor of a shape that needs no mention; with other options it is a call."""
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        formula = replace(formula, options=tuple(option for option in formula.options if option[0] not in MADE))
+        formula = replace(formula, options=tuple(option for option in formula.options if option[0] not in _MADE))
         return (written_call if formula.options else notation)(script, formula, parts)
 
     return write
@@ -158,7 +158,7 @@ def in_words(pattern: str) -> Notation:
     count = len(set(re.findall(r"#\d", pattern)))
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
-        details = script.details(tuple(option for option in formula.options if option[0] not in (*MADE, "at")))
+        details = script.details(tuple(option for option in formula.options if option[0] not in (*_MADE, "at")))
         if len(parts) != count:
             return Piece(script.call(script.function(formula.op), [piece.string for piece in parts], details))
         pieces = [script.bracketed(piece, SUM) for piece in parts]
@@ -207,14 +207,14 @@ def unsqueeze(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
     if len(parts) != 1:
         return written_call(script, formula, parts)
     return Piece(
-        script.entry(script.bracketed(parts[0], ATOM), script.code(new_axes(dict(formula.options).get("dim", (-1,)))))
+        script.entry(script.bracketed(parts[0], ATOM), script.code(_new_axes(dict(formula.options).get("dim", (-1,)))))
     )
 
 
-def new_axes(dim: object) -> str:
+def _new_axes(dim: object) -> str:
     """What stands in the brackets of an index that adds axes of length 1.
 
-    >>> new_axes((-1,)), new_axes((-2,)), new_axes((0,)), new_axes((1, 2))
+    >>> _new_axes((-1,)), _new_axes((-2,)), _new_axes((0,)), _new_axes((1, 2))
     ('…, None', '…, None, :', 'None', ':, None, None')
     """
     dims = [d for d in axes_of(dim) if isinstance(d, int) and -9 < d < 9]

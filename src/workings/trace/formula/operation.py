@@ -180,7 +180,7 @@ captured = partial(Operation, read="formula")
 called = partial(Operation, read="call")
 
 
-class Table(dict[str, Operation]):
+class _Table(dict[str, Operation]):
     """The operations by name, and by everything they are called."""
 
     def __init__(self) -> None:
@@ -230,7 +230,7 @@ def names_of(row: Operation) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-OPERATIONS = Table()
+OPERATIONS = _Table()
 """The one table. It is filled by `workings.trace.operations`."""
 
 TENSORS = frozenset(

@@ -154,7 +154,7 @@ class Script(ABC):
 
     def details(self, options: Options, with_none: bool = False) -> list[str]:
         """Options worth reading: dim=0 as «axis 0»; `keepdim` is left to the shape, a device to the code."""
-        return [self.detail(n, v) for n, v in options if (with_none or v is not None) and n not in UNREAD]
+        return [self.detail(n, v) for n, v in options if (with_none or v is not None) and n not in _UNREAD]
 
     def detail(self, name: str, value: object) -> str:
         plain = self.plain
@@ -175,7 +175,7 @@ class Script(ABC):
 _RAISED = str.maketrans("0123456789−⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ")
 _TIGHT = {"": " ", "·": "·"}
 """Signs without blanks around them; a matrix product is the blank."""
-UNREAD = ("keepdim", "relation", "device")
+_UNREAD = ("keepdim", "relation", "device")
 """Options that the shape, the sign or nothing in the mathematics tells of."""
 
 

@@ -27,7 +27,7 @@ from workings.trace.record import Trace
 from workings.trace.step import Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
-ELSEWHERE = "elsewhere"
+_ELSEWHERE = "elsewhere"
 UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
 
 
@@ -91,9 +91,9 @@ def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss) ->
         name = f"{symbol} from {label}"
         _add_part(part, name, part.value)
         terms[name] = part.value
-    note = "" if rest is None else f"{ELSEWHERE}: uses of {scope.names[key]} that are not among these statements"
+    note = "" if rest is None else f"{_ELSEWHERE}: uses of {scope.names[key]} that are not among these statements"
     if rest is not None:
-        terms = {**terms, f"{symbol} from {ELSEWHERE}": rest}
+        terms = {**terms, f"{symbol} from {_ELSEWHERE}": rest}
     _add(parts[0].step, symbol, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
 
 

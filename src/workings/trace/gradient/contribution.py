@@ -24,8 +24,8 @@ from workings.trace.operations.node import RuleError
 from workings.trace.step import Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
-OUTPUT = "output"
-UNWRITTEN = "the rule is not written out"
+_OUTPUT = "output"
+_UNWRITTEN = "the rule is not written out"
 
 
 @dataclass
@@ -51,7 +51,7 @@ def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss, g
     gradient = gates.through(statement, made, value, loss)
     if gradient is None:
         return None
-    named = [(scope.names.get(v.key) or loss.names.get(v.key, n or OUTPUT), v) for n, v in statement.made]
+    named = [(scope.names.get(v.key) or loss.names.get(v.key, n or _OUTPUT), v) for n, v in statement.made]
     source = _source([name for name, v in named if v.key in new])
     found = Contribution(statement.step, scope.names[value.key], source, None, {}, gradient, "")
     _explain(found, statement, named, value, scope, loss)
@@ -85,7 +85,7 @@ def _explain(
         rules = adjoints(formula, upstream, known, name=name, result=result, wanted=texts, loss=loss.name, letters=letters)
     except Exception as reason:  # a rule may meet what nobody thought of: the numbers stand without it
         told = str(reason).removesuffix(".") if isinstance(reason, WorkingsError) else "it does not cover such arguments"
-        found.operands, found.note = given, f"{UNWRITTEN}: {told}{_inside(statement.step)}"
+        found.operands, found.note = given, f"{_UNWRITTEN}: {told}{_inside(statement.step)}"
         return
     known |= {name: v.then for name, v in made if name not in known}
     total: Formula = Number(0)
@@ -101,7 +101,7 @@ def _explain(
     unseen = next(hidden_in, None) or next(unknown, None)
     if unseen is not None and not is_checked:  # S.size(0) is read without being differentiated
         found.formula, found.letters, found.operands = None, {}, given
-        found.note = f"{UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
+        found.note = f"{_UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
 
 
 def _reads(part: Code | Call) -> list[str]:

@@ -54,7 +54,7 @@ class Entries:
             numbers = range(len(at[1]))[index_value(index, self.operands)]
         except UNREADABLE:
             return []
-        found = [(entry_name(at[0], at[1], i), at[1][i], _item(at[2], i)) for i in numbers]
+        found = [(_entry_name(at[0], at[1], i), at[1][i], _item(at[2], i)) for i in numbers]
         return found if all(isinstance(item[1], Tensor) for item in found) else []
 
     def _entry(self, whole: Formula, index: Index) -> tuple[str, Any, Any] | None:
@@ -65,7 +65,7 @@ class Entries:
             key = index_value(index, self.operands)
             if isinstance(key, slice):
                 return None
-            return entry_name(at[0], at[1], key), at[1][key], _item(at[2], key)
+            return _entry_name(at[0], at[1], key), at[1][key], _item(at[2], key)
         except UNREADABLE:
             return None
 
@@ -78,9 +78,9 @@ class Entries:
         return at if at is not None and type(at[1]) in CONTAINERS else None
 
 
-def entry_name(whole: str, container: Any, key: Any) -> str:
+def _entry_name(whole: str, container: Any, key: Any) -> str:
     """
-    >>> entry_name("h", [1, 2, 3], -1), entry_name("h", {"a": 1}, "a")
+    >>> _entry_name("h", [1, 2, 3], -1), _entry_name("h", {"a": 1}, "a")
     ('h[2]', "h['a']")
     """
     if type(container) is not dict and type(key) is int and key < 0:
@@ -105,9 +105,9 @@ def assigned_entry(step: Step) -> tuple[str, Any] | None:
         whole, key = _place_name(target.whole, step.operands), index_value(target.at, step.operands)
         before = step.operands.get(whole)
         if type(step.result) in (list, dict):
-            return entry_name(whole, step.result, key), step.result[key]
+            return _entry_name(whole, step.result, key), step.result[key]
         if type(before) in (list, dict):  # h[t] += e tells h[t]
-            return entry_name(whole, before, key), step.result
+            return _entry_name(whole, before, key), step.result
     except UNREADABLE:
         return None
     return None

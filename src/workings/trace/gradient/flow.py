@@ -34,8 +34,8 @@ from workings.trace.tensors.difference import largest_difference
 from workings.trace.tensors.snapshot import autograd_origin
 
 STATEMENTS = frozenset({"assign", "return", "expression", "operation"})
-TRANSPARENT = frozenset({"loop", "turn", "branch", "folded"})
-SKIPPED = frozenset({"expansion", "gradient", "update"})
+_TRANSPARENT = frozenset({"loop", "turn", "branch", "folded"})
+_SKIPPED = frozenset({"expansion", "gradient", "update"})
 
 
 def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterator[Scope]:
@@ -51,7 +51,7 @@ def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterat
 
 def _collect(parent: Step, steps: list[Step], scope: Scope, inner: list[Step]) -> None:
     for step in parent.children:
-        if step.kind in TRANSPARENT:
+        if step.kind in _TRANSPARENT:
             steps += [step] if step.kind in ("loop", "turn") or (parent.kind, step.kind) == ("loop", "folded") else []
             _collect(step, steps, scope, inner)
         elif step.kind in STATEMENTS:
@@ -59,11 +59,11 @@ def _collect(parent: Step, steps: list[Step], scope: Scope, inner: list[Step]) -
             inner.append(step)
         elif step.kind == "input":
             scope.inputs.append(step)
-        elif step.kind not in SKIPPED:
+        elif step.kind not in _SKIPPED:
             inner.append(step)
 
 
-MOST_ITEMS = 64
+_MOST_ITEMS = 64
 """Items of a list that are followed one by one."""
 
 
@@ -317,7 +317,7 @@ class _ValueFlow:
 
 
 def _is_list(value: Any) -> bool:
-    return type(value) in (list, tuple) and len(value) <= MOST_ITEMS and all(isinstance(v, Tensor) for v in value)
+    return type(value) in (list, tuple) and len(value) <= _MOST_ITEMS and all(isinstance(v, Tensor) for v in value)
 
 
 def tensors(step: Step) -> list[tuple[str, Tensor, Any]]:

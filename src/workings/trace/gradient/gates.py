@@ -17,7 +17,7 @@ from torch import Tensor
 from workings.trace.gradient.loss import Loss, autograd_gradients
 from workings.trace.gradient.scope import Scope, Statement, Value
 
-Gradients = tuple[Tensor | None, ...]
+_Gradients = tuple[Tensor | None, ...]
 
 
 class Gates:
@@ -56,8 +56,8 @@ class Gates:
             self.statement = None
         return found
 
-    def _gate(self, key: Hashable, number: int) -> Callable[[Gradients], Gradients | None]:
-        def hook(gradients: Gradients) -> Gradients | None:
+    def _gate(self, key: Hashable, number: int) -> Callable[[_Gradients], _Gradients | None]:
+        def hook(gradients: _Gradients) -> _Gradients | None:
             here = gradients[number]
             if here is None or self._is_open(key):
                 return None

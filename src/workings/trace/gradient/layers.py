@@ -14,11 +14,11 @@ from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence, walk
 from workings.trace.step import Step
 
-SAME = (nn.Identity, nn.Dropout)
+_SAME = (nn.Identity, nn.Dropout)
 """Layers that hand on what they get (dropout, when it is not training)."""
 
 
-WEIGHTS = ("weight", "pos_weight")
+_WEIGHTS = ("weight", "pos_weight")
 """Tensors of a layer that are part of what it computes, whether or not its rule knows them."""
 
 
@@ -54,12 +54,12 @@ def _replace(formula: Formula, known: Mapping[str, tuple[str, nn.Module]], given
 
 
 def _layer(call: Call, args: tuple[Formula, ...], path: str, module: nn.Module, given: dict[str, Any]) -> Formula:
-    if isinstance(module, SAME) and not (module.training and isinstance(module, nn.Dropout)):
+    if isinstance(module, _SAME) and not (module.training and isinstance(module, nn.Dropout)):
         return args[0]
     row, layer = OPERATIONS.layers.get(type(module), (None, None))
     if row is None or layer is None or layer.parameters is None or getattr(module, "padding_mode", "zeros") != "zeros":
         return call
-    if any(getattr(module, name, None) is not None for name in WEIGHTS if name not in layer.parameters.split()):
+    if any(getattr(module, name, None) is not None for name in _WEIGHTS if name not in layer.parameters.split()):
         return call
     own = tuple(_parameter(path, name, getattr(module, name), given) for name in layer.parameters.split())
     chosen = {name: getattr(module, name) for name in layer.options.split()}

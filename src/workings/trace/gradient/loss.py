@@ -14,8 +14,8 @@ from workings.errors import WorkingsError, did_you_mean
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.tensors.dense import dense
 
-FREED = "backward through the graph a second time"
-CHANGED = "modified by an inplace operation"
+_FREED = "backward through the graph a second time"
+_CHANGED = "modified by an inplace operation"
 """What PyTorch says of a graph that is gone, and of one that no longer holds."""
 
 
@@ -62,7 +62,7 @@ def require_gradients(given: Any, copies: bool = False) -> Any:
     return tree_map(one, given)
 
 
-Named = list[tuple[str, Value]]
+_Named = list[tuple[str, Value]]
 
 
 def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
@@ -116,7 +116,7 @@ def _name_of(found: list[Scope], value: Value) -> str:
     return next((scope.names[value.key].partition("#")[0] for scope in found if value.key in scope.names), "")
 
 
-def _named_loss(found: list[Scope], results: Named, name: str) -> Loss:
+def _named_loss(found: list[Scope], results: _Named, name: str) -> Loss:
     outer = [pair for statement in found[0].statements for pair in statement.made] if found else []
     for known, value in (*reversed(outer), *reversed(results)):
         if known == name or any(scope.names.get(value.key) == name for scope in found):
@@ -126,7 +126,7 @@ def _named_loss(found: list[Scope], results: Named, name: str) -> Loss:
     raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name.{hint}")
 
 
-def _last_number(scope: Scope, results: Named) -> Loss:
+def _last_number(scope: Scope, results: _Named) -> Loss:
     own = [pair for statement in scope.statements for pair in statement.made] or results
     last = next((p for p in reversed(own) if p[1].tensor.numel() == 1 and p[1].tensor.is_floating_point()), own[-1])
     name = scope.names.get(last[1].key, last[0]).partition("#")[0]
@@ -154,12 +154,12 @@ def autograd_gradients(
         )
         return tuple(g if g is None or g.layout is torch.strided else dense(g) for g in found)
     except RuntimeError as error:
-        if FREED in str(error):
+        if _FREED in str(error):
             raise GradientError(
                 f"The gradient of {name} needs the graph, but backward() in the code has freed it. "
                 f"Leave backward() out, or write {name}.backward(retain_graph=True)."
             ) from error
-        if CHANGED in str(error):
+        if _CHANGED in str(error):
             raise GradientError(
                 f"The gradient of {name} needs the graph, but a tensor of it was changed in place afterwards, as "
                 "optimizer.step() changes the parameters. End the recording before that, or show a function that "

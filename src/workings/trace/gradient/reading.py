@@ -22,8 +22,8 @@ from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf,
 from workings.trace.gradient.entries import assigned_entry, entry_target
 from workings.trace.step import Step
 
-CASTS = frozenset({"half", "bfloat16"})
-SIZES = frozenset({"size", "dim", "numel", "len"})
+_CASTS = frozenset({"half", "bfloat16"})
+_SIZES = frozenset({"size", "dim", "numel", "len"})
 
 
 def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
@@ -32,7 +32,7 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
         return None
     found = _read_formula(step.formula, known)
     base = entry(step)
-    if is_unpacking_rows(step):
+    if _is_unpacking_rows(step):
         return Apply("unbind", (found,))
     if appended_list(step) and isinstance(found, Call):
         return found.args[0]
@@ -41,7 +41,7 @@ def reading(step: Step, known: Collection[str] = ()) -> Formula | None:
     return found
 
 
-def is_unpacking_rows(step: Step) -> bool:
+def _is_unpacking_rows(step: Step) -> bool:
     """Whether a statement takes a tensor apart: `a, b = x`."""
     target = step.syntax.target
     return step.kind == "assign" and isinstance(step.live, Tensor) and target is not None and bool(target.parts)
@@ -157,7 +157,7 @@ def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
             return Leaf(f"{name}[{at}]")
         case Apply(op=op, args=args, options=options):
             return _apply(op, tuple(_read_formula(arg, known) for arg in args), options)
-        case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in SIZES and (size := _size(name, args)):
+        case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in _SIZES and (size := _size(name, args)):
             return size
         case Call(name=name, args=args, options=options):
             return _read_call(name, tuple(_read_formula(arg, known) for arg in args), options)
@@ -170,7 +170,7 @@ def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
 
 def _read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
     path, _, method = name.rpartition(".")
-    if path and method in CASTS and not args:
+    if path and method in _CASTS and not args:
         return Apply("reshape", (Leaf(path),), (("by", Call(method, ())),))
     op = _operation(method)
     words = any(isinstance(arg, Code) and arg.text[:1] in "\"'" for arg in args)
@@ -183,7 +183,7 @@ def _read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formul
 def _size(name: str, args: tuple[Formula, ...]) -> Leaf | None:
     """`x.size(-1)` and `len(x)` as values that can be read off x."""
     texts = [_plain(arg) for arg in args]
-    if name in SIZES - {"len"} and args:
+    if name in _SIZES - {"len"} and args:
         name, texts, args = f"{texts[0]}.{name}", texts[1:], args[1:]
     known = all(texts) and not name.startswith(".")
     return Leaf(f"{name}({', '.join(texts)})", Call(name, tuple(map(_literal, args)))) if known else None

@@ -15,7 +15,7 @@ from torch.utils._pytree import tree_leaves
 from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.gradient.scope import Statement, Value
 
-MOST_ROWS = 64
+_MOST_ROWS = 64
 """Rows of which those that nobody read are counted in."""
 
 
@@ -56,7 +56,7 @@ def complete(statement: Statement) -> None:
     """Put the parts that were read in their order; a row that nobody read has its place among them."""
     made = {value.edge.output_nr if value.edge is not None else 0: (name, value) for name, value in statement.made}
     whole, nodes = rows_source(statement), {value.edge.node for _, value in statement.made if value.edge is not None}
-    if whole is None or len(whole.then) > MOST_ROWS or len(made) < len(statement.made) or len(nodes) > 1:
+    if whole is None or len(whole.then) > _MOST_ROWS or len(made) < len(statement.made) or len(nodes) > 1:
         statement.made.sort(key=lambda pair: pair[1].edge.output_nr if pair[1].edge is not None else 0)
         return
     rows = [Value(row, None, row) for row in whole.then]

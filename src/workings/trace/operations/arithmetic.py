@@ -78,7 +78,7 @@ def _added_entries(op: str, combine: Callable[[Formula, Formula], Formula]) -> R
     return lambda args, options: plus(args[0], times(argument(op, "value", args, options), combine(*args[1:3])))
 
 
-FACTORS = ("mul", "div", "matmul")
+_FACTORS = ("mul", "div", "matmul")
 
 
 def minus_first(op: str) -> Rewrite:
@@ -86,7 +86,7 @@ def minus_first(op: str) -> Rewrite:
 
     def rule(args: Args, options: Options) -> Formula | None:
         first, *rest = args
-        if isinstance(first, Apply) and first.op in FACTORS:
+        if isinstance(first, Apply) and first.op in _FACTORS:
             first = minus_first(first.op)(first.args, first.options) or first
         match first:
             case Apply("neg", (a,)) if not options:

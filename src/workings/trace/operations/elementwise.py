@@ -20,7 +20,7 @@ Derivative = Callable[[Formula, Formula], Formula]
 """y' from the argument a and the result y."""
 
 
-def either(name: str) -> Callable[[Any], Any]:
+def _either(name: str) -> Callable[[Any], Any]:
     """PyTorch's function on tensors, Python's on plain numbers."""
     return lambda a: getattr(torch, name)(a) if isinstance(a, Tensor) else getattr(math, name)(a)
 
@@ -132,7 +132,7 @@ def _ramp(a: Formula) -> Formula:
 
 ROWS = (
     # roots, powers and logarithms
-    entrywise("sqrt: √a", FORMULA, compute=either("sqrt"), notation=notation.root, gradient=_sqrt),
+    entrywise("sqrt: √a", FORMULA, compute=_either("sqrt"), notation=notation.root, gradient=_sqrt),
     entrywise(
         "rsqrt: 1/√a",
         FORMULA,
@@ -147,10 +147,10 @@ ROWS = (
         compute=lambda a: torch.square(a) if isinstance(a, Tensor) else a * a,
         spelled=lambda a, o: f("pow", a[0], TWO),
     ),
-    entrywise("exp: e^a", FORMULA, lambda a, y: y, compute=either("exp"), notation=notation.exponential),
+    entrywise("exp: e^a", FORMULA, lambda a, y: y, compute=_either("exp"), notation=notation.exponential),
     entrywise("exp2: 2^a", CALL, lambda a, y: times(y, f("log", TWO))),
     entrywise("expm1: e^a − 1", CALL, lambda a, y: f("exp", a)),
-    entrywise("log: log a", FORMULA, compute=either("log"), notation=notation.function("log"), gradient=_log),
+    entrywise("log: log a", FORMULA, compute=_either("log"), notation=notation.function("log"), gradient=_log),
     entrywise("log1p: log(1 + a)", CALL, gradient=_divide_by(lambda a: plus(ONE, a))),
     entrywise("log2: log₂ a", CALL, gradient=_divide_by(lambda a: times(f("log", TWO), a))),
     entrywise("log10: log₁₀ a", CALL, gradient=_divide_by(lambda a: times(f("log", Number(10)), a))),
@@ -162,8 +162,8 @@ ROWS = (
     ),
     called("reciprocal: 1/a", means=lambda a, o: over(ONE, a[0])),
     # angles
-    entrywise("sin: sin a", FORMULA, lambda a, y: f("cos", a), compute=either("sin")),
-    entrywise("cos: cos a", FORMULA, lambda a, y: negate(f("sin", a)), compute=either("cos")),
+    entrywise("sin: sin a", FORMULA, lambda a, y: f("cos", a), compute=_either("sin")),
+    entrywise("cos: cos a", FORMULA, lambda a, y: negate(f("sin", a)), compute=_either("cos")),
     entrywise("tan: tan a", CALL, lambda a, y: plus(ONE, f("square", y))),
     entrywise("sinh: sinh a", CALL, lambda a, y: f("cosh", a)),
     entrywise("cosh: cosh a", CALL, lambda a, y: f("sinh", a)),
@@ -191,7 +191,7 @@ ROWS = (
     called("hardswish: a min(max(0, a + 3), 6)/6", means=lambda a, o: times(a[0], _ramp(a[0]))),
     # activations
     entrywise(
-        "tanh: tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=either("tanh"), layers=layer(nn.Tanh)
+        "tanh: tanh a", FORMULA, lambda a, y: minus(ONE, f("square", y)), compute=_either("tanh"), layers=layer(nn.Tanh)
     ),
     entrywise(
         "sigmoid: σ(a)",

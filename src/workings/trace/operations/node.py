@@ -24,7 +24,7 @@ Shape = tuple[int, ...]
 Gradients = tuple[Formula | None, ...]
 Rule = Callable[["Node"], Gradients]
 TWO = Number(2)
-SPREAD = frozenset({"expand", "ones"})
+_SPREAD = frozenset({"expand", "ones"})
 
 
 class RuleError(WorkingsError):
@@ -125,7 +125,7 @@ class Node:
     def bare(self, G: Formula, like: Formula) -> Formula:
         """G without its repetition to the shape of `like`: beside a value of that shape it need not be written."""
         coefficient, core = split(G)
-        if isinstance(core, Apply) and core.op in SPREAD and dict(core.options)["shape"] == self.shape(like):
+        if isinstance(core, Apply) and core.op in _SPREAD and dict(core.options)["shape"] == self.shape(like):
             return join(coefficient, _broadcasting(core) if core.op == "expand" else None)
         return G
 

@@ -23,7 +23,7 @@ from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axe
 from workings.trace.shapes.explain_tensors import elementwise
 
 
-def along(op: str, a: Formula, dim: Any, rank: int) -> Formula:
+def _reduce_along(op: str, a: Formula, dim: Any, rank: int) -> Formula:
     """A reduction whose axis is kept, so that the result broadcasts against `a`."""
     if op == "sum" and axes(dim, rank) == (rank - 1,) and rank > 1:
         return linear("rowsum", a)
@@ -67,7 +67,7 @@ def _var(node: Node) -> Gradients:
     (a,), options = node.args, node.options
     unbiased = options.get("unbiased")
     correction = options.get("correction", 1) if unbiased is None else int(unbiased)
-    centred = minus(a, along("mean", a, options.get("dim"), len(node.shape(a))))
+    centred = minus(a, _reduce_along("mean", a, options.get("dim"), len(node.shape(a))))
     return (over(times(Number(2), node.scale(centred, a, _spread(node))), Number(_count(node) - correction)),)
 
 
@@ -89,13 +89,13 @@ def _extreme(relation: str) -> Rule:
             return _larger(node, relation)
         (a,), dim = node.args, node.options.get("dim")
         op, rank = node.formula.op, len(node.shape(a))
-        hit = indicator(a, "=", along(op.removeprefix("a"), a, dim, rank))
+        hit = indicator(a, "=", _reduce_along(op.removeprefix("a"), a, dim, rank))
         hits = node.context.value(hit).sum(dim=axes(dim, rank), keepdim=True) if rank else None
         if hits is None or not bool((hits > 1).any()):
             return (node.scale(hit, a, _spread(node)),)
         if op in ("max", "min") and dim is not None:
             return (_to_the_chosen(node, a, axes(dim, rank)[0]),)
-        return (node.scale(over(hit, along("sum", hit, dim, rank)), a, _spread(node)),)
+        return (node.scale(over(hit, _reduce_along("sum", hit, dim, rank)), a, _spread(node)),)
 
     return rule
 
@@ -109,13 +109,13 @@ def _to_the_chosen(node: Node, a: Formula, axis: int) -> Formula:
 
 def _softmax(node: Node) -> Gradients:
     A, rank = node.Y, len(node.shape())
-    inner = along("sum", times(A, node.bare(node.G, node.formula)), node.options.get("dim", -1), rank)
+    inner = _reduce_along("sum", times(A, node.bare(node.G, node.formula)), node.options.get("dim", -1), rank)
     return node.to_first(times(A, minus(node.G, inner)))
 
 
 def _log_softmax(node: Node) -> Gradients:
     dim, rank = node.options.get("dim", -1), len(node.shape())
-    return node.to_first(minus(node.G, times(Apply("exp", (node.Y,)), along("sum", node.G, dim, rank))))
+    return node.to_first(minus(node.G, times(Apply("exp", (node.Y,)), _reduce_along("sum", node.G, dim, rank))))
 
 
 def _logsumexp(node: Node) -> Gradients:
@@ -129,7 +129,7 @@ def _prod(node: Node) -> Gradients:
     a = node.args[0]
     if bool((node.value(a) == 0).any()):
         raise RuleError("there is no rule for prod where a factor is 0")
-    kept = along("prod", a, node.plain("dim"), len(node.shape(a))) if node.plain("dim") is not None else node.Y
+    kept = _reduce_along("prod", a, node.plain("dim"), len(node.shape(a))) if node.plain("dim") is not None else node.Y
     y = node.Y if node.plain("keepdim", False) else kept
     return node.to_first(over(times(node.bare(_spread(node), a), y), a))
 
@@ -138,7 +138,7 @@ def _std(node: Node) -> Gradients:
     a, dim = node.args[0], node.plain("dim")
     unbiased = node.plain("unbiased")
     correction = node.options.get("correction", 1) if unbiased is None else int(unbiased)
-    centred = minus(a, along("mean", a, dim, len(node.shape(a))))
+    centred = minus(a, _reduce_along("mean", a, dim, len(node.shape(a))))
     y = _with_axis(node)
     return (over(node.scale(over(centred, y), a, _spread(node)), Number(_count(node) - correction)),) + (None,) * (
         len(node.args) - 1

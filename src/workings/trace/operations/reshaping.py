@@ -16,11 +16,11 @@ from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Seq
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
 from workings.trace.shapes import arithmetic, explain_tensors
 
-SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
-UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
-PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
-REPEATED = frozenset("expand expand_as broadcast_to".split())
-RESHAPES = SAME_ORDER | UNCHANGED | PERMUTED | REPEATED | {"detach"}
+_SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
+_UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
+_PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
+_REPEATED = frozenset("expand expand_as broadcast_to".split())
+_RESHAPES = _SAME_ORDER | _UNCHANGED | _PERMUTED | _REPEATED | {"detach"}
 """Methods that change the shape, the kind of numbers or nothing: each is «reshape» in a formula."""
 
 
@@ -68,14 +68,14 @@ def _reshape(node: Node) -> Gradients:
     method = by.name
     if method == "detach":
         return (None,)
-    if method in UNCHANGED:
+    if method in _UNCHANGED:
         return (node.G,)
-    if method in SAME_ORDER:
+    if method in _SAME_ORDER:
         return (linear("reshape", node.G, by=_call("reshape", *shape)),)
-    if method in PERMUTED:
+    if method in _PERMUTED:
         back = _inverse(method, *call_values(by, node.context.operands), shape)
         return (linear("reshape", node.G, by=_call("permute", *back)),)
-    if method in REPEATED:
+    if method in _REPEATED:
         return (node.fit(lambda: node.G, node.args[0]),)
     raise RuleError(f"there is no rule for {method}")
 
@@ -93,7 +93,7 @@ def _inverse(method: str, args: list[object], options: dict[str, object], shape:
 
 def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
     args, options = call_values(by, operands)
-    if by.name not in RESHAPES:
+    if by.name not in _RESHAPES:
         raise FormulaError(f"'{by}' cannot be computed again: {by.name} is not in the table of reshapes.")
     return getattr(a, by.name)(*args, **options)
 
@@ -101,7 +101,7 @@ def _reshape_value(operands: Mapping[str, Any], a: Tensor, *, by: Call) -> Any:
 ROWS = (
     captured(
         "reshape(input |): a in another shape (view, reshape, flatten, squeeze, permute …); option by is that call",
-        others=" ".join(sorted(RESHAPES)) + " long int bool",
+        others=" ".join(sorted(_RESHAPES)) + " long int bool",
         also="view flatten unsqueeze squeeze permute unflatten expand contiguous clone detach to float double",
         notation=notation.reshape,
         gradient=_reshape,

@@ -25,7 +25,7 @@ from workings.trace.formula.tree import Apply, Formula, Number, Options
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, f
 from workings.trace.shapes import arithmetic, explain_layers
 
-USUAL = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
+_USUAL = {"stride": 1, "padding": 0, "dilation": 1, "groups": 1}
 
 
 def _convolution(node: Node) -> Gradients:
@@ -33,7 +33,7 @@ def _convolution(node: Node) -> Gradients:
     rank = len(node.shape(K)) - 2
     if len(node.shape(x)) != rank + 2:
         raise RuleError(f"there is no rule for {node.formula.op} of an input without a batch")
-    given = {name: node.plain(name, default) for name, default in USUAL.items()}
+    given = {name: node.plain(name, default) for name, default in _USUAL.items()}
     if isinstance(given["padding"], str):
         raise RuleError(f"there is no rule for {node.formula.op} with padding={given['padding']!r}")
     found: list[Formula | None] = [None] * len(node.args)
@@ -47,7 +47,7 @@ def _convolution(node: Node) -> Gradients:
 
 
 def _back(op: str, a: Formula, b: Formula, shape: tuple[int, ...], given: dict[str, Any]) -> Formula:
-    odd = {name: value for name, value in given.items() if value != USUAL[name]}
+    odd = {name: value for name, value in given.items() if value != _USUAL[name]}
     return Apply(op, (a, b), (*odd.items(), ("shape", shape)))
 
 
@@ -129,16 +129,16 @@ def _spelled_convolution(args: Args, options: Options) -> Formula | None:
 def _define_conv2d(
     input: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Definition:
-    stride, dilation = numbers(stride, 2), numbers(dilation, 2)
-    sides = padding_of(padding, tuple(weight.shape[2:]), dilation)
+    stride, dilation = _numbers(stride, 2), _numbers(dilation, 2)
+    sides = _padding_of(padding, tuple(weight.shape[2:]), dilation)
     return Definition(equations.conv2d, (input, weight, bias, stride, sides, dilation, groups))
 
 
 def _define_conv1d(
     input: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: Any = 0, dilation: Any = 1, groups: int = 1
 ) -> Definition:
-    (stride,), (dilation,) = numbers(stride, 1), numbers(dilation, 1)
-    (side,) = padding_of(padding, tuple(weight.shape[2:]), (dilation,))
+    (stride,), (dilation,) = _numbers(stride, 1), _numbers(dilation, 1)
+    (side,) = _padding_of(padding, tuple(weight.shape[2:]), (dilation,))
     return Definition(equations.conv1d, (input, weight, bias, stride, side, dilation, groups))
 
 
@@ -151,10 +151,10 @@ def _define_avg_pool2d(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Definition:
-    size, sides = numbers(kernel_size, 2), numbers(padding, 2)
+    size, sides = _numbers(kernel_size, 2), _numbers(padding, 2)
     refuse(ceil_mode, "ceil_mode=True (windows that reach over the edge)")
     refuse(any(sides) and not count_include_pad, "count_include_pad=False with padding")
-    return Definition(equations.avg_pool2d, (input, size, numbers(stride or size, 2), sides, divisor_override))
+    return Definition(equations.avg_pool2d, (input, size, _numbers(stride or size, 2), sides, divisor_override))
 
 
 def _define_max_pool2d(
@@ -166,34 +166,34 @@ def _define_max_pool2d(
     ceil_mode: bool = False,
     return_indices: bool = False,
 ) -> Definition:
-    size = numbers(kernel_size, 2)
+    size = _numbers(kernel_size, 2)
     refuse(ceil_mode, "ceil_mode=True (windows that reach over the edge)")
     refuse(return_indices, "return_indices=True")
     return Definition(
-        equations.max_pool2d, (input, size, numbers(stride or size, 2), numbers(padding, 2), numbers(dilation, 2))
+        equations.max_pool2d, (input, size, _numbers(stride or size, 2), _numbers(padding, 2), _numbers(dilation, 2))
     )
 
 
-def numbers(value: Any, count: int) -> tuple[int, ...]:
+def _numbers(value: Any, count: int) -> tuple[int, ...]:
     """PyTorch's sizes: one number for all axes, or one for each.
 
-    >>> numbers(3, 2), numbers([3], 2), numbers((3, 5), 2)
+    >>> _numbers(3, 2), _numbers([3], 2), _numbers((3, 5), 2)
     ((3, 3), (3, 3), (3, 5))
     """
     values = (value,) if isinstance(value, int) else tuple(value)
     return values * count if len(values) == 1 else values
 
 
-def padding_of(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> tuple[int, ...]:
+def _padding_of(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> tuple[int, ...]:
     """Padding in numbers: `same` adds what the kernel takes away, half on each side.
 
-    >>> padding_of("same", (5, 3), (1, 2))
+    >>> _padding_of("same", (5, 3), (1, 2))
     (2, 2)
     """
     if padding == "valid":
         return (0,) * len(kernel)
     if padding != "same":
-        return numbers(padding, len(kernel))
+        return _numbers(padding, len(kernel))
     lost = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
     if any(n % 2 for n in lost):
         raise NotCovered("padding='same' with a kernel that needs more on one side than on the other")

@@ -19,9 +19,9 @@ from workings.trace.formula.tree import Apply, Formula, Leaf, Number
 
 Equations = list[tuple[str, Formula]]
 """Name and right side, in order."""
-ONE = Number(1)
+_ONE = Number(1)
 η, λ, μ, τ, ε, t, g, b, m, v = (Leaf(letter) for letter in "ηλμτεtgbmv")
-β1, β2, m_hat, v_hat, largest = Leaf("β₁"), Leaf("β₂"), Leaf("m̂"), Leaf("v̂"), Leaf("v_max")
+β1, β2, m_hat, v_hat, _largest = Leaf("β₁"), Leaf("β₂"), Leaf("m̂"), Leaf("v̂"), Leaf("v_max")
 
 
 def _add(x: Formula, y: Formula) -> Formula:
@@ -54,7 +54,7 @@ def sgd(θ: Leaf, given: Mapping[str, Any], state: Mapping[str, Any]) -> Equatio
     u = g
     if given["momentum"]:
         first = state.get("momentum_buffer") is None
-        share = _mul(_sub(ONE, τ), g) if given["dampening"] else g
+        share = _mul(_sub(_ONE, τ), g) if given["dampening"] else g
         lines.append(("b", g if first else _add(_mul(μ, b), share)))
         u = b
     if given["nesterov"]:
@@ -66,17 +66,17 @@ def sgd(θ: Leaf, given: Mapping[str, Any], state: Mapping[str, Any]) -> Equatio
 def adam(θ: Leaf, given: Mapping[str, Any], state: Mapping[str, Any]) -> Equations:
     """Adam (Kingma and Ba 2015), and AdamW (Loshchilov and Hutter 2019), where the decay stands apart."""
     apart = bool(given.get("decoupled_weight_decay")) and bool(given["weight_decay"])
-    lines: Equations = [(θ.text, _mul(_sub(ONE, _mul(η, λ)), θ))] if apart else []
+    lines: Equations = [(θ.text, _mul(_sub(_ONE, _mul(η, λ)), θ))] if apart else []
     lines += _gradient(θ, given, bool(given["weight_decay"]) and not apart)
     lines += [
-        ("m", _add(_mul(β1, m), _mul(_sub(ONE, β1), g))),
-        ("v", _add(_mul(β2, v), _mul(_sub(ONE, β2), Apply("square", (g,))))),
+        ("m", _add(_mul(β1, m), _mul(_sub(_ONE, β1), g))),
+        ("v", _add(_mul(β2, v), _mul(_sub(_ONE, β2), Apply("square", (g,))))),
     ]
     if given["amsgrad"]:
-        lines.append(("v_max", Apply("max", (largest, v))))
+        lines.append(("v_max", Apply("max", (_largest, v))))
     return [
         *lines,
-        ("m̂", _div(m, _sub(ONE, Apply("pow", (β1, t))))),
-        ("v̂", _div(largest if given["amsgrad"] else v, _sub(ONE, Apply("pow", (β2, t))))),
+        ("m̂", _div(m, _sub(_ONE, Apply("pow", (β1, t))))),
+        ("v̂", _div(_largest if given["amsgrad"] else v, _sub(_ONE, Apply("pow", (β2, t))))),
         (θ.text, _sub(θ, _div(_mul(η, m_hat), _add(Apply("sqrt", (v_hat,)), ε)))),
     ]

@@ -25,13 +25,13 @@ from workings.trace.optimizer.names import better, names_around
 from workings.trace.step import Step
 from workings.trace.tensors.difference import doubles, is_rounding, largest_difference
 
-EQUATIONS: dict[type[Optimizer], Callable[[Leaf, Mapping[str, Any], Mapping[str, Any]], Equations]] = {
+_EQUATIONS: dict[type[Optimizer], Callable[[Leaf, Mapping[str, Any], Mapping[str, Any]], Equations]] = {
     torch.optim.SGD: sgd,
     torch.optim.Adam: adam,
     torch.optim.AdamW: adam,
 }
 
-ROUNDED = " (the optimizer rounds 1 − βᵗ to a double)"
+_ROUNDED = " (the optimizer rounds 1 − βᵗ to a double)"
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _update(kind: type[Optimizer], name: str, before: Snapshot, after: Snapshot)
     step = Step("update", name, kind.__name__, operands={name: before.value}, result=after.value)
     if before.gradient is None:
         step.note = "no gradient, no update"
-    elif kind not in EQUATIONS:
+    elif kind not in _EQUATIONS:
         step.note = f"the equations of {kind.__name__} are not written out"
     else:
         _work_out(kind, step, before, after)
@@ -102,11 +102,11 @@ def _update(kind: type[Optimizer], name: str, before: Snapshot, after: Snapshot)
 def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapshot) -> None:
     """The lines of the update as steps inside, and how the last of them compares with the parameter."""
     given = {**before.options, **({"decoupled_weight_decay": True} if kind is torch.optim.AdamW else {})}
-    θ = Leaf("θ" if step.name in _letters(EQUATIONS[kind](Leaf("θ"), given, before.state)) else step.name)
+    θ = Leaf("θ" if step.name in _letters(_EQUATIONS[kind](Leaf("θ"), given, before.state)) else step.name)
     known = _letter_values(θ, before, given)
     try:
         with torch.no_grad():
-            for name, formula in EQUATIONS[kind](θ, given, before.state):
+            for name, formula in _EQUATIONS[kind](θ, given, before.state):
                 value = evaluate(formula, known)
                 operands = {text: known[text] for text in leaves(formula)}
                 step.children.append(Step("update", name, formula=formula, operands=operands, result=value))
@@ -127,7 +127,7 @@ def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
     difference, ends = largest_difference(ours, after.value), (before.value, after.value)
     exact = isinstance(ours, ExactTensor)
     if difference == 0 or (difference < inf and is_rounding(difference, *(doubles(v) if exact else v for v in ends))):
-        return f"update checked: largest difference {difference:.2g}" + (ROUNDED if exact and difference else "")
+        return f"update checked: largest difference {difference:.2g}" + (_ROUNDED if exact and difference else "")
     return f"the equations give other numbers than the optimizer (largest difference {difference:.2g}); its own are shown"
 
 

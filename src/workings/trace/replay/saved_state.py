@@ -24,9 +24,9 @@ from workings.trace.replay.holding import ATOMS, Rule, alike, rules, same
 from workings.trace.replay.iterators import cannot_be_put_back, place
 from workings.trace.tensors.state import TensorState, is_lazy, tensor_state, write_numbers
 
-COPIED = 1 << 26
+_COPIED = 1 << 26
 """Elements of tensors that are copied in all."""
-SMALL = 1 << 16
+_SMALL = 1 << 16
 """A tensor of at most this many elements is copied in any case."""
 MOST_OBJECTS = 100_000
 """Objects that are followed; one that lies beyond is not put back, and changing it is an effect."""
@@ -80,7 +80,7 @@ class SavedState:
 
     def _fits(self, size: int) -> bool:
         """Whether a tensor of this size is copied: all small ones are, and large ones as long as there is room."""
-        fits = size <= SMALL or self.copied + size <= COPIED
+        fits = size <= _SMALL or self.copied + size <= _COPIED
         self.copied += size if fits else 0
         return fits
 

@@ -65,7 +65,7 @@ def window(m: Any, x: Shape, y: Shape) -> Size:
     every = list(zip(x[-axes:], each(m.kernel_size, axes), each(m.stride, axes), padding, dilation, strict=True))
     up = getattr(m, "ceil_mode", False)
     texts = list(dict.fromkeys(places(*axis, up) for axis in every))
-    return Size(", ".join(texts), () if up else unreached_entries(every))
+    return Size(", ".join(texts), () if up else _unreached_entries(every))
 
 
 def axes_of(m: Any) -> int:
@@ -73,7 +73,7 @@ def axes_of(m: Any) -> int:
     return int(type(m).__name__[-2])
 
 
-def unreached_entries(axes: Sequence[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
+def _unreached_entries(axes: Sequence[tuple[int, int, int, int, int]]) -> tuple[str, ...]:
     """What the floor throws away: entries at the end that no window reaches."""
     names = {1: ("entry",), 2: ("row", "column"), 3: ("layer", "row", "column")}[len(axes)]
     plural = {"entry": "entries"}
@@ -151,18 +151,18 @@ def parameters_of(module: nn.Module, parameters: Sequence[nn.Parameter]) -> str:
         return "0"
     layer = layer_of(module)
     text = layer.count(module) if layer is not None and layer.count is not None else ""
-    if value_of(text) != total:
+    if _value_of(text) != total:
         text = " + ".join(product(p.shape) for p in parameters)
     return text if text == str(total) else f"{text} = {total}"
 
 
-def value_of(text: str) -> int:
+def _value_of(text: str) -> int:
     """The value of sums and products of whole numbers, one bracket deep; 0 for no text.
 
-    >>> value_of("8·(5·5·1 + 1)")
+    >>> _value_of("8·(5·5·1 + 1)")
     208
     """
     head, bracket, rest = text.partition("(")
     if bracket:
-        return prod(int(n) for n in head.split("·") if n) * value_of(rest.rstrip(")"))
+        return prod(int(n) for n in head.split("·") if n) * _value_of(rest.rstrip(")"))
     return sum(prod(int(n) for n in term.split("·")) for term in text.split(" + ")) if text else 0

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry
 
-RESHAPES = frozenset("flatten view reshape".split())
+_RESHAPES = frozenset("flatten view reshape".split())
 
 
 class MultiplyAdds(TorchDispatchMode):
@@ -52,7 +52,7 @@ class Calls(TorchFunctionMode):
             if self.error is not error:
                 self.failed, self.error = (func, args, kwargs or {}), error
             raise
-        if getattr(func, "__name__", "") in RESHAPES and isinstance(out, Tensor):
+        if getattr(func, "__name__", "") in _RESHAPES and isinstance(out, Tensor):
             self.reshapes.append((tuple(args[0].shape), tuple(out.shape)))
         return out
 

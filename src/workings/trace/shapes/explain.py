@@ -37,15 +37,15 @@ def in_names(formula: Formula | None, operands: Mapping[str, Any], source: str =
         row = OPERATIONS.get(part.op) if isinstance(part, Apply) else None
         if not isinstance(part, Apply) or row is None or row.misfit is None or row.operands != 2:  # of two tensors
             continue
-        given = [value_of(a, operands) for a in part.args]
+        given = [_value_of(a, operands) for a in part.args]
         if all(isinstance(x, Tensor) for x in given):
-            found = row.misfit(*given) or (one_dtype(given) if row.one_dtype else None)
+            found = row.misfit(*given) or (_one_dtype(given) if row.one_dtype else None)
             if found is not None:
-                return replace(found, names=operand_texts(part, source) or found.names)
+                return replace(found, names=_operand_texts(part, source) or found.names)
     return None
 
 
-def value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
+def _value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
     """The value of an operand; None where it cannot be computed again."""
     from workings.trace.formula.evaluate import evaluate
 
@@ -57,7 +57,7 @@ def value_of(part: Formula, operands: Mapping[str, Any]) -> Any:
         return None
 
 
-def operand_texts(part: Apply, source: str) -> tuple[str, ...]:
+def _operand_texts(part: Apply, source: str) -> tuple[str, ...]:
     """How the operands of an operation are written: their names, else the text in the source."""
     from workings.trace.formula.from_python import formula_of
 
@@ -68,11 +68,11 @@ def operand_texts(part: Apply, source: str) -> tuple[str, ...]:
     node = next((n for n in nodes if formula_of(n) == part), None)
     match node:
         case ast.BinOp(left=left, right=right):
-            return tuple(ast.unparse(n) if isinstance(n, PLAIN) else f"({ast.unparse(n)})" for n in (left, right))
+            return tuple(ast.unparse(n) if isinstance(n, _PLAIN) else f"({ast.unparse(n)})" for n in (left, right))
     return ()
 
 
-PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
+_PLAIN = (ast.Name, ast.Attribute, ast.Call, ast.Subscript)
 
 
 def explain(
@@ -128,10 +128,10 @@ def _dtypes(call: Any, args: Sequence[Any]) -> Explanation | None:
         problem = f"nn.{layer_call(call)} has weights of {word(weight)} and received {word(args[0])}"
         return Explanation(problem, f"use {{x}}.to({weight.dtype})")
     row = OPERATIONS.names.get(getattr(call, "__name__", ""))
-    return one_dtype(args) if row is not None and row.one_dtype else None
+    return _one_dtype(args) if row is not None and row.one_dtype else None
 
 
-def one_dtype(args: Sequence[Any]) -> Explanation | None:
+def _one_dtype(args: Sequence[Any]) -> Explanation | None:
     both = [x for x in args[:2] if isinstance(x, Tensor)]
     if len({x.dtype for x in both}) < 2:
         return None

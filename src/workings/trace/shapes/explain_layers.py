@@ -12,19 +12,19 @@ from workings.trace.shapes.arithmetic import axes_of, each, places, product
 from workings.trace.shapes.explain_tensors import Explanation, Shape, shape
 from workings.trace.shapes.layer_text import layer_call, plain
 
-AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
+_AXES = {1: "length", 2: "height, width", 3: "depth, height, width"}
 
 
 def linear_layer(m: nn.Linear, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return features(f"nn.{layer_call(m)}", f"nn.{layer_call(m, in_features=input.shape[-1])}", m.in_features, input, before)
+    return _features(f"nn.{layer_call(m)}", f"nn.{layer_call(m, in_features=input.shape[-1])}", m.in_features, input, before)
 
 
 def linear(input: Tensor, weight: Tensor, bias: Any = None, before: Shape = ()) -> Explanation | None:
     (o, i), n = weight.shape, input.shape[-1]
-    return features(f"linear with a weight of {shape(weight)}", f"a weight of [{o}, {n}]", i, input, before)
+    return _features(f"linear with a weight of {shape(weight)}", f"a weight of [{o}, {n}]", i, input, before)
 
 
-def features(name: str, fixed: str, needed: int, x: Tensor, before: Shape) -> Explanation | None:
+def _features(name: str, fixed: str, needed: int, x: Tensor, before: Shape) -> Explanation | None:
     """A linear layer's features, told apart from an input that was not flattened and from a batch axis that is missing."""
     got = x.shape[-1]
     if got == needed:
@@ -42,8 +42,8 @@ def convolution_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation 
     axes = axes_of(m)
     fixed = f"nn.{layer_call(m, in_channels=input.shape[-axes - 1])}" if m.groups == 1 and input.dim() > axes else ""
     padding = 0 if m.padding == "valid" else m.padding
-    return channels(f"nn.{layer_call(m)}", fixed, m.in_channels, input, axes) or (
-        None if padding == "same" else kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
+    return _channels(f"nn.{layer_call(m)}", fixed, m.in_channels, input, axes) or (
+        None if padding == "same" else _kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, padding, m.dilation)
     )
 
 
@@ -59,14 +59,14 @@ def convolution(
 ) -> Explanation | None:
     name, axes = f"convolution with a weight of {shape(weight)}", weight.dim() - 2
     fixed = f"a weight of {[weight.shape[0], input.shape[-axes - 1] // groups, *weight.shape[2:]]}"
-    return channels(name, fixed, weight.shape[1] * groups, input, axes) or (
-        None if padding == "same" else kernel(name, input, tuple(weight.shape[2:]), stride, padding, dilation)
+    return _channels(name, fixed, weight.shape[1] * groups, input, axes) or (
+        None if padding == "same" else _kernel(name, input, tuple(weight.shape[2:]), stride, padding, dilation)
     )
 
 
-def channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explanation | None:
+def _channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explanation | None:
     """The channel axis: missing, in the wrong place, or of another size."""
-    need = f"{name} needs [batch, {needed}, {AXES[axes]}]"
+    need = f"{name} needs [batch, {needed}, {_AXES[axes]}]"
     if x.dim() not in (axes + 1, axes + 2):
         fix = "add the missing axes with {x}.unsqueeze" if x.dim() <= axes else "merge the extra axes with {x}.flatten"
         return Explanation(f"{need} and received {shape(x)}, {x.dim()} axes instead of {axes + 2}", fix)
@@ -81,19 +81,19 @@ def channels(name: str, fixed: str, needed: int, x: Tensor, axes: int) -> Explan
 
 
 def pool_layer(m: Any, input: Tensor, before: Shape = ()) -> Explanation | None:
-    return kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
+    return _kernel(f"nn.{layer_call(m)}", input, m.kernel_size, m.stride, m.padding, getattr(m, "dilation", 1), axes_of(m))
 
 
 def pool(name: str, axes: int) -> Callable[..., Explanation | None]:
     def rule(
         input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, before: Shape = (), **options: Any
     ) -> Explanation | None:
-        return kernel(f"{name}({kernel_size})", input, kernel_size, stride or kernel_size, padding, 1, axes)
+        return _kernel(f"{name}({kernel_size})", input, kernel_size, stride or kernel_size, padding, 1, axes)
 
     return rule
 
 
-def kernel(name: str, x: Tensor, size: Any, stride: Any, padding: Any, dilation: Any, axes: int = 0) -> Explanation | None:
+def _kernel(name: str, x: Tensor, size: Any, stride: Any, padding: Any, dilation: Any, axes: int = 0) -> Explanation | None:
     """A kernel that is larger than what it slides over."""
     axes = axes or len(size)
     every = zip(x.shape[-axes:], *(each(value, axes) for value in (size, stride, padding, dilation)), strict=True)

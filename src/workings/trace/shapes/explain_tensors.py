@@ -59,11 +59,11 @@ def matmul(input: Tensor, other: Tensor, before: Shape = ()) -> Explanation | No
     inner = b.shape[-2] if b.dim() > 1 else b.shape[0]
     if a.shape[-1] != inner:
         problem = f"{shape(a)} @ {shape(b)} needs {a.shape[-1]} = {inner}: the columns of the left, the rows of the right"
-        return Explanation(problem, fix_of_product(a, b))
-    return broadcast_of(a.shape[:-2], b.shape[:-2], f"{shape(a)} @ {shape(b)}: the batch axes")
+        return Explanation(problem, _fix_of_product(a, b))
+    return _broadcast_of(a.shape[:-2], b.shape[:-2], f"{shape(a)} @ {shape(b)}: the batch axes")
 
 
-def fix_of_product(a: Tensor, b: Tensor) -> str:
+def _fix_of_product(a: Tensor, b: Tensor) -> str:
     """Which transposition makes a product fit: the first that really does."""
     fixes = {
         "use {left} @ {right}.mT": lambda a, b: a @ b.mT,
@@ -98,7 +98,7 @@ def product_of(axes: int, name: str) -> Callable[..., Explanation | None]:
 # ---- joining
 def cat(tensors: Sequence[Tensor], dim: int = 0, before: Shape = ()) -> Explanation | None:
     shapes = [tuple(x.shape) for x in tensors]
-    fitting = [d for d in range(len(shapes[0])) if is_joinable(shapes, d)]
+    fitting = [d for d in range(len(shapes[0])) if _is_joinable(shapes, d)]
     if dim % max(len(shapes[0]), 1) in fitting:
         return None
     other = next(s for s in shapes if s != shapes[0])
@@ -106,7 +106,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0, before: Shape = ()) -> Explanat
     return Explanation(problem, f"use dim={fitting[0]}" if fitting else "")
 
 
-def is_joinable(shapes: Sequence[Shape], dim: int) -> bool:
+def _is_joinable(shapes: Sequence[Shape], dim: int) -> bool:
     """Whether shapes agree in every axis but `dim`."""
     return len({(len(s), s[:dim], s[dim + 1 :]) for s in shapes}) == 1
 
@@ -116,7 +116,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, before: Shape = ()) -> Explan
     other = next((s for s in shapes if s != shapes[0]), None)
     if other is None:
         return None
-    fitting = [d for d in range(len(shapes[0])) if is_joinable(shapes, d)]
+    fitting = [d for d in range(len(shapes[0])) if _is_joinable(shapes, d)]
     fix = f"use torch.cat(…, dim={fitting[0]}) to join them along that axis" if fitting else ""
     return Explanation(f"stack needs equal shapes, but {[*shapes[0]]} and {[*other]} differ", fix)
 
@@ -125,7 +125,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0, before: Shape = ()) -> Explan
 def elementwise(input: Any, other: Any, before: Shape = (), **options: Any) -> Explanation | None:
     if not (isinstance(input, Tensor) and isinstance(other, Tensor)):
         return None
-    return broadcast_of(input.shape, other.shape, f"{shape(input)} and {shape(other)}")
+    return _broadcast_of(input.shape, other.shape, f"{shape(input)} and {shape(other)}")
 
 
 def in_place(input: Tensor, other: Any, before: Shape = (), **options: Any) -> Explanation | None:
@@ -141,28 +141,28 @@ def in_place(input: Tensor, other: Any, before: Shape = (), **options: Any) -> E
     return Explanation(problem, "make a new tensor, without changing this one in place")
 
 
-def broadcast_of(a: Sequence[int], b: Sequence[int], what: str) -> Explanation | None:
+def _broadcast_of(a: Sequence[int], b: Sequence[int], what: str) -> Explanation | None:
     """Two shapes side by side from the right: each pair of sizes is equal, or one of them is 1."""
     for back, (m, n) in enumerate(zip(reversed(a), reversed(b), strict=False), start=1):
         if m != n and 1 not in (m, n):
             problem = f"{what} do not fit: axis −{back} has sizes {m} and {n}, which must be equal or 1"
-            return Explanation(problem, spread(tuple(a), tuple(b)))
+            return Explanation(problem, _spread(tuple(a), tuple(b)))
     return None
 
 
-def spread(a: Shape, b: Shape) -> str:
+def _spread(a: Shape, b: Shape) -> str:
     """An axis or a transposition that makes two shapes fit."""
     for name, short, long in (("{left}", a, b), ("{right}", b, a)):
         if len(short) < len(long):
             for axis in range(len(short), -1, -1):
-                if fits((*short[:axis], 1, *short[axis:]), long):
+                if _fits((*short[:axis], 1, *short[axis:]), long):
                     return f"use {name}.unsqueeze({axis - len(short) - 1 if axis == len(short) else axis})"
-    if len(b) > 1 and fits(a, (*b[:-2], b[-1], b[-2])):
+    if len(b) > 1 and _fits(a, (*b[:-2], b[-1], b[-2])):
         return "use {right}.mT"
     return ""
 
 
-def fits(a: Shape, b: Shape) -> bool:
+def _fits(a: Shape, b: Shape) -> bool:
     return all(m == n or 1 in (m, n) for m, n in zip(reversed(a), reversed(b), strict=False))
 
 
@@ -173,7 +173,7 @@ def reshape(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> E
     if not wanted or (known and input.numel() % known == 0 and (-1 in wanted or known == input.numel())):
         return None
     problem = f"{shape(input)} holds {product(input.shape)} = {input.numel()} numbers, which do not fill {wanted}"
-    return Explanation(problem, fix_of_view(input, wanted))
+    return Explanation(problem, _fix_of_view(input, wanted))
 
 
 def view(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> Explanation | None:
@@ -187,7 +187,7 @@ def view(input: Tensor, *sizes: Any, before: Shape = (), **options: Any) -> Expl
     return Explanation(problem, "use reshape in place of view: it copies where it must")
 
 
-def fix_of_view(x: Tensor, wanted: list[int]) -> str:
+def _fix_of_view(x: Tensor, wanted: list[int]) -> str:
     """The shape that was meant: of two axes, the first kept or a batch flattened; else the one size that could change."""
     if len(wanted) == 2 and x.dim() > 2 and wanted[0] in (-1, x.shape[0]):
         return f"use {{x}}.flatten(1), which gives [{x.shape[0]}, {prod(x.shape[1:])}]"

@@ -30,12 +30,12 @@ def layer_call(module: nn.Module, **changed: Any) -> str:
         return f"{name}()" if type(module).__module__.startswith("torch.nn.modules.activation") else name
     values = [plain(changed.get(key, getattr(module, key))) for key in layer.arguments.split()]
     values += [
-        f"{key}={plain(getattr(module, key))!r}" for key, usual in layer.defaults.items() if unusual(module, key, usual)
+        f"{key}={plain(getattr(module, key))!r}" for key, usual in layer.defaults.items() if _unusual(module, key, usual)
     ]
     return f"{name}({', '.join(map(str, values))})"
 
 
-def unusual(module: nn.Module, key: str, usual: Any) -> bool:
+def _unusual(module: nn.Module, key: str, usual: Any) -> bool:
     """Whether an argument differs from its default; a pool's default stride is its size."""
     value = plain(getattr(module, key))
     if key == "stride" and usual is None:

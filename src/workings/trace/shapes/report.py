@@ -22,13 +22,13 @@ from workings.trace.shapes.counters import Calls, MultiplyAdds, without_shortcut
 from workings.trace.shapes.explain import Explanation, explain
 from workings.trace.shapes.layer_text import layer_call
 
-WHOLE = (nn.MultiheadAttention,)
+_WHOLE = (nn.MultiheadAttention,)
 """Layers with parts that they use by themselves: shown as one."""
 
 SMALL = 2**16
 """A model and inputs with no more numbers than this run as they are."""
 
-LARGE = 2**28
+_LARGE = 2**28
 """Inputs with more entries are not given real numbers."""
 
 
@@ -79,18 +79,18 @@ def shapes(module: nn.Module, *inputs: Tensor) -> ShapeReport:
     >>> [(layer.arithmetic, layer.parameter_arithmetic) for layer in report.layers]
     [('16·3·3 = 144', '0'), ('144 → 10', '144·10 + 10 = 1450')]
     """
-    if not light(module, inputs):
-        run = Run(evaluation_copy(module, skeleton))
+    if not _light(module, inputs):
+        run = _Run(_evaluation_copy(module, _skeleton))
         run(*(torch.empty(x.shape, dtype=x.dtype, device="meta") for x in inputs))
         explained = run.failure is not None and run.failure.explanation is not None
-        if run.failure is None or explained or any(x.numel() > LARGE for x in inputs):
+        if run.failure is None or explained or any(x.numel() > _LARGE for x in inputs):
             return run.report(inputs)
-    run = Run(evaluation_copy(module, lambda module: {}))
+    run = _Run(_evaluation_copy(module, lambda module: {}))
     run(*(x.detach().clone(memory_format=torch.contiguous_format) for x in inputs))
     return run.report(inputs)
 
 
-def light(module: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
+def _light(module: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
     """Whether to run a full copy at once: for a small model that is quicker, and lazy parameters have no shape before."""
     tensors = [*module.parameters(), *module.buffers(), *inputs]
     if any(map(is_lazy, tensors)):
@@ -99,7 +99,7 @@ def light(module: nn.Module, inputs: tuple[Tensor, ...]) -> bool:
     return ordinary and sum(x.numel() for x in tensors) <= SMALL
 
 
-def evaluation_copy(module: nn.Module, replacements: Callable[[nn.Module], dict[int, Any]]) -> nn.Module:
+def _evaluation_copy(module: nn.Module, replacements: Callable[[nn.Module], dict[int, Any]]) -> nn.Module:
     """A copy in evaluation mode, in which some tensors are replaced."""
     try:
         return deepcopy(module, replacements(module)).eval()
@@ -107,7 +107,7 @@ def evaluation_copy(module: nn.Module, replacements: Callable[[nn.Module], dict[
         raise WorkingsError(f"{type(module).__name__} cannot be copied, and running it might change it: {error}") from error
 
 
-def skeleton(module: nn.Module) -> dict[int, Any]:
+def _skeleton(module: nn.Module) -> dict[int, Any]:
     """For each parameter and buffer, a tensor of the same shape and type without numbers."""
     memo: dict[int, Any] = {}
     for tensor in [*module.parameters(), *module.buffers()]:
@@ -117,7 +117,7 @@ def skeleton(module: nn.Module) -> dict[int, Any]:
 
 
 @dataclass
-class Run:
+class _Run:
     """One forward pass of a copy, and what its layers did."""
 
     module: nn.Module
@@ -131,7 +131,7 @@ class Run:
 
     def __call__(self, *inputs: Tensor) -> None:
         """Run the module with every leaf layer watched."""
-        for path, layer in leaves(self.module):
+        for path, layer in _leaves(self.module):
             layer.register_forward_pre_hook(self.entering(path), with_kwargs=True)
             layer.register_forward_hook(self.leaving, with_kwargs=True, always_call=False)
         with without_shortcuts(), self.counter, self.calls:
@@ -149,7 +149,7 @@ class Run:
     def leaving(self, layer: nn.Module, args: Any, kwargs: Any, output: Any) -> None:
         """Write the layer down."""
         path, *_, before = self.open.pop()
-        x, y = first_shape((args, kwargs)), first_shape(output)
+        x, y = _first_shape((args, kwargs)), _first_shape(output)
         size = size_of(layer, x, y) if x is not None and y is not None else size_of(layer, (), ())
         own, shared = self.own_parameters(path, layer)
         self.layers.append(
@@ -162,7 +162,7 @@ class Run:
                 parameters=sum(p.numel() for p in own),
                 parameter_arithmetic=parameters_of(layer, own),
                 multiply_adds=self.counter.count - before,
-                memory=sum(t.numel() * t.element_size() for t in tensors(output)),
+                memory=sum(t.numel() * t.element_size() for t in _tensors(output)),
                 warnings=(*size.warnings, *shared),
             )
         )
@@ -190,13 +190,13 @@ class Run:
 
     def shape_before_flattening(self, args: tuple[Any, ...]) -> Shape | None:
         """What the failing call's input was before it was flattened."""
-        x = first_shape(args)
+        x = _first_shape(args)
         return self.calls.before_flattening(x[-1]) if x else None
 
     def report(self, inputs: tuple[Tensor, ...]) -> ShapeReport:
         """The finished report; parameters of no layer that ran get rows of their own."""
         rest = [] if self.failure else [(n, p) for n, p in self.module.named_parameters() if p not in self.owners]
-        layers = [*self.layers, *(Layer(n, "Parameter", None, None, "", p.numel(), own_parameters(p)) for n, p in rest)]
+        layers = [*self.layers, *(Layer(n, "Parameter", None, None, "", p.numel(), _own_parameters(p)) for n, p in rest)]
         outside = self.counter.count - sum(layer.multiply_adds for layer in layers)
         notes = [f"{outside} of the multiply-adds are outside the layers."] if outside and not self.failure else []
         if any("counted once" in text for layer in layers for text in layer.warnings):
@@ -213,27 +213,27 @@ class Run:
         )
 
 
-def own_parameters(p: Tensor) -> str:
+def _own_parameters(p: Tensor) -> str:
     return f"{product(p.shape)} = {p.numel()}" if p.dim() > 1 else f"{p.numel()}"
 
 
-def leaves(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def _leaves(module: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     """Layers without parts of their own, with their paths, each once."""
-    whole = {id(part) for m in module.modules() if isinstance(m, WHOLE) for part in m.modules() if part is not m}
+    whole = {id(part) for m in module.modules() if isinstance(m, _WHOLE) for part in m.modules() if part is not m}
     for path, layer in module.named_modules():
-        if id(layer) not in whole and (isinstance(layer, WHOLE) or not any(layer.children())):
+        if id(layer) not in whole and (isinstance(layer, _WHOLE) or not any(layer.children())):
             yield path, layer
 
 
-def tensors(value: Any) -> Iterator[Tensor]:
+def _tensors(value: Any) -> Iterator[Tensor]:
     """The tensors in nested tuples, lists and dictionaries."""
     if isinstance(value, Tensor):
         yield value
     elif isinstance(value, (tuple, list, dict)):
         for part in value.values() if isinstance(value, dict) else value:
-            yield from tensors(part)
+            yield from _tensors(part)
 
 
-def first_shape(value: Any) -> Shape | None:
+def _first_shape(value: Any) -> Shape | None:
     """The shape of the first tensor in `value`."""
-    return next((tuple(x.shape) for x in tensors(value)), None)
+    return next((tuple(x.shape) for x in _tensors(value)), None)

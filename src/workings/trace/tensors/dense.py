@@ -8,9 +8,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-LARGEST = 1 << 16
+_LARGEST = 1 << 16
 """Entries of a sparse tensor that are written out, zeros among them."""
-MOST = 1 << 26
+_MOST = 1 << 26
 """Entries of a sparse gradient that are written out, to be compared with the rule's."""
 _TINY = frozenset(
     t for n, t in vars(torch).items() if n.startswith("float") and isinstance(t, torch.dtype) and t.itemsize == 1
@@ -21,7 +21,7 @@ _ODD = _TINY | _QUANTIZED
 
 
 @dataclass(frozen=True)
-class Unshown:
+class _Unshown:
     """What stands for a tensor whose entries are not shown."""
 
     name: str
@@ -56,7 +56,7 @@ def ordinary(x: Tensor) -> Any:
         return x.dequantize()
     if x.layout is not torch.strided:
         sparse = x.layout is not torch._mkldnn  # type: ignore[attr-defined]
-        return Unshown(_sparse_text(x)) if sparse and x.numel() > LARGEST else ordinary(x.to_dense())
+        return _Unshown(_sparse_text(x)) if sparse and x.numel() > _LARGEST else ordinary(x.to_dense())
     return x.float()
 
 
@@ -67,4 +67,4 @@ def _sparse_text(x: Tensor) -> str:
 
 def dense(x: Tensor) -> Tensor | None:
     """The same numbers row by row, of a sparse gradient; None where there are too many zeros in it."""
-    return x.to_dense() if x.numel() <= MOST else None
+    return x.to_dense() if x.numel() <= _MOST else None

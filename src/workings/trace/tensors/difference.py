@@ -15,7 +15,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.tensors.dense import dense
 from workings.trace.tensors.state import same_bits
 
-ROUNDINGS = 1000
+_ROUNDINGS = 1000
 """A difference of this many roundings of the largest number at hand is rounding; more is a difference. Where a number has
 few digits, that is half of these."""
 
@@ -70,7 +70,7 @@ def is_rounding(difference: float, *near: Any, computed_with: Iterable[Any] = ()
     real = [torch.view_as_real(value.detach().resolve_conj()) if value.is_complex() else value for value in tensors]
     sizes = [float(doubles(value).nan_to_num(0, 0, 0).abs().max()) for value in real if value.numel()]
     coarsest = max((torch.finfo(value.dtype).eps for value in (*tensors, *factors)), default=0.0)
-    return difference <= min(ROUNDINGS * coarsest, math.sqrt(coarsest)) * max(sizes, default=0.0)
+    return difference <= min(_ROUNDINGS * coarsest, math.sqrt(coarsest)) * max(sizes, default=0.0)
 
 
 def _of_floats(values: Iterable[Any]) -> list[Tensor]:

@@ -14,7 +14,7 @@ COPIED = 1 << 16
 """Tensors of up to this many elements are copied; larger ones are kept by reference."""
 _UNCHANGING = frozenset((int, float, bool, str, type(None)))
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
-Copy = tuple[int, "weakref.ref[torch.Tensor]", Any]
+_Copy = tuple[int, "weakref.ref[torch.Tensor]", Any]
 """The version of a tensor that was copied, the tensor if it still lives, the copy."""
 
 torch.empty(1 << 24, dtype=torch.uint8)  # glibc then keeps freed memory of this size for the next copies (docs/log.md)
@@ -24,8 +24,8 @@ class Snapshots:
     """Copies of values. A tensor that has not changed since it was last copied shares that copy, and so do views of it."""
 
     def __init__(self) -> None:
-        self.known: dict[int, Copy] = {}
-        self.wholes: dict[int, Copy] = {}
+        self.known: dict[int, _Copy] = {}
+        self.wholes: dict[int, _Copy] = {}
         self.by_reference: list[tuple[int, torch.Tensor, int]] = []
         self.doubtful = False  # the code may change tensors without PyTorch's counting it: copies are compared, not trusted
 

@@ -90,7 +90,9 @@ def integral(node: Big, context: EvaluationContext) -> Value:
     letter = variable(node)
     if letter is None or node.below is None or node.above is None or context.decimals is Decimals.ROUNDED:
         raise Undecided("an integral that is not computed")
-    a, b = scalar(value(node.below, context)), scalar(value(node.above, context))
+    a, b = value(node.below, context), value(node.above, context)
+    if isinstance(a, Table) or isinstance(b, Table):
+        raise Undecided("an integral along a path")
     if not a.is_finite() or not b.is_finite() or not isinstance(node.body, Product):
         raise Undecided("an integral without an end")
     factors = node.body.factors[:-2]
