@@ -14,7 +14,7 @@ from workings.check.document.finding import LEVELS
 
 NEEDED = {"error": 0.97, "likely": 0.85, "note": 0.5}
 """The share of real findings that a level asks for; below them it is `possible`."""
-ENOUGH = 8
+ENOUGH = 20
 """Judged findings from which on a class speaks for itself; a smaller one is joined with what else rests on the same."""
 UNKNOWN = {
     "closed": "error",
@@ -51,7 +51,8 @@ def measured_level(kind: str, basis: str) -> str:
         count, real = (sum(column) for column in zip(*kinds.values(), strict=True)) if kinds else (0, 0)
     if count < ENOUGH:
         return UNKNOWN.get(basis, "likely")
-    return next((level for level, share in NEEDED.items() if real >= share * count), "possible")
+    share = (real + 0.5) / (count + 1)  # half a finding against it: what was judged is never all there is
+    return next((level for level, needed in NEEDED.items() if share >= needed), "possible")
 
 
 def cautious_level(level: str, kind: str, basis: str) -> str:

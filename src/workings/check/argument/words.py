@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from fractions import Fraction
 
@@ -50,8 +49,6 @@ def decimal(x: arb, unit: arb | None = None) -> str:
     """
     if not x.is_finite():
         return "−∞" if x < 0 else "∞" if x > 0 else "nothing"
-    if not math.isfinite(float(x)):
-        return str(x.mid())
     whole = x.unique_fmpz()
     if whole is not None and abs(whole) < 10**30 and x.is_integer():
         return sign(str(whole))

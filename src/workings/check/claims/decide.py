@@ -221,6 +221,8 @@ class Decider:
             return Decision(
                 Outcome.UNDECIDED, reason="a number where a table is due: its letters mean something else", values=values
             )
+        if worst.judgement is not None and worst.judgement.wide:
+            return Decision(Outcome.UNDECIDED, reason="its values are rounded too much", values=values)
         puts_in = is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)
         if not puts_in and not _is_partly_computed(one, other):
             return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)

@@ -84,7 +84,9 @@ class Restated:
             return
         verdict = verdicts[0]
         judgement = verdict.judgement
-        if verdict.mismatch or judgement is None or (judgement.shapes and not isinstance(judgement.right, Table)):
+        if verdict.mismatch or judgement is None or judgement.wide:
+            return
+        if judgement.shapes and not isinstance(judgement.right, Table):
             return
         if len(view.seen(self.argument.values.name(line.sides[k]))) > 0 or view.sight(frozenset(used)) is not Sight.OWN:
             return  # it had another value since: another case

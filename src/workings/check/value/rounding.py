@@ -62,6 +62,8 @@ class Judgement:
     """How many entries are not right."""
     coarse: bool = False
     """Whether the decimals that would have to be rounded have two places at most."""
+    wide: bool = False
+    """Whether rounded inputs could explain the difference, and nearly any other."""
 
 
 ZERO = arb(0)
@@ -184,7 +186,14 @@ def judge(
     worst = max(grades)
     places = places_in(*sides)
     off = sum(grade > Grade.ROUNDED for grade in grades)
-    return Judgement(worst, *pair, entry=grades.index(worst), off=off, coarse=bool(places) and max(places) < 3)
+    entry = grades.index(worst)
+    wide = worst is Grade.WRONG and _is_wide(_pairs(again, Decimals.ROUNDED, None, len(grades)), entry)
+    return Judgement(worst, *pair, entry=entry, off=off, coarse=bool(places) and max(places) < 3, wide=wide)
+
+
+def _is_wide(balls: list[tuple[arb, arb]] | None, entry: int) -> bool:
+    """Whether the worst entry agrees with itself once all decimals are taken as rounded."""
+    return balls is not None and balls[entry][0].overlaps(balls[entry][1])
 
 
 def _explained(
