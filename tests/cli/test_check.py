@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.check.fake_work import fake
+from tests.cli.command import workings
 from workings.check.run import files
 from workings.cli import app
 
@@ -151,9 +152,8 @@ def test_what_does_not_go_together_message(words, message, tmp_path):
 
 
 def test_without_a_file_the_message_says_what_to_name():
-    done = check()
-    assert done.exit_code == 2
-    assert "name a document, a folder, or - for standard input" in done.stderr
+    done = workings("check")
+    assert (done.returncode, done.stderr) == (2, "workings check: name a document, a folder, or - for standard input.\n")
 
 
 def test_files_without_a_source_are_named(tmp_path):
