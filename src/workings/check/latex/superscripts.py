@@ -45,6 +45,8 @@ def on_last_factor(node: Node) -> Node:
     """
     node = node.rebuilt(on_last_factor)
     match node:
+        case Script(base=Symbol(name="e", style=style), above=above) if style and above is not None:
+            return replace(node, base=Symbol("e", span=node.base.span))  # an upright e is Euler's
         case Script(base=Product(factors=(*before, (sign, last)))) if not isinstance(last, Group):
             script = replace(node, base=last, span=(last.span[0], node.span[1]))
             return Product((*before, (sign, script)), span=node.span)
