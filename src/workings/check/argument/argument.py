@@ -24,6 +24,7 @@ from workings.check.latex.syntax import Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_name
 from workings.check.value.scope import Rule, Scope
+from workings.check.value.value import Reason
 
 CLAIMING = (Role.CLAIM, Role.INSTANTIATION)
 """Roles that can be wrong."""
@@ -255,7 +256,7 @@ class Argument:
         """One form that is called wrong again and again is rather notation that is not understood."""
         doubted = {id(found) for alike in self.alike.values() if len(alike) >= MANY for found in alike}
         self.report.findings = [
-            replace(found, level="possible") if id(found) in doubted and found.level in ("error", "likely") else found
+            replace(found, level="note") if id(found) in doubted and found.level in ("error", "likely") else found
             for found in self.report.findings
         ]
 
@@ -272,7 +273,7 @@ class Argument:
             reading.role.value,
             reading.evidence,
             reading.outcome.value,
-            reading.reason,
+            reading.reason or (Reason.NOTATION.value if reading.outcome is Outcome.UNDECIDED else ""),
             reading.values,
             reading.cause,
         )

@@ -1,0 +1,105 @@
+"""Which contexts a document has, and what one sees of the values given in another."""
+
+import pytest
+
+from workings.check.argument.contexts import Contexts, Form, Sight, sight
+from workings.check.extract import read_text
+
+SHEET = r"""# Sheet
+
+Here HEAD.
+
+## Exercise 1
+
+Given ONE.
+
+(a) First PART-A.
+
+(b) Then PART-B.
+
+**Solution.** By STEP.
+
+> A note with QUOTE.
+
+## Exercise 2
+
+Now TWO.
+"""
+BOOK = r"""
+\section{One}
+Here HEAD.
+\begin{example}
+Let ONE be. \footnote{Beside ASIDE.}
+\end{example}
+\begin{solution}
+Then SOLVED.
+\end{solution}
+\begin{align}
+x DISPLAY
+\end{align}
+\begin{enumerate}
+\item first ITEM-1
+\item second ITEM-2
+\end{enumerate}
+\sol{This is a long argument of a macro of the author, with a sentence. It says MACRO here and goes on.}
+\section{Two}
+And TWO.
+"""
+
+
+def look(text: str, name: str):
+    """The context in which a word stands."""
+    document = read_text(text, "sheet.tex" if text is BOOK else "sheet.md")
+    contexts = Contexts(document)
+    return lambda word: contexts.at(document.text.index(word))
+
+
+@pytest.mark.parametrize(
+    "text, word, form",
+    [
+        (SHEET, "HEAD", Form.SECTION),
+        (SHEET, "PART-A", Form.PART),
+        (SHEET, "STEP", Form.STEP),
+        (SHEET, "QUOTE", Form.BLOCK),
+        (BOOK, "ONE", Form.BLOCK),
+        (BOOK, "ASIDE", Form.ASIDE),
+        (BOOK, "ITEM-2", Form.PART),
+        (BOOK, "MACRO", Form.BLOCK),
+        (BOOK, "DISPLAY", Form.SECTION),  # mere layout
+    ],
+)
+def test_form_makes_a_context(text, word, form):
+    assert look(text, word)(word).form is form
+
+
+@pytest.mark.parametrize(
+    "text, here, there, how",
+    [
+        (SHEET, "PART-A", "ONE", Sight.OWN),  # given around it
+        (SHEET, "PART-B", "PART-A", Sight.SIBLING),
+        (SHEET, "ONE", "PART-A", Sight.SIBLING),  # what a part says is the part's
+        (SHEET, "TWO", "ONE", Sight.HIDDEN),
+        (SHEET, "TWO", "HEAD", Sight.FAR),
+        (BOOK, "SOLVED", "ONE", Sight.OWN),  # a solution goes on with its problem
+        (BOOK, "ASIDE", "ASIDE", Sight.OWN),
+        (BOOK, "ONE", "ASIDE", Sight.HIDDEN),
+        (BOOK, "ITEM-2", "ITEM-1", Sight.SIBLING),
+        (BOOK, "TWO", "HEAD", Sight.HIDDEN),
+    ],
+)
+def test_what_is_seen(text, here, there, how):
+    at = look(text, here)
+    assert sight(at(here), at(there)) is how
+
+
+def test_labels_count_up_or_are_none():
+    at = look("Take (b) of the list.\n\n1) one WORD\n\n2) two\n", "WORD")
+    assert at("WORD").form is Form.PART and at("Take").form is Form.DOCUMENT
+
+
+def test_every_position_has_a_context_and_children_stand_inside_their_parents():
+    document = read_text(BOOK, "book.tex")
+    contexts = Contexts(document)
+    for context in contexts:
+        assert all(context.start <= child.start <= child.end <= context.end for child in context.children)
+    assert all(contexts.at(i).start <= i < contexts.at(i).end for i in range(len(document.text)))
