@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from workings.check.latex.calls import called_letters
+from workings.check.latex.calls import called_letters, uncalled_letters
 from workings.check.latex.syntax import (
+    Big,
     Cases,
     Derivative,
     Dots,
@@ -16,12 +17,15 @@ from workings.check.latex.syntax import (
     Number,
     Postfix,
     Product,
+    Quotient,
+    Root,
     Script,
     Sum,
     Symbol,
     Words,
 )
-from workings.check.value.names import is_closed, is_name, letters_of
+from workings.check.latex.weights import plain
+from workings.check.value.names import is_closed, is_name, letters_of, running_letter
 from workings.check.value.scope import is_transpose
 
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
@@ -83,3 +87,57 @@ def is_derivative(node: Node) -> bool:
 def is_formula(node: Node) -> bool:
     """Something that can be computed from its letters."""
     return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
+
+
+ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
+
+
+def indexed_names(node: Node, running: set[Node]) -> set[Node]:
+    """The names with an index in letters that no sum runs over: x_n, but not x_1, and not the x_i of Σ_i x_i."""
+    return {
+        plain(part)
+        for part in node.walk()
+        if isinstance(part, Script)
+        and is_name(part)
+        and (_is_marked(part) or (part.below is not None and letters_of(part.below) - running))
+    }
+
+
+def is_algebra(node: Node) -> bool:
+    """Whether nothing but numbers, small letters, the four operations, powers and elementary functions stand in it."""
+    factors = uncalled_letters(node)
+    for part in node.walk():
+        match part:
+            case Number() | Sum() | Product() | Quotient() | Group(open="(" | "[" | "{") | Root():
+                if isinstance(part, Product) and any(plain(name) not in factors for name in called_letters(part)):
+                    return False
+            case Script(base=base, above=above):
+                if above is not None and not is_closed(above) and base != Symbol("e"):
+                    return False
+            case Function(name=name):
+                if name not in ELEMENTARY:
+                    return False
+            case Symbol(name=name):
+                if name[:1].isupper():
+                    return False
+            case _:
+                return False
+    return True
+
+
+def sums_silently(product: Product) -> bool:
+    """x_i a_{ij} x_j: an index that stands twice in a product is summed over, by a common convention."""
+    below = [f.below for _, f in product.factors if isinstance(f, Script) and f.below is not None]
+    letters = [letter for index in below for letter in letters_of(index)]
+    return len(letters) > len(set(letters)) and len(below) > 1 and any(len(letters_of(index)) > 1 for index in below)
+
+
+def _is_marked(name: Script) -> bool:
+    """x^*, S^+, A^c: a name of its own beside x, S, A."""
+    return name.above is not None and not is_transpose(name.above)
+
+
+def running_letters(nodes: tuple[Node, ...]) -> set[Node]:
+    """The letters that sums run over."""
+    found = {running_letter(part) for node in nodes for part in node.walk() if isinstance(part, Big)}
+    return {letter for letter in found if letter is not None}

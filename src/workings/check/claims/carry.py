@@ -13,7 +13,8 @@ from workings.check.argument.clause import Clause, Cue
 from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_call, is_literal
 from workings.check.argument.values import Held
-from workings.check.claims.decide import Claim, Decider, is_same, side_at
+from workings.check.claims.claim import Claim, is_same, side_at
+from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.restated import Restated
 from workings.check.document.relation import Role

@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from flint import arb
 
-from workings.check.argument.align import Alignment
 from workings.check.argument.argument import Argument
 from workings.check.argument.clause import Cue, clause_of
 from workings.check.argument.contexts import Context, Sight, sight
@@ -21,8 +19,17 @@ from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal, is_set
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import value_text
+from workings.check.claims.claim import Claim, Decision, Known, is_same, side_at
+from workings.check.claims.other_meanings import (
+    called_names,
+    has_sliding_kernel,
+    is_loose,
+    is_partly_computed,
+    is_rescaled,
+    is_step_of_elimination,
+    sizes_agree,
+)
 from workings.check.document.relation import Outcome
-from workings.check.latex.calls import called_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import (
     Chain,
@@ -30,7 +37,6 @@ from workings.check.latex.syntax import (
     Dots,
     Function,
     Group,
-    Matrix,
     Node,
     Nothing,
     Number,
@@ -40,13 +46,12 @@ from workings.check.latex.syntax import (
     Symbol,
     Words,
 )
-from workings.check.latex.weights import plain
 from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of, why_undecided
 from workings.check.value.names import is_closed, is_name, unpacked_names
-from workings.check.value.rounding import Grade, Judgement
+from workings.check.value.rounding import Grade
 from workings.check.value.scope import Scope
 from workings.check.value.units import has_units, without_units
-from workings.check.value.value import Reason, Table, Value, entries
+from workings.check.value.value import Reason, Table, entries
 
 LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
@@ -59,58 +64,6 @@ MODULUS = re.compile(
 )
 """Arithmetic of remainders: ℤ_5, GF(2), modulo 7."""
 MOST_MODULI = 8
-
-
-@dataclass(frozen=True)
-class Known:
-    """A side that has a value: closed, or by the values of the names in it."""
-
-    index: int
-    side: Side
-    used: frozenset[Node] = frozenset()
-    called: frozenset[Node] = frozenset()
-    """The declared functions in it."""
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether numbers alone give it its value."""
-        return not self.used and not self.called and is_closed(self.side.node)
-
-
-@dataclass(frozen=True)
-class Claim:
-    """One side of a line is equal to a later one."""
-
-    line: Line
-    one: Known
-    other: Known
-
-    @property
-    def used(self) -> frozenset[Node]:
-        """The names whose values give the sides theirs."""
-        return self.one.used | self.other.used
-
-    @property
-    def about(self) -> bool:
-        """Whether it only says «about»."""
-        return "≈" in self.line.relations[self.one.index : self.other.index]
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether numbers alone decide it."""
-        return self.one.is_closed and self.other.is_closed
-
-
-@dataclass(frozen=True)
-class Decision:
-    """What came of a claim; a verdict where the sides have values."""
-
-    outcome: Outcome
-    verdict: Verdict | None = None
-    basis: str = "closed"
-    reason: str = ""
-    cause: int = -1
-    values: str = ""
 
 
 @dataclass
@@ -166,18 +119,18 @@ class Decider:
             return self._without_value(line, one, other)
         if verdict.grade is not Grade.WRONG:
             return Decision(Outcome.RIGHT, verdict)
-        if _sizes_agree(one.node, other.node):
+        if sizes_agree(one.node, other.node):
             return Decision(Outcome.RIGHT)
-        if _is_step_of_elimination(claim, verdict):
+        if is_step_of_elimination(claim, verdict):
             return Decision(Outcome.UNDECIDED, reason="two tables, which may be steps of an elimination or a determinant")
         if is_set(one.node) != is_set(other.node):
             return Decision(Outcome.UNDECIDED, reason="a set beside a number: its size or its probability")
-        if _has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
+        if has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
             return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
         has_unit = bool(line.units & {claim.one.index, claim.other.index}) or has_units(one.node) != has_units(other.node)
         if has_unit and verdict.judgement is not None and not verdict.judgement.shapes and is_rescaled(verdict.judgement):
             return Decision(Outcome.RIGHT)
-        if self._is_congruence(line, verdict) or _is_loose(claim, verdict) or self._is_meant(claim):
+        if self._is_congruence(line, verdict) or is_loose(claim, verdict) or self._is_meant(claim):
             return Decision(Outcome.RIGHT)
         return Decision(Outcome.WRONG, verdict, "numbers with units" if has_unit else "closed")
 
@@ -224,7 +177,7 @@ class Decider:
         if worst.judgement is not None and worst.judgement.wide:
             return Decision(Outcome.UNDECIDED, reason="its values are rounded too much", values=values)
         puts_in = is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)
-        if not puts_in and not _is_partly_computed(one, other):
+        if not puts_in and not is_partly_computed(one, other):
             return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)
         return Decision(Outcome.WRONG, worst, self.basis(claim, view), values=values)
 
@@ -331,12 +284,6 @@ class Decider:
         )
 
 
-def side_at(line: Line, index: int) -> Side:
-    """One side of a line with its source."""
-    node = line.sides[index]
-    return Side(node, line.formulas[index].text[node.span[0] : node.span[1]])
-
-
 def is_application(node: Node, scope: Scope) -> bool:
     """f(3) with f declared; softmax(z), σ(z), log p, which have a value if their letters have."""
     match node:
@@ -347,84 +294,3 @@ def is_application(node: Node, scope: Scope) -> bool:
         case Product(factors=((_, name), ("", Group(items=items)))):
             return scope.function(name) is not None and all(map(is_closed, items))
     return False
-
-
-def is_same(one: Value, other: Value) -> bool:
-    """Whether two values are one, up to a rounding in the third digit."""
-    x, y = entries(one), entries(other)
-    return len(x) == len(y) and all(abs(a - b) <= (abs(a) + abs(b)) / 100 + arb("1e-9") for a, b in zip(x, y, strict=True))
-
-
-SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
-"""How many of a smaller unit make a larger one."""
-
-
-def is_rescaled(judgement: Judgement) -> bool:
-    """Whether two numbers differ by the step from one unit to another: 2408448 ≈ 2.4 million."""
-    pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
-    return any(
-        all(abs(a - s * b) <= abs(a) / 20 or abs(s * a - b) <= abs(b) / 20 for a, b in pairs) for s in map(arb, SCALES)
-    )
-
-
-def _is_loose(claim: Claim, verdict: Verdict) -> bool:
-    """Whether two printed numbers are said to be about equal, and are within a hundredth."""
-    judgement = verdict.judgement
-    if judgement is None or judgement.shapes or not claim.about:
-        return False
-    if not (is_literal(claim.one.side.node) and is_literal(claim.other.side.node)):
-        return False
-    return all(abs(x - y) <= abs(x) / 100 for x, y in zip(entries(judgement.left), entries(judgement.right), strict=True))
-
-
-def _is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:
-    """Two printed tables that hardly agree, or one beside a number: rows were reduced, or a determinant is meant."""
-    judgement, one, other = verdict.judgement, claim.one.side.node, claim.other.side.node
-    if judgement is None or not (is_literal(one) and is_literal(other)):
-        return False
-    if isinstance(one, Matrix) != isinstance(other, Matrix):
-        return True
-    return isinstance(one, Matrix) and not judgement.shapes and 3 * judgement.off > len(entries(judgement.left))
-
-
-def _is_partly_computed(one: Node, other: Node) -> bool:
-    """Whether one side is the other with some of its parts computed: e^{−0.01} (p a + q b) and 0.99 × 24.9."""
-    found = Alignment()
-    return found.fit(one, other) and not found.letters and bool(found.computed) and found.computed[0][0] is not one
-
-
-def called_names(nodes: tuple[Node, ...]) -> Iterator[Node]:
-    """The letters that stand right before brackets, as functions do."""
-    for node in nodes:
-        for part in node.walk():
-            if isinstance(part, Product):
-                yield from map(plain, called_letters(part))
-
-
-def _has_sliding_kernel(claim: Claim) -> bool:
-    """Whether a kernel is slid over a table: X * K."""
-    return any(
-        isinstance(part, Product) and any(sign in ("*", "⋆") for sign, _ in part.factors)
-        for known in (claim.one, claim.other)
-        for part in known.side.node.walk()
-    )
-
-
-def _sizes_agree(left: Node, right: Node) -> bool:
-    """(2 × 3)(3 × 4) = 2 × 4: sizes of a product of matrices, not numbers."""
-    shapes = [_size_of(factor) for _, factor in left.factors] if isinstance(left, Product) else []
-    result = _size_of(right)
-    if len(shapes) < 2 or result is None or any(shape is None for shape in shapes):
-        return False
-    known = [shape for shape in shapes if shape is not None]
-    return all(a[1] == b[0] for a, b in pairwise(known)) and (known[0][0], known[-1][1]) == result
-
-
-def _size_of(node: Node) -> tuple[str, str] | None:
-    """The two numbers of 2 × 3."""
-    match node:
-        case Group(open="(" | "[", items=(item,)):
-            return _size_of(item)
-        case Product(factors=((_, Number(text=n)), ("×", Number(text=m)))):
-            return n, m
-    return None

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
 from workings.check.argument.words import decimal, sign, source, where
-from workings.check.claims.decide import Claim, Decider, Decision
+from workings.check.claims.claim import Claim, Decision
+from workings.check.claims.decide import Decider
 from workings.check.document.finding import Finding
 from workings.check.latex.latex import latex
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient, Root

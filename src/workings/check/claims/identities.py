@@ -19,10 +19,14 @@ from workings.check.claims.appearance import (
     OPAQUE,
     both_call,
     has_transpose,
+    indexed_names,
+    is_algebra,
     is_derivative,
     is_formula,
     is_letter,
     is_of_matrices,
+    running_letters,
+    sums_silently,
     vector_entries,
 )
 from workings.check.document.relation import Outcome, Role
@@ -30,28 +34,23 @@ from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
 from workings.check.latex.latex import latex
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import (
-    Big,
     Derivative,
-    Function,
     Group,
     Labelled,
     Node,
     Number,
     Postfix,
     Product,
-    Quotient,
-    Root,
     Script,
-    Sum,
     Symbol,
 )
 from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
 from workings.check.value.evaluate import EvaluationContext, evaluate
-from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of, running_letter
+from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
-from workings.check.value.scope import Scope, is_transpose
+from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
 SEEDS = (0, 1, 2, 3)
@@ -61,7 +60,6 @@ CHANGES = (Symbol("Delta"), Symbol("delta"))
 """Δx is one name."""
 COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
 """What stands above an event that does not happen."""
-ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
 MARKS = {Symbol("T"), Symbol("top")}
 """Letters that are mostly signs: of a transpose."""
 STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
@@ -237,7 +235,7 @@ class Identities:
                 "derivative": "The derivative differs for almost all values of the letters.",
                 "recurrence": "Unrolling the recurrence gives another formula.",
             }[kind]
-            algebra = _is_algebra(one) and _is_algebra(other)
+            algebra = is_algebra(one) and is_algebra(other)
             basis = "stated identity" if stated else "algebra" if algebra else kind
             self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why, basis=basis)
 
@@ -295,7 +293,7 @@ class Identities:
                     return False
                 if isinstance(part, Script) and part.above in COMPLEMENT:
                     return False
-                if isinstance(part, Product) and (_sums_silently(part) or any(f in CHANGES for _, f in part.factors)):
+                if isinstance(part, Product) and (sums_silently(part) or any(f in CHANGES for _, f in part.factors)):
                     return False
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
@@ -308,8 +306,8 @@ class Identities:
             if self.is_differential_equation(one, other):
                 return False
             return self.depends_on_variable(self.of_function(one)) and right <= left | self.variables(one)
-        running = _running_letters((one, other))
-        if _indexed_names(one, running) != _indexed_names(other, running):
+        running = running_letters((one, other))
+        if indexed_names(one, running) != indexed_names(other, running):
             return False  # x_n and x_0 may be bound to each other by what was said before
         return bool(left) and left == right and not (kind == "identity" and left & self.bound_names)
 
@@ -438,54 +436,3 @@ class Identities:
                     self.memory.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)
-
-
-def _indexed_names(node: Node, running: set[Node]) -> set[Node]:
-    """The names with an index in letters that no sum runs over: x_n, but not x_1, and not the x_i of Σ_i x_i."""
-    return {
-        plain(part)
-        for part in node.walk()
-        if isinstance(part, Script)
-        and is_name(part)
-        and (_is_marked(part) or (part.below is not None and letters_of(part.below) - running))
-    }
-
-
-def _is_algebra(node: Node) -> bool:
-    """Whether nothing but numbers, small letters, the four operations, powers and elementary functions stand in it."""
-    factors = uncalled_letters(node)
-    for part in node.walk():
-        match part:
-            case Number() | Sum() | Product() | Quotient() | Group(open="(" | "[" | "{") | Root():
-                if isinstance(part, Product) and any(plain(name) not in factors for name in called_letters(part)):
-                    return False
-            case Script(base=base, above=above):
-                if above is not None and not is_closed(above) and base != Symbol("e"):
-                    return False
-            case Function(name=name):
-                if name not in ELEMENTARY:
-                    return False
-            case Symbol(name=name):
-                if name[:1].isupper():
-                    return False
-            case _:
-                return False
-    return True
-
-
-def _sums_silently(product: Product) -> bool:
-    """x_i a_{ij} x_j: an index that stands twice in a product is summed over, by a common convention."""
-    below = [f.below for _, f in product.factors if isinstance(f, Script) and f.below is not None]
-    letters = [letter for index in below for letter in letters_of(index)]
-    return len(letters) > len(set(letters)) and len(below) > 1 and any(len(letters_of(index)) > 1 for index in below)
-
-
-def _is_marked(name: Script) -> bool:
-    """x^*, S^+, A^c: a name of its own beside x, S, A."""
-    return name.above is not None and not is_transpose(name.above)
-
-
-def _running_letters(nodes: tuple[Node, ...]) -> set[Node]:
-    """The letters that sums run over."""
-    found = {running_letter(part) for node in nodes for part in node.walk() if isinstance(part, Big)}
-    return {letter for letter in found if letter is not None}

@@ -13,7 +13,8 @@ from workings.check.argument.roles import Known as KnownHere
 from workings.check.argument.roles import is_literal, names_in, role
 from workings.check.argument.words import decimal, value_text
 from workings.check.claims.carry import Carrier
-from workings.check.claims.decide import Claim, Decider, Decision, Known, side_at
+from workings.check.claims.claim import Claim, Decision, Known, side_at
+from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import FindingWriter
 from workings.check.claims.identities import Identities
 from workings.check.claims.restated import Restated

@@ -17,7 +17,8 @@ from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal, names_in
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import decimal, value_text
-from workings.check.claims.decide import Decider, is_same, side_at
+from workings.check.claims.claim import is_same, side_at
+from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import FindingWriter
 from workings.check.document.relation import Role
 from workings.check.latex.syntax import Node, Script

@@ -8,7 +8,7 @@ from flint import arb
 
 from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
-from workings.check.claims.decide import side_at
+from workings.check.claims.claim import side_at
 from workings.check.latex.syntax import Node
 from workings.check.value.compare import value_of
 from workings.check.value.rounding import units
