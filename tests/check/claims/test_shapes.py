@@ -35,7 +35,7 @@ def test_right(text):
         ),
         (
             GIVEN + r"Then $Z = Q^\top K + QK^\top$.",
-            r"Q^{\top} K is d × d and Q K^{\top} is n × n: a sum needs one shape.",
+            r"Qᵀ K is d × d and QKᵀ is n × n: a sum needs one shape.",
         ),
         (
             r"$X \in \mathbb{R}^{5 \times 3}$ and $W \in \mathbb{R}^{4 \times 3}$: $H = XW$.",

@@ -89,6 +89,8 @@ MATHEMATICS = re.compile(
     r"\$\$.*?\$\$|\$[^$]*\$|\\\\?\(.*?\\\\?\)|\\\\?\[.*?\\\\?\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.DOTALL
 )
 OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
+OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
+"""c * $8/3$: an operator in the text, right before the formula."""
 RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
 """Pages 3-5 =: from … to, where a noun stands before it."""
 NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
@@ -150,6 +152,8 @@ def is_fragment(formula: Formula, text: str) -> bool:
         if depth < 0:
             return True
     left = text[max(0, formula.start - 24) : formula.start]
+    if not formula.display and OPERATOR_BEFORE.search(left):
+        return True
     if not left.endswith(("$", "(", "[", "\n", "}")) and formula.text[:1].isdigit():
         return bool(re.search(r"\d\.\s*$", left)) or bool(NOUN_BEFORE.search(left) and RANGE.match(formula.text))
     if re.search(r"[\d.][ \t]*\n$", left) and formula.text[:1].isdigit() and not formula.display:

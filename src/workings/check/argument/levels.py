@@ -25,6 +25,8 @@ UNKNOWN = {
     "partly read": "note",
     "identity": "note",
     "row sums": "note",
+    "stated identity": "note",
+    "units": "note",
     "letters of another part": "note",
     "letters of another section": "possible",
 }

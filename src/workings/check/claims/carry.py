@@ -18,7 +18,7 @@ from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import entry_node
 from workings.check.claims.restated import Restated
 from workings.check.document.relation import Role
-from workings.check.latex.latex import latex
+from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol
 from workings.check.value.compare import Side, Verdict, value_of
 from workings.check.value.names import (
@@ -161,8 +161,8 @@ class Carrier:
         if len(conflicts) == 1 and agree > (0 if is_table else 1) and clause.cue not in (Cue.LET, Cue.IF):
             name, node, held = conflicts[0]
             place = self.argument.document.place(held.start).line
-            letter = latex(name).strip()
-            why = f"You put in {latex(node).strip()} for {letter}, which is {self.restated.text(held)} in line {place}."
+            letter = one_line(name)
+            why = f"You put in {one_line(node)} for {letter}, which is {self.restated.text(held)} in line {place}."
             truth = f"{letter} = {self.restated.text(held)}"
             self.argument.add(
                 line,

@@ -30,7 +30,7 @@ from workings.check.claims.other_meanings import (
     sizes_agree,
 )
 from workings.check.document.relation import Outcome
-from workings.check.latex.latex import latex
+from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import (
     Chain,
     Derivative,
@@ -47,7 +47,7 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of, why_undecided
-from workings.check.value.names import is_closed, is_name, unpacked_names
+from workings.check.value.names import is_acronym, is_closed, is_name, unpacked_names
 from workings.check.value.rounding import Grade
 from workings.check.value.scope import Scope
 from workings.check.value.units import has_units, without_units
@@ -99,7 +99,8 @@ class Decider:
             return None if self.is_unsure(node) else Known(index, side)
         if is_name(node) and not is_application(node, scope):
             return None
-        if is_first and unpacked_names(node):
+        is_restated = isinstance(node, Product) and len(node.factors) > 2 and is_acronym(node)  # SNR = … = 0.04
+        if is_first and (unpacked_names(node) or (is_restated and self.argument.view(line).has_value(node))):
             return None
         used: set[Node] = set()
         called: set[Node] = set()
@@ -127,12 +128,13 @@ class Decider:
             return Decision(Outcome.UNDECIDED, reason="a set beside a number: its size or its probability")
         if has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
             return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
-        has_unit = bool(line.units & {claim.one.index, claim.other.index}) or has_units(one.node) != has_units(other.node)
+        behind = bool(line.units & {claim.one.index, claim.other.index})
+        has_unit = behind or has_units(one.node) != has_units(other.node)
         if has_unit and verdict.judgement is not None and not verdict.judgement.shapes and is_rescaled(verdict.judgement):
             return Decision(Outcome.RIGHT)
         if self._is_congruence(line, verdict) or is_loose(claim, verdict) or self._is_meant(claim):
             return Decision(Outcome.RIGHT)
-        return Decision(Outcome.WRONG, verdict, "numbers with units" if has_unit else "closed")
+        return Decision(Outcome.WRONG, verdict, "a unit behind it" if behind else "units" if has_unit else "closed")
 
     def _without_value(self, line: Line, one: Side, other: Side) -> Decision:
         """A closed claim with a side that has no value: √−7 = 5 is wrong, anything else is left undecided."""
@@ -279,7 +281,7 @@ class Decider:
         """What was put in for names: a = 6 (line 3)."""
         place = self.argument.document.place
         return ", ".join(
-            f"{latex(name).strip()} = {value_text(held.stated.value)} (line {place(held.start).line})"
+            f"{one_line(name)} = {value_text(held.stated.value)} (line {place(held.start).line})"
             for name, (held, _) in picked.items()
         )
 

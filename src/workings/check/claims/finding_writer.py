@@ -13,7 +13,7 @@ from workings.check.argument.words import decimal, sign, source, where
 from workings.check.claims.claim import Claim, Decision
 from workings.check.claims.decide import Decider
 from workings.check.document.finding import Finding
-from workings.check.latex.latex import latex
+from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient, Root
 from workings.check.value.brackets import with_brackets
 from workings.check.value.compare import Side, Verdict, certainly_none, compare_as
@@ -135,7 +135,7 @@ class FindingWriter:
         for node in with_brackets(claim.one.side.node):
             again = compare_as(Side(node, ""), claim.other.side, scope, False, verdict.reading)
             if again is not None and again.grade is Grade.RIGHT:
-                return f"It would be right with brackets: {latex(node)}."
+                return f"It would be right with brackets: {one_line(node)}."
         return ""
 
     def write_formula(

@@ -11,9 +11,12 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
+from flint import arb
+
 from workings.check.argument.argument import DROPPED, Argument
 from workings.check.argument.contexts import Context
 from workings.check.argument.lines import EQUAL, Line
+from workings.check.argument.roles import names_in
 from workings.check.argument.words import decimal
 from workings.check.claims.appearance import (
     OPAQUE,
@@ -29,9 +32,10 @@ from workings.check.claims.appearance import (
     sums_silently,
     vector_entries,
 )
+from workings.check.claims.derivative import derivative_text
 from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
-from workings.check.latex.latex import latex
+from workings.check.latex.one_line import one_line
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import (
     Derivative,
@@ -50,10 +54,12 @@ from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
-from workings.check.value.scope import Scope
+from workings.check.value.scope import Definition, Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
 SEEDS = (0, 1, 2, 3)
+SIMPLE = tuple(arb(n) for n in (2, 3, 1, 5, 4, 7))
+"""Values that a reader can put in by hand."""
 ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
 """Conditions on matrices that make a transpose an inverse, or nothing."""
 CHANGES = (Symbol("Delta"), Symbol("delta"))
@@ -163,10 +169,9 @@ class Identities:
             derivative = Derivative(rule.body, (letter,))
             answers = [self.differs(derivative, part, seed) for seed in SEEDS]
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
-                why = f"The derivative by {latex(letter).strip()} differs for almost all values of the letters."
-                self.argument.add(
-                    line, 0, 1, level, "derivative", self.truth(derivative, part), why, at=part, basis="derivative"
-                )
+                truth = self.truth(derivative, part)
+                why = f"By {one_line(letter)}: {self.derivative_told(truth)}"
+                self.argument.add(line, 0, 1, level, "derivative", truth, why, at=part, basis="derivative")
 
     def derivative_of(self, node: Node) -> Node | None:
         """The derivative that f'(x) or σ'(x) stands for, if f is known."""
@@ -203,14 +208,15 @@ class Identities:
         ]:
             sides = (one, repaired) if kind == "sign" else (repaired, other)
             if all(self.differs(*sides, seed) is False for seed in SEEDS):
-                why = f"It holds for all letters with {'another sign' if kind == 'sign' else 'brackets'}: {latex(repaired)}."
+                how = "another sign" if kind == "sign" else "brackets"
+                why = f"It holds for all letters with {how}: {one_line(repaired)}."
                 self.argument.add(
                     line,
                     0,
                     1,
                     "likely",
                     "identity" if kind == "sign" else "brackets",
-                    latex(repaired),
+                    one_line(repaired),
                     why,
                     basis="near miss",
                 )
@@ -230,14 +236,17 @@ class Identities:
         wrong = all(answers) and not self.reads_otherwise(line, index)
         self.argument.decide(line, index - 1, not wrong)
         if wrong:
+            truth = self.truth(one, other)
             why = {
-                "identity": "The two sides differ for almost all values of the letters.",
-                "derivative": "The derivative differs for almost all values of the letters.",
+                "identity": "The two sides are not equal for all values of the letters.",
+                "derivative": self.derivative_told(truth),
                 "recurrence": "Unrolling the recurrence gives another formula.",
             }[kind]
             algebra = is_algebra(one) and is_algebra(other)
-            basis = "stated identity" if stated else "algebra" if algebra else kind
-            self.argument.add(line, index - 1, index, level, kind, self.truth(one, other), why, basis=basis)
+            basis = (
+                "algebra" if algebra else "matrices" if is_of_matrices(one, other) else "stated identity" if stated else kind
+            )
+            self.argument.add(line, index - 1, index, level, kind, truth, why, basis=basis)
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
         """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
@@ -261,18 +270,33 @@ class Identities:
                 return Derivative(rule.body, node.by, node.sign, span=node.span)
         return node
 
+    def derivative_told(self, truth: str) -> str:
+        """The sentence about a wrong derivative."""
+        is_formula_of_it = not truth.startswith(("for ", "another"))
+        return f"The derivative is {truth}." if is_formula_of_it else "The derivative is another one."
+
     def truth(self, one: Node, other: Node) -> str:
-        """The two values at one place, so that a reader can try it."""
-        sample = self.sample((one, other), 0)
-        marks = {Symbol("top"), Symbol("T")} if any(map(has_transpose, (one, other))) else set()
-        letters = sorted((letters_of(one) | letters_of(other)) - marks, key=repr)
-        free = [(name, sample.random_value(plain(name))) for name in letters if plain(name) not in self.forms][:4]
-        numbers = [(name, value) for name, value in free if isinstance(name, Symbol) and not isinstance(value, Table)]
-        at = ", ".join(f"{name.name} = {decimal(value)}" for name, value in numbers)
-        x, y = (evaluate(side, EvaluationContext(sample)) for side in (one, other))
-        if isinstance(x, Table) or isinstance(y, Table):
-            return "another formula"
-        return f"{decimal(x)} on the left, {decimal(y)} on the right, at {at}"
+        """What would be right: the derivative, or the two values at a simple place, so that a reader can try it."""
+        if isinstance(one, Derivative) and one.body is not None and len(one.by) == 1:
+            written = derivative_text(one.body, one.by[0])
+            if written:
+                return written
+        names = sorted((names_in(one) | names_in(other)) - MARKS, key=repr)
+        for first in range(len(SIMPLE)):
+            scope = Scope(functions=self.scope.functions)
+            values = {name: SIMPLE[(first + index) % len(SIMPLE)] for index, name in enumerate(names)}
+            for name, value in values.items():
+                scope.define(name, Definition(value, value, value, 0))
+            try:
+                x, y = (evaluate(side, EvaluationContext(scope)) for side in (one, other))
+            except (Undecided, Mismatch, ArithmeticError):
+                continue
+            if not isinstance(x, Table) and not isinstance(y, Table) and not x.overlaps(y):
+                at = ", ".join(
+                    f"{one_line(name)} = {decimal(SIMPLE[(first + i) % len(SIMPLE)])}" for i, name in enumerate(names)
+                )
+                return f"for {at}: left {decimal(x)}, right {decimal(y)}"
+        return "another formula"
 
     def is_conditioned(self, line: Line) -> bool:
         """Whether transposes stand in a line, and the text speaks of matrices for which they are special."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from flint import arb
 
-from workings.check.latex.latex import latex
+from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import (
     Function,
     Group,
@@ -106,7 +106,7 @@ class Sizes:
             value = evaluate(node, EvaluationContext(self.sample))
         except (Undecided, Mismatch):
             return None
-        return None if isinstance(value, Table) else Size(value, latex(node).strip())
+        return None if isinstance(value, Table) else Size(value, one_line(node))
 
     def of_space(self, node: Node) -> Shapes | None:
         """The shapes of ℝ^{n×d} or ℝ^d; none if it is something else."""
@@ -171,7 +171,7 @@ class Sizes:
             shapes = self.shapes(factor)
             if shapes is None or result is None:
                 return None
-            text = latex(factor).strip()
+            text = one_line(factor)
             if result == NUMBER or shapes == NUMBER:
                 result = shapes if result == NUMBER else result
             elif sign in ("⊙", "∘"):
@@ -207,6 +207,6 @@ class Sizes:
             elif any(ONE in shape for shape in result + shapes):
                 return None
             else:
-                a, b = latex(first).strip(), latex(term).strip()
+                a, b = one_line(first), one_line(term)
                 raise Unfit(f"{a} is {shapes_text(result)} and {b} is {shapes_text(shapes)}: a sum needs one shape")
         return result
