@@ -76,6 +76,8 @@ def application(name: Node, argument: Group, context: EvaluationContext) -> Valu
     known = context.known(Product((("", name), ("", argument))))
     if known is not None:
         return known
+    if argument.open == "[" and len(argument.items) == 1 and isinstance(context.known(name), Table):
+        raise Undecided("x[n] is an entry, counted from where the author counts", Reason.NOTATION)
     function = context.scope.function(name)
     if function is not None and len(function.names) == len(argument.items):
         values = [value(item, context) for item in argument.items]

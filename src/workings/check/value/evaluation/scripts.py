@@ -8,6 +8,7 @@ from workings.check.latex.syntax import Big, Function, Group, Items, Node, Numbe
 from workings.check.value.evaluation.brackets import length
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO, degree, exponential
+from workings.check.value.names import is_name
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Reason, Table, Undecided, Value, each, inverse, matrix_product, power, scalar
 
@@ -27,7 +28,10 @@ def script(node: Script, context: EvaluationContext) -> Value:
     if above is None:
         return entry(base, below, context)
     if base == Symbol("e") and below is None and context.known(base) is None:
-        return each(exponential, value(above, context))
+        exponent = value(above, context)
+        if isinstance(exponent, Table) and not exponent.is_vector and is_name(above):
+            raise Undecided("the exponential of a matrix is not that of its entries")
+        return each(exponential, exponent)
     body = base if below is None else Script(base, below, span=node.span)
     if is_transpose(above):
         return transpose(body, above, context)
