@@ -32,6 +32,8 @@ DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.FR
 """Roles in which nothing is stated as true."""
 DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
 """Roles that say nothing about the sides as they stand."""
+SURE = ("error", "likely")
+REPEATED = "one form again and again"
 MANY = 3
 """Findings about one and the same form from which on all of them are in doubt."""
 BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
@@ -256,7 +258,7 @@ class Argument:
         """One form that is called wrong again and again is rather notation that is not understood."""
         doubted = {id(found) for alike in self.alike.values() if len(alike) >= MANY for found in alike}
         self.report.findings = [
-            replace(found, level="note") if id(found) in doubted and found.level in ("error", "likely") else found
+            replace(found, level="note", basis=REPEATED) if id(found) in doubted and found.level in SURE else found
             for found in self.report.findings
         ]
 
