@@ -133,7 +133,7 @@ def reached(name: str, folder: Path) -> Tests:
             tree.write(path, marked(path, (ROOT / path).read_bytes()).encode())
         found = _measured(tree, stale)
         for path in stale:
-            tests = {test: at for test, at in found.items() if test.split("::")[0] == path}
+            tests = {test: at for test, at in found.items() if _file(test) == path}
             kept[f"{name} {path}"] = {"stamp": stamps[path], "tests": tests}
         save(REACHED, kept)
     return {test: at for path in stamps for test, at in kept[f"{name} {path}"]["tests"].items()}
@@ -159,12 +159,18 @@ def _measured(tree: Tree, files: list[str]) -> Tests:
     return found
 
 
+def _file(test: str) -> str:
+    return test.partition("::")[0]
+
+
 def chosen(mutant: Mutant, tests: Tests, budget: float) -> tuple[list[str], float]:
     """The tests for a mutant: those that reach its line (or else its file), the quickest of every function first."""
     place, file = f"{mutant.path}:{mutant.reached}", f"{mutant.path}:"
     near = [test for test, (_, places) in tests.items() if place in places]
     if not near:
-        near = [test for test, (_, places) in tests.items() if any(at.startswith(file) for at in places)]
+        # What is made at import may be used where none of the file's lines run: the neighbours of such tests count too.
+        beside = {_file(test) for test, (_, places) in tests.items() if any(at.startswith(file) for at in places)}
+        near = [test for test in tests if _file(test) in beside]
     turn: dict[str, int] = {}
     order = []
     for test in sorted(near or tests, key=lambda test: tests[test][0]):

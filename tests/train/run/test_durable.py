@@ -60,7 +60,7 @@ def test_nothing_of_a_deleted_checkpoint_stays(tmp_path):
     left = tmp_path / ".step-00000003.old"
     left.mkdir()
     (left / "state.json").touch()
-    checkpoint.discard(checkpoint.save(tmp_path, 3, W, {}, {}))
+    checkpoint._discard(checkpoint.save(tmp_path, 3, W, {}, {}))
     assert not [*tmp_path.iterdir()]
 
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_deleted_stops_nothing(tmp_path):
 
 def test_weights_are_copied_only_where_they_share_memory():
     t = torch.arange(3.0)
-    own = checkpoint.with_own_storage({"a": t, "b": t, "c": t, "part": t[:2]})
+    own = checkpoint._with_own_storage({"a": t, "b": t, "c": t, "part": t[:2]})
     assert own["a"].data_ptr() == t.data_ptr()
     assert len({found.data_ptr() for found in own.values()}) == 4
     assert all(torch.equal(own[name], t) for name in "abc") and own["part"].tolist() == [0, 1]
