@@ -50,9 +50,14 @@ def is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:
     judgement, one, other = verdict.judgement, claim.one.side.node, claim.other.side.node
     if judgement is None or not (is_literal(one) and is_literal(other)):
         return False
-    if isinstance(one, Matrix) != isinstance(other, Matrix):
+    if _is_list(one) != _is_list(other):
         return True
     return isinstance(one, Matrix) and not judgement.shapes and 3 * judgement.off > len(entries(judgement.left))
+
+
+def _is_list(node: Node) -> bool:
+    """A table, or a list of several numbers: (0, 1.5) = 0 says what is found at that point."""
+    return isinstance(node, Matrix) or (isinstance(node, Group) and len(node.items) > 1)
 
 
 def is_partly_computed(one: Node, other: Node) -> bool:
