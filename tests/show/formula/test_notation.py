@@ -55,7 +55,7 @@ def read(source):
         ("F.relu(x)", "max(0, x)", r"\max(0, x)"),
         ("F.silu(x)", "x ⊙ σ(x)", r"x \odot \sigma(x)"),
         ("torch.cat([a, b], dim=1)", "cat(a, b, axis 1)", r"\operatorname{cat}_{\text{axis }1}(a, b)"),
-        ("self.attn(x, mask=None)", "attn(x, mask=None)", r"\mathrm{attn}_{\text{mask}=\texttt{None}}(x)"),
+        ("self.attn(x, mask=None)", "attn(x, mask=None)", r"\texttt{attn}_{\text{mask}=\texttt{None}}(x)"),
         ("x[0, -1]", "x[0, −1]", "x[0, -1]"),
         ("x[t]", "x[t]", "x[t]"),
         ("x[:, -1]", "x[:, −1]", r"x[\texttt{:, $-$1}]"),
@@ -89,9 +89,9 @@ def read(source):
         ("F.logsigmoid(x)", "log(σ(x))", r"\log(\sigma(x))"),
         ("torch.xlogy(q, p)", "q ⊙ log(p)", r"q \odot \log(p)"),
         ("S.diagonal()", "diag(S)", r"\operatorname{diag}(S)"),
-        ("S.diagonal(1)", "S.diagonal(1)", r"\mathrm{S.diagonal}(1)"),
-        ("self.floor(x)", "floor(x)", r"\mathrm{floor}(x)"),
-        ("self.diagonal()", "diagonal()", r"\mathrm{diagonal}()"),
+        ("S.diagonal(1)", "S.diagonal(1)", r"\texttt{S.diagonal}(1)"),
+        ("self.floor(x)", "floor(x)", r"\texttt{floor}(x)"),
+        ("self.diagonal()", "diagonal()", r"\texttt{diagonal}()"),
     ],
 )
 def test_notation(source, text, latex):

@@ -74,7 +74,7 @@ def test_an_entry_has_its_value_and_the_whole_its_own():
     assert "out[i] = Σ (img[i] ⊙ k) = Σ ([1, 2] ⊙ [1, 1]) = 3 ⇒ out = [3  0]  (2)" in text
     assert "= 7 ⇒ out = [3  7]  (2)" in text
     assert text.split("\n")[-3] == "return out"  # which stands above
-    assert r"= 7 \Rightarrow \mathrm{out} = \begin{bmatrix} 3 & 7 \end{bmatrix}" in work.latex()
+    assert r"= 7 \Rightarrow \mathrm{out} = \left[3,\ 7\right]" in work.latex()
     assert "<mn>7</mn></math></span>" in work.html()
     assert workings.show.Work.from_json(work.json()).text() == work.text()
 
@@ -119,7 +119,7 @@ def test_a_name_that_is_raised_already():
 
 def test_one_spelling_for_one_name():
     assert text_name("∂loss/∂mu from mu#2") == "∂loss/∂μ from μ#2"
-    assert latex_name("∂L/∂b from h#2") == r"\frac{\partial L}{\partial b}\text{ from }h^{(2)}"
+    assert latex_name("∂L/∂b from h#2") == r"{\frac{\partial L}{\partial b}}_{\text{from }h^{(2)}}"
     assert latex_name("hs[0]#2") == r"\texttt{hs[0]}^{(2)}"
 
     def f(x, theta):
@@ -192,7 +192,7 @@ def test_values_of_lists_and_dictionaries_in_latex():
     assert latex_of({"a": 1}, Options()) == r"\left\{\text{'a'}: 1\right\}"
     assert latex_of([], Options()) == "[]"
     wide = (torch.zeros(1, 6), torch.zeros(1, 6))
-    assert latex_of(wide, Options()).startswith(r"\left(\begin{array}{l} \begin{bmatrix}")
+    assert latex_of(wide, Options()).startswith(r"\left(\begin{aligned} & \begin{bmatrix}")
 
 
 def test_einsum_has_its_pattern_first():

@@ -50,7 +50,7 @@ def test_renders_in_katex():
     folder = katex_folder()
     if folder is None:
         pytest.skip("KaTeX is not installed (npm install katex, then KATEX=node_modules)")
-    every = [part for example in EXAMPLES.values() for kind, part in sections(example(), OPEN) if kind == "display"]
+    every = [part for example in EXAMPLES.values() for _, kind, part in sections(example(), OPEN) if kind == "display"]
     run = ["node", "-e", RENDER]
     done = subprocess.run(
         run, input=json.dumps(every), capture_output=True, text=True, timeout=120, env={**os.environ, "NODE_PATH": folder}

@@ -15,7 +15,7 @@ def test_a_change_in_place_keeps_its_underscore():
 
     work = workings.show(f, torch.tensor([1.0, 2.0]))
     assert work.text().split("\n")[2:4] == ["y.mul_(2) = [2  4]  (2)", "z = y.relu_() = [2  4]  (2)"]
-    assert "\\begin{align*}\n&\\text{y.mul\\_}(2) = \\begin{bmatrix} 2 & 4 \\end{bmatrix}" in work.latex()
+    assert "\\begin{align*}\n&\\texttt{y.mul\\_}(2) = \\left[2,\\ 4\\right]" in work.latex()
     assert "<mtext>y.mul_</mtext>" in work.html()
 
 
@@ -28,7 +28,7 @@ def test_every_part_that_is_unpacked_has_its_name():
     lines = work.text().split("\n")
     assert lines[2] == "(c, *d), e = ((x, x·2, x·3), x·4) = (([1, 2], [1, 2]·2, [1, 2]·3), [1, 2]·4)"
     assert lines[3] == "  ⇒ c = [1  2]    d[0] = [2  4]    d[1] = [3  6]    e = [4  8]"
-    assert "(c, *d), e &= ((x, x \\cdot 2, x \\cdot 3), x \\cdot 4)" in work.latex()
+    assert "((c, *d), e) &= \\left(\\left(x,\\ x \\cdot 2,\\ x \\cdot 3\\right),\\ x \\cdot 4\\right)" in work.latex()
 
 
 def test_why_draws_a_matrix_as_one():

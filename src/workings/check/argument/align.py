@@ -46,7 +46,7 @@ class Alignment:
 
     def fit(self, general: Node, numbers: Node) -> bool:
         """Whether the numbers can be the general formula with its letters replaced; learns the letters."""
-        general, numbers = _bare(general), _bare(numbers)
+        general, numbers = bare(general), bare(numbers)
         if is_closed(general):
             return is_closed(numbers) and _is_same(general, numbers)
         match general:
@@ -95,17 +95,17 @@ def align(general: Node, numbers: Node) -> Alignment | None:
     return found if found.fit(general, numbers) and found.letters else None
 
 
-def _bare(node: Node) -> Node:
+def bare(node: Node) -> Node:
     """Without brackets around one thing, and without a lone plus."""
     match node:
         case Group(open="(" | "[" | "{", items=(item,)) | Sum(terms=(("+", item),)) | Product(factors=((_, item),)):
-            return _bare(item)
+            return bare(item)
     return node
 
 
 def _factors(node: Node) -> list[Node]:
     """The factors of a product, nested ones too."""
-    node = _bare(node)
+    node = bare(node)
     if isinstance(node, Product) and not is_name(node):
         return [part for _, factor in node.factors for part in _factors(factor)]
     return [node]

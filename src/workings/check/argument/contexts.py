@@ -155,6 +155,7 @@ RUN_IN = re.compile(
 )
 BULLET = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
 QUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+MARKS = re.compile(r"^(?:[ \t]*>)+", re.MULTILINE)
 COLONS = re.compile(r"^(:{3,}) *\{?([^\n]*)\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
 PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?![ \t])|\Z")
 SOLUTION = re.compile(
@@ -324,6 +325,7 @@ def _markdown_blocks(text: str) -> Iterator[Span]:
     """Quotes and callouts, fences of colons; items of lists."""
     for found in QUOTE.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[0].strip("> \t\n[!*")[:30]
+        yield from ((start, end, Form.BLOCK, "") for start, end in _inner_quotes(found[0], found.start()))
     for found in COLONS.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[2]
     items = list(BULLET.finditer(text))
@@ -331,6 +333,21 @@ def _markdown_blocks(text: str) -> Iterator[Span]:
     paragraphs = Ahead(PARAGRAPH_END, text) if items else None
     for item, end in zip(items, ends, strict=True):
         yield item.start(), min(end, paragraphs.find(item.end()) if paragraphs else end), Form.PART, "item"
+
+
+def _inner_quotes(quote: str, start: int) -> Iterator[tuple[int, int]]:
+    """The quotes inside a quote, by the marks > at the beginnings of its lines.
+
+    >>> list(_inner_quotes("> a\\n>> b\\n>> c\\n> d\\n", 10))
+    [(14, 24)]
+    """
+    opened: list[int] = []
+    for line in MARKS.finditer(quote):
+        depth, here = line[0].count(">") - 1, start + line.start()
+        while len(opened) > depth:
+            yield opened.pop(), here
+        opened += [here] * (depth - len(opened))
+    yield from ((first, start + len(quote)) for first in reversed(opened))
 
 
 def _link(context: Context) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from workings.check.argument.clause import Clause, Cue
 from workings.check.argument.lines import EQUAL, ORDER, Line
 from workings.check.document.relation import Role
+from workings.check.latex.calls import called_letters
 from workings.check.latex.syntax import (
     Big,
     Derivative,
@@ -31,7 +32,7 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.latex.weights import plain
-from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number, letters_of
+from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number, letters_of, unpacked_names
 from workings.check.value.recurrences import recurrence
 from workings.check.value.rounding import units
 from workings.check.value.scope import is_transpose
@@ -40,6 +41,8 @@ LINKS = {"⇒", "⇔", "→", "⟹", "⟺", "⟶", "⟸", "⇐", "↔"}
 DECLARES = {"∈", "∉", "⊂", "⊆", "~", "∼", "↦", "∋", "⊃", "⊥", "∝", "≡"}
 RANGE = re.compile(r"\s*[\d\w{}]+\s*(?:,\s*[\d\w]+\s*)*,?\s*(?:\\[cl]?dots|…|\.\.\.)|\s*\d\s*,\s*\d\s*(?:,|$)")
 """1, …, n behind i =."""
+CODE = re.compile(r"[.:(\[=* ]")
+"""What stands in code and in no name."""
 STEP_LETTERS = "tknij"
 
 
@@ -77,6 +80,8 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
         return Role.HYPOTHETICAL, "it is supposed"
     if clause.is_asked and (not is_name(line.sides[0]) or relation in ORDER):
         return Role.HYPOTHETICAL, "it is asked"
+    if is_program(one) or is_program(other):
+        return Role.GIVEN, "what a program says"
     if relation in ORDER:
         return _order_role(relation, one, other, clause)
     if before and before[-1] in DECLARES:
@@ -90,7 +95,8 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
 
 def _is_assignment(one: Node, relation: str) -> bool:
     """x = 4: a name that gets a value, whatever is said of it."""
-    return relation in EQUAL and is_name(one) and not is_closed(one) and not is_call(one)
+    is_plain = is_name(one) and not is_closed(one) and not is_call(one) and not isinstance(one, Derivative)
+    return relation in EQUAL and is_plain
 
 
 def _arrow_role(line: Line, index: int, clause: Clause) -> Decision:
@@ -148,8 +154,10 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
     if any(isinstance(part, Derivative) for part in one.walk()):
         if isinstance(other, Matrix) and clause.cue is Cue.NAME:
             return Role.DEFINITION, "a derivative that is introduced"
+        if name is not None and _is_underived(one, other, known):
+            return Role.DEFINITION, "a derivative, and the rule for it"
         return Role.CLAIM, "a derivative"
-    if name is not None or is_call(one) or is_set(other):
+    if name is not None or is_call(one) or is_set(other) or unpacked_names(one):
         after_link = index > 0 and line.relations[index - 1] in LINKS
         return _named_role(name, one, other, clause, known, after_link)
     if is_closed(one):
@@ -219,6 +227,15 @@ def _named_role(name: Node | None, one: Node, other: Node, clause: Clause, known
     return Role.DEFINITION, "a name and a formula"
 
 
+def _is_underived(one: Node, other: Node, known: Known) -> bool:
+    """Whether derivatives stand on both sides, as in the chain rule, or ∂ of something of which nothing is known."""
+    derivative = one.base if isinstance(one, Script) else one
+    if not isinstance(derivative, Derivative) or derivative.body is None:
+        return False
+    chained = any(isinstance(part, Derivative) for part in other.walk())
+    return chained or (derivative.sign == "∂" and plain(derivative.body) not in known.formulas)
+
+
 def is_literal(node: Node) -> bool:
     """A printed value: a number, a list, a table of numbers; a number with its unit."""
     match node:
@@ -239,7 +256,7 @@ def _is_fraction(node: Node) -> bool:
 def head_of_call(node: Node) -> Node | str | None:
     """P of P(A), Var of Var(s), ‖ of ‖x‖; none if it is no call."""
     match node:
-        case Function(name=name):
+        case Function(name=name, arguments=arguments) if arguments:
             return name
         case Product(factors=((_, name), ("", Group()))) if is_name(name):
             return plain(name)
@@ -280,6 +297,21 @@ def names_in(node: Node) -> set[Node]:
 def has_words(node: Node) -> bool:
     """Whether words or a prime stand in it."""
     return any(isinstance(part, Words) or (isinstance(part, Postfix) and part.sign == "'") for part in node.walk())
+
+
+def is_program(node: Node) -> bool:
+    """Whether a program speaks in it: code such as Q.shape[-1], a function of its own such as find_rows(x)."""
+    for part in node.walk():
+        if isinstance(part, Symbol) and "tt" in part.style and CODE.search(part.name):
+            return True
+        if isinstance(part, Product) and any(map(_is_typed, called_letters(part))):
+            return True
+    return False
+
+
+def _is_typed(name: Node) -> bool:
+    name = name.base if isinstance(name, Script) else name
+    return isinstance(name, Symbol) and "tt" in name.style
 
 
 def is_set(node: Node) -> bool:

@@ -20,7 +20,7 @@ from workings.check.claims.restated import Restated
 from workings.check.document.relation import Role
 from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import Derivative, Function, Group, Matrix, Node, Number, Product, Script, Symbol
-from workings.check.value.compare import Side, Verdict, value_of
+from workings.check.value.compare import Side, Verdict, is_settled, value_of
 from workings.check.value.names import (
     is_acronym,
     is_capital,
@@ -56,6 +56,8 @@ class Carrier:
         names = list(takewhile(lambda k: is_name(line.sides[k]) or k == run[0], run[:-1]))
         for k in names:
             node = line.sides[k]
+            if isinstance(node, Function) and node.arguments and self.decider.known(line, k, False) is not None:
+                continue  # mean(x) has the value that x gives it
             if held is not None and (is_name(node) or _is_named_product(node, held.stated.value)):
                 self.restated.check(line, k, run, held, clause)
                 self.give(node, held)
@@ -182,6 +184,8 @@ class Carrier:
         if verdict.grade > Grade.ROUNDED or units(other.node) is None or units(one.node) is not None:
             return
         scope = self.decider.scope(claim.line)
+        if not is_settled(one.node, scope):
+            return  # what was computed from rounded numbers is itself not known exactly
         value = value_of(one, scope, Decimals.BEHIND, verdict.reading)
         pair = one_shape(value, verdict.judgement.right) if value is not None and verdict.judgement is not None else None
         if pair is None:

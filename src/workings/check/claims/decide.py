@@ -16,7 +16,7 @@ from workings.check.argument.argument import Argument
 from workings.check.argument.clause import Cue, clause_of
 from workings.check.argument.contexts import Context, Sight, sight
 from workings.check.argument.lines import Line
-from workings.check.argument.roles import is_literal, is_set
+from workings.check.argument.roles import is_literal, is_program, is_set
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import value_text
 from workings.check.claims.claim import Claim, Decision, Known, is_same, side_at
@@ -149,6 +149,7 @@ class Decider:
         """With names: right for some choice of their values, wrong for every one, or undecided."""
         line, view = claim.line, self.argument.view(claim.line)
         worst: Verdict | None = None
+        nearly: Decision | None = None
         for chosen, picked in view.choices(claim.used):
             verdict = compare(claim.one.side, claim.other.side, self.scope(line, chosen), claim.about)
             if verdict is None:
@@ -156,8 +157,13 @@ class Decider:
             if verdict.grade is not Grade.WRONG:
                 cause = max((held.cause for held, given in picked.values() if given is held.stated), default=-1)
                 outcome = Outcome.FOLLOWS if cause >= 0 else Outcome.RIGHT
-                return Decision(outcome, verdict, cause=cause, values=self.values_text(picked))
+                found = Decision(outcome, verdict, cause=cause, values=self.values_text(picked))
+                if verdict.grade <= Grade.ROUNDED:
+                    return found
+                nearly = nearly or found
             worst = worst or verdict
+        if nearly is not None:
+            return nearly
         one, other = claim.one.side.node, claim.other.side.node
         if worst is not None and worst.mismatch and claim.used & set(called_names((one, other))):
             return Decision(Outcome.UNDECIDED, reason="a letter that may be a function")
@@ -248,6 +254,10 @@ class Decider:
     def is_opaque(self, line: Line, node: Node) -> bool:
         """Whether something stands in it that numbers cannot say: words, dots, a derivative, a sign of the author's own."""
         node = without_units(node)
+        if isinstance(node, Symbol) and "tt" in node.style:
+            return is_program(node) or not self.argument.view(line).has_value(node)
+        if isinstance(node, Derivative) and self.argument.view(line).has_value(node):
+            return False
         if isinstance(node, Words | Dots | Derivative | Nothing | Chain):
             return True
         if isinstance(node, Product) and self.operations:

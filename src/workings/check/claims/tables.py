@@ -63,7 +63,10 @@ def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -
             why = f"{name} {row + 1} sums to {decimal(total, arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
             basis = "shares" if SHARES.search(argument.window(line)) else "row sums"
-            argument.add(line, index, index, "likely", "rows", "a sum of 1", why, at=at, basis=basis)
+            others = [other for i, other in enumerate(table) if i != row]
+            told = sum(not all(x.is_integer() for x in other) for other in others)  # 1 0 0 sums to one, whatever it is
+            level = "likely" if told > 1 else "possible"
+            argument.add(line, index, index, level, "rows", "a sum of 1", why, at=at, basis=basis)
             return
 
 

@@ -41,6 +41,7 @@ RESULT = re.compile(
 )
 BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
 DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
+QUOTED = re.compile(r"[ \t]*>[>\t ]*")
 BODY = re.compile(r"\\begin\{document\}")
 
 
@@ -187,6 +188,8 @@ def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unrea
     text = (layout.text if hidden else clean)[region.start : region.end]
     if not layout.strict and region.display and "%" in text:
         text = COMMENT.sub(lambda found: " " * len(found[0]), text)
+    if region.display and ">" in text and not layout.strict:
+        text = unquoted(text, layout.text, region.start)
     if region.outer == (region.start, region.end) and not region.display and "x" in text and "\\" not in text:
         text = TIMES.sub(r"\1×\2", text)
     written = Traced(text, region.start)
@@ -208,6 +211,19 @@ def words_between(found: re.Match[str]) -> str:
     between = found[1] if found[1] is not None else found[2]
     signs = JOIN.fullmatch(between) or OPERATION.fullmatch(between)
     return f" {between} " if signs or not WORDS_BETWEEN.fullmatch(between) else rf"\text{{{COMMANDS.sub('', between)}}}"
+
+
+def unquoted(text: str, around: str, start: int) -> str:
+    """A display in a quote without the marks at the beginnings of its lines; everything keeps its place.
+
+    >>> unquoted("\\n>> a > b\\n>> ", ">> $$\\n>> a > b\\n>> $$", 5)
+    '\\n   a > b\\n   '
+    """
+    opened = QUOTED.match(around, around.rfind("\n", 0, start) + 1)
+    if opened is None:
+        return text
+    marks = re.compile(rf"\n(?:[ \t]*>){{1,{opened[0].count('>')}}}")
+    return marks.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
 
 
 def paragraphs(layout: Layout) -> list[Prose]:

@@ -19,7 +19,7 @@ def called_letters(product: Product) -> list[Node]:
     return [
         factor
         for (_, factor), (sign, group) in pairwise(product.factors)
-        if sign == "" and _is_call_bracket(group) and isinstance(factor, Symbol | Script)
+        if sign == "" and _is_call_bracket(group) and _is_lettered(factor)
     ]
 
 
@@ -65,6 +65,13 @@ def powers_of_calls(node: Node, functions: set[Node]) -> Node:
     if len(factors) == len(node.factors):
         return node
     return factors[0][1] if len(factors) == 1 else replace(node, factors=tuple(factors))
+
+
+def _is_lettered(node: Node) -> bool:
+    """A letter, with or without scripts; not the power of a bracket."""
+    while isinstance(node, Script):
+        node = node.base
+    return isinstance(node, Symbol)
 
 
 def _is_call_bracket(node: Node) -> bool:

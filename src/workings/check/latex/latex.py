@@ -123,6 +123,8 @@ def _base(node: syntax.Node) -> str:
 
 
 def _symbol(node: syntax.Symbol) -> str:
+    if node.style == ("text", "tt"):
+        return rf"\texttt{{{node.name}}}"
     if "text" in node.style:
         text = node.name
     else:
@@ -227,6 +229,7 @@ FACTORS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Quotient: lambda node: (
         "{" + _term(node) + "}" if not node.bar else rf"\frac{_braced(node.above)}{_braced(node.below)}"
     ),
+    syntax.Axes: lambda node: r"\text{" + node.text.replace(" ", " }", 1),
     syntax.Dots: lambda node: r"\ldots",
     syntax.Nothing: lambda node: "",
 }

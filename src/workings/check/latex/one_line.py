@@ -186,6 +186,7 @@ WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Given: lambda node: f"{one_line(node.body)} {node.sign} {one_line(node.condition)}",
     syntax.Labelled: lambda node: tight(node.body),
     syntax.Nothing: lambda node: "",
+    syntax.Axes: lambda node: node.text,
     syntax.Dots: lambda node: "…",
     syntax.Words: lambda node: node.text.strip(),
     syntax.Chain: _chain,

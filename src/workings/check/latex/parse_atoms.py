@@ -127,7 +127,7 @@ def _arguments(reader: Reader) -> tuple[tuple[Node, ...], bool]:
         if isinstance(inside, Group) and inside.open == "(":
             return inside.items, True
         return (inside.parts if isinstance(inside, Items) else (inside,)), False
-    if kind == "sign":
+    if kind == "sign" and value != "+":
         sign = reader.sign(False)
         return (Sum(((sign, _reach(reader)),), span=reader.span(start)),), False
     if kind in ATOMS:

@@ -76,7 +76,7 @@ def _meaning(opening: str, items: tuple[Node, ...], closing: str, separators: li
         and only.span == (span[0] + 1, span[1] - 1)
     ):
         return Group("‖", only.items, "‖", span=span)
-    if closing == "" and len(items) == 1 and isinstance(only, Items):
+    if (closing == "" or opening == "(") and len(items) == 1 and isinstance(only, Items):
         items = only.parts
     return Group(opening, items, closing, span=span)
 

@@ -2,9 +2,11 @@ r"""Read what stands below, above and after a thing, and the arguments of comman
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from workings.check.latex.parse_derivatives import fraction
 from workings.check.latex.reader import Reader
-from workings.check.latex.syntax import Node, Number, Postfix, Script, Sum, Symbol, Words
+from workings.check.latex.syntax import Axes, Items, Node, Number, Postfix, Script, Sum, Symbol, Words
 from workings.errors import ParseError
 
 MARKS = 8
@@ -44,7 +46,7 @@ def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
             primes += value
         elif kind == "_" and below is None:
             reader.at += 1
-            below = argument(reader, "_", script=True)
+            below = _axes(argument(reader, "_", script=True))
         elif kind == "^" and above is None:
             reader.at += 1
             count = _primes(reader)
@@ -61,6 +63,27 @@ def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
     if primes > MARKS:
         raise reader.refuse(f"At most {MARKS} primes in a row")
     return below, above, primes
+
+
+def _axes(below: Node) -> Node:
+    """`\\text{axis }-1` as axes; any other index as it is."""
+    match list(_signed(below)):
+        case [(_, Words(text=word)), *rest] if rest and word.strip() in ("axis", "axes"):
+            found = [int(sign + part.text) for sign, part in rest if isinstance(part, Number) and part.text.isdigit()]
+            return Axes(tuple(found), span=below.span) if len(found) == len(rest) else below
+    return below
+
+
+def _signed(node: Node) -> Iterator[tuple[str, Node]]:
+    """The parts that stand side by side, each with its sign."""
+    match node:
+        case Items(parts=parts):
+            for part in parts:
+                yield from _signed(part)
+        case Sum(terms=terms):
+            yield from terms
+        case _:
+            yield "+", node
 
 
 def _primes(reader: Reader) -> int:

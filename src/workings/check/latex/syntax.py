@@ -239,6 +239,18 @@ class Words(Node):
 
 
 @dataclass(frozen=True, slots=True)
+class Axes(Node):
+    """`\\text{axis }-1` below a function: the axes of a table that it works along."""
+
+    numbers: tuple[int, ...]
+
+    @property
+    def text(self) -> str:
+        """axis -1, axes 0, 1"""
+        return f"{'axis' if len(self.numbers) == 1 else 'axes'} {', '.join(map(str, self.numbers))}"
+
+
+@dataclass(frozen=True, slots=True)
 class Chain(Node):
     """`a = b ≈ c ≤ d`: items and the relations between them (one fewer)."""
 

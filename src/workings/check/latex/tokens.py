@@ -49,7 +49,7 @@ _MASTER = re.compile(_PATTERN, re.VERBOSE | re.DOTALL)
 _MASTER_WITH_RARE = re.compile(f"{_RARE}|{_PATTERN}", re.VERBOSE | re.DOTALL)
 _HAS_RARE = re.compile(r"[¼½¾⅐-⅞]|\.\d*\\(?:overline|bar|dot)")
 _BRACKET = re.compile(r"\s*(?:\\left|\\[bB]igg?l?)?\s*[(\[_^]")
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*")
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9\-]*(?:(?:\\_|\.)[A-Za-z0-9]+)*")
 _COMMAND = re.compile(r"\\[A-Za-z]+\*?|[{}]")
 _OWN = re.compile(r"\\[A-Za-z]+")
 _AFTER_NUMBER = re.compile(r"\d(?:\s|~|\\[,;: ])*\Z")
@@ -61,7 +61,9 @@ _SPACING = re.compile(r"\\[,;:! ]|[\s~]+")
 _KEEP = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ")
 _APART = frozenset(("", " ", "\n", "\t", "}", "{"))
 _CAMEL = re.compile(r"[A-Za-z]?[a-z]*(?:[A-Z]+[a-z]*){2,}")
-_STYLES = {"textbf": ("bold",), "mathbf": ("bold",)}
+_STYLES = {"textbf": ("bold",), "mathbf": ("bold",), "texttt": ("tt",)}
+_CODE = re.compile(r"[\\_.(\[=:*]")
+"""What a program writes, and no name has."""
 
 
 def tokens(text: str) -> list[Token]:
@@ -136,6 +138,8 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
     font, span = match["font"] or "mathrm", match.span()
     inner = match["inner"] if match["roman"] is None else match["roman"]
     name = _SPACING.sub("", inner)
+    if font == "texttt" and _CODE.search(inner) and not _NUMBER.fullmatch(name):
+        return [("symbol", (inner, ("text", "tt")), *span)]
     function = FUNCTIONS.get(name.replace("-", "").lower())
     if function and len(name) > 1:
         unit = _AFTER_NUMBER.search(match.string, max(0, span[0] - 12), span[0]) and not _BRACKET.match(

@@ -252,6 +252,7 @@ WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Given: lambda node: markup(node.body) + MIDDLE.format(sign=escaped(node.sign)) + markup(node.condition),
     syntax.Labelled: _labelled,
     syntax.Nothing: lambda node: "",
+    syntax.Axes: lambda node: words(node.text),
     syntax.Dots: lambda node: "<mo>…</mo>",
     syntax.Words: lambda node: words(f" {node.text} "),
     syntax.Chain: _chain,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from workings.check.argument.argument import Argument
 from workings.check.claims.identities import Identities
+from workings.check.claims.letters import FreeLetters
 from workings.check.claims.numbers import Numbers
 from workings.check.claims.shapes import DeclaredShapes
 from workings.check.claims.tables import check_tables
@@ -57,15 +58,17 @@ def examine(document: Document, options: Options, watch: Watch | None = None) ->
         if watch is not None:
             watch(partial(_so_far, argument))
         identities, declared = Identities(argument), DeclaredShapes(argument)
-        numbers = Numbers(argument, identities)
+        numbers, letters = Numbers(argument, identities), FreeLetters(argument)
         for line in argument.lines:
             try:
                 check_tables(line, argument)
                 declared.check(line)
                 numbers.read_line(line)
                 identities.check_line(line)
+                letters.read_line(line)
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
                 argument.give_up(line, error)
+        letters.read_again()
         scope = argument.everything()
         for rule in AFTER:
             rule(argument, scope)

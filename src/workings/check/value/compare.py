@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Sum, Symbol
+from workings.check.latex.syntax import Chain, Group, Matrix, Node, Number, Postfix, Product, Quotient, Script, Sum, Symbol
 from workings.check.value.evaluate import EvaluationContext, evaluate, looks_rounded
 from workings.check.value.evaluation.context import Budget
 from workings.check.value.imaginary import complex_list, imaginary_unit, printed_pair
 from workings.check.value.reading import USUAL, Reading, readings
-from workings.check.value.rounding import Grade, Judgement, judge, units
-from workings.check.value.scope import Decimals, Scope
+from workings.check.value.rounding import TINY, Grade, Judgement, judge, units
+from workings.check.value.scope import Decimals, Definition, Scope
 from workings.check.value.sets import is_set, relation_of_sets
 from workings.check.value.units import has_units, with_worth, without_units
 from workings.check.value.value import Mismatch, NoValue, Reason, Table, Undecided, Value, entries
@@ -124,6 +124,10 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
         ]
         known = [verdict for verdict in found if verdict is not None]
         return max(known, key=lambda verdict: rank(verdict)[:3]) if len(known) == 2 else None
+    if (pairs := tuple_pairs(left.node, right.node)) is not None:
+        each = [compare(Side(one, ""), Side(other, ""), scope, about) for one, other in pairs]
+        decided = [verdict for verdict in each if verdict is not None]
+        return max(decided, key=lambda verdict: rank(verdict)[:3]) if len(decided) == len(pairs) else None
     best: Verdict | None = None
     for reading in readings((left.node, right.node)):
         verdict = compare_as(left, right, scope, about, reading)
@@ -131,10 +135,34 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
             best = verdict
         if best is not None and best.grade <= Grade.ROUNDED:
             return best
+    if best is not None and _is_of_tables(best):
+        for lists in ("columns", "arrays"):
+            verdict = compare_as(left, right, scope, about, replace(USUAL, lists=lists))
+            if verdict is not None and verdict.grade <= Grade.ROUNDED:
+                return verdict
     letter = imaginary_unit((left.node, right.node))
     if letter is not None and scope.value(letter) is None:
         return compare_complex(left, right, letter, scope, about) or best
     return best
+
+
+def tuple_pairs(one: Node, other: Node) -> list[tuple[Node, Node]] | None:
+    """The items of two tuples with tables among them, item by item; of an item with its name, the item."""
+    match one, other:
+        case Group(open="(" | "[", items=ours), Group(open="(" | "[", items=theirs) if len(ours) == len(theirs) > 1:
+            if any(isinstance(item, Matrix | Group | Chain) for item in (*ours, *theirs)):
+                return list(zip(map(_unnamed, ours), map(_unnamed, theirs), strict=True))
+    return None
+
+
+def _unnamed(item: Node) -> Node:
+    return item.items[-1] if isinstance(item, Chain) and item.relations == ("=",) else item
+
+
+def _is_of_tables(verdict: Verdict) -> bool:
+    """Whether the shapes of tables may be why two sides differ."""
+    found = verdict.judgement
+    return bool(verdict.mismatch) or (found is not None and any(isinstance(x, Table) for x in (found.left, found.right)))
 
 
 def compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
@@ -253,10 +281,19 @@ def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | Non
 
 
 def is_settled(node: Node, scope: Scope) -> bool:
-    """Whether the document shows what each decimal of a calculation was rounded from."""
+    """Whether the document shows what each decimal of a calculation was rounded from, and each value of its names."""
     return all(
-        scope.behind.get(part.text) is not None for part in node.walk() if isinstance(part, Number) and looks_rounded(part)
+        scope.behind.get(part.text) is not None if isinstance(part, Number) else _is_exact(scope.definition(part))
+        for part in node.walk()
+        if not isinstance(part, Number) or looks_rounded(part)
     )
+
+
+def _is_exact(known: Definition | None) -> bool:
+    """Whether a name has no value that may be rounded, or the number behind it is known."""
+    if known is None or all(x.rad() <= (abs(x.mid()) + 1) * TINY for x in entries(known.rounded)):
+        return True
+    return any(abs(x - y) > (abs(x) + 1) * TINY for x, y in zip(entries(known.value), entries(known.behind), strict=False))
 
 
 def why_undecided(side: Side, scope: Scope) -> Reason | None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import flint
 from flint import arb
 
+from workings.check.value.axes import is_down, reduced
 from workings.check.value.reading import Reading
 from workings.check.value.value import (
     NoValue,
@@ -253,6 +255,25 @@ def call(name: str, values: list[Value], reading: Reading) -> Value:
     if len(values) == 1 and name in ONE_ARGUMENT:
         return ONE_ARGUMENT[name](values[0])
     raise Undecided(f"{name} is not known", Reason.FUNCTION)
+
+
+def call_along(name: str, values: list[Value], along: tuple[int, ...], reading: Reading) -> Value:
+    """The value of a function along an axis: mean_{axis −1}(x), softmax_{axis −2}(S), cat_{axis −1}(A, B)."""
+    if name in ("concat", "cat") and len(along) == 1:
+        if all(isinstance(value, Table) and value.free for value in values):
+            return free_list(numbers_of(values))
+        return concatenate(values, below=is_down(along))
+    if len(values) != 1:
+        raise Undecided(f"{name} of several things along an axis")
+    if name in ("softmax", "softargmax", "logsoftmax"):
+        return call(name, values, replace(reading, softmax="columns" if is_down(along) else "rows"))
+    if name not in ("mean", "avg", "sum", "max", "min", "var", "std", "argmax", "argmin", "norm"):
+        raise Undecided(f"{name} along an axis", Reason.FUNCTION)
+
+    def rule(numbers: list[arb]) -> arb:
+        return scalar(call(name, [free_list(numbers)], reading))
+
+    return reduced(rule, values[0], along)
 
 
 def need_table(value: Value) -> Table:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from workings.check.latex.syntax import (
     Big,
     Chain,
+    Derivative,
     Dots,
     Function,
     Group,
@@ -26,8 +27,12 @@ from workings.check.value.units import has_units, without_units
 def is_name(node: Node) -> bool:
     """Whether `node = 3` gives a name its value: x, x_1, x', x^{(2)}, K^T, f(2), P(A | B), log p — but not x², 2x, x + 1."""
     match node:
+        case Symbol(name="True" | "False", style=("text",)):
+            return False
         case Symbol() | Function():
             return True
+        case Derivative(body=Symbol() | Script() as body, by=(Symbol() | Script() as by,)):
+            return is_name(body) and is_name(by)
         case Script(base=base, above=above):
             return is_name(base) and (above is None or is_mark(above))
         case Postfix(body=body, sign="'"):
@@ -85,7 +90,7 @@ CONSTANTS = {Symbol("e"), Symbol("pi"), Symbol("infty")}
 def letters_of(node: Node) -> set[Node]:
     """The free letters of a formula: without e and π, and without the letters that a sum runs over."""
     if isinstance(node, Symbol):
-        return {node} if node not in CONSTANTS and node.name.lstrip("\\")[:1].isalpha() else set()
+        return {node} if node not in CONSTANTS and _is_letter(node) else set()
     if isinstance(node, Big):
         running = running_letter(node)
         outside = [part for part in (node.below, node.above) if part is not None]
@@ -94,6 +99,13 @@ def letters_of(node: Node) -> set[Node]:
             bound.add(Symbol("d"))
         return set().union(*(letters_of(part) for part in (*outside, node.body))) - bound
     return set().union(*(letters_of(part) for part in node.children()))
+
+
+def _is_letter(symbol: Symbol) -> bool:
+    """A letter, a word; code in typewriter, whatever it begins with."""
+    if symbol.name in ("True", "False"):
+        return False
+    return symbol.name.lstrip("\\")[:1].isalpha() or "tt" in symbol.style
 
 
 def variable(big: Big) -> Node | None:
@@ -131,7 +143,7 @@ def is_closed_as_written(node: Node) -> bool:
     for part in node.walk():
         match part:
             case Symbol():
-                if id(part) not in marks and part not in CONSTANTS and part.name.lstrip("\\")[:1].isalpha():
+                if id(part) not in marks and part not in CONSTANTS and _is_letter(part):
                     letters.add(part)
             case Script(base=base, below=below, above=above) if base in CONSTANTS and (below or isinstance(above, Group)):
                 return False  # e₁ and π⁽⁰⁾ are names
@@ -139,7 +151,7 @@ def is_closed_as_written(node: Node) -> bool:
                 marks.add(id(above))
             case Big(operator=operator) if (letter := running_letter(part)) is not None:
                 running |= {letter, Symbol("d")} if operator == "∫" else {letter}
-            case Dots() | Words():
+            case Dots() | Words() | Function(arguments=()):
                 return False
     letters -= running
     return not letters or (letters == {Symbol("sigma")} and all(map(is_sigmoid, sigmas(node))))

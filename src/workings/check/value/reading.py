@@ -28,6 +28,8 @@ CHOICES: dict[str, dict[Any, str]] = {
     "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
     "base": {10: "digits are decimal", 2: "digits are binary"},
     "first": {1: "indices count from 1", 0: "indices count from 0"},
+    "entrywise": {"last": "A ⊙ B C is A ⊙ (B C)", "first": "A ⊙ B C is (A ⊙ B) C"},
+    "lists": {"free": "a list stands as it fits", "columns": "a list is a column", "arrays": "lists and tables as arrays"},
 }
 
 
@@ -50,6 +52,8 @@ class Reading:
     mixed: bool = False
     base: int = 10
     first: int = 1
+    entrywise: str = "last"
+    lists: str = "free"
 
     def __str__(self) -> str:
         """What differs from the usual reading, in words.
@@ -87,6 +91,8 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["turned"] = None
                 case Product(factors=factors) if any(sign == "mod" for sign, _ in factors):
                     found["congruent"] = None
+                case Product(factors=factors) if {"⊙", "∘"} & {sign for sign, _ in factors} and len(factors) > 2:
+                    found["entrywise"] = None
                 case Product(factors=((_, Postfix(sign="%")), ("", _))):
                     found["percent"] = None
                 case Function(name=name, arguments=(angle,)) if name in ANGLES or (

@@ -12,13 +12,14 @@ from dataclasses import dataclass, field, replace
 
 from flint import arb, fmpq
 
-from workings.check.latex.syntax import Big, Node, Script, Symbol
+from workings.check.latex.syntax import Big, Derivative, Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_name
 from workings.check.value.recurrences import MOST_TURNS, Recurrence, turn
+from workings.check.value.rounding import one_shape
 from workings.check.value.scope import Decimals, Scope, indexed
-from workings.check.value.value import Table, Value
+from workings.check.value.value import Table, Value, entries
 
 DEEPEST = 12
 """How many definitions may stand one upon the other."""
@@ -37,9 +38,17 @@ class Sample(Scope):
     """Whether capitals stand for matrices."""
     recurrences: Mapping[Node, Recurrence] = field(default_factory=dict)
     drawn_before: dict[Node, arb] = field(default_factory=dict)
+    given: Scope | None = None
+    """If given, names keep the values that they have there."""
 
     def value(self, node: Node, decimals: Decimals = Decimals.PRINTED) -> Value | None:
         """The value of a name: bound, by its formula, or at random."""
+        known = self.given.value(node, decimals) if self.given is not None else None
+        if known is not None:
+            return known
+        if isinstance(node, Derivative) and is_name(node) and self.given is not None:
+            form = self.forms.get(plain(node))
+            return None if form is None else self._by(form, decimals)
         if not isinstance(node, Symbol | Script) or node in CONSTANTS:
             return None
         name = plain(node)
@@ -47,6 +56,8 @@ class Sample(Scope):
             return self.letters[name]
         if not is_name(node):
             return None
+        if self.given is not None and (form := self.forms.get(name)) is not None and self.depth < DEEPEST:
+            return self._by(form, decimals)
         if isinstance(name, Script):
             if name.above is not None and not isinstance(name.base, Symbol):
                 return None
@@ -65,6 +76,10 @@ class Sample(Scope):
         if isinstance(name, Symbol) and self.function(name) is not None:
             return None
         return self.random_value(name)
+
+    def _by(self, form: Node, decimals: Decimals) -> Value:
+        """The value of a name by its formula."""
+        return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1), decimals=decimals))
 
     def random_value(self, name: Node) -> Value:
         """A number between a half and two, the same whenever this name is asked for."""
@@ -99,11 +114,12 @@ def upper_ends(nodes: tuple[Node, ...]) -> frozenset[Node]:
 def differ(one: Node, other: Node, sample: Sample) -> bool | None:
     """Whether two formulas certainly differ at this sample; none if one has no value there."""
     context = EvaluationContext(sample)
-    x, y = evaluate(one, context), evaluate(other, context)
-    if isinstance(x, Table) and isinstance(y, Table) and x.shape == y.shape:
-        return any(bool(abs(a - b) > arb("1e-9")) for a, b in zip(x.entries, y.entries, strict=True))
-    if isinstance(x, Table) or isinstance(y, Table):
+    pair = one_shape(evaluate(one, context), evaluate(other, context))
+    if pair is None:
         return None
+    x, y = pair
+    if isinstance(x, Table) or isinstance(y, Table):
+        return any(bool(abs(a - b) > arb("1e-9")) for a, b in zip(entries(x), entries(y), strict=True))
     if not x.is_finite() or not y.is_finite():
         return None
     scale = abs(x) + abs(y) + 1

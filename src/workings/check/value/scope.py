@@ -12,11 +12,24 @@ from enum import Enum
 
 from flint import arb
 
-from workings.check.latex.syntax import Function, Group, Items, Node, Number, Postfix, Product, Root, Script, Sum, Symbol
+from workings.check.latex.syntax import (
+    Derivative,
+    Function,
+    Group,
+    Items,
+    Node,
+    Number,
+    Postfix,
+    Product,
+    Root,
+    Script,
+    Sum,
+    Symbol,
+)
 from workings.check.latex.weights import plain
 from workings.check.value.value import Table, Value
 
-NAMES = (Symbol, Script, Postfix, Product, Function, Root)
+NAMES = (Symbol, Script, Postfix, Product, Function, Root, Derivative)
 """The kinds of notation that can be a name."""
 
 

@@ -168,8 +168,25 @@ def entrywise(rule: Callable[[arb, arb], arb], a: Value, b: Value, sign: str) ->
     return Table(tuple(tuple(map(rule, r, s)) for r, s in zip(x.rows, y.rows, strict=True)), a.free and b.free)
 
 
-def broadcast(a: Table, b: Table) -> tuple[Table, Table]:
+def spread(a: Table, b: Table) -> tuple[Table, Table]:
+    """Both tables as arrays are combined: a list is a row, and whatever has one row or one column is repeated."""
+    n, m = (max(sizes) for sizes in zip(a.shape, b.shape, strict=True))
+    if n * m > MOST_ENTRIES or any(
+        size not in (1, most) for x in (a, b) for size, most in zip(x.shape, (n, m), strict=True)
+    ):
+        return a, b
+    return _repeated_to(a, n, m), _repeated_to(b, n, m)
+
+
+def _repeated_to(x: Table, n: int, m: int) -> Table:
+    rows = tuple(row * m if len(row) < m else row for row in x.rows)
+    return Table(rows * n if len(rows) < n else rows, x.free and n == 1)
+
+
+def broadcast(a: Table, b: Table, arrays: bool = False) -> tuple[Table, Table]:
     """Both tables, one row or column repeated to the shape of the other where that is needed."""
+    if arrays:
+        return spread(a, b)
     if aligned(a, b) is None:
         if (pair := repeated(a, b)) is not None:
             return pair
@@ -178,10 +195,10 @@ def broadcast(a: Table, b: Table) -> tuple[Table, Table]:
     return a, b
 
 
-def plus(a: Value, b: Value) -> Value:
+def plus(a: Value, b: Value, arrays: bool = False) -> Value:
     """a + b; a bias is added to every row."""
     if isinstance(a, Table) and isinstance(b, Table):
-        a, b = broadcast(a, b)
+        a, b = broadcast(a, b, arrays)
     return entrywise(lambda x, y: x + y, a, b, "+")
 
 
@@ -201,13 +218,13 @@ def matrix_product(a: Table, b: Table) -> Table:
     return Table(tuple(tuple(inner(list(row), column) for column in columns) for row in a.rows))
 
 
-def product(a: Value, b: Value, sign: str) -> Value:
+def product(a: Value, b: Value, sign: str, arrays: bool = False) -> Value:
     """a b: a number times anything, the matrix product, the dot product of two lists; ⊙ entry by entry.
 
     A dot between two vectors of one length is their dot product, too; two columns side by side are not.
     """
     if sign in ("⊙", "∘") and isinstance(a, Table) and isinstance(b, Table):
-        a, b = broadcast(a, b)
+        a, b = broadcast(a, b, arrays)
     if not isinstance(a, Table) or not isinstance(b, Table) or sign in ("⊙", "∘"):
         return entrywise(lambda x, y: x * y, a, b, sign or "·")
     if sign == "⊗" or (sign == "×" and a.free and b.free):
@@ -244,7 +261,7 @@ def correlation(a: Table, k: Table, turned: bool) -> Table:
     )
 
 
-def quotient(a: Value, b: Value) -> Value:
+def quotient(a: Value, b: Value, arrays: bool = False) -> Value:
     """a / b, entry by entry."""
     if isinstance(b, Table) and b.shape == (1, 1):
         b = b.rows[0][0]
@@ -254,6 +271,8 @@ def quotient(a: Value, b: Value) -> Value:
         raise Undecided("a division by zero, or by what may be zero", Reason.NUMBER)
     if isinstance(b, Table) and not isinstance(a, Table):
         raise Undecided("a number divided by a table")
+    if isinstance(a, Table) and isinstance(b, Table):
+        a, b = broadcast(a, b, arrays)
     return entrywise(lambda x, y: x / y, a, b, "/")
 
 

@@ -8,8 +8,9 @@ from workings.precedence import ATOM, LOOSE, POWER, RELATION
 from workings.show.formula.script import TextScript, value_piece
 from workings.show.write.decimals import decimal, latex_decimal
 from workings.show.write.escape import latex_code, latex_text
-from workings.show.write.names import latex_name
+from workings.show.write.names import latex_name, without_library, without_self
 from workings.trace.formula.script import Piece
+from workings.trace.formula.tree import Options
 
 SIGNS = {
     **{"−": "-", "·": r"\cdot", "⊙": r"\odot", "": r"\,", "∗": "*", "∗ᵀ": r"*^{\top}", "⋆": r"\star", "mod": r"\bmod"},
@@ -53,6 +54,12 @@ class LatexScript(TextScript):
     def function(self, word: str) -> str:
         return FUNCTIONS.get(word) or rf"\operatorname{{{latex_text(word)}}}"
 
+    def named_call(self, name: str, parts: list[str], options: Options) -> str:
+        """A program's own function is set as code, a letter that stands for one as a letter."""
+        written = self.name(name)
+        written = self.code(without_library(without_self(name))) if written.startswith((r"\mathrm", r"\text")) else written
+        return self.call(written, parts, self.details(options, with_none=True))
+
     def infix(self, left: str, sign: str, right: str) -> str:
         return f"{left} {SIGNS.get(sign, sign)} {right}"
 
@@ -64,6 +71,13 @@ class LatexScript(TextScript):
             return rf"\left({inside}\right)" if _TALL.search(inside) else f"({inside})"
         opening, closing = FENCES[left]
         return f"{opening}{inside}{closing}"
+
+    def sequence(self, parts: list[str], is_list: bool) -> str:
+        left, right = "[]" if is_list else "()"
+        inside = r",\ ".join(parts)
+        if not parts:
+            return left + right
+        return rf"\left{left}{inside}{',' * (len(parts) == 1 and not is_list)}\right{right}"
 
     def fraction(self, top: Piece, bottom: Piece) -> Piece:
         return Piece(rf"\frac{{{top.string}}}{{{bottom.string}}}", POWER)

@@ -9,7 +9,7 @@ from workings.show.write.decimals import decimal
 from workings.show.write.names import text_name
 from workings.trace.formula.script import Piece, Script
 
-_WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*", re.DOTALL)
+_WHOLE = re.compile(r"\d[\d.]*e−?\d+|[\w.\ue000-\uf8ff]+|∞|\\[a-z]+|[\[⟨].*[\]⟩]|\\begin{bmatrix}.*|\\left\[.*", re.DOTALL)
 _FRACTION = re.compile(r"\d+/\d+|\\frac{\d+}{\d+}")
 
 

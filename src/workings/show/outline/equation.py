@@ -76,6 +76,11 @@ def _with_tuple_brackets(name: str, write: Callable[[str], str]) -> str:
     return f"({write(name[:-1])},)" if name.endswith(",") else write(name)
 
 
+def _unpacked(names: str) -> str:
+    """(a, b) = (1, 2): the names of a tuple in brackets, as its values are."""
+    return names if names.endswith(",)") else f"({names})"
+
+
 def _targets(step: Step) -> tuple[list[str], Any]:
     """The names of the parts of a value that is unpacked, with these parts: a, b[0], b[1] of `a, *b = f(x)`."""
     if not isinstance(step.result, tuple | list):
@@ -99,7 +104,9 @@ def latex_equation(line: Line, options: Options) -> Equation:
         known = [] if place.entry is MISSING else latex_forms(place.entry, options)
         forms = [*known, (rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]
     return _equation(
-        _with_tuple_brackets(step.name, latex_name) if step.name else "",
+        _unpacked(_with_tuple_brackets(step.name, latex_name))
+        if unpacks(step)
+        else _with_tuple_brackets(step.name, latex_name),
         _links(step, options, latex=True),
         forms,
         "",
@@ -132,7 +139,7 @@ def _has_value(line: Line) -> bool:
 
 def _links(step: Step, options: Options, latex: bool) -> list[str]:
     """The formula, and the formula with values put in where that is short enough to read."""
-    write = latex_formula if latex else text_formula
+    write = _latex_side if latex else text_formula
     if step.formula is None:
         source = step.source.partition(" = ")[2] if step.kind == "assign" else step.source
         source = f"one step of {source}" if step.kind == "update" and source else source
@@ -148,6 +155,12 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
         if not isinstance(formula, Call):
             break
     return [shown]
+
+
+def _latex_side(formula: Formula, values: dict[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
+    """A formula as a side of an equation: a comparison in brackets, c = (a < b) = (1 < 2)."""
+    written = latex_formula(formula, values, scalars)
+    return f"({written})" if isinstance(formula, Apply) and formula.op == "compare" else written
 
 
 def _plain(string: str, latex: bool) -> str:

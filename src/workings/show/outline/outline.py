@@ -59,6 +59,19 @@ def outline(trace: Trace, options: Options) -> list[Line]:
     return [*lines, Line(0, "note", root, root.note)] if root.note else lines
 
 
+def flat_turns(lines: list[Line]) -> list[Line]:
+    """The same lines, the turns of a loop no deeper than the loop: the values they give names hold for all that follows."""
+    found: list[Line] = []
+    turns: list[int] = []
+    for line in lines:
+        while turns and line.level <= turns[-1]:
+            turns.pop()
+        found.append(replace(line, level=line.level - len(turns)))
+        if line.kind == "title" and line.step.kind == "turn":
+            turns.append(line.level)
+    return found
+
+
 def aliases(step: Step) -> set[str]:
     """What a step can be asked for by; nothing where it has no name."""
     if not step.name:

@@ -12,7 +12,7 @@ from itertools import groupby
 
 from workings.show.options import Options
 from workings.show.outline.equation import Equation, latex_equation, text_equation
-from workings.show.outline.outline import Line, outline
+from workings.show.outline.outline import Line, flat_turns, outline
 from workings.show.printers.text import branch, closing, operand_descriptions
 from workings.show.value.value import latex_of
 from workings.show.write.escape import latex_text
@@ -21,6 +21,8 @@ from workings.trace.record import Trace
 
 ROOM = 64
 """Characters of plain text that fill a line of a page; beyond it, an equation goes on in the next line."""
+
+DEEPEST_QUOTE = 5
 
 PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper, margin=2cm]{geometry}
@@ -41,9 +43,24 @@ def document(trace: Trace, options: Options | None = None) -> str:
 
 
 def _parts(trace: Trace, options: Options) -> Iterator[str]:
-    for kind, content in sections(trace, options):
+    """The paragraphs; what is inside a step stands in an environment of its own."""
+    before = 0
+    for level, kind, content in sections(trace, options):
+        yield from _edges(before, level)
         yield content if kind == "prose" else starred(content)
+        before = level
+    yield from _edges(before, 0)
     yield from (latex_prose(line) for line in closing(trace))
+
+
+def _edges(before: int, level: int) -> Iterator[str]:
+    yield from (rf"\end{{{_environment(deep)}}}" for deep in range(before, level, -1))
+    yield from (rf"\begin{{{_environment(deep)}}}" for deep in range(before + 1, level + 1))
+
+
+def _environment(level: int) -> str:
+    """LaTeX nests no more than six lists, and a quote is one."""
+    return "quote" if level <= DEEPEST_QUOTE else "sloppypar"
 
 
 def starred(display: str) -> str:
@@ -55,15 +72,14 @@ def starred(display: str) -> str:
     return rf"\[{display}\]"
 
 
-def sections(trace: Trace, options: Options) -> Iterator[tuple[str, str]]:
-    """Displays (what stands between $$ and $$) and prose in the order they are read."""
-    for kind, group in groupby(outline(trace, options), lambda line: line.kind):
+def sections(trace: Trace, options: Options) -> Iterator[tuple[int, str, str]]:
+    """Displays (what stands between $$ and $$) and prose in the order they are read, each with its level."""
+    for (level, kind), group in groupby(flat_turns(outline(trace, options)), lambda line: (line.level, line.kind)):
         lines = list(group)
         if kind == "input":
-            yield "display", gathered_display(lines, options)
+            yield level, "display", gathered_display(lines, options)
         else:
-            for line in lines:
-                yield from WRITERS[kind](line, options)
+            yield from ((level, *part) for line in lines for part in WRITERS[kind](line, options))
 
 
 # ---------------------------------------------------------------------------------------------- displays

@@ -10,7 +10,7 @@ import torch
 
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment
-from workings.show.outline.outline import Line, outline
+from workings.show.outline.outline import Line, flat_turns, outline
 from workings.show.printers.latex import aligned_display, gathered_display
 from workings.show.printers.text import branch, closing, operand_descriptions
 from workings.show.value.value import shape_of, summary_facts
@@ -24,7 +24,7 @@ def markdown(trace: Trace, options: Options | None = None) -> str:
     """The steps of a trace, a paragraph for each."""
     options = options or Options()
     blocks: list[tuple[int, str]] = []
-    for kind, group in groupby(outline(trace, options), lambda line: (line.level, line.kind)):
+    for kind, group in groupby(flat_turns(outline(trace, options)), lambda line: (line.level, line.kind)):
         lines = list(group)
         shown = [_inputs(lines, options)] if kind[1] == "input" else [PRINTERS[line.kind](line, options) for line in lines]
         blocks += [(kind[0], block) for block in shown]

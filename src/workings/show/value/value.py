@@ -95,8 +95,10 @@ def latex_of(value: Any, options: Options) -> str:
 
 def latex_forms(value: Any, options: Options) -> list[tuple[str, str]]:
     r"""The ways the value is written in LaTeX, each after its sign."""
+    if isinstance(value, Mapping | tuple | list):
+        return _latex_item_forms(value, options)
     if not isinstance(value, torch.Tensor):
-        return [("=", _latex_object(value, options))]
+        return [("=", _latex_atom(value, options))]
     if not value.numel():
         return [("=", "[\\,]")]
     if saved_of(value) is not None:
@@ -120,16 +122,17 @@ def squeezed(x: torch.Tensor) -> torch.Tensor:
 
 
 def latex_matrix(cells: Any) -> str:
-    """A number, a row, a matrix; with more axes, a column of matrices."""
+    """A number, a list, a matrix; with more axes, a column of matrices. A vector is a list: neither a row nor a column."""
     if isinstance(cells, str):
         return cells
-    if cells and isinstance(cells[0], list) and cells[0] and isinstance(cells[0][0], list):
+    if not cells or isinstance(cells[0], str):
+        return r"\left[" + r",\ ".join(cells) + r"\right]"
+    if cells[0] and isinstance(cells[0][0], list):
         return matrix_latex([[latex_matrix(part)] for part in cells])
-    rows = cells if cells and isinstance(cells[0], list) else [cells]
-    if len(rows[0]) <= MOST_COLUMNS:
-        return matrix_latex(rows)
-    lines = r" \\ ".join(" & ".join(row) for row in rows)
-    return rf"\left[\begin{{array}}{{{'r' * len(rows[0])}}} {lines} \end{{array}}\right]"
+    if len(cells[0]) <= MOST_COLUMNS:
+        return matrix_latex(cells)
+    lines = r" \\ ".join(" & ".join(row) for row in cells)
+    return rf"\left[\begin{{array}}{{{'r' * len(cells[0])}}} {lines} \end{{array}}\right]"
 
 
 # ---------------------------------------------------------------------------------------------- shapes and summaries
@@ -261,20 +264,33 @@ def _columns(value: Any) -> int:
     return int(value.shape[-1]) if small else 0
 
 
-def _latex_object(value: Any, options: Options) -> str:
-    if isinstance(value, Mapping | tuple | list):
-        items, more = _items(value)
-        sign = ": " if isinstance(value, Mapping) else " = " if hasattr(value, "_fields") else ""
-        parts = [(rf"\text{{{latex_text(n)}}}{sign}" if sign else "") + latex_of(item, options) for n, item in items]
-        parts += [rf"\text{{and {more} more}}"] if more else []
-        left, right = (r"\{", r"\}") if isinstance(value, Mapping) else _fences(value)
-        inside = r",\ ".join(parts)
-        if not inside:
-            return f"{left}{right}"
-        if sum(map(_columns, (item for _, item in items))) > WIDE:
-            below = r", \\ ".join(parts)
-            inside = rf"\begin{{array}}{{l}} {below} \end{{array}}"
-        return rf"\left{left}{inside}\right{right}"
+def _latex_item_forms(value: Any, options: Options) -> list[tuple[str, str]]:
+    """The items as they are, and where an item has decimals too, all of them again in decimals."""
+    items, more = _items(value)
+    written = [latex_forms(item, options) for _, item in items]
+    signs = {forms_[-1][0] for forms_ in written if len(forms_) > 1}
+    found = [("=", _latex_items(value, items, [forms_[0][1] for forms_ in written], more))]
+    if signs:
+        sign = r"\approx" if r"\approx" in signs else "="
+        found.append((sign, _latex_items(value, items, [forms_[-1][1] for forms_ in written], more)))
+    return found
+
+
+def _latex_items(value: Any, items: list[tuple[str, Any]], written: list[str], more: int) -> str:
+    sign = ": " if isinstance(value, Mapping) else " = " if hasattr(value, "_fields") else ""
+    names = [rf"\text{{{latex_text(n)}}}{sign}" if sign else "" for n, _ in items]
+    parts = [*map(str.__add__, names, written), *([rf"\text{{and {more} more}}"] if more else [])]
+    left, right = (r"\{", r"\}") if isinstance(value, Mapping) else _fences(value)
+    if not parts:
+        return f"{left}{right}"
+    inside = r",\ ".join(parts)
+    if sum(map(_columns, (item for _, item in items))) > WIDE:
+        below = r", \\ & ".join(parts)
+        inside = rf"\begin{{aligned}} & {below} \end{{aligned}}"
+    return rf"\left{left}{inside}\right{right}"
+
+
+def _latex_atom(value: Any, options: Options) -> str:
     atom = _atom(value, options)
     return latex_decimal(atom) if isinstance(value, numbers.Number) else latex_code(atom.strip("⟨⟩"))
 

@@ -105,7 +105,7 @@ def latex_name(name: str) -> str:
     if found:
         variable, origin, place = found[2].partition(" from ")
         fraction = rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(variable)}}}"
-        return rf"{fraction}\text{{{origin}}}{latex_name(place)}" if origin else fraction
+        return rf"{{{fraction}}}_{{\text{{from }}{latex_name(place)}}}" if origin else fraction
     spelled = spelled_out(without_library(without_self(name)))
     parts = re.split(r"(, | = )" if not _UNPACKED.match(spelled) else r"(, |[(*)])", spelled)
     return "".join(

@@ -59,6 +59,8 @@ def printed_number(node: Number, context: EvaluationContext) -> Value:
 def constant(node: Symbol, context: EvaluationContext) -> Value:
     """π, e and ∞; any other letter would have been known."""
     constants = {"pi": arb.pi, "e": arb.const_e, "infty": arb.pos_inf}
+    if node.style == ("text",) and node.name in ("True", "False"):
+        return arb(int(node.name == "True"))
     if node.style or node.name not in constants:
         raise Undecided(f"{node.name} is not known", Reason.LETTERS)
     return constants[node.name]()

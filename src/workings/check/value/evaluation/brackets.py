@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable
+
 from flint import arb
 
-from workings.check.latex.syntax import Group, Matrix, Node, Number, Symbol
+from workings.check.latex.syntax import Chain, Group, Matrix, Node, Number, Symbol
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
@@ -15,13 +18,20 @@ from workings.check.value.value import (
     Table,
     Undecided,
     Value,
+    broadcast,
     concatenate,
     determinant,
+    entrywise,
     free_list,
     inner,
     scalar,
     stack_rows,
 )
+
+RELATIONS: dict[str, Callable[[arb, arb], bool]] = {
+    "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge, "=": operator.eq, "≠": operator.ne,
+}  # fmt: skip
+TRUTHS: dict[Node, int] = {Symbol("T"): 1, Symbol("F"): 0}
 
 
 @rule(Group)
@@ -39,14 +49,42 @@ def group(node: Group, context: EvaluationContext) -> Value:
             return inner(a.entries, b.entries)
         raise Undecided("⟨ ⟩ of what are not two vectors of one length")
     if len(node.items) == 1:
-        return value(node.items[0], context)
+        only = node.items[0]
+        return holds(only, context) if isinstance(only, Chain) else value(only, context)
     if not node.items:
         raise Undecided("empty brackets", Reason.UNFINISHED)
     return list_table(node, context)
 
 
+def holds(node: Chain, context: EvaluationContext) -> Value:
+    """(a < b): 1 where it holds, 0 where it does not, entry by entry."""
+    if len(node.relations) != 1 or node.relations[0] not in RELATIONS:
+        raise Undecided("a relation in brackets")
+    decide = RELATIONS[node.relations[0]]
+    a, b = (value(item, context) for item in node.items)
+    if isinstance(a, Table) and isinstance(b, Table):
+        a, b = broadcast(a, b)
+
+    def rule(x: arb, y: arb) -> arb:
+        if x.overlaps(y) and not (x.is_exact() and y.is_exact()):
+            raise Undecided("two numbers that may be equal")
+        return arb(int(decide(x, y)))
+
+    return entrywise(rule, a, b, node.relations[0])
+
+
+def truths(rows: tuple[tuple[Node, ...], ...], context: EvaluationContext) -> Table | None:
+    """T and F, where nothing else stands and the letters have no values: 1 and 0."""
+    cells = [cell for row in rows for cell in row]
+    if not cells or any(cell not in TRUTHS or context.known(cell) is not None for cell in cells):
+        return None
+    return Table(tuple(tuple(arb(TRUTHS[cell]) for cell in row) for row in rows))
+
+
 def list_table(node: Group, context: EvaluationContext) -> Table:
     """(1, 2, 3) is a list, ((1, 2), (3, 4)) has lists as its rows, [A, B] has tables beside or below each other."""
+    if (found := truths((node.items,), context)) is not None:
+        return Table(found.rows, free=True)
     values = [value(item, context) for item in node.items]
     if not any(isinstance(x, Table) for x in values):
         if node.open == "{":
@@ -88,6 +126,8 @@ def matrix(node: Matrix, context: EvaluationContext) -> Value:
     widths = {len(row) for row in node.rows}
     if len(widths) != 1:
         raise Mismatch(f"rows of {' and '.join(map(str, sorted(widths)))} entries")
+    if (found := truths(node.rows, context)) is not None:
+        return found
     values = [[value(entry, context) for entry in row] for row in node.rows]
     if node.kind == "Vmatrix":
         return norm(numbers(values), "2" if 1 in (len(values), len(values[0])) else "")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from flint import arb
 
-from workings.check.latex.syntax import Function, Postfix, Root, Symbol
+from workings.check.latex.syntax import Axes, Function, Postfix, Root, Symbol
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
-from workings.check.value.functions import call, degree, factorial, logarithm
+from workings.check.value.functions import call, call_along, degree, factorial, logarithm
 from workings.check.value.reading import ANGLES, TURNS
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Table, Undecided, Value, each, power, scalar
@@ -29,6 +29,8 @@ def function(node: Function, context: EvaluationContext) -> Value:
 def function_value(node: Function, context: EvaluationContext) -> Value:
     """The function at its arguments, without what stands above its name."""
     values = [value(argument, context) for argument in node.arguments]
+    if isinstance(node.below, Axes):
+        return call_along(node.name, values, node.below.numbers, context.reading)
     if node.name in ("log", "ln", "lg"):
         if len(values) != 1:
             raise Undecided("a logarithm of several numbers")

@@ -23,11 +23,17 @@ def factors_together(node: Product, context: EvaluationContext) -> Value:
     match node.factors:
         case ((_, Number() as whole), (_, Quotient() as part)) if context.reading.mixed:
             return plus(value(whole, context), value(part, context))
-    result: Value | None = None
+    runs: list[tuple[str, Value]] = []
     for sign, x in factor_values(node.factors, context):
-        result = x if result is None else combine(result, sign, x, context.reading)
-    if result is None:
+        if not runs or (PRODUCTS.get(sign) == "⊙" and context.reading.entrywise == "last"):
+            runs.append((sign, x))
+        else:
+            runs[-1] = runs[-1][0], combine(runs[-1][1], sign, x, context.reading)
+    if not runs:
         raise Undecided("an empty product")
+    result = runs[0][1]
+    for sign, x in runs[1:]:
+        result = combine(result, sign, x, context.reading)
     return result
 
 
@@ -52,14 +58,15 @@ def factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationCont
 
 def combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
     """a and b with the sign between them."""
+    arrays = reading.lists == "arrays"
     if sign == "÷":
-        return quotient(a, b)
+        return quotient(a, b, arrays)
     if sign in ("*", "⋆") and isinstance(a, Table) and isinstance(b, Table):
         return correlation(a, b, reading.turned)
     if sign == "mod":
         return remainder(a, b)
     if sign in PRODUCTS:
-        return product(a, b, PRODUCTS[sign])
+        return product(a, b, PRODUCTS[sign], arrays)
     raise Undecided(f"{sign} is not computed")
 
 
@@ -93,10 +100,12 @@ def is_factor(name: Node, context: EvaluationContext) -> bool:
     """Whether a letter without a value of its own is no function: π, eˣ, a power of a known letter."""
     if not isinstance(name, Script):
         return name == Symbol("pi")
+    if not isinstance(name.base, Symbol | Script | Postfix):
+        return True  # a matrix, a bracket
     return name.base == Symbol("e") or (isinstance(name.base, Symbol) and context.known(name.base) is not None)
 
 
 @rule(Quotient)
 def fraction(node: Quotient, context: EvaluationContext) -> Value:
     """a / b."""
-    return quotient(value(node.above, context), value(node.below, context))
+    return quotient(value(node.above, context), value(node.below, context), context.reading.lists == "arrays")

@@ -10,7 +10,18 @@ from workings.check.value.evaluation.context import EvaluationContext, rule, val
 from workings.check.value.functions import ZERO, degree, exponential
 from workings.check.value.names import is_name
 from workings.check.value.scope import is_transpose
-from workings.check.value.value import Reason, Table, Undecided, Value, each, inverse, matrix_product, power, scalar
+from workings.check.value.value import (
+    MOST_ENTRIES,
+    Reason,
+    Table,
+    Undecided,
+    Value,
+    each,
+    inverse,
+    matrix_product,
+    power,
+    scalar,
+)
 
 MARKS = ("ast", "star", "dagger", "circ", "prime")
 """Superscripts that are part of a name."""
@@ -47,7 +58,7 @@ def transpose(body: Node, above: Node, context: EvaluationContext) -> Value:
     x = value(body, context)
     if not isinstance(x, Table):
         return x if context.scope.definition(above) is None else power(x, scalar(value(above, context)))
-    if x.free and not isinstance(body, Group):
+    if x.free and (not isinstance(body, Group) or context.reading.lists == "columns"):
         return Table(x.rows)  # the vector w is a column, so that its transpose is a row
     return x.transposed
 
@@ -83,6 +94,8 @@ def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
         return value(base, context)
     if isinstance(base, Number):
         return in_base(base, below, context)
+    if isinstance(base, Symbol) and base.name in ("0", "1"):
+        return filled(arb(int(base.name)), below, context)
     if isinstance(base, Function | Big):
         raise Undecided("an index of a function")
     table = value(base, context)
@@ -95,6 +108,18 @@ def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
         case [i, j] if 0 <= i < table.shape[0] and 0 <= j < table.shape[1]:
             return table.rows[i][j]
     raise Undecided("an index outside of the table", Reason.SIZE)
+
+
+def filled(number: arb, size: Node, context: EvaluationContext) -> Table:
+    """𝟏₃ and 𝟎_{2 × 3}: a list or a table full of one number."""
+    factors = size.factors if isinstance(size, Product) else (("", size),)
+    lengths = [scalar(value(factor, context)) for _, factor in factors]
+    if any(not n.is_integer() or not 0 < float(n) <= MOST_ENTRIES for n in lengths) or len(lengths) > 2:
+        raise Undecided("a size that is no number")
+    *rows, columns = [int(float(n)) for n in lengths]
+    if (rows[0] if rows else 1) * columns > MOST_ENTRIES:
+        raise Undecided("the table is too large", Reason.LARGE)
+    return Table(((number,) * columns,) * (rows[0] if rows else 1), free=not rows)
 
 
 def in_base(number: Number, below: Node, context: EvaluationContext) -> arb:

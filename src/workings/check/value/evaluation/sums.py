@@ -8,7 +8,8 @@ from functools import cache
 from flint import arb, fmpq
 
 from workings.check.latex.latex import latex
-from workings.check.latex.syntax import Big, Chain, Derivative, Node, Number, Product, Script, Sum, Symbol, Words
+from workings.check.latex.syntax import Axes, Big, Chain, Derivative, Node, Number, Product, Script, Sum, Symbol, Words
+from workings.check.value.axes import reduced
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO
 from workings.check.value.names import variable
@@ -45,7 +46,7 @@ def terms_together(node: Sum, context: EvaluationContext) -> Value:
         x = value(term, context)
         if sign == "-":
             x = each(lambda entry: -entry, x)
-        total = x if total is None else plus(total, x)
+        total = x if total is None else plus(total, x, context.reading.lists == "arrays")
     if total is None:
         raise Undecided("an empty sum")
     return total
@@ -60,6 +61,9 @@ def big(node: Big, context: EvaluationContext) -> Value:
         return integral(node, context)
     if node.operator not in ("∑", "∏"):
         raise Undecided(f"{node.operator} is not computed")
+    if node.operator == "∑" and node.above is None and (node.below is None or isinstance(node.below, Axes)):
+        along = None if node.below is None else node.below.numbers
+        return reduced(lambda numbers: sum(numbers, ZERO), value(node.body, context), along)
     letter, numbers = bounds(node, context)
     total: Value | None = None
     for i in numbers:
