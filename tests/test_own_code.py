@@ -19,7 +19,7 @@ def checks():
     for path in (path for path in sorted(Path(FOLDER).rglob("*.py")) if has_checks(str(path))):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.FunctionDef(name=name, returns=ast.Constant(value=None)) if name.startswith("check_"):
+                case ast.FunctionDef(name=name, returns=ast.Constant(value=None)) if name.lstrip("_").startswith("check_"):
                     yield path, node
 
 

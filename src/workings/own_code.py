@@ -30,11 +30,12 @@ def is_readable(file: str) -> bool:
 
 
 def is_check(function: Any) -> bool:
-    """Whether this is a check of code that is written to be read: it is called `check_…` and has no value, so it raises or
-    does nothing. `tests/test_own_code.py` holds every function of that kind to it.
+    """Whether this is a check of code that is written to be read: it is called `check_…` or `_check_…` and has no value.
+
+    So it raises or does nothing; `tests/test_own_code.py` holds every function of that kind to it.
     """
     code = getattr(function, "__code__", None)
-    named = code is not None and code.co_name.startswith("check_") and has_checks(code.co_filename)
+    named = code is not None and code.co_name.lstrip("_").startswith("check_") and has_checks(code.co_filename)
     return named and function.__annotations__.get("return", ...) in (None, "None")
 
 

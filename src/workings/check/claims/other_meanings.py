@@ -17,6 +17,7 @@ from workings.check.latex.syntax import (
     Node,
     Number,
     Product,
+    Script,
 )
 from workings.check.latex.weights import plain
 from workings.check.value.compare import Verdict
