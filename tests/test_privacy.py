@@ -7,12 +7,6 @@ import pytest
 from tools import plan, privacy
 from tools.privacy import Name
 
-UNDONE = {
-    "check",
-    "cli.check",
-    "show",
-}
-"""Packages and files whose names do not follow the rule yet: this list only gets shorter."""
 PACKAGES = sorted({module.split(".")[1] for module in plan.modules() if "." in module})
 
 
@@ -22,15 +16,9 @@ def wrong(package: str) -> list[str]:
     return [f"{module}.{name}" for module in modules for names in privacy.wrong(module) for name in names]
 
 
-@pytest.mark.parametrize("package", [package for package in PACKAGES if package not in UNDONE])
+@pytest.mark.parametrize("package", PACKAGES)
 def test_names_that_only_their_file_uses_have_an_underscore(package):
-    excused = tuple(f"workings.{undone}." for undone in UNDONE)
-    assert [name for name in wrong(package) if not name.startswith(excused)] == []
-
-
-@pytest.mark.parametrize("package", sorted(UNDONE))
-def test_a_package_that_follows_the_rule_is_not_excused(package):
-    assert wrong(package) != []
+    assert wrong(package) == []
 
 
 SOURCE = """

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from workings.check.report.explain import Line
     from workings.check.run.workers import Job
 
-STDIN = "<stdin>"
+_STDIN = "<stdin>"
 
 
 Level = StrEnum("Level", "error likely note possible")
@@ -73,16 +73,16 @@ def check(
       workings check notes.md --watch --quiet --html report.html
       cat notes.tex | workings check - --kind latex
     """
-    asked = read_explain(explain, files or [])
-    request = Request(
+    asked = _read_explain(explain, files or [])
+    request = _Request(
         [asked.file] if asked is not None else files or [],
-        Form(level.value, json, verbose, undecided, quiet, asked),
-        Outputs(html, sarif, csv),
-        How(kind.value, jobs, timeout, not no_cache, run_code),
+        _Form(level.value, json, verbose, undecided, quiet, asked),
+        _Outputs(html, sarif, csv),
+        _How(kind.value, jobs, timeout, not no_cache, run_code),
     )
-    check_request(request)
+    _check_request(request)
     if watch:
-        watch_files(request)
+        _watch_files(request)
         return
     try:
         status = request.report()
@@ -92,7 +92,7 @@ def check(
 
 
 @dataclass(frozen=True)
-class Form:
+class _Form:
     """What is printed."""
 
     level: str
@@ -104,7 +104,7 @@ class Form:
 
 
 @dataclass(frozen=True)
-class Outputs:
+class _Outputs:
     """The files that are written."""
 
     html: Path | None
@@ -113,7 +113,7 @@ class Outputs:
 
 
 @dataclass(frozen=True)
-class How:
+class _How:
     """How documents are checked."""
 
     kind: str
@@ -124,13 +124,13 @@ class How:
 
 
 @dataclass(frozen=True)
-class Request:
+class _Request:
     """The command line, read."""
 
     files: list[str]
-    form: Form
-    outputs: Outputs
-    how: How
+    form: _Form
+    outputs: _Outputs
+    how: _How
 
     def report(self, clear: str = "") -> int:
         """Check, write and print; the result is the exit status."""
@@ -153,7 +153,7 @@ class Request:
         from workings.check.run.files import check_jobs, find
 
         found = find([name for name in self.files if name != "-"])
-        with standard_input(self.how.kind if "-" in self.files else None) as more:
+        with _standard_input(self.how.kind if "-" in self.files else None) as more:
             results = check_jobs(
                 [*found.jobs, *more],
                 Options(run_code=self.how.run_code),
@@ -203,7 +203,7 @@ class Request:
             typer.echo(said, err=True)
 
 
-def read_explain(explain: str | None, files: list[str]) -> Line | None:
+def _read_explain(explain: str | None, files: list[str]) -> Line | None:
     """The line that is to be explained."""
     from workings.errors import WorkingsError
 
@@ -218,7 +218,7 @@ def read_explain(explain: str | None, files: list[str]) -> Line | None:
     return read_line(explain)
 
 
-def check_request(request: Request) -> None:
+def _check_request(request: _Request) -> None:
     """Refuse what does not go together, before anything is checked."""
     from workings.errors import WorkingsError
 
@@ -245,7 +245,7 @@ def _screen() -> tuple[int, bool, bool]:
 
 
 @contextmanager
-def standard_input(kind: str | None) -> Iterator[list[Job]]:
+def _standard_input(kind: str | None) -> Iterator[list[Job]]:
     """Standard input as a file for the workers, while they need it; none without a kind."""
     if kind is None:
         yield []
@@ -258,10 +258,10 @@ def standard_input(kind: str | None) -> Iterator[list[Job]]:
     with TemporaryDirectory(prefix="workings-") as folder:
         path = Path(folder) / f"stdin{KINDS[kind]}"
         path.write_bytes(sys.stdin.buffer.read())
-        yield [Job(STDIN, path)]
+        yield [Job(_STDIN, path)]
 
 
-def watch_files(request: Request) -> None:
+def _watch_files(request: _Request) -> None:
     """Report on every change, until Ctrl-C."""
     from workings.check.run.watch import CLEAR, watch
     from workings.errors import WorkingsError

@@ -15,7 +15,7 @@ MOST_SAVED = 4096
 MOST_DIGITS = 50
 DEEPEST = 4
 """How deep a function can be recorded."""
-SUBSTITUTIONS = ("long", "short", "none")
+_SUBSTITUTIONS = ("long", "short", "none")
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class Options:
         check_whole("digits", self.digits, 1, MOST_DIGITS)
         if self.depth is not None:
             check_whole("depth", self.depth, 1)
-        if self.substitution not in SUBSTITUTIONS:
-            hint = did_you_mean(str(self.substitution), SUBSTITUTIONS)
+        if self.substitution not in _SUBSTITUTIONS:
+            hint = did_you_mean(str(self.substitution), _SUBSTITUTIONS)
             raise WorkingsError(f"substitution is 'long', 'short' or 'none', not {self.substitution!r}.{hint}")
 
     def opens(self, level: int) -> bool:

@@ -74,7 +74,7 @@ class Work(Trace):
         """Read what `json` wrote."""
         from workings.show.printers.json_form import from_json
 
-        return as_work(from_json(text))
+        return _as_work(from_json(text))
 
     def __eq__(self, other: object) -> bool:
         """Whether two works have the same steps with the same names, formulas and values: they are saved alike.
@@ -90,7 +90,7 @@ class Work(Trace):
     __hash__ = None  # type: ignore[assignment]
 
     def _with_choices(self, formatting: Formatting) -> Options:
-        options = with_choices(self.options, formatting)
+        options = _options_with(self.options, formatting)
         check_names(self, options)
         return options
 
@@ -135,7 +135,7 @@ class Work(Trace):
         return self
 
 
-def with_choices(options: Options, choices: Mapping[str, Any]) -> Options:
+def _options_with(options: Options, choices: Mapping[str, Any]) -> Options:
     """The options with these choices in place of their own."""
     known, given = Options.__dataclass_fields__, dict(choices)
     if unknown := [name for name in given if name not in known]:
@@ -156,7 +156,7 @@ def _labels(given: Any) -> Labels:
     return tuple((axis, tuple(map(str, names))) for axis, names in pairs)
 
 
-def as_work(trace: Trace, options: Options | None = None) -> Work:
+def _as_work(trace: Trace, options: Options | None = None) -> Work:
     """A trace with its printers."""
     work = Work(trace.root)
     work.__dict__ = {**vars(trace), "options": options or Options()}  # also what it finds out only when it is asked
@@ -188,7 +188,7 @@ def show(
     check_unambiguous(inspect.unwrap(function), args, kwargs, **given)
     choices = {name: kwargs[name] for name in _choices(function, kwargs)}
     kwargs = {name: value for name, value in kwargs.items() if name not in choices}
-    options = with_choices(options or Options(), choices)
+    options = _options_with(options or Options(), choices)
     recorded = 2 if depth is None else depth
     check_whole("depth", recorded, 1, DEEPEST)
     work = _capture_varying(function, args, kwargs, recorded) if backward else _capture(function, args, kwargs, recorded)
@@ -224,12 +224,12 @@ def _capture(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     from workings.trace.capture.capture import capture
 
     whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
-    work = as_work(capture(whole, depth=depth))
+    work = _as_work(capture(whole, depth=depth))
     work.notes += assumption_notes(work)
     return work
 
 
-LEAF_CHANGED = "a leaf Variable that requires grad"
+_LEAF_CHANGED = "a leaf Variable that requires grad"
 """What PyTorch says when code changes a tensor in place that a gradient is wanted of."""
 
 
@@ -239,12 +239,12 @@ def _capture_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
 
     given, named = require_gradients((args, kwargs))
     work = _capture(function, given, named, depth)
-    if LEAF_CHANGED not in str(work.error) or work.undo is None:
+    if _LEAF_CHANGED not in str(work.error) or work.undo is None:
         return work
     work.undo()
     given, named = require_gradients((args, kwargs), copies=True)
     again = _capture(function, given, named, depth)
-    if LEAF_CHANGED in str(again.error):
+    if _LEAF_CHANGED in str(again.error):
         return work
     again.notes.append("the code changes an input in place: it changed a copy, your tensor is as it was")
     return again
@@ -299,7 +299,7 @@ class Recording:
     def __enter__(self) -> Work:
         from workings.trace.follow.block import Block
 
-        self.work = as_work(Trace(Step("root")), Options(depth=self.depth))
+        self.work = _as_work(Trace(Step("root")), Options(depth=self.depth))
         self.block = Block(self.work, 2 if self.depth is None else self.depth)
         self.block.begin(sys._getframe(1))
         return self.work

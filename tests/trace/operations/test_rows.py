@@ -118,7 +118,7 @@ def test_a_list_of_tensors_is_joined():
 
 OTHER_FACTS = {
     ("trace/code/instrument.py", "_EAGER"): "Python's functions that use up an iterator",
-    ("show/formula/latex_script.py", "FUNCTIONS"): "the functions that LaTeX has commands for",
+    ("show/formula/latex_script.py", "_FUNCTIONS"): "the functions that LaTeX has commands for",
 }
 """Tables with names of operations in them that are facts of something else."""
 

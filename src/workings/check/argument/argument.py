@@ -28,15 +28,15 @@ from workings.check.value.value import Reason
 
 CLAIMING = (Role.CLAIM, Role.INSTANTIATION)
 """Roles that can be wrong."""
-DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.FRAGMENT)
+_DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.FRAGMENT)
 """Roles in which nothing is stated as true."""
 DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
 """Roles that say nothing about the sides as they stand."""
-SURE = ("error", "likely")
-REPEATED = "one form again and again"
-MANY = 3
+_SURE = ("error", "likely")
+_REPEATED = "one form again and again"
+_MANY = 3
 """Findings about one and the same form from which on all of them are in doubt."""
-BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
+_BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
 
 
 @dataclass
@@ -121,7 +121,7 @@ class Argument:
     def _follows(self, one: Formula, other: Formula) -> bool:
         """Whether nothing but blanks stands between two displayed formulas."""
         between = self.document.text[one.end : other.start]
-        return other.display and len(between) < 60 and not BETWEEN.sub("", between)
+        return other.display and len(between) < 60 and not _BETWEEN.sub("", between)
 
     def clause(self, line: Line, before: Line | None, handed_on: Clause | None) -> Clause:
         """The words around a line; in a list they are those of the line before it."""
@@ -174,7 +174,7 @@ class Argument:
 
     def is_doubtful(self, line: Line) -> bool:
         """Whether the line supposes, asks or denies, so that nothing in it is stated as true."""
-        return any(self.reading(line, index).role in DOUBTFUL for index in range(len(line.relations)))
+        return any(self.reading(line, index).role in _DOUBTFUL for index in range(len(line.relations)))
 
     def give_up(self, line: Line, error: Exception) -> None:
         """A line that cannot be computed is unread."""
@@ -256,9 +256,9 @@ class Argument:
 
     def _doubt_what_is_alike(self) -> None:
         """One form that is called wrong again and again is rather notation that is not understood."""
-        doubted = {id(found) for alike in self.alike.values() if len(alike) >= MANY for found in alike}
+        doubted = {id(found) for alike in self.alike.values() if len(alike) >= _MANY for found in alike}
         self.report.findings = [
-            replace(found, level="note", basis=REPEATED) if id(found) in doubted and found.level in SURE else found
+            replace(found, level="note", basis=_REPEATED) if id(found) in doubted and found.level in _SURE else found
             for found in self.report.findings
         ]
 

@@ -31,7 +31,7 @@ class Cue(StrEnum):
     NONE = ""
 
 
-WORDS = {
+_WORDS = {
     Cue.THEN: r"given by|defined by|obtained (?:by|as)|then|so|thus|therefore|hence|we (?:get|have|obtain|find|see|know)"
     r"|gives?|gave|yields?|impl(?:y|ies)|means?|equals?|equal to|is|are|was|becomes?|simplif\w+|results? in"
     r"|comput\w+|calculat\w+|find(?:ing)?|following|finally|recall|note that|adds? up to|leav\w+|making|also"
@@ -49,51 +49,51 @@ WORDS = {
     Cue.NAME: r"function|model|formula|form|defined as|called|encoding|loss|score|funktion|函数\w*为?|模型|分布",
     Cue.ANSWER: r"(?:final )?answers?|in conclusion|antwort|答案?",
 }
-CUE = re.compile(
-    "|".join(rf"(?P<{cue.name}>(?<![a-z\\])(?:{words})(?![a-z]))" for cue, words in WORDS.items()), re.IGNORECASE
+_CUE = re.compile(
+    "|".join(rf"(?P<{cue.name}>(?<![a-z\\])(?:{words})(?![a-z]))" for cue, words in _WORDS.items()), re.IGNORECASE
 )
-NEGATION = re.compile(
+_NEGATION = re.compile(
     r"(?:(?:is|are|does|do|was|would) ?(?:not|n[o’']t)(?: (?:true|equal|say|mean|imply|claim))?(?: that)?|not|never"
     r"|instead of|rather than|~~|不是|并非)[\s$(:*_]*$",
     re.IGNORECASE,
 )
 """A negation right before a formula."""
-OTHERS_SAY = re.compile(
+_OTHERS_SAY = re.compile(
     r"(?<![a-z])(?:wrong\w*|incorrect\w*|mistak\w*|erroneous\w*|false|falsch\w*|tempting|naive\w*|claims?|wrote"
     r"|no points?)(?![a-z])[^,;]*$",
     re.IGNORECASE,
 )
 """In the clause before a formula: somebody else's words, or what is called wrong."""
-SUPPOSITION = re.compile(
+_SUPPOSITION = re.compile(
     r"(?<![a-z])(?:assum(?:e|ing)|suppos(?:e|ing)|given|let|imagine|pretend|if|angenommen|设|假设)"
     r"(?: us)?(?: (?:assume|suppose))?(?: that)?[\s$]*$",
     re.IGNORECASE,
 )
 """What is supposed right before a formula."""
-DENIED_AFTER = re.compile(
+_DENIED_AFTER = re.compile(
     r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|not (?:true|right|correct))(?![a-z])"
     r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~|[\s$)]*(?:[✗✘❌]|\\ding\{5[56]\}|\\xmark)",
     re.IGNORECASE,
 )
 """A correction right behind a formula."""
-OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
+_OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
 """The box of an answer that is not chosen."""
-QUESTION = re.compile(r"[\s$)*_”\"']*\?")
-JOIN = re.compile(r"[\s$~,;，、&]*(?:and|or|und|oder|且|和|与|,|;)?[\s$~]*")
+_QUESTION = re.compile(r"[\s$)*_”\"']*\?")
+_JOIN = re.compile(r"[\s$~,;，、&]*(?:and|or|und|oder|且|和|与|,|;)?[\s$~]*")
 """What stands between the members of a list."""
-SENTENCE_END = re.compile(
+_SENTENCE_END = re.compile(
     r"(?<![\d(][.])(?<!e\.g\.)(?<!i\.e\.)(?:(?<=[.!?。！？；])|(?<=[.!?][)’”]))[\s}]+|\n[ \t]*\n"
     r"|(?:^|\n)[ \t>]*(?:[-*+]|\d+[.)])[ \t]|\\item"
 )
-MATHEMATICS = re.compile(
+_MATHEMATICS = re.compile(
     r"\$\$.*?\$\$|\$[^$]*\$|\\\\?\(.*?\\\\?\)|\\\\?\[.*?\\\\?\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.DOTALL
 )
-OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
-OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
+_OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
+_OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
 """c * $8/3$: an operator in the text, right before the formula."""
-RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
+_RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
 """Pages 3-5 =: from … to, where a noun stands before it."""
-NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
+_NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
 
 
 @dataclass(frozen=True)
@@ -114,37 +114,37 @@ class Clause:
 
 def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | None = None) -> Clause:
     """The clause of a formula; `handed_on` is that of the formula before it in a list."""
-    sentence = sentence_before(formula)
-    found = [Cue[match.lastgroup] for match in CUE.finditer(sentence) if match.lastgroup]
+    sentence = _sentence_before(formula)
+    found = [Cue[match.lastgroup] for match in _CUE.finditer(sentence) if match.lastgroup]
     conjunctions = [cue for cue in found if cue in (Cue.IF, Cue.THEN)]
     cue = handed_on.cue if handed_on is not None else found[-1] if found else Cue.NONE
     return Clause(
         cue,
         is_conditional=bool(conjunctions) and conjunctions[-1] is Cue.IF,
-        is_denied=is_denied(formula, sentence),
-        is_supposed=SUPPOSITION.search(sentence[-40:]) is not None,
-        is_asked=QUESTION.match(formula.after) is not None,
-        is_fragment=is_fragment(formula, text),
+        is_denied=_is_denied(formula, sentence),
+        is_supposed=_SUPPOSITION.search(sentence[-40:]) is not None,
+        is_asked=_QUESTION.match(formula.after) is not None,
+        is_fragment=_is_fragment(formula, text),
         is_answer=is_answer,
     )
 
 
-def sentence_before(formula: Formula) -> str:
+def _sentence_before(formula: Formula) -> str:
     """The sentence up to a formula, the formulas in it replaced by a mark."""
-    before = MATHEMATICS.sub("⟨F⟩", formula.before)
-    ends = [match.end() for match in SENTENCE_END.finditer(before)]
+    before = _MATHEMATICS.sub("⟨F⟩", formula.before)
+    ends = [match.end() for match in _SENTENCE_END.finditer(before)]
     return before[ends[-1] if ends else 0 :]
 
 
-def is_denied(formula: Formula, sentence: str) -> bool:
+def _is_denied(formula: Formula, sentence: str) -> bool:
     """Whether the words right beside it deny it or leave it to others, or it is an answer not chosen."""
     clause = re.split(r"[;,.]\s", sentence[-120:])[-1]
-    if NEGATION.search(sentence[-60:]) or OTHERS_SAY.search(clause) or DENIED_AFTER.match(formula.after[:60]):
+    if _NEGATION.search(sentence[-60:]) or _OTHERS_SAY.search(clause) or _DENIED_AFTER.match(formula.after[:60]):
         return True
-    return OPTION.search(formula.before[-40:]) is not None
+    return _OPTION.search(formula.before[-40:]) is not None
 
 
-def is_fragment(formula: Formula, text: str) -> bool:
+def _is_fragment(formula: Formula, text: str) -> bool:
     """Whether the left side begins outside: a bracket that closes, an operator word, half a number, a range."""
     depth = 0
     for character in re.split(r"[=≈<>]", re.sub(r"\\(?:left|right)?", "", formula.text), maxsplit=1)[0]:
@@ -152,16 +152,16 @@ def is_fragment(formula: Formula, text: str) -> bool:
         if depth < 0:
             return True
     left = text[max(0, formula.start - 24) : formula.start]
-    if not formula.display and OPERATOR_BEFORE.search(left):
+    if not formula.display and _OPERATOR_BEFORE.search(left):
         return True
     if not left.endswith(("$", "(", "[", "\n", "}")) and formula.text[:1].isdigit():
-        return bool(re.search(r"\d\.\s*$", left)) or bool(NOUN_BEFORE.search(left) and RANGE.match(formula.text))
+        return bool(re.search(r"\d\.\s*$", left)) or bool(_NOUN_BEFORE.search(left) and _RANGE.match(formula.text))
     if re.search(r"[\d.][ \t]*\n$", left) and formula.text[:1].isdigit() and not formula.display:
         return re.search(r"\d\.\s*$", left) is not None
-    return not formula.display and OPERATOR_WORD.search(left.rstrip("$\\( \n~") + " ") is not None
+    return not formula.display and _OPERATOR_WORD.search(left.rstrip("$\\( \n~") + " ") is not None
 
 
 def continues_list(one: Formula, other: Formula, text: str) -> bool:
     """Whether a formula goes on with the list that the formula before it stands in."""
     between = text[one.end : other.start]
-    return one is other or (not other.display and len(between) < 40 and JOIN.fullmatch(between) is not None)
+    return one is other or (not other.display and len(between) < 40 and _JOIN.fullmatch(between) is not None)

@@ -80,7 +80,7 @@ class Context:
             if here.form is Form.BLOCK:
                 found = here
             elif here.form in (Form.SECTION, Form.DOCUMENT):
-                if is_solution(here) and found is None and here.parent is not None:
+                if _is_solution(here) and found is None and here.parent is not None:
                     continue  # a section «Solution» belongs to the exercise around it
                 return found or here
         return self
@@ -111,7 +111,7 @@ class Context:
     @property
     def is_solution(self) -> bool:
         """Whether it, or something around it, answers a problem."""
-        return any(is_solution(here) for here in self.path())
+        return any(_is_solution(here) for here in self.path())
 
 
 def sight(here: Context, there: Context) -> Sight:
@@ -125,54 +125,54 @@ def sight(here: Context, there: Context) -> Sight:
     return Sight.FAR if there.home in here.problem.path() else Sight.HIDDEN
 
 
-LAYOUT = re.compile(
+_LAYOUT = re.compile(
     r"(?:document|multicols|center|figure|table|tabular\w?|longtable|minipage|flush\w+|small|large|adjustwidth|wrapfigure|appendix"
     r"|abstract|equation|align\w*|gather\w*|multline|flalign|eqnarray|split|array|d?cases|math|displaymath|\w*matrix|lstlisting"
     r"|verbatim|minted|tikzpicture|axis|subfigure|subequations|comment|thebibliography|enumerate|itemize|description|tasks"
     r"|(?:sub)?parts|compact\w+|frame|columns?)\*?"
 )
 """Environments that only lay out what is in them."""
-FONT = re.compile(
+_FONT = re.compile(
     r"text\w*|emph|small|large|color|underline|href|mbox|[hv]space|(?:re)?new\w*|def|provide\w*|setlength|(?:sub)*section|chapter"
     r"|paragraph|label|index|includegraphics|usepackage|document\w*|bibitem|begin|end|item|caption\w*|footnote\w*|frametitle"
 )
 """Macros that only set what is in them."""
-ASIDE = re.compile(r"\\(caption\w*|footnote(?:text)?|marginnote|sidenote|thanks)(?:\[[^\]]*\])?\s*\{")
-EDGE = re.compile(r"\\(begin|end)\s*\{(\w+\*?)\}|\\item\b")
-MACRO = re.compile(r"^[ \t]*\\(\w+)(?:\[[^\]]*\])?\{", re.MULTILINE)
-LABEL = re.compile(
+_ASIDE = re.compile(r"\\(caption\w*|footnote(?:text)?|marginnote|sidenote|thanks)(?:\[[^\]]*\])?\s*\{")
+_EDGE = re.compile(r"\\(begin|end)\s*\{(\w+\*?)\}|\\item\b")
+_MACRO = re.compile(r"^[ \t]*\\(\w+)(?:\[[^\]]*\])?\{", re.MULTILINE)
+_LABEL = re.compile(
     r"(?:(?<=[\n{.!?:;])|^)[ \t~]*(?:\*\*|\\textbf\{|\\item\[?)?\(?([a-k]|[ivx]{1,4}|\d{1,2})\)[ \t~\n*}\]]", re.MULTILINE
 )
-SERIES = (
+_SERIES = (
     tuple("abcdefghijk"),
     tuple(str(n) for n in range(1, 40)),
     ("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"),
 )
-RUN_IN = re.compile(
+_RUN_IN = re.compile(
     r"^[ \t>]*(?:\*\*|__|(?:\\noindent\s*)?\\textbf\{|\\paragraph\*?\{)([^*_}\n]{2,60})(?:\*\*|__|\})[:：.]?"
     r"|^(?:#{1,6} |\\(?:sub)*section)",
     re.MULTILINE,
 )
-BULLET = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
-QUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
-MARKS = re.compile(r"^(?:[ \t]*>)+", re.MULTILINE)
-COLONS = re.compile(r"^(:{3,}) *\{?([^\n]*)\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
-PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?![ \t])|\Z")
-SOLUTION = re.compile(
+_BULLET = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
+_QUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
+_MARKS = re.compile(r"^(?:[ \t]*>)+", re.MULTILINE)
+_COLONS = re.compile(r"^(:{3,}) *\{?([^\n]*)\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n(?![ \t])|\Z")
+_SOLUTION = re.compile(
     r"^\W*(?:sol\w*\b|answers?\b|ans\b|proof\b|hint)|解|证明|答|footnotetext|\bsolutions?\W*$|Lösung|corrigé", re.IGNORECASE
 )
 """What a text calls the answer to the problem before it."""
-LONG_ARGUMENT = 60
+_LONG_ARGUMENT = 60
 """Characters from which on the argument of a macro is a text."""
 DEEPEST_SECTION = 5
 
 
-def is_solution(context: Context) -> bool:
+def _is_solution(context: Context) -> bool:
     """Whether its title says that it answers a problem."""
-    return SOLUTION.search(context.title) is not None
+    return _SOLUTION.search(context.title) is not None
 
 
-Span = tuple[int, int, Form, str]
+_Span = tuple[int, int, Form, str]
 
 
 class Contexts:
@@ -210,7 +210,7 @@ class Contexts:
         """A number for each context, counted in the order of the text."""
         return self.numbers[context]
 
-    def _nest(self, spans: list[Span]) -> None:
+    def _nest(self, spans: list[_Span]) -> None:
         """Make the tree: each span inside the one around it, cut to it; then where one context gives way to another."""
         self.root.children.clear()
         around = [self.root]
@@ -234,11 +234,11 @@ class Contexts:
         leave(self.root.end + 1)
         self._changes = changes
 
-    def _labelled(self, text: str, context: Context) -> Iterator[Span]:
+    def _labelled(self, text: str, context: Context) -> Iterator[_Span]:
         """Parts by labels that count up, (a) (b) (c) or 1) 2) 3), in the own text of a context."""
         end = min([child.start for child in context.children if child.form is Form.SECTION] + [context.end])
-        own = [found for found in LABEL.finditer(text, context.start, end) if self.at(found.start(1)) is context]
-        for labels in SERIES if len(own) > 1 else ():
+        own = [found for found in _LABEL.finditer(text, context.start, end) if self.at(found.start(1)) is context]
+        for labels in _SERIES if len(own) > 1 else ():
             series: list[list[re.Match[str]]] = [[]]
             for found in own:
                 if found[1] == labels[0]:
@@ -252,7 +252,7 @@ class Contexts:
                     yield from ((found.start(), stop, Form.PART, found[1]) for found, stop in zip(run, stops, strict=True))
 
 
-def _sections(document: Document) -> Iterator[Span]:
+def _sections(document: Document) -> Iterator[_Span]:
     """From a heading to the next one that is as wide; the numbered and lettered items of a sheet are parts."""
     heads = document.headings
     ends = _ends([(head.start, head.depth) for head in heads], len(document.text))
@@ -276,28 +276,28 @@ def _ends(marks: list[tuple[int, int]], last: int) -> list[int]:
     return ends
 
 
-def _run_ins(text: str) -> Iterator[Span]:
+def _run_ins(text: str) -> Iterator[_Span]:
     """From a bold head in the line (Solution., Example 3:, Step 2) to the next one, or to the next heading."""
-    found = list(RUN_IN.finditer(text))
+    found = list(_RUN_IN.finditer(text))
     for index, head in enumerate(found):
         if head[1]:
             yield head.start(), found[index + 1].start() if index + 1 < len(found) else len(text), Form.STEP, head[1]
 
 
-def _asides(text: str, closing: dict[int, int]) -> Iterator[Span]:
-    for found in ASIDE.finditer(text):
+def _asides(text: str, closing: dict[int, int]) -> Iterator[_Span]:
+    for found in _ASIDE.finditer(text):
         yield found.start(), closing.get(found.end() - 1, found.end()), Form.ASIDE, found[1]
 
 
-def _cells(document: Document) -> Iterator[Span]:
+def _cells(document: Document) -> Iterator[_Span]:
     for (start, number), (end, _) in pairwise([*document.cells, (len(document.text), 0)]):
         yield start, end, Form.STEP, f"cell {number}"
 
 
-def _latex_blocks(text: str, closing: dict[int, int]) -> Iterator[Span]:
+def _latex_blocks(text: str, closing: dict[int, int]) -> Iterator[_Span]:
     """Environments that are not mere layout, items of lists, and macros of the document with a long argument."""
     waiting: list[tuple[str, int]] = []
-    for found in EDGE.finditer(text):
+    for found in _EDGE.finditer(text):
         if found[1] == "begin":
             waiting.append((found[2], found.start()))
         elif found[1] is None:
@@ -310,27 +310,27 @@ def _latex_blocks(text: str, closing: dict[int, int]) -> Iterator[Span]:
                 name, start = waiting.pop()
                 if name == "\\item":
                     yield start, found.start(), Form.PART, "item"
-                elif not LAYOUT.fullmatch(name):
+                elif not _LAYOUT.fullmatch(name):
                     yield start, found.end(), Form.BLOCK, name
                 if name == found[2]:
                     break
-    for found in MACRO.finditer(text):
+    for found in _MACRO.finditer(text):
         end = closing.get(found.end() - 1, found.end())
-        is_text = end - found.end() > LONG_ARGUMENT and re.search(r"[$.]", text[found.end() : end]) is not None
-        if is_text and not FONT.fullmatch(found[1]):
+        is_text = end - found.end() > _LONG_ARGUMENT and re.search(r"[$.]", text[found.end() : end]) is not None
+        if is_text and not _FONT.fullmatch(found[1]):
             yield found.start(), end, Form.BLOCK, found[1]
 
 
-def _markdown_blocks(text: str) -> Iterator[Span]:
+def _markdown_blocks(text: str) -> Iterator[_Span]:
     """Quotes and callouts, fences of colons; items of lists."""
-    for found in QUOTE.finditer(text):
+    for found in _QUOTE.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[0].strip("> \t\n[!*")[:30]
         yield from ((start, end, Form.BLOCK, "") for start, end in _inner_quotes(found[0], found.start()))
-    for found in COLONS.finditer(text):
+    for found in _COLONS.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[2]
-    items = list(BULLET.finditer(text))
+    items = list(_BULLET.finditer(text))
     ends = _ends([(item.start(), len(item[1])) for item in items], len(text))
-    paragraphs = Ahead(PARAGRAPH_END, text) if items else None
+    paragraphs = Ahead(_PARAGRAPH_END, text) if items else None
     for item, end in zip(items, ends, strict=True):
         yield item.start(), min(end, paragraphs.find(item.end()) if paragraphs else end), Form.PART, "item"
 
@@ -342,7 +342,7 @@ def _inner_quotes(quote: str, start: int) -> Iterator[tuple[int, int]]:
     [(14, 24)]
     """
     opened: list[int] = []
-    for line in MARKS.finditer(quote):
+    for line in _MARKS.finditer(quote):
         depth, here = line[0].count(">") - 1, start + line.start()
         while len(opened) > depth:
             yield opened.pop(), here
@@ -354,8 +354,8 @@ def _link(context: Context) -> None:
     """A solution continues the problem before it, unless its neighbours are solutions too (a list of answers)."""
     before: Context | None = None
     for child in context.children:
-        answers = is_solution(child)
-        if answers and before is not None and before.title != child.title and not is_solution(before):
+        answers = _is_solution(child)
+        if answers and before is not None and before.title != child.title and not _is_solution(before):
             child.continues = before
         if child.form in (Form.BLOCK, Form.SECTION, Form.PART) or (child.form is Form.STEP and not answers):
             before = child

@@ -16,7 +16,7 @@ NEEDED = {"error": 0.97, "likely": 0.85, "note": 0.5}
 """The share of real findings that a level asks for; below them it is `possible`."""
 ENOUGH = 20
 """Judged findings from which on a class speaks for itself; a smaller one is joined with what else rests on the same."""
-UNKNOWN = {
+_UNKNOWN = {
     "closed": "error",
     "course": "error",
     "letters, a power": "possible",
@@ -31,13 +31,13 @@ UNKNOWN = {
     "letters of another section": "possible",
 }
 """The surest level of a basis with few judged findings, `likely` for all others. Rules of the course set their own."""
-TABLE = Path(__file__).with_name("levels.toml")
+_TABLE = Path(__file__).with_name("levels.toml")
 
 
 @cache
 def judged() -> dict[str, dict[str, tuple[int, int]]]:
     """For each basis and kind: how many findings were judged, and how many were real."""
-    table = tomllib.loads(TABLE.read_text(encoding="utf-8"))
+    table = tomllib.loads(_TABLE.read_text(encoding="utf-8"))
     return {basis: {kind: (row["judged"], row["real"]) for kind, row in kinds.items()} for basis, kinds in table.items()}
 
 
@@ -52,7 +52,7 @@ def measured_level(kind: str, basis: str) -> str:
     if count < ENOUGH:
         count, real = (sum(column) for column in zip(*kinds.values(), strict=True)) if kinds else (0, 0)
     if count < ENOUGH:
-        return UNKNOWN.get(basis, "likely")
+        return _UNKNOWN.get(basis, "likely")
     share = (real + 0.5) / (count + 1)  # half a finding against it: what was judged is never all there is
     return next((level for level, needed in NEEDED.items() if share >= needed), "possible")
 

@@ -11,10 +11,10 @@ from workings.check.document.document import Formula
 from workings.check.latex.syntax import Chain, Items, Node, Nothing, Product, Script, Sum, Words
 from workings.check.value.names import is_closed
 
-UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
+_UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
 """A word that may be a unit."""
-OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
-SCALE = re.compile(
+_OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
+_SCALE = re.compile(
     r"\$?[ \t~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min"
     r"|minutes?|percent|\\?%)(?![A-Za-z])"
 )
@@ -68,16 +68,16 @@ class Line:
         yield run
 
 
-def parts(node: Node) -> Iterator[Node]:
+def _parts(node: Node) -> Iterator[Node]:
     """The formulas that stand side by side."""
     if isinstance(node, Items):
         for part in node.parts:
-            yield from parts(part)
+            yield from _parts(part)
     else:
         yield node
 
 
-ROW_BEGINS = re.compile(r"\\\\\s*(?:\[[^\]]*\])?\s*&[\s&]*(?:\\[a-z]*quad|\\[ ,;:!]|\\hspace\*?\{[^}]*\}|\s)*$")
+_ROW_BEGINS = re.compile(r"\\\\\s*(?:\[[^\]]*\])?\s*&[\s&]*(?:\\[a-z]*quad|\\[ ,;:!]|\\hspace\*?\{[^}]*\}|\s)*$")
 """A row break, and the place at which rows are aligned: what follows has nothing to the left of it."""
 
 
@@ -86,7 +86,7 @@ def _goes_on(side: Node, formula: Formula) -> bool:
     match side:
         case Sum(terms=((sign, _), *_)) if sign in "+-±":
             written = formula.text[side.span[0] : side.span[0] + 1]
-            return written in "+-−" and ROW_BEGINS.search(formula.text, 0, side.span[0]) is not None
+            return written in "+-−" and _ROW_BEGINS.search(formula.text, 0, side.span[0]) is not None
     return False
 
 
@@ -97,13 +97,13 @@ def _joined(one: Node, other: Node) -> Node:
     return Sum((*terms, *more), span=(one.span[0], other.span[1]))
 
 
-Sides = tuple[list[Node], list[str]]
+_Sides = tuple[list[Node], list[str]]
 """The sides of a chain, and the relations between them."""
 
 
-def assignments(sides: list[Node], relations: list[str]) -> list[Sides]:
+def _assignments(sides: list[Node], relations: list[str]) -> list[_Sides]:
     r"""x_1 = 2 \quad x_2 = 3 is a list, not a chain: a number, then the same letter with another index, then a relation."""
-    found: list[Sides] = []
+    found: list[_Sides] = []
     begin = 0
     for k in range(1, len(sides) - 1):
         if relations[k - 1] not in EQUAL or relations[k] not in EQUAL:
@@ -134,10 +134,10 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     found: list[Line] = []
     last = before
     words = ""
-    for part in parts(node):
+    for part in _parts(node):
         behind, words = words, part.text if isinstance(part, Words) else ""
         if isinstance(part, Words):
-            if last is not None and UNIT.fullmatch(part.text.strip(" .,~")):
+            if last is not None and _UNIT.fullmatch(part.text.strip(" .,~")):
                 last.units.add(len(last.sides) - 1)
             else:
                 last = None  # what goes on with `= …` behind words does not go on with what stands before them
@@ -163,11 +163,11 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
             sides, relations = sides[1:], relations[1:]
             if not sides:
                 continue
-        *listed, (sides, relations) = assignments(sides, relations)
+        *listed, (sides, relations) = _assignments(sides, relations)
         found += [Line(one, signs, [formula] * len(one)) for one, signs in listed]
         units = {i for i, side in enumerate(sides) if any(isinstance(part, Words) for part in side.walk())}
         last = Line(sides, relations, [formula] * len(sides), units)
-        if found and OF.search(behind):
+        if found and _OF.search(behind):
             last.is_cut = True
         found.append(last)
     return found
@@ -175,4 +175,4 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
 
 def has_scale(after: str) -> bool:
     """Whether a unit such as MB or million stands right behind a formula."""
-    return SCALE.match(after) is not None
+    return _SCALE.match(after) is not None

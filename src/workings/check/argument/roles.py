@@ -37,13 +37,13 @@ from workings.check.value.recurrences import recurrence
 from workings.check.value.rounding import units
 from workings.check.value.scope import is_transpose
 
-LINKS = {"⇒", "⇔", "→", "⟹", "⟺", "⟶", "⟸", "⇐", "↔"}
-DECLARES = {"∈", "∉", "⊂", "⊆", "~", "∼", "↦", "∋", "⊃", "⊥", "∝", "≡"}
-RANGE = re.compile(r"\s*[\d\w{}]+\s*(?:,\s*[\d\w]+\s*)*,?\s*(?:\\[cl]?dots|…|\.\.\.)|\s*\d\s*,\s*\d\s*(?:,|$)")
+_LINKS = {"⇒", "⇔", "→", "⟹", "⟺", "⟶", "⟸", "⇐", "↔"}
+_DECLARES = {"∈", "∉", "⊂", "⊆", "~", "∼", "↦", "∋", "⊃", "⊥", "∝", "≡"}
+_RANGE = re.compile(r"\s*[\d\w{}]+\s*(?:,\s*[\d\w]+\s*)*,?\s*(?:\\[cl]?dots|…|\.\.\.)|\s*\d\s*,\s*\d\s*(?:,|$)")
 """1, …, n behind i =."""
-CODE = re.compile(r"[.:(\[=* ]")
+_CODE = re.compile(r"[.:(\[=* ]")
 """What stands in code and in no name."""
-STEP_LETTERS = "tknij"
+_STEP_LETTERS = "tknij"
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,9 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
     """The role of relation `index` of a line."""
     relation, one, other = line.relations[index], line.sides[index], line.sides[index + 1]
     before = line.relations[:index]
-    if relation in DECLARES or relation == ":" or (relation in LINKS and ":" in before):
+    if relation in _DECLARES or relation == ":" or (relation in _LINKS and ":" in before):
         return Role.DECLARATION, f"the sign {relation}"
-    if relation in LINKS:
+    if relation in _LINKS:
         return _arrow_role(line, index, clause)
     if relation == "←":
         return Role.RECURRENCE, "an update: ←"
@@ -84,7 +84,7 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
         return Role.GIVEN, "what a program says"
     if relation in ORDER:
         return _order_role(relation, one, other, clause)
-    if before and before[-1] in DECLARES:
+    if before and before[-1] in _DECLARES:
         return Role.DECLARATION, "inside a declaration"
     if (clause.is_fragment or line.is_cut) and index == 0:
         return Role.FRAGMENT, "its left side begins outside of the formula"
@@ -143,7 +143,7 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
             name = one
     if _is_range(line, index):
         return Role.CONDITION, "an index and its range"
-    if is_update(one, other):
+    if _is_update(one, other):
         return Role.RECURRENCE, "the same name at an earlier index"
     if clause.cue is Cue.GOAL and not is_literal(other) and name is None and not (is_closed(one) and is_closed(other)):
         return Role.GOAL, "what is to be shown"
@@ -158,7 +158,7 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
             return Role.DEFINITION, "a derivative, and the rule for it"
         return Role.CLAIM, "a derivative"
     if name is not None or is_call(one) or is_set(other) or unpacked_names(one):
-        after_link = index > 0 and line.relations[index - 1] in LINKS
+        after_link = index > 0 and line.relations[index - 1] in _LINKS
         return _named_role(name, one, other, clause, known, after_link)
     if is_closed(one):
         if is_closed(other):
@@ -192,7 +192,7 @@ def _number_role(one: Node, other: Node, clause: Clause, known: Known) -> Decisi
         return Role.INSTANTIATION, "a calculation in numbers after a formula in letters"
     if clause.cue in (Cue.IF, Cue.LET):
         return Role.CONDITION, "letters that are restricted"
-    if any(map(is_call, one.walk())) and clause.cue is not Cue.SOLVE and not has_words(one):
+    if any(map(is_call, one.walk())) and clause.cue is not Cue.SOLVE and not _has_words(one):
         return Role.CLAIM, "a function with a value"
     return Role.EQUATION, "a formula with an unknown, and a number"
 
@@ -203,7 +203,7 @@ def _named_role(name: Node | None, one: Node, other: Node, clause: Clause, known
     if is_literal(other) or (is_set(other) and is_closed(other)):
         if after_link:
             return Role.CLAIM, "a result behind an arrow"
-        if cue is Cue.IF and (has_words(other) or (is_call(one) and not clause.is_answer)):
+        if cue is Cue.IF and (_has_words(other) or (is_call(one) and not clause.is_answer)):
             return Role.CONDITION, "an event"
         concludes = is_call(one) or (clause.is_answer and (is_known or cue in (Cue.THEN, Cue.ANSWER)))
         if cue is Cue.LET or not concludes:
@@ -215,7 +215,7 @@ def _named_role(name: Node | None, one: Node, other: Node, clause: Clause, known
         if name in known.formulas:
             return Role.INSTANTIATION, "the name has a formula, and this is a calculation in numbers"
         return Role.DEFINITION, "a name and a calculation"
-    if cue is Cue.IF and ((is_name(other) and not is_call(other)) or has_words(other)):
+    if cue is Cue.IF and ((is_name(other) and not is_call(other)) or _has_words(other)):
         return Role.CONDITION, "names that are restricted"
     if cue is Cue.GOAL:
         return Role.GOAL, "what is to be shown"
@@ -253,7 +253,7 @@ def _is_fraction(node: Node) -> bool:
     return isinstance(node, Quotient) and is_number(node.above) and is_number(node.below)
 
 
-def head_of_call(node: Node) -> Node | str | None:
+def _head_of_call(node: Node) -> Node | str | None:
     """P of P(A), Var of Var(s), ‖ of ‖x‖; none if it is no call."""
     match node:
         case Function(name=name, arguments=arguments) if arguments:
@@ -263,18 +263,18 @@ def head_of_call(node: Node) -> Node | str | None:
         case Group(open="|" | "‖" | "‖‖"):
             return "norm"
         case Script(base=base) if not isinstance(base, Symbol):
-            return head_of_call(base)
+            return _head_of_call(base)
     return None
 
 
 def is_call(node: Node) -> bool:
     """Whether it is a function of something."""
-    return head_of_call(node) is not None
+    return _head_of_call(node) is not None
 
 
 def _same_head(one: Node, other: Node) -> bool:
-    head = head_of_call(one)
-    return any(head_of_call(part) == head for part in other.walk() if is_call(part))
+    head = _head_of_call(one)
+    return any(_head_of_call(part) == head for part in other.walk() if is_call(part))
 
 
 def names_in(node: Node) -> set[Node]:
@@ -294,7 +294,7 @@ def names_in(node: Node) -> set[Node]:
     return found
 
 
-def has_words(node: Node) -> bool:
+def _has_words(node: Node) -> bool:
     """Whether words or a prime stand in it."""
     return any(isinstance(part, Words) or (isinstance(part, Postfix) and part.sign == "'") for part in node.walk())
 
@@ -302,7 +302,7 @@ def has_words(node: Node) -> bool:
 def is_program(node: Node) -> bool:
     """Whether a program speaks in it: code such as Q.shape[-1], a function of its own such as find_rows(x)."""
     for part in node.walk():
-        if isinstance(part, Symbol) and "tt" in part.style and CODE.search(part.name):
+        if isinstance(part, Symbol) and "tt" in part.style and _CODE.search(part.name):
             return True
         if isinstance(part, Product) and any(map(_is_typed, called_letters(part))):
             return True
@@ -330,10 +330,10 @@ def _is_range(line: Line, index: int) -> bool:
     one, other = line.sides[index], line.sides[index + 1]
     if not isinstance(one, Symbol) or len(one.name) > 1 or len(line.sides) != 2:
         return False
-    return RANGE.match(line.formulas[index + 1].text[other.span[0] : other.span[1] + 40]) is not None
+    return _RANGE.match(line.formulas[index + 1].text[other.span[0] : other.span[1] + 40]) is not None
 
 
-def is_update(one: Node, other: Node) -> bool:
+def _is_update(one: Node, other: Node) -> bool:
     """x_{t+1} = g(x_t), k = k + 1, h^{(t)} = f(h^{(t-1)}): the same letter on the right, with another index in letters."""
     if recurrence(one, other) is not None:
         return True
@@ -344,7 +344,7 @@ def is_update(one: Node, other: Node) -> bool:
         return False
     turns = [found[1] for part in other.walk() if (found := _indexed(part)) and found[0] == own[0] and found[1] != own[1]]
     parts = [part for index in ([own[1], *turns] if turns else []) for part in index.walk()]
-    return any(isinstance(part, Symbol) and part.name in STEP_LETTERS for part in parts) and any(
+    return any(isinstance(part, Symbol) and part.name in _STEP_LETTERS for part in parts) and any(
         isinstance(part, Sum) for part in parts
     )
 

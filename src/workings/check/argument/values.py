@@ -18,9 +18,9 @@ from workings.check.latex.syntax import Node
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Definition, Rule, Scope
 
-MOST_VALUES = 3
+_MOST_VALUES = 3
 """Values of one name that are tried before a claim is called wrong."""
-MOST_CHOICES = 32
+_MOST_CHOICES = 32
 """Choices of values for all the names of a claim."""
 
 
@@ -104,12 +104,12 @@ class Values:
                 seen.setdefault(sight(here, held.context), []).append(held)
                 if held.context.home is here.home:
                     own.append(held)
-                    if len(own) == MOST_VALUES:
+                    if len(own) == _MOST_VALUES:
                         return own, Sight.OWN
         best = min(seen, default=Sight.HIDDEN)
         if best is Sight.HIDDEN:
             return [], best
-        return (own or seen[best])[:MOST_VALUES], best
+        return (own or seen[best])[:_MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
         """The last formula that a name was set equal to here, or around here in the same problem."""
@@ -193,7 +193,7 @@ class View:
         """Every choice of one value, stated or computed, for each name."""
         ordered = sorted(names, key=repr)
         options = [[(held, definition) for held in self.seen(name) for definition in held.definitions()] for name in ordered]
-        for chosen in islice(product(*options), MOST_CHOICES):
+        for chosen in islice(product(*options), _MOST_CHOICES):
             picked = dict(zip(ordered, chosen, strict=True))
             yield replace(self, choice={name: definition for name, (_, definition) in picked.items()}), picked
 

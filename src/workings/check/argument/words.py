@@ -10,29 +10,29 @@ from flint import arb, fmpq
 from workings.check.document.document import Formula
 from workings.check.value.value import Table, Value
 
-LONGEST = 160
+_LONGEST = 160
 
 
 def source(formula: Formula, start: int, end: int) -> str:
     """A part of a formula as it is written, on one line and not too long."""
-    text = MATRIX.sub(flat, formula.text[start:end])
+    text = _MATRIX.sub(_flat, formula.text[start:end])
     text = " ".join(text.replace("&", " ").split())
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 30]} … {text[-25:]}"
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 30]} … {text[-25:]}"
 
 
-MATRIX = re.compile(r"\\begin\s*\{(?:[bpvBV]?matrix|smallmatrix)\*?\}((?:(?!\\begin|\\end).)*)\\end\s*\{\w+\*?\}", re.S)
-MOST_SHOWN = 24
+_MATRIX = re.compile(r"\\begin\s*\{(?:[bpvBV]?matrix|smallmatrix)\*?\}((?:(?!\\begin|\\end).)*)\\end\s*\{\w+\*?\}", re.S)
+_MOST_SHOWN = 24
 
 
-def flat(matrix: re.Match[str]) -> str:
+def _flat(matrix: re.Match[str]) -> str:
     """A matrix on one line: [1 0; 0 1]; a large one by its first rows.
 
-    >>> MATRIX.sub(flat, r"\\begin{bmatrix}1 & 0\\\\0 & 1\\end{bmatrix}x")
+    >>> _MATRIX.sub(_flat, r"\\begin{bmatrix}1 & 0\\\\0 & 1\\end{bmatrix}x")
     '[1 0; 0 1]x'
     """
     rows = [" ".join(row.replace("&", " ").split()) for row in matrix.group(1).split("\\\\") if row.strip()]
     size = sum(len(row.split()) for row in rows)
-    if size > MOST_SHOWN and len(rows) > 3:
+    if size > _MOST_SHOWN and len(rows) > 3:
         rows = [*rows[:2], "…", rows[-1]]
     return f"[{'; '.join(rows)}]"
 

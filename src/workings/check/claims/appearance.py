@@ -30,7 +30,7 @@ from workings.check.value.scope import is_transpose
 
 OPAQUE = (Words, Dots, Given, Cases, Matrix, Nothing)
 """Notation that has no value at random letters."""
-MINUS_ONE = Sum((("-", Number("1")),))
+_MINUS_ONE = Sum((("-", Number("1")),))
 
 
 def vector_entries(node: Node) -> tuple[Node, ...]:
@@ -66,7 +66,9 @@ def is_of_matrices(one: Node, other: Node) -> bool:
     marks = {Symbol("T"), Symbol("top")}
     letters = (letters_of(one) | letters_of(other)) - marks
     capitals = all(isinstance(letter, Symbol) and len(letter.name) == 1 and letter.name.isupper() for letter in letters)
-    return capitals and any(is_transpose(part.above) or part.above == MINUS_ONE for part in turned if part.above is not None)
+    return capitals and any(
+        is_transpose(part.above) or part.above == _MINUS_ONE for part in turned if part.above is not None
+    )
 
 
 def is_letter(node: Node) -> bool:
@@ -89,7 +91,7 @@ def is_formula(node: Node) -> bool:
     return not is_closed(node) and not any(isinstance(part, OPAQUE) for part in node.walk())
 
 
-ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
+_ELEMENTARY = frozenset("exp log ln sin cos tan sinh cosh tanh arctan sqrt".split())
 
 
 def indexed_names(node: Node, running: set[Node]) -> set[Node]:
@@ -115,7 +117,7 @@ def is_algebra(node: Node) -> bool:
                 if above is not None and not is_closed(above) and base != Symbol("e"):
                     return False
             case Function(name=name):
-                if name not in ELEMENTARY:
+                if name not in _ELEMENTARY:
                     return False
             case Symbol(name=name):
                 if name[:1].isupper():

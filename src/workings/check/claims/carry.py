@@ -35,9 +35,9 @@ from workings.check.value.rounding import Grade, one_shape, units
 from workings.check.value.scope import Decimals, Definition, Rule, is_transpose
 from workings.check.value.value import Table, Value, entries
 
-PARAGRAPH = re.compile(r"\n[ \t]*\n(?!\s*(?:\$\$|\\\[|\\b))")
+_PARAGRAPH = re.compile(r"\n[ \t]*\n(?!\s*(?:\$\$|\\\[|\\b))")
 """The end of a paragraph and of the displays that it leads to."""
-FOREVER = 1 << 60
+_FOREVER = 1 << 60
 
 
 class Carrier:
@@ -83,10 +83,10 @@ class Carrier:
         differs = computed is not None and last is not first
         if differs and computed is not None and one_shape(computed.value, stated.value) is not None:
             stated = Definition(stated.value, stated.rounded, computed.behind, stated.start, stated.part)
-        until = FOREVER
+        until = _FOREVER
         if clause.cue is Cue.IF:
-            end = PARAGRAPH.search(self.argument.document.text, line.formulas[-1].end)
-            until = end.end() if end else FOREVER
+            end = _PARAGRAPH.search(self.argument.document.text, line.formulas[-1].end)
+            until = end.end() if end else _FOREVER
         return Held(
             stated,
             line.context,
@@ -133,16 +133,16 @@ class Carrier:
         given = self.definition(line, found[-1].side, found[-1].is_closed) if found else None
         self.values.forget(name)
         if given is not None:
-            self.values.give(name, Held(given, line.context, FOREVER, is_computed=True))
+            self.values.give(name, Held(given, line.context, _FOREVER, is_computed=True))
 
     def suppose(self, line: Line, run: list[int]) -> None:
         """If x = 4: the value holds to the end of the paragraph."""
         if len(run) != 2 or not is_name(line.sides[run[0]]) or not is_literal(line.sides[run[1]]):
             return
         given = self.definition(line, side_at(line, run[1]), True, exact=True)
-        end = PARAGRAPH.search(self.argument.document.text, line.formulas[-1].end)
+        end = _PARAGRAPH.search(self.argument.document.text, line.formulas[-1].end)
         if given is not None:
-            self.values.give(line.sides[run[0]], Held(given, line.context, end.end() if end else FOREVER))
+            self.values.give(line.sides[run[0]], Held(given, line.context, end.end() if end else _FOREVER))
 
     def learn(self, line: Line, index: int, found: Alignment, clause: Clause) -> None:
         """Keep the values of letters that numbers were put in for; one that contradicts what is known is a finding."""
@@ -158,7 +158,7 @@ class Carrier:
                 continue
             if known and view.sight(frozenset([name])) == 0 and known[0].stated.start != line.start:
                 conflicts.append((name, node, known[0]))
-            self.values.give(name, Held(given, line.context, FOREVER))
+            self.values.give(name, Held(given, line.context, _FOREVER))
         is_table = any(isinstance(held.stated.value, Table) for _, _, held in conflicts)
         if len(conflicts) == 1 and agree > (0 if is_table else 1) and clause.cue not in (Cue.LET, Cue.IF):
             name, node, held = conflicts[0]

@@ -53,17 +53,17 @@ from workings.check.value.scope import Scope
 from workings.check.value.units import has_units, without_units
 from workings.check.value.value import Reason, Table, entries
 
-LETTERS_TOO = (Symbol("e"), Symbol("pi"))
+_LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
-BASES = {Sight.OWN: "letters", Sight.SIBLING: "letters of another part", Sight.FAR: "letters of another section"}
+_BASES = {Sight.OWN: "letters", Sight.SIBLING: "letters of another part", Sight.FAR: "letters of another section"}
 """What a finding rests on, by how far away the values were given."""
-BLANK_LINE = re.compile(r"\n[ \t]*\n")
-MODULUS = re.compile(
+_BLANK_LINE = re.compile(r"\n[ \t]*\n")
+_MODULUS = re.compile(
     r"\\(?:mathbb|mathbf|Z|Bbb|mathrm)\s*\{?\s*[ZF]\s*\}?\s*(?:_|/)\s*\{?\s*(\d+)|\bZ_\{?(\d+)|GF\s*\(\s*(\d+)"
     r"|\b(?i:mod(?:ulo)?|bmod|pmod)\b[\s{$(]*(\d+)"
 )
 """Arithmetic of remainders: ℤ_5, GF(2), modulo 7."""
-MOST_MODULI = 8
+_MOST_MODULI = 8
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Decider:
         scope = self.scope(line)
         if is_closed(node) and not self.is_renamed(node, scope):
             return None if self.is_unsure(node) else Known(index, side)
-        if is_name(node) and not is_application(node, scope):
+        if is_name(node) and not _is_application(node, scope):
             return None
         is_restated = isinstance(node, Product) and len(node.factors) > 2 and is_acronym(node)  # SNR = … = 0.04
         if is_first and (unpacked_names(node) or (is_restated and self.argument.view(line).has_value(node))):
@@ -202,14 +202,14 @@ class Decider:
             return "an equation alone"
         if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
             return "letters, a power"  # σ² may have a value of its own
-        return BASES.get(view.sight(claim.used), "letters")
+        return _BASES.get(view.sight(claim.used), "letters")
 
     def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
         """Whether an equation may be one to be solved anew: values from another paragraph, and no «so»."""
         line, text = claim.line, self.argument.document.text
         if clause_of(line.formulas[0], text, False).cue in (Cue.THEN, Cue.ANSWER):
             return False
-        return any(BLANK_LINE.search(text, value.start, line.start) for value in held)
+        return any(_BLANK_LINE.search(text, value.start, line.start) for value in held)
 
     def _puts_values_in(self, claim: Claim, view: View) -> bool:
         """Whether the very values of the letters stand in the calculation on the other side."""
@@ -247,8 +247,8 @@ class Decider:
     def _moduli(self, problem: Context) -> tuple[int, ...]:
         if problem not in self.moduli:
             text = self.argument.document.text[problem.start : problem.end]
-            found = {int(next(filter(None, match.groups()))) for match in MODULUS.finditer(text)}
-            self.moduli[problem] = tuple(sorted(n for n in found if 1 < n < 10**6)[:MOST_MODULI])
+            found = {int(next(filter(None, match.groups()))) for match in _MODULUS.finditer(text)}
+            self.moduli[problem] = tuple(sorted(n for n in found if 1 < n < 10**6)[:_MOST_MODULI])
         return self.moduli[problem]
 
     def is_opaque(self, line: Line, node: Node) -> bool:
@@ -280,12 +280,12 @@ class Decider:
     def is_unsure(self, node: Node) -> bool:
         """Whether e or π stands in it as a factor or a term, and the document speaks of a letter $e$ or $π$."""
         powers = {id(part.base) for part in node.walk() if isinstance(part, Script) and part.above is not None}
-        letters = [part for part in LETTERS_TOO if part in self.argument.lone_letters or part in self.argument.values.held]
+        letters = [part for part in _LETTERS_TOO if part in self.argument.lone_letters or part in self.argument.values.held]
         return any(part in letters and id(part) not in powers for part in node.walk())
 
     def is_renamed(self, node: Node, scope: Scope) -> bool:
         """Whether e or π stands in it, and has been given another meaning here."""
-        return any(part in LETTERS_TOO and scope.definition(part) is not None for part in node.walk())
+        return any(part in _LETTERS_TOO and scope.definition(part) is not None for part in node.walk())
 
     def values_text(self, picked: Mapping[Node, tuple[Held, object]]) -> str:
         """What was put in for names: a = 6 (line 3)."""
@@ -296,7 +296,7 @@ class Decider:
         )
 
 
-def is_application(node: Node, scope: Scope) -> bool:
+def _is_application(node: Node, scope: Scope) -> bool:
     """f(3) with f declared; softmax(z), σ(z), log p, which have a value if their letters have."""
     match node:
         case Function(arguments=arguments):

@@ -17,12 +17,12 @@ from workings.check.latex.weights import plain
 if TYPE_CHECKING:
     from sympy import Expr
 
-FUNCTIONS = "exp log sin cos tan sinh cosh tanh".split()
-LONGEST = 60
+_FUNCTIONS = "exp log sin cos tan sinh cosh tanh".split()
+_LONGEST = 60
 """Characters from which on a derivative is no help."""
 
 
-class UnknownFormError(Exception):
+class _UnknownFormError(Exception):
     """A formula that is not elementary."""
 
 
@@ -37,7 +37,7 @@ def derivative_text(body: Node, letter: Node) -> str:
     symbols: dict[Node, Expr] = {}
     try:
         expression = _expression(body, symbols)
-    except UnknownFormError:
+    except _UnknownFormError:
         return ""
     if plain(letter) not in symbols:
         return ""
@@ -51,7 +51,7 @@ def derivative_text(body: Node, letter: Node) -> str:
         return ""
     written = {parse(name): node for node, symbol in symbols.items() for name in [names[symbol]]}
     told = one_line(_with_names(tree, written))
-    return told if len(told) <= LONGEST else ""
+    return told if len(told) <= _LONGEST else ""
 
 
 def _with_names(node: Node, written: dict[Node, Node]) -> Node:
@@ -94,6 +94,6 @@ def _expression(node: Node, symbols: dict[Node, Expr]) -> Expr:
         case Script(base=base, below=None, above=above) if above is not None:
             return of(base) ** of(above)
         case Function(name=name, arguments=(argument,), below=None, above=None):
-            if name == "ln" or name in FUNCTIONS:
+            if name == "ln" or name in _FUNCTIONS:
                 return getattr(sympy, "log" if name == "ln" else name)(of(argument))
-    raise UnknownFormError
+    raise _UnknownFormError

@@ -22,7 +22,7 @@ from workings.check.value.reading import choices_text
 from workings.check.value.rounding import Grade, Judgement, max_unit, units
 from workings.check.value.value import Table, entries, size
 
-GRADES = {
+_GRADES = {
     Grade.ROUNDED: "{you} wrote {printed}; the numbers as written give {truth}: rounded inputs explain the difference",
     Grade.LAST_DIGIT: "{you} wrote {printed}; correct is {truth}: the last digit is off",
     Grade.IMPRECISE: "{you} wrote {printed}; correct is {truth}: the last digits are off",
@@ -77,7 +77,7 @@ class FindingWriter:
         wrong = (claim.one, claim.other)[verdict.side]
         why = f"The shapes do not fit: {verdict.mismatch}.{self.origins(claim.line, claim.used)}"
         indices = claim.one.index, claim.other.index
-        reading = read_as(claim, verdict)
+        reading = _read_as(claim, verdict)
         return self.argument.add(
             claim.line, *indices, "error", "shape", "no value", why, reading, wrong.side.node, decision.basis
         )
@@ -88,7 +88,7 @@ class FindingWriter:
         why = f"Both sides must have one shape.{self.origins(claim.line, claim.used)}"
         indices = claim.one.index, claim.other.index
         return self.argument.add(
-            claim.line, *indices, "error", "shape", truth, why, read_as(claim, verdict), basis=decision.basis
+            claim.line, *indices, "error", "shape", truth, why, _read_as(claim, verdict), basis=decision.basis
         )
 
     def write_number(
@@ -109,7 +109,7 @@ class FindingWriter:
         more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
         place = where(judgement.left, judgement.entry)
         at = f"In {place}: " if place else ""
-        sentence = GRADES[grade].format(you="you" if at else "You", truth=truth, printed=printed)
+        sentence = _GRADES[grade].format(you="you" if at else "You", truth=truth, printed=printed)
         why = f"{at}{sentence}{more}.{self.origins(claim.line, claim.used)}"
         kind = "rounding" if grade is not Grade.WRONG else "matrix" if place else "number"
         if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
@@ -118,7 +118,7 @@ class FindingWriter:
         level = "note" if kind == "rounding" else "error"
         indices = claim.one.index, claim.other.index
         found = self.argument.add(
-            claim.line, *indices, level, kind, truth, why, read_as(claim, verdict), target, decision.basis
+            claim.line, *indices, level, kind, truth, why, _read_as(claim, verdict), target, decision.basis
         )
         return found if kind != "rounding" else None
 
@@ -127,7 +127,7 @@ class FindingWriter:
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
         if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1 and abs(x) > 2:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
-        return bool(claim.about and abs(x - y) < abs(x) / 10 and digits(claim.other.side.node) < 3)
+        return bool(claim.about and abs(x - y) < abs(x) / 10 and _digits(claim.other.side.node) < 3)
 
     def missing_brackets(self, claim: Claim, verdict: Verdict) -> str:
         """The brackets that would make a wrong equation right, if there are any."""
@@ -169,7 +169,7 @@ class FindingWriter:
         return f" (with the values of line{'s' if len(places) > 1 else ''} {numbers})"
 
 
-def read_as(claim: Claim, verdict: Verdict) -> str:
+def _read_as(claim: Claim, verdict: Verdict) -> str:
     """The reading under which the sides were compared, in words."""
     return choices_text(verdict.reading, (claim.one.side.node, claim.other.side.node))
 
@@ -185,6 +185,6 @@ def entry_node(node: Node, entry: int) -> Node:
     return node
 
 
-def digits(node: Node) -> int:
+def _digits(node: Node) -> int:
     """The most digits that a printed number in it has."""
     return max((len(part.text.replace(".", "").lstrip("0")) for part in node.walk() if isinstance(part, Number)), default=0)

@@ -57,23 +57,23 @@ from workings.check.value.sample import Sample, differ, upper_ends
 from workings.check.value.scope import Definition, Scope
 from workings.check.value.value import Mismatch, Table, Undecided
 
-SEEDS = (0, 1, 2, 3)
-SIMPLE = tuple(arb(n) for n in (2, 3, 1, 5, 4, 7))
+_SEEDS = (0, 1, 2, 3)
+_SIMPLE = tuple(arb(n) for n in (2, 3, 1, 5, 4, 7))
 """Values that a reader can put in by hand."""
-ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
+_ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
 """Conditions on matrices that make a transpose an inverse, or nothing."""
-CHANGES = (Symbol("Delta"), Symbol("delta"))
+_CHANGES = (Symbol("Delta"), Symbol("delta"))
 """Δx is one name."""
-COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
+_COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
 """What stands above an event that does not happen."""
-MARKS = {Symbol("T"), Symbol("top")}
+_MARKS = {Symbol("T"), Symbol("top")}
 """Letters that are mostly signs: of a transpose."""
-STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
+_STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
 
 
 @dataclass
-class Memory:
+class _Memory:
     """What one problem has said so far."""
 
     forms: dict[Node, Node] = field(default_factory=dict)
@@ -91,8 +91,8 @@ class Identities:
     def __init__(self, argument: Argument) -> None:
         self.argument = argument
         self.scope = Scope()
-        self.memories: dict[Context, Memory] = defaultdict(Memory)
-        self.memory = Memory()
+        self.memories: dict[Context, _Memory] = defaultdict(_Memory)
+        self.memory = _Memory()
 
     @property
     def forms(self) -> dict[Node, Node]:
@@ -111,7 +111,7 @@ class Identities:
 
     def agree(self, one: Node, other: Node) -> bool:
         """Whether two formulas agree wherever their letters stand."""
-        return all(self.differs(one, other, seed) is False for seed in SEEDS[:2])
+        return all(self.differs(one, other, seed) is False for seed in _SEEDS[:2])
 
     def check_line(self, line: Line) -> None:
         """Check the steps of a line, then remember what it defines."""
@@ -141,7 +141,7 @@ class Identities:
                 kind = "recurrence" if self.has_turns(one) else "identity"
                 self.check_step(line, index, kind, level)
             elif index == 1 and len(line.sides) == 2 and not supposed:
-                said = STATED.search(line.formulas[0].before[-60:]) is not None
+                said = _STATED.search(line.formulas[0].before[-60:]) is not None
                 if is_letter(one) or not (said or both_call(one, other) or is_of_matrices(one, other)):
                     self.check_near_miss(line)
                 else:
@@ -167,7 +167,7 @@ class Identities:
             return  # at a place, not everywhere
         for letter, part in zip(rule.names, parts, strict=True):
             derivative = Derivative(rule.body, (letter,))
-            answers = [self.differs(derivative, part, seed) for seed in SEEDS]
+            answers = [self.differs(derivative, part, seed) for seed in _SEEDS]
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
                 truth = self.truth(derivative, part)
                 why = f"By {one_line(letter)}: {self.derivative_told(truth)}"
@@ -197,7 +197,7 @@ class Identities:
         one, other = line.sides
         if is_letter(one) or not self.is_testable(one, other, "near miss"):
             return
-        answers = [self.differs(one, other, seed) for seed in SEEDS]
+        answers = [self.differs(one, other, seed) for seed in _SEEDS]
         if all(answer is False for answer in answers):
             self.argument.decide(line, 0, True)
         if not all(answers):
@@ -207,7 +207,7 @@ class Identities:
             *(("brackets", node) for node in with_brackets(one)),
         ]:
             sides = (one, repaired) if kind == "sign" else (repaired, other)
-            if all(self.differs(*sides, seed) is False for seed in SEEDS):
+            if all(self.differs(*sides, seed) is False for seed in _SEEDS):
                 how = "another sign" if kind == "sign" else "brackets"
                 why = f"It holds for all letters with {how}: {one_line(repaired)}."
                 self.argument.add(
@@ -230,7 +230,7 @@ class Identities:
         if not self.is_testable(one, other, "near miss" if stated else kind):
             return
         one = self.of_function(one)
-        answers = [self.differs(one, other, seed) for seed in SEEDS]
+        answers = [self.differs(one, other, seed) for seed in _SEEDS]
         if any(answer is None for answer in answers):
             return
         wrong = all(answers) and not self.reads_otherwise(line, index)
@@ -258,7 +258,7 @@ class Identities:
                 )
             except ParseError:
                 continue
-            if all(self.differs(self.of_function(one), other, seed) is False for seed in SEEDS):
+            if all(self.differs(self.of_function(one), other, seed) is False for seed in _SEEDS):
                 return True
         return False
 
@@ -281,10 +281,10 @@ class Identities:
             written = derivative_text(one.body, one.by[0])
             if written:
                 return written
-        names = sorted((names_in(one) | names_in(other)) - MARKS, key=repr)
-        for first in range(len(SIMPLE)):
+        names = sorted((names_in(one) | names_in(other)) - _MARKS, key=repr)
+        for first in range(len(_SIMPLE)):
             scope = Scope(functions=self.scope.functions)
-            values = {name: SIMPLE[(first + index) % len(SIMPLE)] for index, name in enumerate(names)}
+            values = {name: _SIMPLE[(first + index) % len(_SIMPLE)] for index, name in enumerate(names)}
             for name, value in values.items():
                 scope.define(name, Definition(value, value, value, 0))
             try:
@@ -293,7 +293,7 @@ class Identities:
                 continue
             if not isinstance(x, Table) and not isinstance(y, Table) and not x.overlaps(y):
                 at = ", ".join(
-                    f"{one_line(name)} = {decimal(SIMPLE[(first + i) % len(SIMPLE)])}" for i, name in enumerate(names)
+                    f"{one_line(name)} = {decimal(_SIMPLE[(first + i) % len(_SIMPLE)])}" for i, name in enumerate(names)
                 )
                 return f"for {at}: left {decimal(x)}, right {decimal(y)}"
         return "another formula"
@@ -301,7 +301,7 @@ class Identities:
     def is_conditioned(self, line: Line) -> bool:
         """Whether transposes stand in a line, and the text speaks of matrices for which they are special."""
         turned = any(map(has_transpose, line.sides))
-        return turned and ORTHOGONAL.search(self.argument.window(line)) is not None
+        return turned and _ORTHOGONAL.search(self.argument.window(line)) is not None
 
     def is_testable(self, one: Node, other: Node, kind: str) -> bool:
         """Whether both sides are formulas in the same free letters."""
@@ -315,16 +315,16 @@ class Identities:
                     return False
                 if isinstance(part, Postfix) and part.sign == "'":
                     return False
-                if isinstance(part, Script) and part.above in COMPLEMENT:
+                if isinstance(part, Script) and part.above in _COMPLEMENT:
                     return False
-                if isinstance(part, Product) and (sums_silently(part) or any(f in CHANGES for _, f in part.factors)):
+                if isinstance(part, Product) and (sums_silently(part) or any(f in _CHANGES for _, f in part.factors)):
                     return False
         if is_letter(other) or (kind == "identity" and is_letter(one)):
             return False
         if kind == "recurrence":
             known = self.recurrence_letters()
-            return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | MARKS)
-        signs = MARKS | ({SIGMOID} if SIGMOID not in factors else set())
+            return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | _MARKS)
+        signs = _MARKS | ({SIGMOID} if SIGMOID not in factors else set())
         left, right = self.free_letters(self.of_function(one)) - signs, self.free_letters(other) - signs
         if kind == "derivative":
             if self.is_differential_equation(one, other):
@@ -434,7 +434,7 @@ class Identities:
 
     def is_identity(self, one: Node, other: Node) -> bool:
         """Whether an equation holds for all letters, or is meant to: then it is no condition on them."""
-        return both_call(one, other) or all(self.differs(one, other, seed) is False for seed in SEEDS)
+        return both_call(one, other) or all(self.differs(one, other, seed) is False for seed in _SEEDS)
 
     def is_initial(self, name: Node) -> bool:
         """Whether a value of this name can be where a recurrence begins."""

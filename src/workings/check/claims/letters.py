@@ -28,12 +28,12 @@ from workings.check.value.rounding import Grade, one_shape
 from workings.check.value.sample import DEEPEST, Sample
 from workings.check.value.value import Mismatch, Table, Undecided, Value, entries
 
-SEEDS = (0, 1)
-RESULTS = 3
+_SEEDS = (0, 1)
+_RESULTS = 3
 """How many results may stand one upon the other."""
-OPAQUE = (Words, Dots, Given, Cases, Nothing, Chain)
+_OPAQUE = (Words, Dots, Given, Cases, Nothing, Chain)
 """Notation that has no value, whatever its letters are."""
-MOST_CAPITALS = 1
+_MOST_CAPITALS = 1
 """Capitals without a value that stand for a number: of two, each may be a matrix, and their order would matter."""
 
 
@@ -61,7 +61,7 @@ class FreeLetters:
 
     def _confirm(self, line: Line) -> None:
         for index in self._undecided(line):
-            if all(self._is_right(line, index, seed) for seed in SEEDS):
+            if all(self._is_right(line, index, seed) for seed in _SEEDS):
                 self.argument.decide(line, index, True)
             elif not self._read_as_put_in(line, index):
                 self._note_difference(line, index)
@@ -71,7 +71,7 @@ class FreeLetters:
         found = _put_in(line.sides[index], line.sides[index + 1])
         if not found:
             return False
-        samples = [self._sample(line, seed) for seed in SEEDS]
+        samples = [self._sample(line, seed) for seed in _SEEDS]
         known = {name: value for name in found if (value := _sure_value(name, samples)) is not None}
         if not all(_has_value(found[name], value, samples) for name, value in known.items()):
             return False
@@ -89,7 +89,7 @@ class FreeLetters:
             return
         if not all(any(isinstance(part, Matrix | Group) for part in side.walk()) for side in sides):
             return
-        if all(self._differs(line, index, seed) for seed in SEEDS):
+        if all(self._differs(line, index, seed) for seed in _SEEDS):
             why = "The two sides differ for almost all values of the letters."
             self.argument.decide(line, index, False)
             self.argument.add(line, index, index + 1, "note", "identity", "another formula", why, basis="identity")
@@ -114,7 +114,7 @@ class FreeLetters:
             sides = line.sides[index : index + 2]
             if reading is None or not _is_open(reading) or relation not in EQUAL or any(map(_is_mere_name, sides)):
                 continue
-            if not any(isinstance(part, OPAQUE) for side in sides for part in _visible(side)):
+            if not any(isinstance(part, _OPAQUE) for side in sides for part in _visible(side)):
                 yield index
 
     def _is_right(self, line: Line, index: int, seed: int) -> bool:
@@ -129,7 +129,7 @@ class FreeLetters:
             and sample.given.value(name) is None
             and name not in sample.forms
         ]
-        if len(unknown) > MOST_CAPITALS:
+        if len(unknown) > _MOST_CAPITALS:
             return False
         try:
             values = [evaluate(side.node, EvaluationContext(sample)) for side in (one, other)]
@@ -141,7 +141,7 @@ class FreeLetters:
         return verdict is not None and verdict.grade <= Grade.ROUNDED
 
     def _sample(self, line: Line, seed: int) -> Sample:
-        depth = DEEPEST - RESULTS
+        depth = DEEPEST - _RESULTS
         return Sample(given=self.argument.view(line).scope(), seed=seed, forms=self._results_at(line), depth=depth)
 
     def _results_at(self, line: Line) -> Mapping[Node, Node]:

@@ -24,7 +24,7 @@ from workings.check.value.compare import Verdict
 from workings.check.value.rounding import Judgement
 from workings.check.value.value import entries
 
-SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
+_SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
 """How many of a smaller unit make a larger one."""
 
 
@@ -32,7 +32,7 @@ def is_rescaled(judgement: Judgement) -> bool:
     """Whether two numbers differ by the step from one unit to another: 2408448 ≈ 2.4 million."""
     pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
     return any(
-        all(abs(a - s * b) <= abs(a) / 20 or abs(s * a - b) <= abs(b) / 20 for a, b in pairs) for s in map(arb, SCALES)
+        all(abs(a - s * b) <= abs(a) / 20 or abs(s * a - b) <= abs(b) / 20 for a, b in pairs) for s in map(arb, _SCALES)
     )
 
 

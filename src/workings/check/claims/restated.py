@@ -29,7 +29,7 @@ from workings.check.value.rounding import Grade, max_unit, one_shape, units
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Table, entries, size
 
-NEAR = 400
+_NEAR = 400
 """Characters within which a value that is stated after an equation is meant as its solution."""
 
 
@@ -179,7 +179,7 @@ class Restated:
         if not known or how is not Sight.OWN or not isinstance(value, Table) or value.free:
             return
         table = known[0].stated.value
-        if not isinstance(table, Table) or table.free or is_same_table(table.T, value):
+        if not isinstance(table, Table) or table.free or _is_same_table(table.T, value):
             return
         place = self.argument.document.place(known[0].start).line
         why = f"It is not the transpose of the matrix in line {place}."
@@ -220,7 +220,7 @@ class Restated:
         """A value that is stated soon after an equation in that unknown must solve it; one stated later is another case."""
         name = self.argument.values.name(line.sides[k])
         equation = next((e for e in reversed(self.equations) if name in e.names), None)
-        if equation is None or equation.context.home is not line.context.home or line.start - equation.end > NEAR:
+        if equation is None or equation.context.home is not line.context.home or line.start - equation.end > _NEAR:
             return
         view = View(self.argument.values, line.context, line.start, {name: held.stated})
         verdict = compare(equation.left, equation.right, self.decider.scope(line, view), True)
@@ -242,14 +242,14 @@ class Restated:
         return value_text(held.stated.value)
 
 
-def is_same_table(one: Table, other: Table) -> bool:
+def _is_same_table(one: Table, other: Table) -> bool:
     """Whether two tables agree in shape and, up to a rounding, in their entries."""
     return one_shape(one, other) is not None and is_same(one, other)
 
 
 def _agree(one: object, other: object, unit: arb) -> bool:
     if isinstance(one, Table) or isinstance(other, Table):
-        return isinstance(one, Table) and isinstance(other, Table) and is_same_table(one, other)
+        return isinstance(one, Table) and isinstance(other, Table) and _is_same_table(one, other)
     assert isinstance(one, arb) and isinstance(other, arb)
     return bool(abs(one - other) <= unit + abs(one) / 200)
 

@@ -15,7 +15,7 @@ from workings.check.latex.weights import plain
 from workings.check.value.names import is_closed, is_name
 from workings.check.value.value import Table
 
-SPOKEN = re.compile(
+_SPOKEN = re.compile(
     r"\$([^$]{1,40})\$\s+(?:is|are|has (?:the )?(?:size|shape|dimensions?)|of (?:size|shape))(?: of| an?| the)*\s*$", re.I
 )
 """`$W$ is $3 \\times 2$` in prose."""
@@ -60,7 +60,7 @@ class DeclaredShapes:
         """A name in prose, followed by its size."""
         match line.sides[0]:
             case Product(factors=((_, rows), ("×", columns))):
-                found = SPOKEN.search(line.formulas[0].before)
+                found = _SPOKEN.search(line.formulas[0].before)
                 if found is None:
                     return
                 try:

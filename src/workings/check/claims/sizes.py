@@ -32,7 +32,7 @@ from workings.check.value.sample import Sample
 from workings.check.value.scope import is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided
 
-ENTRYWISE = frozenset(
+_ENTRYWISE = frozenset(
     "exp log ln tanh sigmoid relu gelu silu swish softplus softmax softargmax logsoftmax sin cos abs sqrt layernorm dropout"
     "".split()
 )
@@ -64,11 +64,11 @@ class Size:
 Shape = tuple[Size, Size]
 Shapes = tuple[Shape, ...]
 """The shapes that a part of a formula may have; the empty tuple is a number."""
-NUMBER: Shapes = ()
-ONE = Size(arb(1), "1")
+_NUMBER: Shapes = ()
+_ONE = Size(arb(1), "1")
 
 
-def axes(node: Node) -> list[Node]:
+def _axes(node: Node) -> list[Node]:
     """The sizes in 2h × (d + 1), which are two."""
     if not isinstance(node, Product):
         return [node]
@@ -112,7 +112,7 @@ class Sizes:
         """The shapes of ℝ^{n×d} or ℝ^d; none if it is something else."""
         match node:
             case Script(base=Symbol(name="R", style=style), below=None, above=above) if above is not None and "bb" in style:
-                factors = axes(above)
+                factors = _axes(above)
                 sizes = [self.size(factor) for factor in factors]
                 if len(sizes) > 2 or any(size is None for size in sizes):
                     return None
@@ -121,7 +121,7 @@ class Sizes:
                 known = [size for size in sizes if size is not None]
                 if len(known) == 2:
                     return ((known[0], known[1]),)
-                return ((known[0], ONE), (ONE, known[0]))
+                return ((known[0], _ONE), (_ONE, known[0]))
         return None
 
     def shapes(self, node: Node) -> Shapes | None:
@@ -133,10 +133,10 @@ class Sizes:
             n, m = self.tables[name]
             return ((Size(arb(n), str(n)), Size(arb(m), str(m))),)
         if name in self.scalars:
-            return NUMBER
+            return _NUMBER
         match node:
             case Number() | Root() | Postfix(sign="!" | "%"):
-                return NUMBER
+                return _NUMBER
             case Script(base=base, below=below, above=above) if above is not None and is_transpose(above):
                 inner = self.shapes(base if below is None else Script(base, below))
                 return None if inner is None else tuple((m, n) for n, m in inner)
@@ -145,14 +145,14 @@ class Sizes:
             case Labelled(body=body):
                 return self.shapes(body)
             case Function(name=function, arguments=(argument,), above=above):
-                if function not in ENTRYWISE:
+                if function not in _ENTRYWISE:
                     return None
                 inner = self.shapes(argument)
                 if inner is not None and above is not None and is_transpose(above):
                     return tuple((m, n) for n, m in inner)
                 return inner
             case Quotient(above=above, below=below):
-                return self.shapes(above) if self.shapes(below) == NUMBER else None
+                return self.shapes(above) if self.shapes(below) == _NUMBER else None
             case Product(factors=factors):
                 return self.product([(sign, factor) for sign, factor in factors])
             case Sum(terms=terms):
@@ -161,7 +161,7 @@ class Sizes:
 
     def product(self, factors: list[tuple[str, Node]]) -> Shapes | None:
         """A B C, from left to right; the first pair that does not fit is reported."""
-        result: Shapes | None = NUMBER
+        result: Shapes | None = _NUMBER
         before = ""
         for index, (sign, factor) in enumerate(factors):
             follows = factors[index + 1][1] if index + 1 < len(factors) else None
@@ -172,8 +172,8 @@ class Sizes:
             if shapes is None or result is None:
                 return None
             text = one_line(factor)
-            if result == NUMBER or shapes == NUMBER:
-                result = shapes if result == NUMBER else result
+            if result == _NUMBER or shapes == _NUMBER:
+                result = shapes if result == _NUMBER else result
             elif sign in ("⊙", "∘"):
                 both = tuple(shape for shape in result if shape in shapes)
                 if not both:
@@ -195,7 +195,7 @@ class Sizes:
     def sum(self, terms: list[Node]) -> Shapes | None:
         """A + B: one shape; a row or a column may be repeated, a number added to each entry."""
         known = [(term, self.shapes(term)) for term in terms]
-        if any(shapes is None or shapes == NUMBER for _, shapes in known):
+        if any(shapes is None or shapes == _NUMBER for _, shapes in known):
             return None
         first, result = known[0]
         assert result is not None
@@ -204,7 +204,7 @@ class Sizes:
             both = tuple(shape for shape in result if shape in shapes)
             if both:
                 result = both
-            elif any(ONE in shape for shape in result + shapes):
+            elif any(_ONE in shape for shape in result + shapes):
                 return None
             else:
                 a, b = one_line(first), one_line(term)

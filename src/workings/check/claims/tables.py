@@ -17,7 +17,7 @@ from workings.check.value.rounding import units
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
-SHARES = re.compile(r"softmax|softargmax|probab|stochastic|transition|attention|distribut|weights", re.IGNORECASE)
+_SHARES = re.compile(r"softmax|softargmax|probab|stochastic|transition|attention|distribut|weights", re.IGNORECASE)
 """What speaks of rows that sum to one."""
 
 
@@ -26,12 +26,12 @@ def check_tables(line: Line, argument: Argument) -> None:
     for index, side in enumerate(line.sides):
         for node in side.walk():
             if isinstance(node, Matrix):
-                check_rows(line, index, node, argument)
+                _check_rows(line, index, node, argument)
         if isinstance(side, Matrix) and is_closed(side):
-            check_row_sums(line, index, side, argument)
+            _check_row_sums(line, index, side, argument)
 
 
-def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
+def _check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
     """A row with an entry too many or too few."""
     if matrix.kind == "cases" or any(isinstance(part, Dots | Words | Nothing | Chain) for part in matrix.walk()):
         return  # rows of text, or of a derivation
@@ -45,7 +45,7 @@ def check_rows(line: Line, index: int, matrix: Matrix, argument: Argument) -> No
     argument.add(line, index, index, "error", "shape", f"rows of {usual} entries", why, at=at, basis="closed")
 
 
-def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
+def _check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -> None:
     """Every row but one sums to one: the one is suspect."""
     value = value_of(side_at(line, index), Scope())
     if not isinstance(value, Table) or len(value.rows) < 3 or value.shape[1] < 2:
@@ -62,7 +62,7 @@ def check_row_sums(line: Line, index: int, matrix: Matrix, argument: Argument) -
             name = "Row" if table is value.rows else "Column"
             why = f"{name} {row + 1} sums to {decimal(total, arb('0.001'))}, every other {name.lower()} to 1."
             at = matrix.rows[row][-1] if table is value.rows else matrix.rows[-1][row]
-            basis = "shares" if SHARES.search(argument.window(line)) else "row sums"
+            basis = "shares" if _SHARES.search(argument.window(line)) else "row sums"
             others = [other for i, other in enumerate(table) if i != row]
             told = sum(not all(x.is_integer() for x in other) for other in others)  # 1 0 0 sums to one, whatever it is
             level = "likely" if told > 1 else "possible"

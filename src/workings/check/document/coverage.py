@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from workings.check.document.finding import Report
 from workings.check.document.relation import Outcome
 
-MOST_REASONS = 4
+_MOST_REASONS = 4
 """Reasons that are named in a sentence."""
-UNSAID = "for no stated reason"
+_UNSAID = "for no stated reason"
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Coverage:
         left = self.claims - self.decided
         if not left:
             return said
-        named = list(self.undecided.items())[:MOST_REASONS]
+        named = list(self.undecided.items())[:_MOST_REASONS]
         reasons = [f"{n:,} {reason}" for reason, n in named]
         rest = left - sum(n for _, n in named)
         return f"{said}; {left:,} not: {', '.join([*reasons, *([f'{rest:,} for other reasons'] if rest else [])])}"
@@ -68,7 +68,7 @@ def coverage(report: Report) -> Coverage:
     """The counts of one report."""
     counts = report.counts
     outcomes = Counter(relation.outcome for relation in report.relations)
-    reasons = Counter(relation.reason or UNSAID for relation in report.relations if relation.outcome == Outcome.UNDECIDED)
+    reasons = Counter(relation.reason or _UNSAID for relation in report.relations if relation.outcome == Outcome.UNDECIDED)
     return Coverage(
         counts.formulas,
         counts.unread,

@@ -15,16 +15,16 @@ from workings.check.extract.load import load
 from workings.check.extract.notebook import notebook
 from workings.errors import WorkingsError
 
-KINDS = {
+_KINDS = {
     **dict.fromkeys("md markdown mdown mkd mdx qmd rmd".split(), "markdown"),
     **dict.fromkeys("tex ltx latex sty cls".split(), "latex"),
     **dict.fromkeys("txt text".split(), "text"),
     "ipynb": "notebook",
 }
 BINARY = frozenset("pdf docx doc odt pptx png jpg jpeg gif zip gz".split())
-TEX = re.compile(r"\\(?:documentclass|begin\{document\}|(?:sub)*section\*?\{|usepackage)")
-MARKS = re.compile(r"^(?:#{1,6} |```|~~~|---[ \t\r]*$|\|.*\|[ \t\r]*$|[-*+] )", re.MULTILINE)
-CELLS = re.compile(r'\s*\{.*"(?:cells|nbformat)"\s*:', re.DOTALL)
+_TEX = re.compile(r"\\(?:documentclass|begin\{document\}|(?:sub)*section\*?\{|usepackage)")
+_MARKS = re.compile(r"^(?:#{1,6} |```|~~~|---[ \t\r]*$|\|.*\|[ \t\r]*$|[-*+] )", re.MULTILINE)
+_CELLS = re.compile(r'\s*\{.*"(?:cells|nbformat)"\s*:', re.DOTALL)
 
 
 def read(path: str | Path) -> Document:
@@ -54,13 +54,13 @@ def read_text(text: str, name: str, kind: str | None = None) -> Document:
 
 def kind_of(text: str, name: str) -> str:
     """What the ending of `name` says; without a known one, what the text looks like."""
-    if found := KINDS.get(Path(name).suffix.lower().removeprefix(".")):
+    if found := _KINDS.get(Path(name).suffix.lower().removeprefix(".")):
         return found
-    if CELLS.match(text[:2_000]):
+    if _CELLS.match(text[:2_000]):
         return "notebook"
-    if TEX.search(text[:20_000]):
+    if _TEX.search(text[:20_000]):
         return "latex"
-    return "markdown" if MARKS.search(text[:20_000]) else "text"
+    return "markdown" if _MARKS.search(text[:20_000]) else "text"
 
 
 __all__ = ["read", "read_text"]

@@ -21,28 +21,28 @@ from workings.check.extract.repair import repaired
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
 
-AROUND = 200
+_AROUND = 200
 """Characters of prose kept on either side of a formula."""
 
-COMMENT = re.compile(r"(?:(?<=\n)|(?<=\s)(?<![\d}] )|(?<=\\\\))[ \t]*(?<!\\)%[^\n]*")
-TIMES = re.compile(r"(?<=[\d)])([ \t]?)x([ \t]?)(?=[\d(])")
-JOIN = re.compile(r"[ \t]*\n?[ \t]*[=≈][ \t]*\n?[ \t]*")
-OPERATION = re.compile(r"\s+(?:plus|minus|times|divided by|mod|[-+×·*/−])\s+")
-WORDS_BETWEEN = re.compile(r"[^$.;:?!]*[A-Za-z0-9][^$.;:?!]*")
-BRACKET = re.compile(r"\\[{}]|(?<!\\)[()\[\]]")
-COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[\\{}]")
-RELATION = re.compile(r"[=≈<>≤≥]|\\(?:approx|leq?|geq?|to|in|sim|equiv|neq?)(?![A-Za-z])")
-FARTHEST = 60
+_COMMENT = re.compile(r"(?:(?<=\n)|(?<=\s)(?<![\d}] )|(?<=\\\\))[ \t]*(?<!\\)%[^\n]*")
+_TIMES = re.compile(r"(?<=[\d)])([ \t]?)x([ \t]?)(?=[\d(])")
+_JOIN = re.compile(r"[ \t]*\n?[ \t]*[=≈][ \t]*\n?[ \t]*")
+_OPERATION = re.compile(r"\s+(?:plus|minus|times|divided by|mod|[-+×·*/−])\s+")
+_WORDS_BETWEEN = re.compile(r"[^$.;:?!]*[A-Za-z0-9][^$.;:?!]*")
+_BRACKET = re.compile(r"\\[{}]|(?<!\\)[()\[\]]")
+_COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[\\{}]")
+_RELATION = re.compile(r"[=≈<>≤≥]|\\(?:approx|leq?|geq?|to|in|sim|equiv|neq?)(?![A-Za-z])")
+_FARTHEST = 60
 """Characters between two formulas that are one."""
-BETWEEN = re.compile(r"\$([^$]{0,60})\$|\\\)(.{0,60}?)\\\(", re.DOTALL)
-RESULT = re.compile(
+_BETWEEN = re.compile(r"\$([^$]{0,60})\$|\\\)(.{0,60}?)\\\(", re.DOTALL)
+_RESULT = re.compile(
     r"[ \t]*[=≈][ \t]*[-−+]?\d+(?:\.\d+)?"
     r"(?![\d.]*[\w$%\\(^/*+×·-]|[ \t]*[-+−–*/×·^(=≈<>$%\\]|[.,]\d|[ \t]+[b-zB-Z](?![A-Za-z]))"
 )
-BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
-DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
-QUOTED = re.compile(r"[ \t]*>[>\t ]*")
-BODY = re.compile(r"\\begin\{document\}")
+_BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
+_DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
+_QUOTED = re.compile(r"[ \t]*>[>\t ]*")
+_BODY = re.compile(r"\\begin\{document\}")
 
 
 def macros_of(layouts: list[Layout]) -> list[Macros]:
@@ -68,107 +68,107 @@ def document(layout: Layout, name: str, kind: str, macros: Macros | None = None)
     macros = macros_of([layout])[0] if macros is None else macros
     clean = covered(layout.clean, macros.spans)
     found, unread = regions(layout, clean, macros.shortcuts())
-    found = list(joined(clean, found))
-    found = sorted([*found, *outside(layout, clean, found, unread)], key=lambda region: region.outer)
-    prose = paragraphs(layout)
+    found = list(_joined(clean, found))
+    found = sorted([*found, *_outside(layout, clean, found, unread)], key=lambda region: region.outer)
+    prose = _paragraphs(layout)
     made = Document(
         name, layout.text, kind, listings=sorted(layout.listings, key=lambda listing: listing.start), prose=prose
     )
     made.headings = layout.headings
     made.unread = [*layout.unread, *unread]
-    surroundings = Surroundings(layout, prose)
+    surroundings = _Surroundings(layout, prose)
     for region in found:
-        formula = formula_of(layout, clean, region, macros, made.unread)
+        formula = _formula_of(layout, clean, region, macros, made.unread)
         if formula.text.strip():
             made.formulas.append(surroundings.of(formula, region))
     made.unread.sort(key=lambda record: record.start)
     return made
 
 
-def joined(text: str, found: list[Region]) -> Iterator[Region]:
+def _joined(text: str, found: list[Region]) -> Iterator[Region]:
     """Formulas that only a sign or a word for one parts are one: `$x$ = $y$`, `$a$ plus $b$ = $c$`, `$P(A$ or $B)$`."""
     group: list[Region] = []
     for region in found:
-        if group and not (group[-1].display or region.display) and is_joined(text, group, region):
+        if group and not (group[-1].display or region.display) and _is_joined(text, group, region):
             group.append(region)
         else:
-            yield from together(text, group)
+            yield from _together(text, group)
             group = [region]
-    yield from together(text, group)
+    yield from _together(text, group)
 
 
-def is_joined(text: str, group: list[Region], region: Region) -> bool:
+def _is_joined(text: str, group: list[Region], region: Region) -> bool:
     """Does a formula go on with the next one?"""
     latest = group[-1]
     between = text[latest.outer[1] : region.outer[0]]
-    if len(between) > FARTHEST:
+    if len(between) > _FARTHEST:
         return False
-    if JOIN.fullmatch(between):
+    if _JOIN.fullmatch(between):
         return True
-    if OPERATION.fullmatch(between):
-        return not any(RELATION.search(text, part.start, part.end) for part in group)
-    if not WORDS_BETWEEN.fullmatch(between):
+    if _OPERATION.fullmatch(between):
+        return not any(_RELATION.search(text, part.start, part.end) for part in group)
+    if not _WORDS_BETWEEN.fullmatch(between):
         return False
-    open_brackets = max(0, sum(balance(text[part.start : part.end]) for part in group))
-    return open_brackets > 0 and is_closing(text, region)
+    open_brackets = max(0, sum(_balance(text[part.start : part.end]) for part in group))
+    return open_brackets > 0 and _is_closing(text, region)
 
 
-def balance(text: str) -> int:
+def _balance(text: str) -> int:
     """How many brackets are opened and not closed."""
-    return sum(1 if match[0][-1] in "([{" else -1 for match in BRACKET.finditer(text))
+    return sum(1 if match[0][-1] in "([{" else -1 for match in _BRACKET.finditer(text))
 
 
-def is_closing(text: str, region: Region) -> bool:
+def _is_closing(text: str, region: Region) -> bool:
     """Does a formula begin by closing a bracket that was opened before it?"""
     depth = 0
-    for match in BRACKET.finditer(text, region.start, region.end):
+    for match in _BRACKET.finditer(text, region.start, region.end):
         depth += 1 if match[0][-1] in "([{" else -1
         if depth < 0:
             return True
     return False
 
 
-def together(text: str, group: list[Region]) -> Iterator[Region]:
+def _together(text: str, group: list[Region]) -> Iterator[Region]:
     """A group as one formula; formulas that only `plus` joins are one where there is a relation."""
     if len(group) > 1:
         whole = Region(group[0].start, group[-1].end, (group[0].outer[0], group[-1].outer[1]), False, joined=True)
-        plain = all(OPERATION.fullmatch(text, a.outer[1], b.outer[0]) for a, b in pairwise(group))
-        last = extended(text, whole)
-        if not plain or last is not whole or RELATION.search(text, whole.start, whole.end):
+        plain = all(_OPERATION.fullmatch(text, a.outer[1], b.outer[0]) for a, b in pairwise(group))
+        last = _extended(text, whole)
+        if not plain or last is not whole or _RELATION.search(text, whole.start, whole.end):
             yield last
             return
     for region in group:
-        yield extended(text, region)
+        yield _extended(text, region)
 
 
-def extended(text: str, region: Region) -> Region:
+def _extended(text: str, region: Region) -> Region:
     """The region with the number that its relation leads to."""
-    match = None if region.display else RESULT.match(text, region.outer[1])
+    match = None if region.display else _RESULT.match(text, region.outer[1])
     if match is None:
         return region
     return replace(region, end=match.end(), outer=(region.outer[0], match.end()))
 
 
-def outside(layout: Layout, clean: str, found: list[Region], unread: list[Unread]) -> list[Region]:
+def _outside(layout: Layout, clean: str, found: list[Region], unread: list[Unread]) -> list[Region]:
     """Formulas in the prose that have no delimiters; `unread` gets the calculations that are a part of something else."""
     hidden: list[Span] = [region.outer for region in found]
-    body = BODY.search(clean) if layout.strict else None
+    body = _BODY.search(clean) if layout.strict else None
     gaps = covered(clean, [*hidden, *layout.formulas, (0, body.end() if body else 0)])
     bare: list[Span] = []
     if not layout.strict and ("\\" in gaps or "begin" in gaps):
         bare = list(bare_formulas(gaps, pairs(gaps), 0, len(gaps)))
         gaps = covered(gaps, bare)
-    titles = [span for heading in layout.headings if heading.depth < 6 for span in [line_of(gaps, heading)]]
-    guarded = guard(covered(gaps, titles), [*hidden, *bare])
+    titles = [span for heading in layout.headings if heading.depth < 6 for span in [_line_of(gaps, heading)]]
+    guarded = _guard(covered(gaps, titles), [*hidden, *bare])
     beside: list[Span] = []
     spans = [*bare, *numeric_equations(guarded, beside)]
-    unread += [Unread(start, end, BESIDE) for start, end in beside]
+    unread += [Unread(start, end, _BESIDE) for start, end in beside]
     for start, end in layout.plain:
         spans += [(start + a, start + b) for a, b in plain_equations(layout.text[start:end])]
     return [Region(start, end, (start, end), False) for start, end in spans]
 
 
-def guard(text: str, spans: list[Span]) -> str:
+def _guard(text: str, spans: list[Span]) -> str:
     """Mark both ends of every formula: a number beside one is a part of something else."""
     letters = list(text)
     for start, end in spans:
@@ -176,26 +176,26 @@ def guard(text: str, spans: list[Span]) -> str:
     return "".join(letters)
 
 
-def line_of(text: str, heading: Heading) -> Span:
+def _line_of(text: str, heading: Heading) -> Span:
     """The line that a heading stands on."""
     end = text.find("\n", heading.start)
     return heading.start, end if end >= 0 else len(text)
 
 
-def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unread: list[Unread]) -> Formula:
+def _formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unread: list[Unread]) -> Formula:
     """The formula of a region: comments blanked, macros expanded, damage mended."""
     hidden = region.outer in layout.formulas or any(start <= region.start < end for start, end in layout.plain)
     text = (layout.text if hidden else clean)[region.start : region.end]
     if not layout.strict and region.display and "%" in text:
-        text = COMMENT.sub(lambda found: " " * len(found[0]), text)
+        text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
     if region.display and ">" in text and not layout.strict:
-        text = unquoted(text, layout.text, region.start)
+        text = _unquoted(text, layout.text, region.start)
     if region.outer == (region.start, region.end) and not region.display and "x" in text and "\\" not in text:
-        text = TIMES.sub(r"\1×\2", text)
+        text = _TIMES.sub(r"\1×\2", text)
     written = Traced(text, region.start)
     if not region.display and ("$" in text or "\\)" in text):
-        written = written.sub(BETWEEN, words_between) if region.joined else written
-        written = written.sub(DOLLARS, lambda found: " " * len(found[0]))
+        written = written.sub(_BETWEEN, _words_between) if region.joined else written
+        written = written.sub(_DOLLARS, lambda found: " " * len(found[0]))
     try:
         traced = expanded(written, macros)
     except TooLargeError:
@@ -206,29 +206,29 @@ def formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unrea
     return Formula(traced.text, region.start, region.end, region.display, traced.origins)
 
 
-def words_between(found: re.Match[str]) -> str:
+def _words_between(found: re.Match[str]) -> str:
     """What stands between two formulas that are one: a sign, a word for a sign, or words."""
     between = found[1] if found[1] is not None else found[2]
-    signs = JOIN.fullmatch(between) or OPERATION.fullmatch(between)
-    return f" {between} " if signs or not WORDS_BETWEEN.fullmatch(between) else rf"\text{{{COMMANDS.sub('', between)}}}"
+    signs = _JOIN.fullmatch(between) or _OPERATION.fullmatch(between)
+    return f" {between} " if signs or not _WORDS_BETWEEN.fullmatch(between) else rf"\text{{{_COMMANDS.sub('', between)}}}"
 
 
-def unquoted(text: str, around: str, start: int) -> str:
+def _unquoted(text: str, around: str, start: int) -> str:
     """A display in a quote without the marks at the beginnings of its lines; everything keeps its place.
 
-    >>> unquoted("\\n>> a > b\\n>> ", ">> $$\\n>> a > b\\n>> $$", 5)
+    >>> _unquoted("\\n>> a > b\\n>> ", ">> $$\\n>> a > b\\n>> $$", 5)
     '\\n   a > b\\n   '
     """
-    opened = QUOTED.match(around, around.rfind("\n", 0, start) + 1)
+    opened = _QUOTED.match(around, around.rfind("\n", 0, start) + 1)
     if opened is None:
         return text
     marks = re.compile(rf"\n(?:[ \t]*>){{1,{opened[0].count('>')}}}")
     return marks.sub(lambda found: "\n" + " " * (len(found[0]) - 1), text)
 
 
-def paragraphs(layout: Layout) -> list[Prose]:
+def _paragraphs(layout: Layout) -> list[Prose]:
     """What stands between blank lines, headings (but not items) cut out."""
-    titles = [line_of(layout.blocks, heading) for heading in layout.headings if heading.depth <= 3]
+    titles = [_line_of(layout.blocks, heading) for heading in layout.headings if heading.depth <= 3]
     text = covered(layout.blocks, titles)
     found = []
     start = 0
@@ -240,7 +240,7 @@ def paragraphs(layout: Layout) -> list[Prose]:
     return found
 
 
-class Surroundings:
+class _Surroundings:
     """The prose beside each formula. A display that stands alone takes the end of the paragraph before it."""
 
     def __init__(self, layout: Layout, prose: list[Prose]) -> None:
@@ -255,19 +255,19 @@ class Surroundings:
             return formula
         start = self.starts[index]
         end = start + len(self.prose[index].text)
-        before = self.text[max(start, region.outer[0] - AROUND) : region.outer[0]]
-        after = self.text[region.outer[1] : min(end, region.outer[1] + AROUND)]
+        before = self.text[max(start, region.outer[0] - _AROUND) : region.outer[0]]
+        after = self.text[region.outer[1] : min(end, region.outer[1] + _AROUND)]
         if (
             region.display
             and not before.strip()
             and index > 0
             and self.is_one_section(self.starts[index - 1], region.outer[0])
         ):
-            before = self.prose[index - 1].text[-AROUND:]
+            before = self.prose[index - 1].text[-_AROUND:]
         if region.display and not after.strip(" .,;") and index + 1 < len(self.prose):
             following = self.prose[index + 1]
             if following.text[:1].islower() and self.is_one_section(region.outer[0], following.start):
-                after = following.text[:AROUND]
+                after = following.text[:_AROUND]
         return replace(formula, before=before, after=after)
 
     def is_one_section(self, start: int, end: int) -> bool:

@@ -11,22 +11,22 @@ from workings.check.extract.environments import EDGE, EQUATIONS, MATRICES, conte
 from workings.check.extract.markdown import Layout
 from workings.check.extract.spans import BLANK_LINE, Ahead, Span
 
-OPENERS = (
+_OPENERS = (
     r"\\\\(?P<double>[(\[])?|\\(?P<single>[(\[])|\\[$%#&{}]"
     r"|(?P<dollars>\$\$?)|(?P<begin>(?:\\|(?<![A-Za-z\\]))begin[ \t]*\{)"
 )
-DOLLAR = re.compile(r"\\.|[${}]", re.DOTALL)
-TEXT_GROUP = re.compile(r"\\(?:text\w*|mbox|hbox|fbox)\s*\Z")
-PRICE = re.compile(r"\d[\d,.]*(?:k|K|M|bn|m)?(?:[ \t]+|[-–—/(])[^$\\]*?[A-Za-z]{2,}")
-WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
-PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}")
-SPEAKS = re.compile(r"[\\=^_<>≈≤≥∈]")
-LOOKS_OPEN = re.compile(r"(?=[^\n$]*[\\=^_])(?![^\n$]*(?<![\\A-Za-z])[A-Za-z]{4})[^\n$]{3}")
+_DOLLAR = re.compile(r"\\.|[${}]", re.DOTALL)
+_TEXT_GROUP = re.compile(r"\\(?:text\w*|mbox|hbox|fbox)\s*\Z")
+_PRICE = re.compile(r"\d[\d,.]*(?:k|K|M|bn|m)?(?:[ \t]+|[-–—/(])[^$\\]*?[A-Za-z]{2,}")
+_WORD = re.compile(r"(?<![\\A-Za-z])[A-Za-z]{3,}")
+_PROSE = re.compile(r"(?<![\\A-Za-z{])[A-Za-z]{4,}")
+_SPEAKS = re.compile(r"[\\=^_<>≈≤≥∈]")
+_LOOKS_OPEN = re.compile(r"(?=[^\n$]*[\\=^_])(?![^\n$]*(?<![\\A-Za-z])[A-Za-z]{4})[^\n$]{3}")
 """A dollar without a partner before what looks like a formula."""
-IN_TEXT = re.compile(r"\\(?:text\w*|mathrm|operatorname\*?|mbox|label|tag)\s*\{[^{}]*\}")
-NESTED = 4
+_IN_TEXT = re.compile(r"\\(?:text\w*|mathrm|operatorname\*?|mbox|label|tag)\s*\{[^{}]*\}")
+_NESTED = 4
 """Dollars inside a `\\text{…}` of a formula that is itself between dollars."""
-REACH = 2_000
+_REACH = 2_000
 """How far a display may go on after a blank line, if all of it is mathematics."""
 
 
@@ -43,7 +43,7 @@ class Region:
 
 
 @dataclass
-class Scan:
+class _Scan:
     """One walk through a text from its beginning to its end; each step moves on, so the time is linear."""
 
     text: str
@@ -61,7 +61,7 @@ class Scan:
         self.ends = pairs(self.text)
         self.double = Ahead(r"(?<!\\)\$\$", self.text)
         begin = [rf"\\{name}(?![A-Za-z])" for name, (edge, _) in self.shortcuts.items() if edge == "begin"]
-        self.openers = re.compile("|".join([OPENERS, *([f"(?P<short>{'|'.join(begin)})"] if begin else [])]))
+        self.openers = re.compile("|".join([_OPENERS, *([f"(?P<short>{'|'.join(begin)})"] if begin else [])]))
 
     def run(self) -> None:
         """Find every formula."""
@@ -116,7 +116,7 @@ class Scan:
         text, first = self.text, start + 1
         end = self.next_dollar(first)
         if end < 0:
-            if self.strict or LOOKS_OPEN.match(text, first):
+            if self.strict or _LOOKS_OPEN.match(text, first):
                 self.unread.append(Unread(start, first, "This dollar has no partner in its paragraph."))
             return first
         content = text[first:end]
@@ -129,14 +129,14 @@ class Scan:
     def next_dollar(self, position: int) -> int:
         r"""The next dollar of this paragraph; pairs of them inside a `\text{…}` are passed over."""
         depth, nested = [], 0
-        for match in DOLLAR.finditer(self.text, position, self.paragraph_end(position)):
+        for match in _DOLLAR.finditer(self.text, position, self.paragraph_end(position)):
             if match[0] == "{":
                 depth.append(match.start())
             elif match[0] == "}":
                 del depth[-1:]
             elif match[0] == "$":
-                inside = depth and TEXT_GROUP.search(self.text, max(position, depth[-1] - 12), depth[-1])
-                if not inside or nested == NESTED:
+                inside = depth and _TEXT_GROUP.search(self.text, max(position, depth[-1] - 12), depth[-1])
+                if not inside or nested == _NESTED:
                     return match.start()
                 nested += 1
         return -1
@@ -146,9 +146,9 @@ class Scan:
         if not content or after.isdigit():
             return False
         if content[0].isspace() or content[-1].isspace():
-            clear = not after.isalnum() and SPEAKS.search(content) and not content.isspace()
-            return bool(clear and not WORD.search(IN_TEXT.sub("", content)) and content.count("\n") < 2)
-        return bool(SPEAKS.search(content)) or not PRICE.match(content)
+            clear = not after.isalnum() and _SPEAKS.search(content) and not content.isspace()
+            return bool(clear and not _WORD.search(_IN_TEXT.sub("", content)) and content.count("\n") < 2)
+        return bool(_SPEAKS.search(content)) or not _PRICE.match(content)
 
     def display_dollars(self, start: int) -> int:
         """`$$…$$`; a blank line ends it unless what follows it is mathematics up to the second `$$`."""
@@ -159,7 +159,7 @@ class Scan:
         stop = self.paragraph_end(content)
         if end > stop:
             between = self.text[content:end]
-            if self.crosses_heading(start, end) or len(between) > REACH or PROSE.search(IN_TEXT.sub("", between)):
+            if self.crosses_heading(start, end) or len(between) > _REACH or _PROSE.search(_IN_TEXT.sub("", between)):
                 return self.unclosed(start, content, "$$")
         return self.keep(content, end, (start, end + 2), True)
 
@@ -210,7 +210,7 @@ class Scan:
 
 def regions(layout: Layout, text: str, shortcuts: dict[str, tuple[str, str]]) -> tuple[list[Region], list[Unread]]:
     """The formulas between delimiters, in order, and what could not be closed."""
-    scan = Scan(text, layout.strict, shortcuts, [heading.start for heading in layout.headings if heading.depth <= 5])
+    scan = _Scan(text, layout.strict, shortcuts, [heading.start for heading in layout.headings if heading.depth <= 5])
     scan.run()
     fenced = [Region(start, end, (start, end), True) for start, end in layout.formulas]
     found = sorted([*scan.regions, *fenced], key=lambda region: region.start)

@@ -16,13 +16,13 @@ MATRICES = frozenset(
 )
 """They are an operand: the formula keeps their `\\begin` and `\\end`."""
 
-WITH_ARGUMENT = frozenset("alignat xalignat alignedat IEEEeqnarray".split())
+_WITH_ARGUMENT = frozenset("alignat xalignat alignedat IEEEeqnarray".split())
 
 EDGE = re.compile(r"(?:\\|(?<![A-Za-z\\]))(begin|end)[ \t]{0,9}\{[ \t]{0,9}([A-Za-z]{1,30}\*?)[ \t]{0,9}\}")
 r"""A `\begin{…}` or `\end{…}`, also with stray spaces or without its backslash."""
 
-OPTIONS = re.compile(r"[ \t]{0,9}\[[^\]\n]{0,40}\]")
-ARGUMENT = re.compile(r"[ \t]{0,9}\{[^{}\n]{0,40}\}")
+_OPTIONS = re.compile(r"[ \t]{0,9}\[[^\]\n]{0,40}\]")
+_ARGUMENT = re.compile(r"[ \t]{0,9}\{[^{}\n]{0,40}\}")
 
 
 def is_math(name: str) -> bool:
@@ -66,8 +66,8 @@ def pairs(text: str) -> dict[int, tuple[int, int]]:
 def content_start(text: str, name: str, position: int) -> int:
     """Where the content of environment `name` begins, after its options and argument."""
     plain = name.rstrip("*")
-    if plain in WITH_ARGUMENT and (match := ARGUMENT.match(text, position)):
+    if plain in _WITH_ARGUMENT and (match := _ARGUMENT.match(text, position)):
         return match.end()
-    if plain in {"aligned", "gathered", "split"} and (match := OPTIONS.match(text, position)):
+    if plain in {"aligned", "gathered", "split"} and (match := _OPTIONS.match(text, position)):
         return match.end()
     return position

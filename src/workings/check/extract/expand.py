@@ -12,18 +12,18 @@ from workings.check.extract.macros import Macro, Macros
 from workings.check.extract.shorthand import shorthand
 from workings.check.extract.traced import Traced
 
-LONGEST = 100_000
+_LONGEST = 100_000
 """Characters of one formula after expansion."""
-MOST = 1_000
+_MOST = 1_000
 """Expansions in one formula."""
 
-PATIENCE = 10
+_PATIENCE = 10
 """Formulas of a document that may hit these bounds before others with the same macros are left as they are."""
 
-WORDS = re.compile(r"\\([A-Za-z]+|[^A-Za-z\s])")
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|#\d|\s+|.", re.DOTALL)
+_WORDS = re.compile(r"\\([A-Za-z]+|[^A-Za-z\s])")
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|#\d|\s+|.", re.DOTALL)
 
-Token = tuple[str, int, int]
+_Token = tuple[str, int, int]
 """Its characters, where the first one comes from, and by how much the place moves on with each (0 inside a macro's body)."""
 
 
@@ -31,7 +31,7 @@ class TooLargeError(Exception):
     """The formula outgrew its bounds."""
 
 
-class Missing(Exception):
+class _Missing(Exception):
     """A macro does not find its arguments."""
 
 
@@ -43,32 +43,32 @@ def expanded(formula: Traced, macros: Macros) -> Traced:
     '\\\\mathbf{x} + 1'
     """
     position = formula.start
-    names = set(WORDS.findall(formula.text))
-    meant = {name: found for name in names if (found := macros.at(name, position) or usual_macro(name, macros))}
+    names = set(_WORDS.findall(formula.text))
+    meant = {name: found for name in names if (found := macros.at(name, position) or _usual_macro(name, macros))}
     environments = any(key.startswith("begin ") for key in macros.known)
     if not meant and not environments:
         return formula
-    if len(macros.endless) > PATIENCE and not meant.keys().isdisjoint(frozenset().union(*macros.endless[:PATIENCE])):
+    if len(macros.endless) > _PATIENCE and not meant.keys().isdisjoint(frozenset().union(*macros.endless[:_PATIENCE])):
         raise TooLargeError
     try:
-        return Expansion(formula, macros, environments).run()
+        return _Expansion(formula, macros, environments).run()
     except TooLargeError:
         macros.endless.append(frozenset(meant))
         raise
 
 
-def usual_macro(name: str, macros: Macros) -> Macro | None:
+def _usual_macro(name: str, macros: Macros) -> Macro | None:
     """The usual meaning of a name that the document does not define."""
     return None if name in macros.known else shorthand(name)
 
 
-class Expansion:
+class _Expansion:
     """The tokens still to be read (last first), and those that are final."""
 
     def __init__(self, formula: Traced, macros: Macros, environments: bool) -> None:
         self.start, self.macros, self.environments = formula.start, macros, environments
-        self.stack = [(match[0], formula.origin(match.start()), 1) for match in TOKEN.finditer(formula.text)][::-1]
-        self.done: list[Token] = []
+        self.stack = [(match[0], formula.origin(match.start()), 1) for match in _TOKEN.finditer(formula.text)][::-1]
+        self.done: list[_Token] = []
         self.size = sum(len(token[0]) for token in self.stack)
         self.count = 0
 
@@ -78,20 +78,20 @@ class Expansion:
             token = self.stack.pop()
             if token[0][0] != "\\" or len(token[0]) < 2 or not self.replace(token):
                 self.done.append(token)
-        return joined(self.done, self.start)
+        return _joined(self.done, self.start)
 
-    def replace(self, token: Token) -> bool:
+    def replace(self, token: _Token) -> bool:
         """Put what `token` stands for on the stack, if it is a macro."""
         name = token[0][1:]
-        macro = self.macros.at(name, self.start) or (usual_macro(name, self.macros))
+        macro = self.macros.at(name, self.start) or (_usual_macro(name, self.macros))
         if self.environments and name in {"begin", "end"}:
             macro = self.environment(name) or macro
         if macro is None:
             return False
-        self.taken: list[Token] = []
+        self.taken: list[_Token] = []
         try:
             arguments = self.arguments(macro)
-        except Missing:
+        except _Missing:
             self.stack += self.taken[::-1]
             self.count_steps(10)
             return False
@@ -100,17 +100,17 @@ class Expansion:
 
     def environment(self, edge: str) -> Macro | None:
         """An environment of the document's own: its name's tokens are dropped."""
-        letters = "".join(token[0] for token in self.stack[: -LOOK_NAME - 1 : -1])
+        letters = "".join(token[0] for token in self.stack[: -_LOOK_NAME - 1 : -1])
         match = re.match(r"\{([A-Za-z]+\*?)\}", letters)
         macro = self.macros.at(f"{edge} {match[1]}", self.start) if match else None
         if match and macro:
             del self.stack[-match.end() :]
         return macro
 
-    def push(self, macro: Macro, arguments: list[list[Token]], origin: int) -> None:
+    def push(self, macro: Macro, arguments: list[list[_Token]], origin: int) -> None:
         """Put the body with its arguments on the stack."""
-        body: list[Token] = []
-        for match in TOKEN.finditer(macro.body):
+        body: list[_Token] = []
+        for match in _TOKEN.finditer(macro.body):
             text = match[0]
             if text[0] == "#" and len(text) == 2:
                 index = int(text[1])
@@ -124,21 +124,21 @@ class Expansion:
     def count_steps(self, steps: int = 1) -> None:
         """Some more steps (a search in vain costs more): are the bounds still kept?"""
         self.count += steps
-        if self.count > MOST or self.size > LONGEST:
+        if self.count > _MOST or self.size > _LONGEST:
             raise TooLargeError
 
-    def take(self) -> Token:
+    def take(self) -> _Token:
         """The next token; it goes back if the macro turns out to miss an argument."""
         if not self.stack:
-            raise Missing
+            raise _Missing
         self.taken.append(self.stack.pop())
         return self.taken[-1]
 
-    def arguments(self, macro: Macro) -> list[list[Token]]:
+    def arguments(self, macro: Macro) -> list[list[_Token]]:
         """Take the arguments from the stack."""
         if macro.delimiters:
             return self.delimited(macro)
-        found: list[list[Token]] = []
+        found: list[list[_Token]] = []
         if macro.star:
             if self.peek() == "*":
                 self.skip()
@@ -148,7 +148,7 @@ class Expansion:
         if macro.default is not None and macro.count:
             given = self.optional() if self.peek() == "[" else None
             origin = self.stack[-1][1] if self.stack else self.start
-            found.append([(match[0], origin, 0) for match in TOKEN.finditer(macro.default)] if given is None else given)
+            found.append([(match[0], origin, 0) for match in _TOKEN.finditer(macro.default)] if given is None else given)
         while len(found) < macro.count:
             found.append(self.argument())
         return found
@@ -165,50 +165,50 @@ class Expansion:
             index -= 1
         return self.stack[index][0] if index >= 0 else ""
 
-    def argument(self) -> list[Token]:
+    def argument(self) -> list[_Token]:
         """A group without its braces, or one token."""
         self.skip()
         if not self.stack or self.stack[-1][0] == "}":
-            raise Missing
+            raise _Missing
         token = self.take()
         return [token] if token[0] != "{" else self.until("}")
 
-    def optional(self) -> list[Token]:
+    def optional(self) -> list[_Token]:
         """What stands in square brackets."""
         self.skip()
         self.take()
         return self.until("]")
 
-    def until(self, mark: str) -> list[Token]:
+    def until(self, mark: str) -> list[_Token]:
         """Everything up to `mark` outside braces, which is dropped."""
-        taken: list[Token] = []
+        taken: list[_Token] = []
         depth = 0
-        while len(taken) < LOOK:
+        while len(taken) < _LOOK:
             token = self.take()
             if token[0] == mark and depth == 0:
                 return taken
             depth += (token[0] == "{") - (token[0] == "}")
             taken.append(token)
-        raise Missing
+        raise _Missing
 
-    def delimited(self, macro: Macro) -> list[list[Token]]:
+    def delimited(self, macro: Macro) -> list[list[_Token]]:
         r"""The arguments of `\def\f(#1,#2)`: each one ends where its delimiter comes."""
         for mark in macro.delimiters[0].strip():
             self.skip()
             if self.take()[0] != mark:
-                raise Missing
+                raise _Missing
         found = []
         for mark in macro.delimiters[1:]:
             found.append(self.until(mark.strip()[0]) if mark.strip() else self.argument())
         return found
 
 
-LOOK = 5_000
+_LOOK = 5_000
 """Tokens that one argument of a macro may take up."""
-LOOK_NAME = 40
+_LOOK_NAME = 40
 
 
-def joined(tokens: list[Token], start: int) -> Traced:
+def _joined(tokens: list[_Token], start: int) -> Traced:
     """The text of the tokens; a space keeps a letter from growing onto a command before it."""
     pieces: list[str] = []
     origins: list[int] = []

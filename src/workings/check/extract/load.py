@@ -10,7 +10,7 @@ from workings.errors import WorkingsError
 LARGEST = 20_000_000
 """Bytes. A book of a thousand pages has about three million."""
 
-WIDE = (
+_WIDE = (
     (codecs.BOM_UTF32_LE, "UTF-32"),
     (codecs.BOM_UTF32_BE, "UTF-32"),
     (codecs.BOM_UTF16_LE, "UTF-16"),
@@ -39,16 +39,16 @@ def load(path: Path) -> str:
         raise WorkingsError(f"{path} cannot be read: {reason}.") from error
     if not data.strip():
         raise WorkingsError(f"{path} is empty.")
-    return decoded(data, str(path))
+    return _decoded(data, str(path))
 
 
-def decoded(data: bytes, name: str) -> str:
+def _decoded(data: bytes, name: str) -> str:
     """The text of `data`, which must be UTF-8; a mark at its beginning is dropped."""
-    for mark, encoding in WIDE:
+    for mark, encoding in _WIDE:
         if data.startswith(mark):
-            raise WorkingsError(f"{name} is {encoding}, not UTF-8. {advice(encoding, name)}")
-    if encoding := wide_without_mark(data[:8192]):
-        raise WorkingsError(f"{name} looks like {encoding}, not UTF-8. {advice(encoding, name)}")
+            raise WorkingsError(f"{name} is {encoding}, not UTF-8. {_advice(encoding, name)}")
+    if encoding := _wide_without_mark(data[:8192]):
+        raise WorkingsError(f"{name} looks like {encoding}, not UTF-8. {_advice(encoding, name)}")
     if (position := data.find(b"\0")) >= 0:
         raise WorkingsError(
             f"{name} is not a text: byte {position} is zero. Check its source (.md, .tex, .txt, .ipynb) instead."
@@ -56,10 +56,10 @@ def decoded(data: bytes, name: str) -> str:
     try:
         return data.removeprefix(codecs.BOM_UTF8).decode()
     except UnicodeDecodeError:
-        raise WorkingsError(not_utf8(data, name)) from None
+        raise WorkingsError(_not_utf8(data, name)) from None
 
 
-def wide_without_mark(sample: bytes) -> str:
+def _wide_without_mark(sample: bytes) -> str:
     """UTF-16 text in a Latin alphabet has a zero in nearly every second byte."""
     half = len(sample) // 2
     for zeros, others in ((sample[1::2], sample[::2]), (sample[::2], sample[1::2])):
@@ -68,7 +68,7 @@ def wide_without_mark(sample: bytes) -> str:
     return ""
 
 
-def not_utf8(data: bytes, name: str) -> str:
+def _not_utf8(data: bytes, name: str) -> str:
     """Say which byte is not UTF-8, where it stands, and what the file probably is."""
     try:
         data.decode()
@@ -81,9 +81,9 @@ def not_utf8(data: bytes, name: str) -> str:
         return f"{where} It is not a text: check its source (.md, .tex, .txt, .ipynb) instead."
     encoding = "WINDOWS-1252" if any(0x80 <= byte < 0xA0 for byte in data[:65536]) else "LATIN1"
     said = {"WINDOWS-1252": "Windows-1252", "LATIN1": "Latin-1"}[encoding]
-    return f"{where} It looks like {said}. {advice(encoding, name)}"
+    return f"{where} It looks like {said}. {_advice(encoding, name)}"
 
 
-def advice(encoding: str, name: str) -> str:
+def _advice(encoding: str, name: str) -> str:
     """How to convert the file."""
     return f"Save it as UTF-8, for example: iconv -f {encoding} -t UTF-8 {name} > utf8-{Path(name).name}"

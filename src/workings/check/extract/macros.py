@@ -8,22 +8,22 @@ from dataclasses import dataclass, field
 
 from workings.check.extract.spans import Span, braces
 
-DEFINITION = re.compile(
+_DEFINITION = re.compile(
     r"\\(?:(?P<new>(?:re|provide)?newcommand|providecommand|DeclareRobustCommand)\*?"
     r"|(?P<def>[egx]?def)(?![A-Za-z])|(?P<let>let)(?![A-Za-z])"
     r"|(?P<operator>DeclareMathOperator)(?P<star>\*?)|(?P<paired>DeclarePairedDelimiter)(?![A-Za-z])"
     r"|(?P<environment>(?:re)?newenvironment)\*?)"
 )
-NAME = re.compile(r"[ \t]*(?:\{[ \t]*\\([A-Za-z]+|[^A-Za-z\s])[ \t]*\}|\\([A-Za-z]+|[^A-Za-z\s]))")
-COUNT = re.compile(r"\s*\[[ \t]*(\d)[ \t]*\]")
-DEFAULT = re.compile(r"\s*\[([^\[\]\n]{0,200})\]")
-PARAMETERS = re.compile(r"([^{}\n\\]{0,100})(?=\{)")
-LONGEST = 5_000
+_NAME = re.compile(r"[ \t]*(?:\{[ \t]*\\([A-Za-z]+|[^A-Za-z\s])[ \t]*\}|\\([A-Za-z]+|[^A-Za-z\s]))")
+_COUNT = re.compile(r"\s*\[[ \t]*(\d)[ \t]*\]")
+_DEFAULT = re.compile(r"\s*\[([^\[\]\n]{0,200})\]")
+_PARAMETERS = re.compile(r"([^{}\n\\]{0,100})(?=\{)")
+_LONGEST = 5_000
 """Characters of a macro's body."""
-OPENING = re.compile(r"\s*\{")
-LET = re.compile(r"[ \t]*=?[ \t]?(\\[A-Za-z]+|\\.|[^\s\\])")
-EDGE = re.compile(r"\s*\\(begin|end)\{([A-Za-z]+\*?)\}\s*")
-SETTING = re.compile(
+_OPENING = re.compile(r"\s*\{")
+_LET = re.compile(r"[ \t]*=?[ \t]?(\\[A-Za-z]+|\\.|[^\s\\])")
+_EDGE = re.compile(r"\s*\\(begin|end)\{([A-Za-z]+\*?)\}\s*")
+_SETTING = re.compile(
     r"""["']?\\{1,2}([A-Za-z]+)["']?\s*:\s*(?:"((?:[^"\\\n]|\\.)*)"|'([^'\n]*)'|\[\s*"((?:[^"\\\n]|\\.)*)"\s*,\s*(\d)\s*\]|([^\n]+))"""
 )
 
@@ -43,7 +43,7 @@ class Macro:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class _Source:
     """A text, and where each of its braces closes."""
 
     text: str
@@ -75,7 +75,7 @@ class Macros:
         found = {}
         for name, definitions in self.known.items():
             macro = definitions[-1][1]
-            if macro.count == 0 and (match := EDGE.fullmatch(macro.body)) and name.isalpha():
+            if macro.count == 0 and (match := _EDGE.fullmatch(macro.body)) and name.isalpha():
                 found[name] = (match[1], match[2])
         return found
 
@@ -87,35 +87,35 @@ def definitions(text: str) -> Macros:
     [(0, Macro(body='\\mathbb{R}^{#1}', count=1, default=None, delimiters=(), star=False))]
     """
     macros = Macros()
-    if not DEFINITION.search(text):
+    if not _DEFINITION.search(text):
         return macros
-    source = Source(text, braces(text))
+    source = _Source(text, braces(text))
     position = 0
-    while match := DEFINITION.search(text, position):
+    while match := _DEFINITION.search(text, position):
         position = match.end()
-        end = define(source, match, macros)
+        end = _define(source, match, macros)
         if end > 0:
             macros.spans.append((match.start(), end))
             position = end
     return macros
 
 
-def define(source: Source, match: re.Match[str], macros: Macros) -> int:
+def _define(source: _Source, match: re.Match[str], macros: Macros) -> int:
     """Read one definition; where it ends, or -1 if it is none."""
     if match["environment"]:
-        return define_environment(source, match, macros)
-    name = NAME.match(source.text, match.end())
+        return _define_environment(source, match, macros)
+    name = _NAME.match(source.text, match.end())
     if not name:
         return -1
     kind, end = match.lastgroup if match.lastgroup != "star" else "operator", name.end()
     word = name[1] or name[2]
     if kind == "let":
-        meant = LET.match(source.text, end)
+        meant = _LET.match(source.text, end)
         if not meant:
             return -1
         macros.add(word, match.start(), Macro(meant[1]))
         return meant.end()
-    macro, end = READ[kind or ""](source, end)
+    macro, end = _READ[kind or ""](source, end)
     if macro is None:
         return -1
     if kind == "operator":
@@ -124,64 +124,64 @@ def define(source: Source, match: re.Match[str], macros: Macros) -> int:
     return end
 
 
-def group(source: Source, position: int) -> tuple[str | None, int]:
+def _group(source: _Source, position: int) -> tuple[str | None, int]:
     """The content of the braces at `position`, and where they end."""
-    opening = OPENING.match(source.text, position)
+    opening = _OPENING.match(source.text, position)
     close = source.braces.get(opening.end() - 1, -1) if opening else -1
-    if opening is None or not 0 <= close - position < LONGEST:
+    if opening is None or not 0 <= close - position < _LONGEST:
         return None, position
     return source.text[opening.end() : close], close + 1
 
 
-def read_new(source: Source, position: int) -> tuple[Macro | None, int]:
+def _read_new(source: _Source, position: int) -> tuple[Macro | None, int]:
     r"""`[2][default]{body}`."""
     count, default = 0, None
-    if found := COUNT.match(source.text, position):
+    if found := _COUNT.match(source.text, position):
         count, position = int(found[1]), found.end()
-        if found := DEFAULT.match(source.text, position):
+        if found := _DEFAULT.match(source.text, position):
             default, position = found[1], found.end()
-    body, end = group(source, position)
+    body, end = _group(source, position)
     return (None if body is None else Macro(body, count, default)), end
 
 
-def read_def(source: Source, position: int) -> tuple[Macro | None, int]:
+def _read_def(source: _Source, position: int) -> tuple[Macro | None, int]:
     r"""`#1#2{body}`, `(#1,#2){body}`."""
-    parameters = PARAMETERS.match(source.text, position)
+    parameters = _PARAMETERS.match(source.text, position)
     if not parameters:
         return None, position
     parts = re.split(r"#\d", parameters[1])
-    body, end = group(source, parameters.end())
+    body, end = _group(source, parameters.end())
     plain = not any(part.strip() for part in parts)
     return (None if body is None else Macro(body, len(parts) - 1, None, () if plain else tuple(parts))), end
 
 
-def read_operator(source: Source, position: int) -> tuple[Macro | None, int]:
+def _read_operator(source: _Source, position: int) -> tuple[Macro | None, int]:
     r"""`{name}`."""
-    body, end = group(source, position)
+    body, end = _group(source, position)
     return (None if body is None else Macro(body.replace(r"\,", "").strip())), end
 
 
-def read_paired(source: Source, position: int) -> tuple[Macro | None, int]:
+def _read_paired(source: _Source, position: int) -> tuple[Macro | None, int]:
     r"""`{\lVert}{\rVert}`: the argument between the two."""
-    left, middle = group(source, position)
-    right, end = group(source, middle)
+    left, middle = _group(source, position)
+    right, end = _group(source, middle)
     if left is None or right is None:
         return None, position
     return Macro(rf"\left{left} #1 \right{right}", 1, star=True), end
 
 
-READ = {"new": read_new, "def": read_def, "operator": read_operator, "paired": read_paired}
+_READ = {"new": _read_new, "def": _read_def, "operator": _read_operator, "paired": _read_paired}
 
-ENVIRONMENT_NAME = re.compile(r"\s*\{([A-Za-z]+\*?)\}(?!\s*\[)")
+_ENVIRONMENT_NAME = re.compile(r"\s*\{([A-Za-z]+\*?)\}(?!\s*\[)")
 
 
-def define_environment(source: Source, match: re.Match[str], macros: Macros) -> int:
+def _define_environment(source: _Source, match: re.Match[str], macros: Macros) -> int:
     r"""`\newenvironment{name}{before}{after}` without arguments: kept as macros `begin name` and `end name`."""
-    name = ENVIRONMENT_NAME.match(source.text, match.end())
+    name = _ENVIRONMENT_NAME.match(source.text, match.end())
     if not name:
         return -1
-    before, middle = group(source, name.end())
-    after, end = group(source, middle)
+    before, middle = _group(source, name.end())
+    after, end = _group(source, middle)
     if before is None or after is None:
         return -1
     macros.add(f"begin {name[1]}", match.start(), Macro(before))
@@ -194,7 +194,7 @@ def settings(front: str, macros: Macros) -> None:
     _, found, block = front.partition("macros:")
     if not found:
         return
-    for match in SETTING.finditer(block[:5_000]):
+    for match in _SETTING.finditer(block[:5_000]):
         quoted = match[2] or match[4]
         body = quoted.replace("\\\\", "\\") if quoted else (match[3] or match[6] or "").strip(" \r,}").strip("'\"")
         if match[6] and body.count("{") > body.count("}"):

@@ -9,26 +9,26 @@ from workings.check.document.document import Heading, Listing
 from workings.check.document.finding import Unread
 from workings.check.extract.spans import Ahead, Span, covered
 
-FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t\r]*\n(.*?)\n(?:\1|\.\.\.)[ \t\r]*(?:\n|$)", re.DOTALL)
-LINE = re.compile(r"[^\n]*\n|[^\n]+")
-FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,3}[.)][ \t]){0,40})(`{3,}|~{3,})[ \t]*([^`\n]*)$")
-NO_LANGUAGE = frozenset(("", "text", "txt", "plain", "plaintext"))
-LANGUAGE = re.compile(r"\{?\.?\s*([A-Za-z0-9_+#-]*)")
-ITEM = re.compile(r"[ \t]*(?:[-*+•☐]|\(?[A-Za-z0-9]{1,3}[.)])[ \t]")
-INDENTED = re.compile(r"(?: {4}| {0,3}\t)")
-TICKS = re.compile(r"\\`|`+|\n[ \t\r]*(?=\n)")
-HIDDEN = re.compile(r"<!--|<(pre|script|style|code)\b[^>\n]{0,200}>", re.IGNORECASE)
+_FRONT = re.compile(r"\ufeff?(---|\+\+\+)[ \t\r]*\n(.*?)\n(?:\1|\.\.\.)[ \t\r]*(?:\n|$)", re.DOTALL)
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+_FENCE = re.compile(r"((?:[ \t]|>|[-*+][ \t]|\d{1,3}[.)][ \t]){0,40})(`{3,}|~{3,})[ \t]*([^`\n]*)$")
+_NO_LANGUAGE = frozenset(("", "text", "txt", "plain", "plaintext"))
+_LANGUAGE = re.compile(r"\{?\.?\s*([A-Za-z0-9_+#-]*)")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•☐]|\(?[A-Za-z0-9]{1,3}[.)])[ \t]")
+_INDENTED = re.compile(r"(?: {4}| {0,3}\t)")
+_TICKS = re.compile(r"\\`|`+|\n[ \t\r]*(?=\n)")
+_HIDDEN = re.compile(r"<!--|<(pre|script|style|code)\b[^>\n]{0,200}>", re.IGNORECASE)
 
-ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]*?)[ \t]*#*[ \t\r]*$", re.MULTILINE)
-SETEXT = re.compile(r"(?:\A|\n)[ \t\r]*\n {0,3}(?![-*+>|#] ?)(\S[^\n|]*)\n(={3,}|-{3,})[ \t\r]*$", re.MULTILINE)
+_ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+([^\n]*?)[ \t]*#*[ \t\r]*$", re.MULTILINE)
+_SETEXT = re.compile(r"(?:\A|\n)[ \t\r]*\n {0,3}(?![-*+>|#] ?)(\S[^\n|]*)\n(={3,}|-{3,})[ \t\r]*$", re.MULTILINE)
 PROBLEM = re.compile(
     r"^[ \t>*_]*((?:Part|(Problem|Question|Exercise|Task|Assignment|Example))[ \t]+(?:\d+(?:\.\d+)*|[A-Z]|[IVX]+)"
     r"(?=[ \t]*(?:$|\r|[.:(*_–—-]|\)))[^\n]*)",
     re.MULTILINE,
 )
-NUMBERED = re.compile(r"^(?:\*\*)?\d{1,3}(?:\.\d{1,3})*[.)](?:\*\*)?[ \t]+[^\n]*|^\*\*\d{1,3}[.)]?\*\*[^\n]*", re.MULTILINE)
-POINTS = re.compile(r"^[-*+•][ \t]+\(\d{1,3} (?:points?|marks?|pts?)\)[^\n]*", re.MULTILINE)
-LETTERED = re.compile(r"^\((?:[a-z]|[ivx]{2,4})\)[ \t]+[^\n]*", re.MULTILINE)
+_NUMBERED = re.compile(r"^(?:\*\*)?\d{1,3}(?:\.\d{1,3})*[.)](?:\*\*)?[ \t]+[^\n]*|^\*\*\d{1,3}[.)]?\*\*[^\n]*", re.MULTILINE)
+_POINTS = re.compile(r"^[-*+•][ \t]+\(\d{1,3} (?:points?|marks?|pts?)\)[^\n]*", re.MULTILINE)
+_LETTERED = re.compile(r"^\((?:[a-z]|[ivx]{2,4})\)[ \t]+[^\n]*", re.MULTILINE)
 
 
 @dataclass
@@ -54,45 +54,45 @@ def layout(text: str, *, plain: bool = False) -> Layout:
     """Find the code, the comments and the headings; `plain` text has no indented code."""
     found = Layout(text)
     hidden: list[Span] = []
-    if match := FRONT.match(text):
+    if match := _FRONT.match(text):
         found.front = match[2]
         hidden.append(match.span())
-    hidden += code_blocks(text, found, match.end() if match else 0, plain)
+    hidden += _code_blocks(text, found, match.end() if match else 0, plain)
     outside = covered(text, hidden)
-    found.blocks = covered(outside, hidden_html(outside))
-    found.clean = covered(found.blocks, code_spans(found.blocks))
-    found.headings = headings(found.blocks, plain)
+    found.blocks = covered(outside, _hidden_html(outside))
+    found.clean = covered(found.blocks, _code_spans(found.blocks))
+    found.headings = _headings(found.blocks, plain)
     return found
 
 
-def code_blocks(text: str, found: Layout, start: int, plain: bool) -> list[Span]:
+def _code_blocks(text: str, found: Layout, start: int, plain: bool) -> list[Span]:
     """Fenced and indented code, line by line: the spans they cover; the listings go to `found`."""
     spans: list[Span] = []
     fence, language, opened, content = "", "", 0, 0
     listed = code = False
     blank, indented = True, 0
     last = position = start
-    for line in LINE.findall(text, start):
+    for line in _LINE.findall(text, start):
         end = position + len(line)
         if fence:
             stripped = line.strip(" \t\r\n>")
             if stripped.startswith(fence) and not stripped.strip(fence[0]):
-                close(text, found, spans, language, (opened, content, position, end))
+                _close(text, found, spans, language, (opened, content, position, end))
                 fence = ""
-        elif ("```" in line or "~~~" in line) and (match := FENCE.match(line.rstrip("\r\n"))):
+        elif ("```" in line or "~~~" in line) and (match := _FENCE.match(line.rstrip("\r\n"))):
             fence, opened, content = match[2], position, end
-            language = LANGUAGE.match(match[3])[1]  # type: ignore[index]
+            language = _LANGUAGE.match(match[3])[1]  # type: ignore[index]
             code = False
         elif not line.strip():
             blank = True
             position = end
             continue
         else:
-            if ITEM.match(line):
+            if _ITEM.match(line):
                 listed = True
             elif blank and not line[0].isspace():
                 listed = False
-            if not plain and INDENTED.match(line) and not listed and (code or blank):
+            if not plain and _INDENTED.match(line) and not listed and (code or blank):
                 if not code:
                     indented = position
                 code, last = True, end
@@ -109,11 +109,11 @@ def code_blocks(text: str, found: Layout, start: int, plain: bool) -> list[Span]
         spans.append((indented, last))
     if fence:
         found.unread.append(Unread(opened, content, "The block of code that begins here is never closed."))
-        close(text, found, spans, language, (opened, content, len(text), len(text)))
+        _close(text, found, spans, language, (opened, content, len(text), len(text)))
     return spans
 
 
-def close(text: str, found: Layout, spans: list[Span], language: str, at: tuple[int, int, int, int]) -> None:
+def _close(text: str, found: Layout, spans: list[Span], language: str, at: tuple[int, int, int, int]) -> None:
     """A fenced block ends: a listing, or a formula if its language is `math`."""
     opened, content, closed, end = at
     spans.append((opened, end))
@@ -121,16 +121,16 @@ def close(text: str, found: Layout, spans: list[Span], language: str, at: tuple[
         found.formulas.append((content, max(content, closed)))
         return
     found.listings.append(Listing(language.lower(), text[content:closed], content))
-    if language.lower() in NO_LANGUAGE:
+    if language.lower() in _NO_LANGUAGE:
         found.plain.append((content, max(content, closed)))
 
 
-def hidden_html(text: str) -> list[Span]:
+def _hidden_html(text: str) -> list[Span]:
     """Comments and elements whose content is not prose."""
     spans: list[Span] = []
     closers: dict[str, Ahead] = {}
     done = 0
-    for match in HIDDEN.finditer(text):
+    for match in _HIDDEN.finditer(text):
         if match.start() < done:
             continue
         closer = "-->" if match[1] is None else rf"(?i)</{match[1].lower()}\s*>"
@@ -141,12 +141,12 @@ def hidden_html(text: str) -> list[Span]:
     return spans
 
 
-def code_spans(text: str) -> list[Span]:
+def _code_spans(text: str) -> list[Span]:
     """Code between backticks: as many as opened it must close it, in the same paragraph. ``$`…`$`` is mathematics."""
     spans: list[Span] = []
     if "`" not in text:
         return spans
-    runs = [match for match in TICKS.finditer(text) if match[0] != "\\`"]
+    runs = [match for match in _TICKS.finditer(text) if match[0] != "\\`"]
     closer: list[int] = [-1] * len(runs)
     latest: dict[int, int] = {}
     for index in range(len(runs) - 1, -1, -1):
@@ -167,15 +167,15 @@ def code_spans(text: str) -> list[Span]:
     return spans
 
 
-def headings(text: str, plain: bool) -> list[Heading]:
+def _headings(text: str, plain: bool) -> list[Heading]:
     """Marked headings, lines that begin a problem, and numbered items."""
-    found = {match.start(): Heading(match[2].strip(), match.start(), len(match[1])) for match in ATX.finditer(text)}
+    found = {match.start(): Heading(match[2].strip(), match.start(), len(match[1])) for match in _ATX.finditer(text)}
     if not plain:
-        for match in SETEXT.finditer(text):
+        for match in _SETEXT.finditer(text):
             found.setdefault(match.start(1), Heading(match[1].strip(), match.start(1), 1 if match[2][0] == "=" else 2))
     for match in PROBLEM.finditer(text):
         found.setdefault(match.start(), Heading(heading_text(match[1]), match.start(1), 5 if match[2] else 4))
-    for pattern, depth in ((NUMBERED, 6), (POINTS, 6), (LETTERED, 7)):
+    for pattern, depth in ((_NUMBERED, 6), (_POINTS, 6), (_LETTERED, 7)):
         for match in pattern.finditer(text):
             found.setdefault(match.start(), Heading(heading_text(match[0]), match.start(), depth))
     return sorted(found.values(), key=lambda heading: heading.start)

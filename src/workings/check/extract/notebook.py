@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 
 def notebook(text: str, name: str) -> Document:
     """Join the cells with blank lines; each keeps its number in the notebook."""
-    whole, language = cells_of(text, name)
+    whole, language = _cells_of(text, name)
     made = Document(name, "", "notebook")
     kept = [(number, kind, source) for number, (kind, source) in enumerate(whole, start=1) if source.strip()]
     layouts = [layout(source) for _, kind, source in kept if kind == "markdown"]
@@ -36,7 +36,7 @@ def notebook(text: str, name: str) -> Document:
     return made
 
 
-def cells_of(text: str, name: str) -> tuple[list[tuple[str, str]], str]:
+def _cells_of(text: str, name: str) -> tuple[list[tuple[str, str]], str]:
     """The kind and source of every cell, and the language of its code."""
     try:
         data = json.loads(text)
@@ -53,10 +53,10 @@ def cells_of(text: str, name: str) -> tuple[list[tuple[str, str]], str]:
         cells = [cell for sheet in data["worksheets"] if isinstance(sheet, dict) for cell in sheet.get("cells") or []]
     if not isinstance(cells, list):
         raise WorkingsError(f"{name} is not a notebook: it has no list of cells.")
-    return [cell_of(cell) for cell in cells if isinstance(cell, dict)], language_of(data.get("metadata"))
+    return [_cell_of(cell) for cell in cells if isinstance(cell, dict)], _language_of(data.get("metadata"))
 
 
-def cell_of(cell: dict[str, Any]) -> tuple[str, str]:
+def _cell_of(cell: dict[str, Any]) -> tuple[str, str]:
     """The kind of one cell and its source, which is a text or a list of lines."""
     source = cell.get("source", cell.get("input", ""))
     if isinstance(source, list):
@@ -64,7 +64,7 @@ def cell_of(cell: dict[str, Any]) -> tuple[str, str]:
     return str(cell.get("cell_type", "")), source if isinstance(source, str) else ""
 
 
-def language_of(metadata: object) -> str:
+def _language_of(metadata: object) -> str:
     """The language that the notebook's kernel runs; Python if it does not say."""
     for part in ("kernelspec", "language_info"):
         inner = metadata.get(part) if isinstance(metadata, dict) else None

@@ -7,12 +7,12 @@ from functools import lru_cache
 
 from workings.check.extract.macros import Macro
 
-SETS = {letter * times: letter for letter in "RNZQC" for times in (1, 2)}
-OPERATORS = (
+_SETS = {letter * times: letter for letter in "RNZQC" for times in (1, 2)}
+_OPERATORS = (
     "argmax argmin softmax softmin ReLU relu sigmoid softplus GELU GeLU gelu SiLU Attention MultiHead Concat concat "
     "LayerNorm BatchNorm MLP FFN CE MSE KL Var Cov var cov diag Diag rank tr Tr trace sign sgn erf Bern Unif ELBO onehot"
 ).split()
-WORDS = {
+_WORDS = {
     "eps": r"\epsilon", "E": r"\mathbb{E}", "EE": r"\mathbb{E}", "ones": r"\mathbf{1}", "zeros": r"\mathbf{0}",
     "reals": r"\mathbb{R}", "half": r"\frac{1}{2}", "ip": r"\langle #1, #2 \rangle", "norm": r"\left\lVert #1 \right\rVert",
     "abs": r"\left\lvert #1 \right\rvert", "floor": r"\left\lfloor #1 \right\rfloor",
@@ -22,24 +22,24 @@ WORDS = {
     **{f"b{kind}mat": rf"\begin{{{kind}matrix}}" for kind in "pbvVB"},
     **{f"e{kind}mat": rf"\end{{{kind}matrix}}" for kind in "pbvVB"},
 }  # fmt: skip
-GREEK = dict(al="alpha", be="beta", ga="gamma", gm="gamma", de="delta", ep="epsilon", la="lambda", si="sigma", om="omega")
-BOLD = re.compile(r"b([a-zA-Z])|f([a-zA-Z])|v([a-dg-z])|m([A-Z])")
-HAT = re.compile(r"h([a-su-z])")
-CALLIGRAPHIC = re.compile(r"(?:mc|cal)([A-Z])")
-NOT_BOLD = frozenset("be bf bg bm bs vs fi ff fr".split())
+_GREEK = dict(al="alpha", be="beta", ga="gamma", gm="gamma", de="delta", ep="epsilon", la="lambda", si="sigma", om="omega")
+_BOLD = re.compile(r"b([a-zA-Z])|f([a-zA-Z])|v([a-dg-z])|m([A-Z])")
+_HAT = re.compile(r"h([a-su-z])")
+_CALLIGRAPHIC = re.compile(r"(?:mc|cal)([A-Z])")
+_NOT_BOLD = frozenset("be bf bg bm bs vs fi ff fr".split())
 
 
-def table() -> dict[str, Macro]:
+def _table() -> dict[str, Macro]:
     """Every shorthand with a body of its own."""
-    found = {name: Macro(rf"\mathbb{{{letter}}}") for name, letter in SETS.items()}
-    found |= {name: Macro(rf"\operatorname{{{name}}}") for name in OPERATORS}
-    found |= {name: Macro(rf"\{letter}") for name, letter in GREEK.items()}
-    for name, body in WORDS.items():
+    found = {name: Macro(rf"\mathbb{{{letter}}}") for name, letter in _SETS.items()}
+    found |= {name: Macro(rf"\operatorname{{{name}}}") for name in _OPERATORS}
+    found |= {name: Macro(rf"\{letter}") for name, letter in _GREEK.items()}
+    for name, body in _WORDS.items():
         found[name] = Macro(body, 2 if "#2" in body else int("#1" in body), star="#1" in body)
     return found
 
 
-TABLE = table()
+_TABLE = _table()
 
 
 @lru_cache(maxsize=4096)
@@ -49,12 +49,12 @@ def shorthand(name: str) -> Macro | None:
     >>> shorthand("R").body, shorthand("bx").body, shorthand("mcL").body, shorthand("foo")
     ('\\mathbb{R}', '\\mathbf{x}', '\\mathcal{L}', None)
     """
-    if found := TABLE.get(name):
+    if found := _TABLE.get(name):
         return found
-    if name not in NOT_BOLD and (match := BOLD.fullmatch(name)):
+    if name not in _NOT_BOLD and (match := _BOLD.fullmatch(name)):
         return Macro(rf"\mathbf{{{match[match.lastindex or 0]}}}")
-    if match := HAT.fullmatch(name):
+    if match := _HAT.fullmatch(name):
         return Macro(rf"\hat{{{match[1]}}}")
-    if match := CALLIGRAPHIC.fullmatch(name):
+    if match := _CALLIGRAPHIC.fullmatch(name):
         return Macro(rf"\mathcal{{{match[1]}}}")
     return None

@@ -10,7 +10,7 @@ Span = tuple[int, int]
 """From its first character to just after its last one."""
 
 BLANK_LINE = re.compile(r"\n[ \t\r]*(?=\n)")
-VISIBLE = re.compile(r"[^\r\n]")
+_VISIBLE = re.compile(r"[^\r\n]")
 
 
 class Ahead:
@@ -47,13 +47,13 @@ def covered(text: str, spans: Iterable[Span]) -> str:
     for start, end in sorted(spans):
         start = max(start, done)
         if start < end:
-            pieces += [text[done:start], VISIBLE.sub(" ", text[start:end])]
+            pieces += [text[done:start], _VISIBLE.sub(" ", text[start:end])]
             done = end
     pieces.append(text[done:])
     return "".join(pieces)
 
 
-BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
+_BRACES = re.compile(r"\\.|[{}]", re.DOTALL)
 
 
 def braces(text: str) -> dict[int, int]:
@@ -64,7 +64,7 @@ def braces(text: str) -> dict[int, int]:
     """
     found: dict[int, int] = {}
     waiting: list[int] = []
-    for match in BRACES.finditer(text):
+    for match in _BRACES.finditer(text):
         if match[0] == "{":
             waiting.append(match.start())
         elif match[0] == "}" and waiting:

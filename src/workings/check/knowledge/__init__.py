@@ -1,6 +1,6 @@
 """What the checker knows of deep learning: one file for each idea.
 
-`RULES` look at one line: `rule(line, argument, scope)`. `AFTER` look at a document once all its lines are checked:
+`_RULES` look at one line: `rule(line, argument, scope)`. `AFTER` look at a document once all its lines are checked:
 `rule(argument, scope)`. Imports claims and the rooms below it.
 """
 
@@ -23,8 +23,8 @@ from workings.check.knowledge.perplexity import check_named, check_perplexity
 from workings.check.value.scope import Scope
 from workings.check.value.value import Mismatch, Undecided
 
-LineRule = Callable[[Line, Argument, Scope], None]
-RULES: tuple[LineRule, ...] = (
+_LineRule = Callable[[Line, Argument, Scope], None]
+_RULES: tuple[_LineRule, ...] = (
     check_shares,
     check_divergence,
     check_normalised,
@@ -36,12 +36,12 @@ RULES: tuple[LineRule, ...] = (
 """Rules that look at a line with what was already found in it."""
 
 
-def check_lines(argument: Argument, scope: Scope) -> None:
+def _check_lines(argument: Argument, scope: Scope) -> None:
     """Every rule at every line that is an equation."""
     for line in argument.lines:
         if len(line.sides) < 2:
             continue
-        for rule in RULES:
+        for rule in _RULES:
             try:
                 rule(line, argument, scope)
             except (Mismatch, Undecided, ArithmeticError, RecursionError, ValueError):
@@ -49,7 +49,7 @@ def check_lines(argument: Argument, scope: Scope) -> None:
 
 
 AFTER: tuple[Callable[[Argument, Scope], None], ...] = (
-    check_lines,
+    _check_lines,
     check_families,
     check_listings,
     check_convolutions,

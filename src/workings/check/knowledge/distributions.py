@@ -17,13 +17,13 @@ from workings.check.value.names import is_closed
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
-DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
-NOT_ONE = re.compile(
+_DISTRIBUTION = re.compile(r"\b(?:distribut\w+|softmax|categorical|sums? to (?:one|1))\b", re.I)
+_NOT_ONE = re.compile(
     r"sigmoid|multi-?label|independen|unnormali|not normali|before normali|logit|score|\bbern|likelihood|\bnot? sum"
     r"|marginal|quer[iy]|\bkeys?\b|embedding|\bpoint|(?<!probability )vector",
     re.I,
 )
-WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|transition|stochastic|softmax)\b", re.I)
+_WEIGHTS = re.compile(r"\b(?:attention (?:weights?|matrix|probabilit\w+|map)|transition|stochastic|softmax)\b", re.I)
 SHARES = {Symbol("p"), Symbol("q"), Symbol("pi"), Symbol("y", ("hat",)), Symbol("p", ("hat",)), Symbol("q", ("hat",))}
 
 
@@ -35,36 +35,36 @@ def check_shares(line: Line, argument: Argument, scope: Scope) -> None:
         if not isinstance(value, Table) or any(x < 0 or x > 1 for x in value.entries):
             continue
         if not all(x.is_integer() for x in value.entries):
-            (check_list if value.is_vector else check_rows)(line, index, value, argument)
+            (_check_list if value.is_vector else _check_rows)(line, index, value, argument)
 
 
-def others(line: Line, index: int) -> list[Node]:
+def _others(line: Line, index: int) -> list[Node]:
     """The sides that are set equal to a side."""
     run = next((run for run in line.runs() if index in run), [index])
     return [line.sides[i] for i in run if i != index]
 
 
-def is_softmax(node: Node) -> bool:
+def _is_softmax(node: Node) -> bool:
     """softmax(…), as it stands."""
     return isinstance(node, Function) and node.name in ("softmax", "softargmax") and node.above is None
 
 
-def check_list(line: Line, index: int, value: Table, argument: Argument) -> None:
+def _check_list(line: Line, index: int, value: Table, argument: Argument) -> None:
     """p = (0.2, 0.3, 0.6)."""
     shown = unit_at(line, index)
     total = sum(value.entries, arb(0))
-    equal = others(line, index)
-    if not any(map(is_softmax, equal)) and len({str(x) for x in value.entries}) > 1:
+    equal = _others(line, index)
+    if not any(map(_is_softmax, equal)) and len({str(x) for x in value.entries}) > 1:
         shown = [arb(0) if unit > 0.05 else unit for unit in shown]  # 0.2 of a stated distribution is not rounded
     if len(shown) != len(value.entries) or abs(total - 1) <= slack(shown):
         return
     said = line.words
-    if any(map(is_softmax, equal)):
+    if any(map(_is_softmax, equal)):
         level = "likely"
     elif any(isinstance(part, Function) or part == Symbol("sigma") for side in equal for part in side.walk()):
         return  # shares of something else
-    elif any(plain(side) in SHARES for side in equal) and not NOT_ONE.search(said) and total > 0.5 and total < 1.5:
-        named = DISTRIBUTION.search(f"{line.formulas[0].before[-80:]} {line.formulas[-1].after[:40]}")
+    elif any(plain(side) in SHARES for side in equal) and not _NOT_ONE.search(said) and total > 0.5 and total < 1.5:
+        named = _DISTRIBUTION.search(f"{line.formulas[0].before[-80:]} {line.formulas[-1].after[:40]}")
         level = "likely" if named else "possible"
     else:
         return
@@ -76,7 +76,7 @@ def check_list(line: Line, index: int, value: Table, argument: Argument) -> None
     argument.add(line, index, index, level, "rows", "a sum of 1", why)
 
 
-def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None:
+def _check_rows(line: Line, index: int, value: Table, argument: Argument) -> None:
     """softmax(S) = a matrix: every row sums to one, or every column."""
     matrix = line.sides[index]
     steps = unit_at(line, index)
@@ -87,9 +87,9 @@ def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None
     columns = not_one(value.T.rows, columns_of(steps, width))
     if not rows or not columns:
         return
-    if any(map(is_softmax, others(line, index))):
+    if any(map(_is_softmax, _others(line, index))):
         level = "likely"
-    elif WEIGHTS.search(line.words) and any(is_weights(side) for side in others(line, index)):
+    elif _WEIGHTS.search(line.words) and any(_is_weights(side) for side in _others(line, index)):
         level = "likely" if len(rows) * 2 <= len(value.rows) or len(columns) * 2 <= width else "possible"
     else:
         return
@@ -103,7 +103,7 @@ def check_rows(line: Line, index: int, value: Table, argument: Argument) -> None
     argument.add(line, index, index, "possible" if argument.is_doubtful(line) else level, "rows", "a sum of 1", why, at=at)
 
 
-def is_weights(node: Node) -> bool:
+def _is_weights(node: Node) -> bool:
     """A or P, with or without an index or a hat."""
     node = node.base if isinstance(node, Script) else node
     return isinstance(node, Symbol) and node.name in ("A", "P", "alpha")

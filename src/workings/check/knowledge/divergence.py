@@ -19,8 +19,8 @@ from workings.check.latex.weights import plain
 from workings.check.value.scope import Decimals, Scope
 from workings.check.value.value import Table, Value
 
-BITS = re.compile(r"\bbits?\b|\blog_2|\bbase 2")
-BASES = {"": arb(1), "base 2": arb(2).log(), "base 10": arb(10).log()}
+_BITS = re.compile(r"\bbits?\b|\blog_2|\bbase 2")
+_BASES = {"": arb(1), "base 2": arb(2).log(), "base 10": arb(10).log()}
 
 
 def is_divergence(node: Node) -> Given | None:
@@ -43,7 +43,7 @@ def letters(node: Node | None) -> str:
     return ""
 
 
-def quantity_of(node: Node) -> tuple[str, tuple[Node, ...]] | None:
+def _quantity_of(node: Node) -> tuple[str, tuple[Node, ...]] | None:
     """What is computed of which distributions."""
     given = is_divergence(node)
     if given is not None:
@@ -55,7 +55,7 @@ def quantity_of(node: Node) -> tuple[str, tuple[Node, ...]] | None:
     return None
 
 
-def divergence(what: str, p: list[arb], q: list[arb]) -> arb | None:
+def _divergence(what: str, p: list[arb], q: list[arb]) -> arb | None:
     """Σ p log(p / q), or −Σ p log q; none if it is infinite."""
     total = arb(0)
     for x, y in zip(p, q, strict=True):
@@ -69,7 +69,7 @@ def divergence(what: str, p: list[arb], q: list[arb]) -> arb | None:
 
 def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
     """A printed entropy or divergence of distributions that the document lists."""
-    found = quantity_of(line.sides[0])
+    found = _quantity_of(line.sides[0])
     if found is None:
         return
     index = next(line.closed_sides(), None)
@@ -84,23 +84,23 @@ def check_divergence(line: Line, argument: Argument, scope: Scope) -> None:
         argument.add(line, 0, index, "likely", "divergence", "a number ≥ 0", why)
         return
     given = [definition_before(argument, scope, name, line) for name in names]
-    lists = [shares_of(d.rounded) for d in given if d is not None]
-    exact = [shares_of(d.value) for d in given if d is not None]
+    lists = [_shares_of(d.rounded) for d in given if d is not None]
+    exact = [_shares_of(d.value) for d in given if d is not None]
     if len(lists) != len(names) or any(x is None for x in lists + exact):
         return
     if what == "H" and plain(names[0]) not in SHARES and not re.search("entrop", argument.window(line, 600), re.I):
         return
-    compare_divergence(line, index, argument, what, printed, [x for x in lists if x], [x for x in exact if x])
+    _compare_divergence(line, index, argument, what, printed, [x for x in lists if x], [x for x in exact if x])
 
 
-def shares_of(value: Value) -> list[arb] | None:
+def _shares_of(value: Value) -> list[arb] | None:
     """The entries of a distribution."""
     if not isinstance(value, Table) or not value.is_vector or any(x < 0 for x in value.entries):
         return None
     return value.entries if abs(sum(value.entries, arb(0)) - 1).abs_lower() < 0.02 else None
 
 
-def compare_divergence(
+def _compare_divergence(
     line: Line, index: int, argument: Argument, what: str, printed: arb, lists: list[list[arb]], exact: list[list[arb]]
 ) -> None:
     """The printed number against the true one, for each base of the logarithm."""
@@ -108,18 +108,18 @@ def compare_divergence(
         return
     p, q = lists[0], lists[-1]
     shown = unit_at(line, index)
-    for log in BASES.values():
+    for log in _BASES.values():
         for a, b in ((p, q), (exact[0], exact[-1])):
-            true = divergence(what, a, b)
+            true = _divergence(what, a, b)
             if true is None or agrees(true / log, printed, shown):
                 return
-    base = "base 2" if BITS.search(line.words) else ""
-    log = BASES[base]
-    true = divergence(what, exact[0], exact[-1])
+    base = "base 2" if _BITS.search(line.words) else ""
+    log = _BASES[base]
+    true = _divergence(what, exact[0], exact[-1])
     assert true is not None
     name = {"KL": "Σ p log(p/q)", "H": "−Σ p log q" if len(lists) == 2 else "−Σ p log p"}[what]
-    swapped = divergence(what, q, p) if len(lists) == 2 else None
-    is_swapped = swapped is not None and any(agrees(swapped / v, printed, shown) for v in BASES.values())
+    swapped = _divergence(what, q, p) if len(lists) == 2 else None
+    is_swapped = swapped is not None and any(agrees(swapped / v, printed, shown) for v in _BASES.values())
     more = " The printed number has the two distributions swapped." if is_swapped else ""
     truth = decimal(true / log, shown[0] if shown else None)
     why = f"{name} of the listed distributions is {truth}.{more}"

@@ -32,9 +32,9 @@ from workings.check.latex.syntax import (
 from workings.check.value.scope import Scope
 from workings.check.value.value import Table
 
-BOUND = re.compile(r"\bELBO\b|lower bound", re.I)
-LOSS = re.compile(r"\bloss|negative|minimi[sz]|\bfree energy", re.I)
-SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
+_BOUND = re.compile(r"\bELBO\b|lower bound", re.I)
+_LOSS = re.compile(r"\bloss|negative|minimi[sz]|\bfree energy", re.I)
+_SIGNS = {"1": -1, "log": -1, "mu": 1, "sigma": 1}
 """The sign of each term of the divergence of a Gaussian from the standard one."""
 
 
@@ -43,20 +43,20 @@ def check_evidence(line: Line, argument: Argument, scope: Scope) -> None:
     left = line.sides[0]
     if isinstance(left, Number | Matrix) or argument.is_doubtful(line):
         return
-    if is_bound(left, line) or is_evidence(left):
-        check_below_evidence(line, argument, scope, left)
+    if _is_bound(left, line) or _is_evidence(left):
+        _check_below_evidence(line, argument, scope, left)
     parts = [term for _, term in left.terms] if isinstance(left, Sum) else [left]
     for index in range(1, len(line.sides)):
         if line.relations[index - 1] not in EQUAL:
             return
         side = line.sides[index]
         if isinstance(side, Sum) and len(side.terms) == 2:
-            check_bound(line, index, side, argument)
+            _check_bound(line, index, side, argument)
         if any(map(is_divergence, parts)):
-            check_gaussian(line, index, argument)
+            _check_gaussian(line, index, argument)
 
 
-def is_bound(node: Node, line: Line) -> bool:
+def _is_bound(node: Node, line: Line) -> bool:
     """ELBO, or a letter that the words around call so."""
     name = letters(node.factors[0][1] if isinstance(node, Product) and len(node.factors) == 2 else node)
     if name.upper().startswith("ELBO"):
@@ -64,10 +64,10 @@ def is_bound(node: Node, line: Line) -> bool:
     base = node.factors[0][1] if isinstance(node, Product) else node
     base = base.base if isinstance(base, Script) else base
     curly = isinstance(base, Symbol) and base.name == "L" and "cal" in base.style
-    return curly and BOUND.search(line.words) is not None and LOSS.search(line.words) is None
+    return curly and _BOUND.search(line.words) is not None and _LOSS.search(line.words) is None
 
 
-def is_evidence(node: Node) -> bool:
+def _is_evidence(node: Node) -> bool:
     """log p(x): of one name, without a condition."""
     match node:
         case Function(name="log" | "ln", arguments=(inner,), above=None):
@@ -80,26 +80,26 @@ def is_evidence(node: Node) -> bool:
     return False
 
 
-def is_expectation(node: Node) -> bool:
+def _is_expectation(node: Node) -> bool:
     """E[… log p(x|z) …]."""
     match node:
         case Product(factors=((_, name), ("", Group(items=(inside,))))):
             name = name.base if isinstance(name, Script) else name
             if isinstance(name, Symbol) and name.name == "E":
-                return isinstance(inside, Function) and inside.name in ("log", "ln") and has_condition(inside)
+                return isinstance(inside, Function) and inside.name in ("log", "ln") and _has_condition(inside)
         case Big(operator="E", body=body):
             return any(
-                isinstance(part, Function) and part.name in ("log", "ln") and has_condition(part) for part in body.walk()
+                isinstance(part, Function) and part.name in ("log", "ln") and _has_condition(part) for part in body.walk()
             )
     return False
 
 
-def has_condition(node: Node) -> bool:
+def _has_condition(node: Node) -> bool:
     """p(x | z)."""
     return any(isinstance(part, Given) and part.sign == "|" for part in node.walk())
 
 
-def check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
+def _check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
     """ELBO = log p(x) + KL, ELBO = E[log p(x|z)] + KL, log p(x) = ELBO − KL: each with the wrong sign."""
     (first, one), (second, other) = side.terms
     if is_divergence(one) is not None:
@@ -107,25 +107,25 @@ def check_bound(line: Line, index: int, side: Sum, argument: Argument) -> None:
     if is_divergence(other) is None or first != "+":
         return
     left = line.sides[0]
-    if is_bound(left, line) and second == "+" and (is_evidence(one) or is_expectation(one)):
-        truth = "log p(x) − KL" if is_evidence(one) else "E[log p(x|z)] − KL"
+    if _is_bound(left, line) and second == "+" and (_is_evidence(one) or _is_expectation(one)):
+        truth = "log p(x) − KL" if _is_evidence(one) else "E[log p(x|z)] − KL"
         why = "The divergence is subtracted: the bound lies below log p(x), and KL ≥ 0."
-    elif is_evidence(left) and second == "-" and is_bound(one, line):
+    elif _is_evidence(left) and second == "-" and _is_bound(one, line):
         truth, why = "ELBO + KL", "log p(x) lies above its lower bound, and KL ≥ 0 is what is missing."
     else:
         return
     argument.add(line, 0, index, "likely", "bound", truth, why)
 
 
-def check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Node) -> None:
+def _check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Node) -> None:
     """A printed ELBO is not above a printed log p(x)."""
     index = next(line.closed_sides(), None)
     value = value_at(line, index) if index is not None else None
     if index is None or value is None or isinstance(value, Table) or len(scope.definitions) > MOST_NAMES:
         return
-    sign = 1 if is_bound(left, line) else -1
+    sign = 1 if _is_bound(left, line) else -1
     for name, given in scope.definitions.items():
-        fits = is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")
+        fits = _is_evidence(name) if sign > 0 else letters(name).upper().startswith("ELBO")
         last = last_before(given, line.start, argument.part(line)) if fits else None
         if last is None or isinstance(last.value, Table):
             continue
@@ -138,7 +138,7 @@ def check_below_evidence(line: Line, argument: Argument, scope: Scope, left: Nod
         return
 
 
-def check_gaussian(line: Line, index: int, argument: Argument) -> None:
+def _check_gaussian(line: Line, index: int, argument: Argument) -> None:
     """KL = ½ Σ (μ² + σ² − 1 − log σ²), in whatever order."""
     left = line.sides[0]
     sign = 1
@@ -146,16 +146,16 @@ def check_gaussian(line: Line, index: int, argument: Argument) -> None:
         if len(left.terms) != 1:
             return
         sign = -1 if left.terms[0][0] == "-" else 1
-    found = gaussian_terms(line.sides[index], sign)
-    if found is None or found == SIGNS:
+    found = _gaussian_terms(line.sides[index], sign)
+    if found is None or found == _SIGNS:
         return
-    right = {name: -sign for name, sign in found.items()} == SIGNS
+    right = {name: -sign for name, sign in found.items()} == _SIGNS
     truth = "½ Σ (μ² + σ² − 1 − log σ²)"
     why = "The sign in front is lost: this would be −KL, which is never positive." if right else "A sign in it is wrong."
     argument.add(line, 0, index, "likely", "divergence", truth, f"{why} KL = {truth}, which is 0 at μ = 0, σ = 1.")
 
 
-def gaussian_terms(node: Node, sign: int) -> dict[str, int] | None:
+def _gaussian_terms(node: Node, sign: int) -> dict[str, int] | None:
     """The sign of each of the four terms; none if the formula is another one."""
     while True:
         match node:
@@ -167,17 +167,17 @@ def gaussian_terms(node: Node, sign: int) -> dict[str, int] | None:
                 | Quotient(above=inner, below=Number(text="2"))
             ):
                 node = inner
-            case Product(factors=((_, half), ("" | "·" | "*", inner))) if is_half(half):
-                sign, node = sign * is_half(half), inner
+            case Product(factors=((_, half), ("" | "·" | "*", inner))) if _is_half(half):
+                sign, node = sign * _is_half(half), inner
             case Sum(terms=terms) if len(terms) == 4:
                 break
             case _:
                 return None
-    found = {kind: sign * (-1 if s == "-" else 1) for s, term in terms if (kind := kind_of(term)) and s in "+-"}
+    found = {kind: sign * (-1 if s == "-" else 1) for s, term in terms if (kind := _kind_of(term)) and s in "+-"}
     return found if len(found) == 4 else None
 
 
-def is_half(node: Node) -> int:
+def _is_half(node: Node) -> int:
     """1 for ½, −1 for −½, otherwise 0."""
     match node:
         case Quotient(above=Number(text="1"), below=Number(text="2")) | Number(text="0.5"):
@@ -185,26 +185,26 @@ def is_half(node: Node) -> int:
         case Quotient(above=Sum(terms=(("-", Number(text="1")),)), below=Number(text="2")):
             return -1
         case Sum(terms=((outer, inner),)):
-            return -is_half(inner) if outer == "-" else is_half(inner)
+            return -_is_half(inner) if outer == "-" else _is_half(inner)
         case Group(items=(inner,)):
-            return is_half(inner)
+            return _is_half(inner)
     return 0
 
 
-def kind_of(term: Node) -> str:
+def _kind_of(term: Node) -> str:
     """Which of the four terms it is."""
     match term:
         case Number(text="1"):
             return "1"
         case Function(name="log" | "ln", arguments=(inner,)):
-            return "log" if squared_letter(inner) == "sigma" else ""
+            return "log" if _squared_letter(inner) == "sigma" else ""
         case Product(factors=((_, Number(text="2")), (_, Function(name="log" | "ln", arguments=(inner,))))):
-            return "log" if isinstance(base_of(inner), Symbol) and letters(base_of(inner)) == "sigma" else ""
-    name = squared_letter(term)
-    return name if name in SIGNS else ""
+            return "log" if isinstance(_base_of(inner), Symbol) and letters(_base_of(inner)) == "sigma" else ""
+    name = _squared_letter(term)
+    return name if name in _SIGNS else ""
 
 
-def base_of(node: Node) -> Node:
+def _base_of(node: Node) -> Node:
     """A name without its index."""
     while isinstance(node, Script | Group):
         if isinstance(node, Group) and len(node.items) != 1:
@@ -213,11 +213,11 @@ def base_of(node: Node) -> Node:
     return node
 
 
-def squared_letter(node: Node) -> str:
+def _squared_letter(node: Node) -> str:
     """The letter of x², x_j², (x_j)²."""
     if isinstance(node, Group) and len(node.items) == 1:
         node = node.items[0]
     match node:
         case Script(base=base, above=Number(text="2")):
-            return letters(base_of(base))
+            return letters(_base_of(base))
     return ""

@@ -14,19 +14,19 @@ from workings.check.latex.syntax import Derivative, Function, Group, Node, Produ
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Scope
 
-ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
-RISING = re.compile(
+_ENTROPY = re.compile(r"cross[-\s]?entropy|\bnegative log[-\s]?likelihood|\bNLL\b|logistic loss|log loss", re.I)
+_RISING = re.compile(
     r"(?<!negative )(?<!negative-)\blog[-\s]?likelihood|ascen[td]|maximi[sz]|\breward|update rule adds", re.I
 )
-DESCENT = re.compile(r"\b(?:gradient[-\s]descent|descent|SGD|minimi[sz]\w*)\b", re.I)
-LOSSES = {"L", "J", "ell", "E", "loss", "C", "CE", "BCE", "Loss"}
-RATES = {"eta", "alpha", "gamma", "lr", "epsilon", "lambda", "mu"}
+_DESCENT = re.compile(r"\b(?:gradient[-\s]descent|descent|SGD|minimi[sz]\w*)\b", re.I)
+_LOSSES = {"L", "J", "ell", "E", "loss", "C", "CE", "BCE", "Loss"}
+_RATES = {"eta", "alpha", "gamma", "lr", "epsilon", "lambda", "mu"}
 
 
 def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
     """∂L/∂z = y − ŷ: the sign is lost."""
     left = line.sides[0]
-    if not isinstance(left, Derivative) or len(left.by) != 1 or left.body is None or base(left.body) not in LOSSES:
+    if not isinstance(left, Derivative) or len(left.by) != 1 or left.body is None or _base(left.body) not in _LOSSES:
         return
     for index in range(1, len(line.sides)):
         if line.relations[index - 1] not in EQUAL:
@@ -37,24 +37,24 @@ def check_gradient(line: Line, argument: Argument, scope: Scope) -> None:
     else:
         return
     near = argument.window(line)
-    if argument.is_doubtful(line) or not ENTROPY.search(near) or RISING.search(near) or not is_target(target):
+    if argument.is_doubtful(line) or not _ENTROPY.search(near) or _RISING.search(near) or not _is_target(target):
         return
-    if is_rising(left.body, argument, line):
+    if _is_rising(left.body, argument, line):
         return
-    source = squashing_function(guess, left.by[0], argument, line)
+    source = _squashing_function(guess, left.by[0], argument, line)
     if source is None:
         return
-    y, p = (text(line, index, part) for part in (target, guess))
+    y, p = (_text(line, index, part) for part in (target, guess))
     why = f"With cross-entropy behind {source} the gradient is {p} − {y}: it is negative where the guess is too small."
     argument.add(line, 0, index, "likely", "gradient", f"{p} − {y}", why)
 
 
-def text(line: Line, index: int, node: Node) -> str:
+def _text(line: Line, index: int, node: Node) -> str:
     """A part of a formula as it is written."""
     return line.formulas[index].text[node.span[0] : node.span[1]].strip()
 
 
-def base(node: Node) -> str:
+def _base(node: Node) -> str:
     """The letter of a name: L of 𝓛(θ), z of z_k."""
     if isinstance(node, Product) and len(node.factors) == 2 and isinstance(node.factors[1][1], Group):
         node = node.factors[0][1]
@@ -63,36 +63,36 @@ def base(node: Node) -> str:
     return node.name if isinstance(node, Symbol) else ""
 
 
-def is_target(node: Node) -> bool:
+def _is_target(node: Node) -> bool:
     """y, t or their entries, without a hat."""
     name = plain(node.base if isinstance(node, Script) else node)
     return name in (Symbol("y"), Symbol("t"))
 
 
-def squashing_function(guess: Node, by: Node, argument: Argument, line: Line) -> str | None:
+def _squashing_function(guess: Node, by: Node, argument: Argument, line: Line) -> str | None:
     """The name of the function by which the guess comes from what the loss is differentiated by."""
-    direct = squash_of(guess, base(by))
+    direct = _squash_of(guess, _base(by))
     if direct is not None:
         return direct
-    name = without_index(guess)
+    name = _without_index(guess)
     if name is None:
         return None
     part = argument.part(line)
     for other in argument.lines:
-        if argument.part(other) == part and any(without_index(side) == name for side in other.sides):
-            found = [squash for side in other.sides if (squash := squash_of(side, base(by))) is not None]
+        if argument.part(other) == part and any(_without_index(side) == name for side in other.sides):
+            found = [squash for side in other.sides if (squash := _squash_of(side, _base(by))) is not None]
             if found and len(other.sides) > 1:
                 return found[0]
     return None
 
 
-def without_index(node: Node) -> Node | None:
+def _without_index(node: Node) -> Node | None:
     """A name without its index and the weight of its letters."""
     node = node.base if isinstance(node, Script) else node
     return plain(node) if isinstance(node, Symbol) else None
 
 
-def squash_of(node: Node, letter: str) -> str | None:
+def _squash_of(node: Node, letter: str) -> str | None:
     """softmax or σ of something with this letter."""
     while isinstance(node, Script):
         node = node.base
@@ -106,11 +106,11 @@ def squash_of(node: Node, letter: str) -> str | None:
     return said if any(isinstance(p, Symbol) and p.name == letter for part in inside for p in part.walk()) else None
 
 
-def is_rising(loss: Node, argument: Argument, line: Line) -> bool:
+def _is_rising(loss: Node, argument: Argument, line: Line) -> bool:
     """Whether the document defines L without a minus before its logarithms."""
-    name, part = without_index(loss), argument.part(line)
+    name, part = _without_index(loss), argument.part(line)
     for other in argument.lines:
-        if argument.part(other) == part and name is not None and without_index(other.sides[0]) == name:
+        if argument.part(other) == part and name is not None and _without_index(other.sides[0]) == name:
             for side in other.sides[1:]:
                 if any(isinstance(p, Function) and p.name in ("log", "ln") for p in side.walk()):
                     return not any(isinstance(p, Sum) and p.terms[0][0] == "-" for p in side.walk())
@@ -126,11 +126,11 @@ def check_descent(line: Line, argument: Argument, scope: Scope) -> None:
             pass
         case _:
             return
-    if base(before) != base(line.sides[0]) or not base(before) or base(rate) not in RATES:
+    if _base(before) != _base(line.sides[0]) or not _base(before) or _base(rate) not in _RATES:
         return
     if slope.body is None or any(isinstance(part, Function) for part in slope.body.walk()):
         return
     said = line.words
-    if DESCENT.search(said) and not RISING.search(argument.window(line, 600)) and not argument.is_doubtful(line):
+    if _DESCENT.search(said) and not _RISING.search(argument.window(line, 600)) and not argument.is_doubtful(line):
         why = "Descent goes against the gradient: a step along it makes the loss larger."
         argument.add(line, 0, 1, "note", "step", "a minus before the step", why)

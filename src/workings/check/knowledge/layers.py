@@ -65,14 +65,14 @@ SIGNATURES = {
     "BatchNorm2d": ["num_features"],
     "Flatten": ["start_dim", "end_dim"],
 }
-SAME = set(
+_SAME = set(
     "ReLU LeakyReLU GELU ELU SELU SiLU Sigmoid Tanh Softplus Hardtanh ReLU6 PReLU Mish Softmax LogSoftmax Softmax2d "
     "Identity Dropout Dropout1d Dropout2d AlphaDropout".split()
 )
 """Layers that leave sizes as they are."""
 
 
-def window_size(layer: Layer, size: Pair) -> Pair | None:
+def _window_size(layer: Layer, size: Pair) -> Pair | None:
     """n' = ⌊(n + 2p − d(k − 1) − 1) / s⌋ + 1 along both axes."""
     if layer.options.get("ceil_mode") or layer.options.get("return_indices"):
         return None
@@ -89,7 +89,7 @@ def window_size(layer: Layer, size: Pair) -> Pair | None:
     return made[0], made[1]
 
 
-def transposed_size(layer: Layer, size: Pair) -> Pair | None:
+def _transposed_size(layer: Layer, size: Pair) -> Pair | None:
     """n' = (n − 1)s − 2p + d(k − 1) + p' + 1 along both axes."""
     k, s, p = layer.pair("kernel_size", None), layer.pair("stride", 1), layer.pair("padding", 0)
     d, more = layer.pair("dilation", 1), layer.pair("output_padding", 0)
@@ -101,37 +101,37 @@ def transposed_size(layer: Layer, size: Pair) -> Pair | None:
 
 def after(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
     """What a layer makes of what flows in, and what does not fit."""
-    if layer.name in SAME:
+    if layer.name in _SAME:
         return flow, None
     if layer.name in ("Conv1d", "Conv2d", "ConvTranspose2d"):
-        return after_convolution(layer, flow)
+        return _after_convolution(layer, flow)
     if layer.name in ("MaxPool2d", "AvgPool2d"):
-        return check_size(layer, flow, replace(flow, size=window_size(layer, flow.size) if flow.size else None))
+        return _check_size(layer, flow, replace(flow, size=_window_size(layer, flow.size) if flow.size else None))
     if layer.name in ("AdaptiveAvgPool2d", "AdaptiveMaxPool2d"):
         return replace(flow, size=layer.pair("output_size", None)), None
     if layer.name in ("BatchNorm1d", "BatchNorm2d"):
-        return flow, norm_misfit(layer, flow)
+        return flow, _norm_misfit(layer, flow)
     if layer.name == "Flatten":
-        return after_flatten(layer, flow), None
+        return _after_flatten(layer, flow), None
     if layer.name == "Linear":
-        return Flow(width=layer.whole("out_features"), flat=True), linear_misfit(layer, flow)
+        return Flow(width=layer.whole("out_features"), flat=True), _linear_misfit(layer, flow)
     return Flow(), None
 
 
-def after_convolution(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
+def _after_convolution(layer: Layer, flow: Flow) -> tuple[Flow, Misfit | None]:
     """Channels in must be the channels that come; channels out go on."""
     needed, given = layer.whole("in_channels"), flow.channels
     misfit = None
     if needed is not None and given is not None and needed != given:
         why = f"{given} channels come from the layers before, and this layer is made for {needed}."
         misfit = Misfit("in_channels", str(given), why)
-    rule = transposed_size if layer.name == "ConvTranspose2d" else window_size
+    rule = _transposed_size if layer.name == "ConvTranspose2d" else _window_size
     size = rule(layer, flow.size) if flow.size and layer.name != "Conv1d" else None
-    made, small = check_size(layer, flow, Flow(layer.whole("out_channels"), size))
+    made, small = _check_size(layer, flow, Flow(layer.whole("out_channels"), size))
     return made, misfit or small
 
 
-def check_size(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | None]:
+def _check_size(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | None]:
     """A size of at least 1."""
     if made.size is None or min(made.size) > 0:
         return made, None
@@ -140,7 +140,7 @@ def check_size(layer: Layer, flow: Flow, made: Flow) -> tuple[Flow, Misfit | Non
     return replace(made, size=None), Misfit("kernel_size", "a smaller window", why)
 
 
-def norm_misfit(layer: Layer, flow: Flow) -> Misfit | None:
+def _norm_misfit(layer: Layer, flow: Flow) -> Misfit | None:
     """As many features as channels (or the width) that come."""
     needed = layer.whole("num_features")
     given = flow.width if flow.flat else flow.channels
@@ -149,17 +149,17 @@ def norm_misfit(layer: Layer, flow: Flow) -> Misfit | None:
     return Misfit("num_features", str(given), f"{given} features come from the layers before, {needed} are written.")
 
 
-def after_flatten(layer: Layer, flow: Flow) -> Flow:
+def _after_flatten(layer: Layer, flow: Flow) -> Flow:
     """F = C · H · W."""
     if layer.options:
-        return Flow(flat=True) if layer.options != {"start_dim": 1} else after_flatten(replace(layer, options={}), flow)
+        return Flow(flat=True) if layer.options != {"start_dim": 1} else _after_flatten(replace(layer, options={}), flow)
     if flow.flat:
         return Flow(channels=flow.width, flat=True)  # of one vector, or of several
     width = flow.channels * flow.size[0] * flow.size[1] if flow.channels and flow.size else None
     return replace(flow, width=width, flat=True)
 
 
-def linear_misfit(layer: Layer, flow: Flow) -> Misfit | None:
+def _linear_misfit(layer: Layer, flow: Flow) -> Misfit | None:
     """in_features must be the width that comes: of a flattened image C · H · W, so a multiple of C."""
     needed = layer.whole("in_features")
     if needed is None or not flow.flat:

@@ -18,9 +18,9 @@ from workings.check.value.rounding import one_shape
 from workings.check.value.scope import Scope
 from workings.check.value.value import Value, each, entries, entrywise
 
-MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}
-EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
-NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
+_MARKS = {"hat", "tilde", "bar", "widehat", "widetilde"}
+_EPSILONS = ("0", "1e-8", "1e-5", "1e-3")
+_NORMALISED = re.compile(r"normali[sz]|standardi[sz]", re.I)
 
 
 def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
@@ -30,20 +30,20 @@ def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
             pass
         case _:
             return
-    if not MARKS & set(style):
+    if not _MARKS & set(style):
         return
-    kept = tuple(mark for mark in style if mark not in MARKS)
+    kept = tuple(mark for mark in style if mark not in _MARKS)
     member = definition_before(argument, scope, plain(Script(Symbol(name, kept), below, above)), line)
     index = printed_side(line) if member is not None else None
-    if member is None or index is None or argument.is_doubtful(line) or not NORMALISED.search(argument.window(line, 3000)):
+    if member is None or index is None or argument.is_doubtful(line) or not _NORMALISED.search(argument.window(line, 3000)):
         return
-    mean, printed = first_value(argument, scope, line, MEANS), value_at(line, index)
-    variance = first_value(argument, scope, line, VARIANCES) if mean is not None else None
+    mean, printed = _first_value(argument, scope, line, _MEANS), value_at(line, index)
+    variance = _first_value(argument, scope, line, _VARIANCES) if mean is not None else None
     if mean is None or variance is None or printed is None or argument.has_finding(line, index):
         return
     rest = entrywise(lambda x, y: x - y, member.value, mean, "−")
     trues = []
-    for epsilon in EPSILONS:
+    for epsilon in _EPSILONS:
         scale = each(lambda v, e=epsilon: (v + arb(e)).max(arb(0)).sqrt(), variance)  # type: ignore[misc]
         if any(x.contains(0) for x in entries(scale)):
             continue
@@ -60,26 +60,26 @@ def check_normalised(line: Line, argument: Argument, scope: Scope) -> None:
         argument.add(line, 0, index, "likely", "statistic", truth, why, at=entry_node(line.sides[index], entry))
 
 
-SUBSCRIPTS: tuple[Node | None, ...] = (None, Symbol("B"), Symbol("B", ("cal",)), Symbol("x"))
-MEANS = [(Symbol("mu") if b is None else Script(Symbol("mu"), b), False) for b in SUBSCRIPTS]
-VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in SUBSCRIPTS] + [
-    (Symbol("sigma") if b is None else Script(Symbol("sigma"), b), True) for b in SUBSCRIPTS
+_SUBSCRIPTS: tuple[Node | None, ...] = (None, Symbol("B"), Symbol("B", ("cal",)), Symbol("x"))
+_MEANS = [(Symbol("mu") if b is None else Script(Symbol("mu"), b), False) for b in _SUBSCRIPTS]
+_VARIANCES = [(Script(Symbol("sigma"), b, Number("2")), False) for b in _SUBSCRIPTS] + [
+    (Symbol("sigma") if b is None else Script(Symbol("sigma"), b), True) for b in _SUBSCRIPTS
 ]
 
 
-def first_value(argument: Argument, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
+def _first_value(argument: Argument, scope: Scope, line: Line, names: Sequence[tuple[Node, bool]]) -> Value | None:
     """The value of the first of these names that has one, squared if it is a deviation."""
     for name, is_root in names:
         found = definition_before(argument, scope, name, line)
         if found is not None:
             return square(found.value) if is_root else found.value
         squared = isinstance(name, Script) and name.above is not None
-        if squared and (value := stated_square(argument, line, name)) is not None:
+        if squared and (value := _stated_square(argument, line, name)) is not None:
             return value
     return None
 
 
-def stated_square(argument: Argument, line: Line, name: Node) -> Value | None:
+def _stated_square(argument: Argument, line: Line, name: Node) -> Value | None:
     """σ² = 5 gives no name a value; its line is looked up."""
     part, start = argument.part(line), line.start
     value: Value | None = None

@@ -24,43 +24,43 @@ from workings.check.knowledge.listings import Source, python_tree
 
 SECONDS = 5
 """Seconds that the listings of a document may take."""
-MEMORY = 1 << 30
+_MEMORY = 1 << 30
 """Bytes of memory that they may write to."""
-WRITTEN = 16 << 20
+_WRITTEN = 16 << 20
 """Bytes that they may write to a file."""
-CLONE_NEWNET, CLONE_NEWUSER = 0x40000000, 0x10000000
+_CLONE_NEWNET, _CLONE_NEWUSER = 0x40000000, 0x10000000
 """The numbers by which Linux knows a network and users of one's own."""
-TOTAL = 30.0
+_TOTAL = 30.0
 """Seconds for all runs of one document."""
-FRAME = re.compile(r'File "[^"\n]*listings\.py", line (\d+)')
-MISSING = ("ModuleNotFoundError", "ImportError", "NameError", "FileNotFoundError", "EOFError", "PermissionError", "OSError")
+_FRAME = re.compile(r'File "[^"\n]*listings\.py", line (\d+)')
+_MISSING = ("ModuleNotFoundError", "ImportError", "NameError", "FileNotFoundError", "EOFError", "PermissionError", "OSError")
 """What a reader's machine lacks, or what an excerpt leaves out, is no mistake of a listing."""
-PYTHON = ("python", "py", "python3", "pycon", "ipython", "ipython3")
+_PYTHON = ("python", "py", "python3", "pycon", "ipython", "ipython3")
 
 
 def run_listings(argument: Argument) -> None:
     """Run the Python listings of a document; an exception is reported at the line that raised it."""
-    waiting = [listing for listing in argument.document.listings if is_python(listing)]
-    deadline = time.monotonic() + TOTAL
+    waiting = [listing for listing in argument.document.listings if _is_python(listing)]
+    deadline = time.monotonic() + _TOTAL
     while waiting and time.monotonic() < deadline:
-        text, starts = one_program(waiting)
-        said = run(text)
+        text, starts = _one_program(waiting)
+        said = _run(text)
         if said is None:
             return
-        row = raising_row(said)
+        row = _raising_row(said)
         index = max((i for i, start in enumerate(starts) if row is not None and start <= row), default=None)
         if index is None or row is None:
             return
-        add_finding(argument, waiting[index], row - starts[index] + 1, said.strip().splitlines()[-1])
+        _add_finding(argument, waiting[index], row - starts[index] + 1, said.strip().splitlines()[-1])
         del waiting[index]
 
 
-def is_python(listing: Listing) -> bool:
+def _is_python(listing: Listing) -> bool:
     """Whether a listing says that it is Python, and is."""
-    return listing.language in PYTHON and ">>>" not in listing.text and python_tree(Source.of(listing).text) is not None
+    return listing.language in _PYTHON and ">>>" not in listing.text and python_tree(Source.of(listing).text) is not None
 
 
-def one_program(listings: list[Listing]) -> tuple[str, list[int]]:
+def _one_program(listings: list[Listing]) -> tuple[str, list[int]]:
     """One program of all listings, and the row at which each begins."""
     rows: list[str] = []
     starts = []
@@ -70,7 +70,7 @@ def one_program(listings: list[Listing]) -> tuple[str, list[int]]:
     return "\n".join(rows) + "\n", starts
 
 
-def run(text: str) -> str | None:
+def _run(text: str) -> str | None:
     """What a program says when it ends with an exception; none if it ends well, or does not end in time."""
     with tempfile.TemporaryDirectory() as folder:
         program = Path(folder, "listings.py")
@@ -85,7 +85,7 @@ def run(text: str) -> str | None:
                 stdout=subprocess.DEVNULL,
                 stderr=stream,
                 start_new_session=True,
-                preexec_fn=limits(),
+                preexec_fn=_limits(),
             )
             try:
                 code = process.wait(SECONDS + 1)
@@ -101,7 +101,7 @@ def run(text: str) -> str | None:
             return stream.read().decode(errors="replace") if code == 1 else None
 
 
-def limits() -> Callable[[], None] | None:
+def _limits() -> Callable[[], None] | None:
     """What the process does to itself before it begins; nothing on a system without such limits."""
     try:
         import resource
@@ -117,26 +117,26 @@ def limits() -> Callable[[], None] | None:
             resource.setrlimit(kind, (most, most))
 
     def limit() -> None:
-        if unshare is not None and unshare(CLONE_NEWNET):
-            unshare(CLONE_NEWUSER | CLONE_NEWNET)  # without a network, where the system lets us
+        if unshare is not None and unshare(_CLONE_NEWNET):
+            unshare(_CLONE_NEWUSER | _CLONE_NEWNET)  # without a network, where the system lets us
         lower(resource.RLIMIT_CPU, SECONDS)
-        lower(resource.RLIMIT_AS, 16 * MEMORY)
-        lower(resource.RLIMIT_DATA, MEMORY)
-        lower(resource.RLIMIT_FSIZE, WRITTEN)
+        lower(resource.RLIMIT_AS, 16 * _MEMORY)
+        lower(resource.RLIMIT_DATA, _MEMORY)
+        lower(resource.RLIMIT_FSIZE, _WRITTEN)
         lower(resource.RLIMIT_CORE, 0)
 
     return limit
 
 
-def raising_row(said: str) -> int | None:
+def _raising_row(said: str) -> int | None:
     """The row of the program that raised."""
-    rows = FRAME.findall(said)
+    rows = _FRAME.findall(said)
     return int(rows[-1]) if rows else None
 
 
-def add_finding(argument: Argument, listing: Listing, row: int, last: str) -> None:
+def _add_finding(argument: Argument, listing: Listing, row: int, last: str) -> None:
     """Report an exception, unless something is missing that the document need not bring along."""
-    if last.partition(":")[0].rpartition(".")[2] in MISSING or "URLError" in last or "Connection" in last:
+    if last.partition(":")[0].rpartition(".")[2] in _MISSING or "URLError" in last or "Connection" in last:
         return
     source = Source.of(listing)
     lines = source.lines

@@ -6,11 +6,11 @@ import unicodedata
 
 from workings.check.latex.signs import KINDS
 
-LETTERS: dict[str, str] = {}
+_LETTERS: dict[str, str] = {}
 """The character of each named symbol: `alpha` is α."""
 for _character, _kind in KINDS.items():
     if len(_character) == 1 and not _character.isascii() and _kind[0] == "symbol" and not _kind[1][1]:
-        LETTERS.setdefault(_kind[1][0], _character)
+        _LETTERS.setdefault(_kind[1][0], _character)
 
 ACCENTS = {
     "hat": ("^", "\u0302"), "bar": ("¯", "\u0304"), "tilde": ("~", "\u0303"), "vec": ("→", "\u20d7"),
@@ -30,9 +30,9 @@ FENCES = {
     "Vmatrix": ("‖", "‖"),
 }
 """The brackets of each kind of matrix; an array has none of its own."""
-ALPHABETS = {"bb": "DOUBLE-STRUCK", "cal": "SCRIPT", "scr": "SCRIPT", "frak": "FRAKTUR"}
-SUPERSCRIPTS = str.maketrans("0123456789+-−=()niTt⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱᵀᵗᵀ")
-SUBSCRIPTS = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
+_ALPHABETS = {"bb": "DOUBLE-STRUCK", "cal": "SCRIPT", "scr": "SCRIPT", "frak": "FRAKTUR"}
+_SUPERSCRIPTS = str.maketrans("0123456789+-−=()niTt⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱᵀᵗᵀ")
+_SUBSCRIPTS = str.maketrans("0123456789+-−=()aehijklmnoprstuvx", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓ")
 
 
 def letter(name: str, style: tuple[str, ...] = ()) -> str:
@@ -41,8 +41,8 @@ def letter(name: str, style: tuple[str, ...] = ()) -> str:
     >>> letter("alpha"), letter("R", ("bb",)), letter("L", ("cal",)), letter("SE", ("text",))
     ('α', 'ℝ', 'ℒ', 'SE')
     """
-    found = LETTERS.get(name, name)
-    alphabet = next((ALPHABETS[font] for font in style if font in ALPHABETS), "")
+    found = _LETTERS.get(name, name)
+    alphabet = next((_ALPHABETS[font] for font in style if font in _ALPHABETS), "")
     return _in_alphabet(found, alphabet) if alphabet and len(found) == 1 else found
 
 
@@ -64,12 +64,12 @@ def raised(text: str) -> str:
     >>> raised("n+1"), raised("x/2")
     ('ⁿ⁺¹', '')
     """
-    return _moved(text, SUPERSCRIPTS)
+    return _moved(text, _SUPERSCRIPTS)
 
 
 def lowered(text: str) -> str:
     """In subscript characters, or nothing if there are none for it."""
-    return _moved(text, SUBSCRIPTS)
+    return _moved(text, _SUBSCRIPTS)
 
 
 def _moved(text: str, table: dict[int, int]) -> str:

@@ -11,21 +11,21 @@ from typing import Any
 from workings.check.latex import syntax
 from workings.check.latex.signs import ACCENTS, BIG, FONTS, KINDS, WIDE
 
-SIGNS = {
+_SIGNS = {
     "≈": r"\approx", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "→": r"\to", "←": r"\gets", "⇒": r"\implies", "⇔": r"\iff",
     "∈": r"\in", "∉": r"\notin", "⊂": r"\subset", "⊆": r"\subseteq", "∼": r"\sim", "∝": r"\propto", "≡": r"\equiv",
     "≪": r"\ll", "≫": r"\gg", "↦": r"\mapsto", "±": r"\pm", "∓": r"\mp", "·": r"\cdot", "×": r"\times", "∘": r"\circ",
     "⊙": r"\odot", "⊗": r"\otimes", "mod": r"\bmod",
 }  # fmt: skip
-BRACKETS = {
+_BRACKETS = {
     "{": r"\{", "}": r"\}", "⌊": r"\lfloor ", "⌋": r"\rfloor", "⌈": r"\lceil ", "⌉": r"\rceil", "⟨": r"\langle ",
     "⟩": r"\rangle",
 }  # fmt: skip
-BARS = {"|": (r"\lvert ", r" \rvert"), "‖": (r"\lVert ", r" \rVert")}
-OPERATORS = {sign: "\\" + name for name, sign in BIG.items()}
-STYLES = {style: "\\" + words.split()[0] for style, words in (FONTS | ACCENTS).items()} | {"text": r"\text"}
-WIDE_ACCENTS = frozenset(WIDE.get(name, name) for name in ACCENTS)
-KNOWN = frozenset(
+_BARS = {"|": (r"\lvert ", r" \rvert"), "‖": (r"\lVert ", r" \rVert")}
+_OPERATORS = {sign: "\\" + name for name, sign in BIG.items()}
+_STYLES = {style: "\\" + words.split()[0] for style, words in (FONTS | ACCENTS).items()} | {"text": r"\text"}
+_WIDE_ACCENTS = frozenset(WIDE.get(name, name) for name in ACCENTS)
+_KNOWN = frozenset(
     "exp log ln lg sin cos tan cot sec csc sinh cosh tanh coth arcsin arccos arctan max min sup inf limsup liminf det "
     "gcd dim deg ker hom".split()
 )
@@ -59,7 +59,7 @@ def _formula(node: syntax.Node) -> str:
     sides = [_sum(item) for item in node.items]
     text = sides[0]
     for relation, side in zip(node.relations, sides[1:], strict=True):
-        text += f" {SIGNS.get(relation, relation)} {side}"
+        text += f" {_SIGNS.get(relation, relation)} {side}"
     return text.strip()
 
 
@@ -67,8 +67,8 @@ def _sum(node: syntax.Node) -> str:
     """What may stand beside a relation."""
     if not isinstance(node, syntax.Sum):
         return _term(node)
-    first = "" if len(node.terms) > 1 and node.terms[0][0] == "+" else SIGNS.get(node.terms[0][0], node.terms[0][0]) + " "
-    rest = (f" {SIGNS.get(sign, sign)} {_term(term)}" for sign, term in node.terms[1:])
+    first = "" if len(node.terms) > 1 and node.terms[0][0] == "+" else _SIGNS.get(node.terms[0][0], node.terms[0][0]) + " "
+    rest = (f" {_SIGNS.get(sign, sign)} {_term(term)}" for sign, term in node.terms[1:])
     return first + _term(node.terms[0][1]) + "".join(rest)
 
 
@@ -104,13 +104,13 @@ def _product(factors: Sequence[tuple[str, syntax.Node]], ends: bool = True) -> s
         )
         if at and not sign and bare and isinstance(factors[at - 1][1], syntax.Number):
             piece = "{" + piece + "}"
-        text += f" {SIGNS.get(sign, sign)} {piece}" if sign else f" {piece}" if at else piece
+        text += f" {_SIGNS.get(sign, sign)} {piece}" if sign else f" {piece}" if at else piece
     return text
 
 
 def _factor(node: syntax.Node) -> str:
     """What may stand beside anything: a thing that holds together, or braces."""
-    write = FACTORS.get(type(node))
+    write = _FACTORS.get(type(node))
     return _braced(node) if write is None else write(node)
 
 
@@ -131,7 +131,7 @@ def _symbol(node: syntax.Symbol) -> str:
         text = "\\" + node.name if "\\" + node.name in KINDS and len(node.name) > 1 else node.name
     text = {"#": r"\#", "∥": r"\parallel"}.get(text.removeprefix("\\"), text)
     for style in node.style:
-        text = f"{STYLES[style]}{{{text}}}"
+        text = f"{_STYLES[style]}{{{text}}}"
     return text
 
 
@@ -141,24 +141,24 @@ def _scripts(below: syntax.Node | None, above: syntax.Node | None) -> str:
 
 
 def _postfix(node: syntax.Postfix) -> str:
-    if node.sign in BARS:
+    if node.sign in _BARS:
         return rf"\left. {latex(node.body)} \right{node.sign}"
     return _base(node.body) + {"%": r"\%"}.get(node.sign, node.sign)
 
 
 def _group(node: syntax.Group) -> str:
     inside = ", ".join(latex(item) if isinstance(item, syntax.Given) else _formula(item) for item in node.items)
-    if node.open in BARS:
-        return BARS[node.open][0] + inside + BARS[node.open][1]
+    if node.open in _BARS:
+        return _BARS[node.open][0] + inside + _BARS[node.open][1]
     if node.close == "":
-        return rf"\left{BRACKETS.get(node.open, node.open)} {inside} \right."
-    return BRACKETS.get(node.open, node.open) + inside + BRACKETS.get(node.close, node.close)
+        return rf"\left{_BRACKETS.get(node.open, node.open)} {inside} \right."
+    return _BRACKETS.get(node.open, node.open) + inside + _BRACKETS.get(node.close, node.close)
 
 
 def _function(node: syntax.Function) -> str:
     if node.name == "binom":
         return r"\binom" + "".join(map(_braced, node.arguments))
-    if node.name in WIDE_ACCENTS:
+    if node.name in _WIDE_ACCENTS:
         return f"\\{node.name}{_braced(node.arguments[0])}"
     name = _operator(node.name) + _scripts(node.below, node.above)
     if not node.arguments:
@@ -168,11 +168,11 @@ def _function(node: syntax.Function) -> str:
 
 
 def _operator(name: str) -> str:
-    return "\\" + name if name in KNOWN else rf"\operatorname{{{name}}}"
+    return "\\" + name if name in _KNOWN else rf"\operatorname{{{name}}}"
 
 
 def _big(node: syntax.Big) -> str:
-    name = OPERATORS.get(node.operator) or _operator(node.operator)
+    name = _OPERATORS.get(node.operator) or _operator(node.operator)
     name += _scripts(node.below, node.above)
     return "{" + name + "}" if isinstance(node.body, syntax.Nothing) else f"{name} {_term(node.body)}"
 
@@ -214,7 +214,7 @@ def _labelled(node: syntax.Labelled) -> str:
     return rf"\{node.sign}brace{_braced(node.body)}{'_' if node.sign == 'under' else '^'}{_braced(node.label)}"
 
 
-FACTORS: dict[type[syntax.Node], Callable[[Any], str]] = {
+_FACTORS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Number: lambda node: node.text,
     syntax.Symbol: _symbol,
     syntax.Script: lambda node: _base(node.base) + _scripts(node.below, node.above),

@@ -12,9 +12,9 @@ from typing import Any
 from workings.check.latex import syntax
 from workings.check.latex.glyphs import ACCENTS, FENCES, SQUARE, WIDE_ACCENTS, letter, lowered, raised
 
-LOOSE = (syntax.Sum, syntax.Product, syntax.Quotient, syntax.Chain, syntax.Items, syntax.Big, syntax.Given)
+_LOOSE = (syntax.Sum, syntax.Product, syntax.Quotient, syntax.Chain, syntax.Items, syntax.Big, syntax.Given)
 """What needs brackets beside a slash or under a script."""
-DETERMINANTS = {kind: signs for kind, signs in FENCES.items() if signs[0] == signs[1]}
+_DETERMINANTS = {kind: signs for kind, signs in FENCES.items() if signs[0] == signs[1]}
 """The kinds of matrix whose bars mean something; the others are written in square brackets."""
 
 
@@ -28,22 +28,22 @@ def one_line(node: syntax.Node) -> str:
     return WRITERS[type(node)](node)
 
 
-def tight(node: syntax.Node) -> str:
+def _tight(node: syntax.Node) -> str:
     """In brackets where it would fall apart."""
     written = one_line(node)
-    loose = isinstance(node, LOOSE) or (isinstance(node, syntax.Function) and not node.bracketed)
+    loose = isinstance(node, _LOOSE) or (isinstance(node, syntax.Function) and not node.bracketed)
     return f"({written})" if loose else written
 
 
-def minus(sign: str) -> str:
+def _minus(sign: str) -> str:
     return sign.replace("-", "−")
 
 
-def commas(nodes: Sequence[syntax.Node]) -> str:
+def _commas(nodes: Sequence[syntax.Node]) -> str:
     return ", ".join(map(one_line, nodes))
 
 
-def scripts(base: str, below: syntax.Node | None, above: syntax.Node | None) -> str:
+def _scripts(base: str, below: syntax.Node | None, above: syntax.Node | None) -> str:
     """Small characters where there are some, else _( ) and ^( )."""
     for part, moved, sign in ((below, lowered, "_"), (above, raised, "^")):
         if part is not None:
@@ -59,8 +59,8 @@ def _symbol(node: syntax.Symbol) -> str:
 
 def _sum(node: syntax.Sum) -> str:
     (first, term), *rest = node.terms
-    head = minus(first) if first != "+" or not rest else ""
-    return head + one_line(term) + "".join(f" {minus(sign)} {one_line(term)}" for sign, term in rest)
+    head = _minus(first) if first != "+" or not rest else ""
+    return head + one_line(term) + "".join(f" {_minus(sign)} {one_line(term)}" for sign, term in rest)
 
 
 def _product(node: syntax.Product) -> str:
@@ -89,33 +89,33 @@ def _quotient(node: syntax.Quotient) -> str:
     above = f"({one_line(node.above)})" if isinstance(node.above, syntax.Sum | syntax.Chain) else one_line(node.above)
     if isinstance(node.above, syntax.Product) and node.bar and len(above) > 8:
         above = f"({above})"
-    return f"{above}/{tight(node.below)}"
+    return f"{above}/{_tight(node.below)}"
 
 
 def _function(node: syntax.Function) -> str:
     if node.name == "binom" and len(node.arguments) == 2:
         return f"({one_line(node.arguments[0])} choose {one_line(node.arguments[1])})"
     if node.name in WIDE_ACCENTS:
-        return f"{WIDE_ACCENTS[node.name]}({commas(node.arguments)})"
-    name = scripts(node.name, node.below, node.above)
+        return f"{WIDE_ACCENTS[node.name]}({_commas(node.arguments)})"
+    name = _scripts(node.name, node.below, node.above)
     if not node.arguments:
         return name
-    inside = commas(node.arguments)
+    inside = _commas(node.arguments)
     spread = any(isinstance(part, syntax.Quotient | syntax.Sum) for part in node.arguments)
     return f"{name}({inside})" if node.bracketed or spread else f"{name} {inside}"
 
 
 def _big(node: syntax.Big) -> str:
-    return f"{scripts(node.operator, node.below, node.above)} {one_line(node.body)}".rstrip()
+    return f"{_scripts(node.operator, node.below, node.above)} {one_line(node.body)}".rstrip()
 
 
 def _derivative(node: syntax.Derivative) -> str:
     """∂f/∂x, d/dx (x² + 1), ∇f."""
     if node.sign.startswith("∇"):
-        name = scripts("∇", syntax.Items(node.by) if node.by else None, None)
-        return f"{name}{node.sign[1:]}{' ' if len(name) > 1 else ''}{tight(node.body) if node.body else ''}"
+        name = _scripts("∇", syntax.Items(node.by) if node.by else None, None)
+        return f"{name}{node.sign[1:]}{' ' if len(name) > 1 else ''}{_tight(node.body) if node.body else ''}"
     order = raised(str(len(node.by))) if len(node.by) > 1 else ""
-    below = " ".join(node.sign + tight(variable) for variable in node.by)
+    below = " ".join(node.sign + _tight(variable) for variable in node.by)
     below = f"({below})" if order else below
     if node.body is None or is_short(node.body):
         return f"{node.sign}{order}{one_line(node.body) if node.body else ''}/{below}"
@@ -137,19 +137,19 @@ def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:
 
 
 def _matrix(node: syntax.Matrix) -> str:
-    left, right = DETERMINANTS.get(node.kind, SQUARE)
+    left, right = _DETERMINANTS.get(node.kind, SQUARE)
     return f"{left}{_rows(node.rows)}{right}"
 
 
 def _postfix(node: syntax.Postfix) -> str:
     if set(node.sign) <= set("'′"):
-        return tight(node.body) + "′" * len(node.sign)
-    return tight(node.body) + node.sign
+        return _tight(node.body) + "′" * len(node.sign)
+    return _tight(node.body) + node.sign
 
 
 def _root(node: syntax.Root) -> str:
     degree = "" if node.degree is None else raised(one_line(node.degree)) or f"{one_line(node.degree)}-th "
-    return f"{degree}√{tight(node.body)}"
+    return f"{degree}√{_tight(node.body)}"
 
 
 def _chain(node: syntax.Chain) -> str:
@@ -171,11 +171,11 @@ def _items(node: syntax.Items) -> str:
 WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Number: lambda node: node.text,
     syntax.Symbol: _symbol,
-    syntax.Script: lambda node: scripts(tight(node.base), node.below, node.above),
+    syntax.Script: lambda node: _scripts(_tight(node.base), node.below, node.above),
     syntax.Sum: _sum,
     syntax.Product: _product,
     syntax.Quotient: _quotient,
-    syntax.Group: lambda node: f"{node.open}{commas(node.items)}{node.close}",
+    syntax.Group: lambda node: f"{node.open}{_commas(node.items)}{node.close}",
     syntax.Function: _function,
     syntax.Root: _root,
     syntax.Matrix: _matrix,
@@ -184,7 +184,7 @@ WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Derivative: _derivative,
     syntax.Postfix: _postfix,
     syntax.Given: lambda node: f"{one_line(node.body)} {node.sign} {one_line(node.condition)}",
-    syntax.Labelled: lambda node: tight(node.body),
+    syntax.Labelled: lambda node: _tight(node.body),
     syntax.Nothing: lambda node: "",
     syntax.Axes: lambda node: node.text,
     syntax.Dots: lambda node: "…",

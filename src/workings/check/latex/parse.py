@@ -44,14 +44,14 @@ __all__ = ["DEEPEST", "ParseError", "Parser", "parse"]
 
 DEEPEST = 80
 """How deep a formula may be nested."""
-STARTS = frozenset(ATOMS) - {"bar"}
-SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
-ENDS = frozenset(("end of text", "end", "close", "}"))
-OPEN_ENDS = frozenset(("end of text", "row", "&", "end"))
+_STARTS = frozenset(ATOMS) - {"bar"}
+_SCRIPTS = frozenset(("_", "^", "prime", "postfix"))
+_ENDS = frozenset(("end of text", "end", "close", "}"))
+_OPEN_ENDS = frozenset(("end of text", "row", "&", "end"))
 """Where a formula may break off after a sign: what follows stands outside of it."""
-LONE = frozenset(("close", "mid", "separator", "_", "^"))
+_LONE = frozenset(("close", "mid", "separator", "_", "^"))
 """What follows a sign that stands for itself: P(+ | ill), the operation +_m."""
-SEPARATORS = frozenset(("separator", "quad", "row", "&", ".", "words"))
+_SEPARATORS = frozenset(("separator", "quad", "row", "&", ".", "words"))
 
 
 def parse(text: str, *, wide_slash: bool = False, long_reach: bool = False) -> Node:
@@ -105,7 +105,7 @@ class Parser(Reader):
                 self.at += 1
             elif kind == "." and self.is_stop():
                 self.at += 1
-            elif kind in SEPARATORS and kind != "words":
+            elif kind in _SEPARATORS and kind != "words":
                 return parts
             elif kind == "bar" and parts and not separator and not self.bar and not opens_bar(self):
                 return parts  # the bar of a condition behind words
@@ -115,13 +115,13 @@ class Parser(Reader):
                     return parts
                 parts.append((separator, node))
                 separator = ""
-                if self.tokens[self.at][0] not in SEPARATORS:
+                if self.tokens[self.at][0] not in _SEPARATORS:
                     return parts
 
     def is_stop(self) -> bool:
         """Whether a point ends a sentence: nothing follows that it could belong to, or a space stands behind it."""
         following = self.tokens[self.at + 1]
-        return following[0] in SEPARATORS or following[0] in ENDS or following[2] > self.tokens[self.at][3]
+        return following[0] in _SEPARATORS or following[0] in _ENDS or following[2] > self.tokens[self.at][3]
 
     def is_operand(self, joins: bool) -> bool:
         """Whether these words stand for a quantity: `\\text{number of words} + 1`, but not `x \\text{ and } -y`."""
@@ -166,7 +166,7 @@ class Parser(Reader):
                 wrapped -= 1
                 self.at += 1
             if rows and self.kind == "row":
-                self.skip_to(STARTS)
+                self.skip_to(_STARTS)
         if wrapped:
             raise self.refuse("A closing brace")
         if not relations:
@@ -240,7 +240,7 @@ class Parser(Reader):
             if term is None and self.kind == "sign" and not terms and not sign:
                 signed = True
                 continue
-            if term is None and sign and self.kind in OPEN_ENDS:
+            if term is None and sign and self.kind in _OPEN_ENDS:
                 here = self.span(start)[1]
                 terms.append((sign, Nothing(span=(here, here))))
                 break
@@ -262,7 +262,7 @@ class Parser(Reader):
         """Whether a sign stands for itself, as in P(+ | ill): nothing follows that it could belong to."""
         kind = self.tokens[self.at + 1][0]
         if kind != "bar":
-            return kind in LONE or (kind == "end of text" and self.at == 0)
+            return kind in _LONE or (kind == "end of text" and self.at == 0)
         bars = 0
         for kind, *_ in self.tokens[self.at + 1 :]:
             if kind in ("open", "close", "end"):
@@ -305,7 +305,7 @@ class Parser(Reader):
                 self.at += 1
                 while rows and self.kind in ("row", "&"):
                     self.at += 1
-            elif kind in STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
+            elif kind in _STARTS or (kind == "bar" and (not factors or times is not None or opens_bar(self))):
                 if kind == "open" and factors and times is None and self.is_modulus():
                     break
                 if reach and factors and kind in ("function", "big"):
@@ -350,7 +350,7 @@ class Parser(Reader):
                 times = None
             elif not (rows and factors and kind in ("row", "&") and self.skip_to(("times", "slash"))):
                 break
-        if times is not None and self.kind in OPEN_ENDS and times not in ("/", "÷", "choose"):
+        if times is not None and self.kind in _OPEN_ENDS and times not in ("/", "÷", "choose"):
             here = self.span(0)[1]
             factors.append((times, Nothing(span=(here, here))))
         elif times is not None:
@@ -359,7 +359,7 @@ class Parser(Reader):
 
     def is_alone(self) -> bool:
         """Whether an operator stands for itself: all of a formula, or with an index."""
-        return self.tokens[self.at + 1][0] in LONE or (self.at == 0 and self.tokens[1][0] == "end of text")
+        return self.tokens[self.at + 1][0] in _LONE or (self.at == 0 and self.tokens[1][0] == "end of text")
 
     def is_unit(self, last: Node) -> bool:
         """Whether words after a factor belong to it: `5 \\text{ apples} + 3 \\text{ apples}`, not `0 \\text{ and } -x`."""
@@ -369,7 +369,7 @@ class Parser(Reader):
         if following == "sign":
             again = any(token[:2] == words[:2] for token in self.tokens[self.at + 1 :])
             return sign == "+" or again or worth(words[1]) is not None
-        return isinstance(last, Number) and (following in ENDS or following in SEPARATORS)
+        return isinstance(last, Number) and (following in _ENDS or following in _SEPARATORS)
 
     def divisor(self, below: Node) -> Node:
         """What ÷ divides by: a slash after it binds closer, so that 1/18 ÷ 11/36 divides two fractions."""
@@ -393,7 +393,7 @@ class Parser(Reader):
         under: list[tuple[str, Node]] = [("", below)]
         start = begins_differential(factors) if begins_differential(under) is not None else None
         if start is not None:
-            while self.kind in STARTS and len(under) < 2 * DEEPEST:
+            while self.kind in _STARTS and len(under) < 2 * DEEPEST:
                 under.append(("", self.factor()))
                 if self.kind != "symbol" or self.tokens[self.at][1][0] != "partial":
                     break
@@ -402,7 +402,7 @@ class Parser(Reader):
             if found is not None:
                 factors[start:] = [(factors[start][0], with_body(self, found))]
                 return
-        while self.wide_slash and self.kind in STARTS:
+        while self.wide_slash and self.kind in _STARTS:
             under.append(("", self.factor()))
         above = product(factors)
         factors[:] = [("", Quotient(above, product(under), False, span=(above.span[0], under[-1][1].span[1])))]
@@ -418,7 +418,7 @@ class Parser(Reader):
             raise self.refuse("A number, a letter or a bracket")
         self.at += 1
         node = rule(self, token)
-        if scripts and self.tokens[self.at][0] in SCRIPTS:
+        if scripts and self.tokens[self.at][0] in _SCRIPTS:
             node = with_scripts(self, node)
         self.depth -= 1
         return node

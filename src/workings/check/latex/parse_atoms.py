@@ -30,10 +30,10 @@ from workings.check.latex.syntax import (
 )
 from workings.check.latex.tokens import Token
 
-ARGUMENTS = frozenset("([{")
+_ARGUMENTS = frozenset("([{")
 
 
-def symbol(reader: Reader, token: Token) -> Node:
+def _symbol(reader: Reader, token: Token) -> Node:
     _, (name, style), start, end = token
     return Symbol(name, _fonts(style, reader.style), span=(start, end))
 
@@ -42,12 +42,12 @@ def _fonts(inner: tuple[str, ...], outer: tuple[str, ...]) -> tuple[str, ...]:
     return inner + tuple(font for font in outer if font not in inner) if outer else inner
 
 
-def brace_group(reader: Reader, _: Token) -> Node:
+def _brace_group(reader: Reader, _: Token) -> Node:
     reader.at -= 1
     return braces(reader)
 
 
-def frac(reader: Reader, token: Token) -> Node:
+def _frac(reader: Reader, token: Token) -> Node:
     above = argument(reader, "\\" + token[1])
     below = argument(reader, "\\" + token[1])
     node = fraction(above, below, token[1], reader.span(token[2]))
@@ -62,7 +62,7 @@ def with_body(reader: Reader, node: Derivative) -> Derivative:
     return replace(node, body=body, span=reader.span(node.span[0]))
 
 
-def root(reader: Reader, token: Token) -> Node:
+def _root(reader: Reader, token: Token) -> Node:
     r"""`\sqrt[n]{x}`, `√x`."""
     if token[1] == "√":
         return Root(reader.factor(), span=reader.span(token[2]))
@@ -77,7 +77,7 @@ def root(reader: Reader, token: Token) -> Node:
     return Root(body, degree, span=reader.span(token[2]))
 
 
-def big(reader: Reader, token: Token) -> Node:
+def _big(reader: Reader, token: Token) -> Node:
     """`Σ` with its bounds; its body is the product that follows."""
     below, above, _ = scripts(reader)
     return Big(token[1], below, above, _body(reader), span=reader.span(token[2]))
@@ -95,19 +95,19 @@ def _body(reader: Reader) -> Node:
     return reader.term() or Nothing(span=(end, end))
 
 
-def function(reader: Reader, token: Token) -> Node:
+def _function(reader: Reader, token: Token) -> Node:
     r"""`\log_2 x`, `\max(a, b)`; `\max_i x_i` runs over i like a sum."""
     _, name, start, _ = token
     below, above, primes = scripts(reader)
     if primes:
-        return named_derivative(reader, name, start, primes)
+        return _named_derivative(reader, name, start, primes)
     if name in LIMITS and below is not None and any(isinstance(part, Symbol) for part in below.walk()):
         return Big(name, below, above, _body(reader), span=reader.span(start))
     arguments, bracketed = _arguments(reader)
     return Function(name, arguments, below, above, bracketed, span=reader.span(start))
 
 
-def named_derivative(reader: Reader, name: str, start: int, primes: int) -> Node:
+def _named_derivative(reader: Reader, name: str, start: int, primes: int) -> Node:
     """`tanh'`: the derivative of a named function; what follows in brackets is written beside it."""
     node: Node = Function(name, (), span=reader.span(start))
     for _ in range(primes):
@@ -118,7 +118,7 @@ def named_derivative(reader: Reader, name: str, start: int, primes: int) -> Node
 def _arguments(reader: Reader) -> tuple[tuple[Node, ...], bool]:
     """The arguments, and whether they stand in brackets. Without, one factor is taken; `p(x)` counts as one."""
     kind, value, start, _ = reader.tokens[reader.at]
-    if kind == "open" and value in ARGUMENTS:
+    if kind == "open" and value in _ARGUMENTS:
         reader.at += 1
         inside = group(reader, (kind, value, start, start + 1))
         return (inside.items if isinstance(inside, Group) else (inside,)), True
@@ -156,7 +156,7 @@ def _factor_with_bracket(reader: Reader) -> Node:
     return first
 
 
-def nabla(reader: Reader, token: Token) -> Node:
+def _nabla(reader: Reader, token: Token) -> Node:
     r"""`\nabla_x f`: the gradient of the factor that follows."""
     below, above, _ = scripts(reader)
     sign = "∇"
@@ -169,7 +169,7 @@ def nabla(reader: Reader, token: Token) -> Node:
     return Derivative(body, by, sign, span=reader.span(token[2]))
 
 
-def font(reader: Reader, token: Token) -> Node:
+def _font(reader: Reader, token: Token) -> Node:
     r"""`\mathbf{…}`: the font of every letter inside. `\mathbf{1}` is a name, not the number."""
     inside = [kind for kind, *_ in reader.tokens[reader.at : reader.at + 3]]
     braced = inside == ["{", "number", "}"]
@@ -187,7 +187,7 @@ def font(reader: Reader, token: Token) -> Node:
     return node
 
 
-def switch(reader: Reader, token: Token) -> Node:
+def _switch(reader: Reader, token: Token) -> Node:
     r"""`\bf` holds to the end of its braces."""
     reader.style = _fonts((token[1],), reader.style)
     if reader.kind not in ATOMS:
@@ -195,7 +195,7 @@ def switch(reader: Reader, token: Token) -> Node:
     return reader.factor()
 
 
-def accent(reader: Reader, token: Token) -> Node:
+def _accent(reader: Reader, token: Token) -> Node:
     r"""`\hat{x}`: the accent belongs to the letter; over more than one letter it is a function of them."""
     node = argument(reader, "an accent")
     span = reader.span(token[2])
@@ -211,7 +211,7 @@ def _accented(node: Node, name: str) -> Node | None:
     return None
 
 
-def brace(reader: Reader, token: Token) -> Node:
+def _brace(reader: Reader, token: Token) -> Node:
     r"""`\underbrace{body}_{label}`."""
     body = argument(reader, "\\" + token[1])
     under = token[1] == "underbrace"
@@ -222,7 +222,7 @@ def brace(reader: Reader, token: Token) -> Node:
     return Labelled(body, label, "under" if under else "over", span=reader.span(token[2]))
 
 
-def stack(reader: Reader, token: Token) -> Node:
+def _stack(reader: Reader, token: Token) -> Node:
     r"""`\overset{a}{b}`: b, as the tree has no place for a; but `\underset{x}{\max}` is a maximum over x."""
     label = argument(reader, "\\" + token[1], script=True)
     node = argument(reader, "\\" + token[1])
@@ -233,23 +233,23 @@ def stack(reader: Reader, token: Token) -> Node:
     return node
 
 
-def operator(reader: Reader, token: Token) -> Node:
+def _operator(reader: Reader, token: Token) -> Node:
     r"""`\mathop{\arg\max}_x f`: scripts belong to the function in the braces."""
     node = argument(reader, "\\mathop")
     if isinstance(node, Function) and not node.arguments and node.below is node.above is None:
-        return function(reader, ("function", node.name, token[2], node.span[1]))
+        return _function(reader, ("function", node.name, token[2], node.span[1]))
     return node
 
 
-def phantom(reader: Reader, token: Token) -> Node:
+def _phantom(reader: Reader, token: Token) -> Node:
     argument(reader, "\\" + token[1])
     return reader.factor() if reader.kind in ATOMS else Nothing(span=reader.span(token[2]))
 
 
 ATOMS: dict[str, Callable[[Reader, Token], Node]] = {
-    "number": number, "symbol": symbol, "{": brace_group, "open": group, "bar": group, "frac": frac, "binom": frac,
-    "sqrt": root, "root": root, "big": big, "function": function, "nabla": nabla, "font": font, "switch": switch,
-    "accent": accent, "brace": brace, "stack": stack, "phantom": phantom, "begin": environment, "substack": substack,
-    "mathop": operator,
+    "number": number, "symbol": _symbol, "{": _brace_group, "open": group, "bar": group, "frac": _frac, "binom": _frac,
+    "sqrt": _root, "root": _root, "big": _big, "function": _function, "nabla": _nabla, "font": _font, "switch": _switch,
+    "accent": _accent, "brace": _brace, "stack": _stack, "phantom": _phantom, "begin": environment, "substack": substack,
+    "mathop": _operator,
     "dots": lambda _, token: Dots(span=token[2:]), "hash": lambda _, token: Symbol("#", span=token[2:]),
 }  # fmt: skip

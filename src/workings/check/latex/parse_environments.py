@@ -9,10 +9,10 @@ from workings.check.latex.syntax import Cases, Matrix, Node, Nothing, Words
 from workings.check.latex.tokens import Token
 from workings.errors import ParseError
 
-COMMAND = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}$\\]")
-MATRICES = frozenset(("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix", "smallmatrix", "array", "tabular"))
-CASES = frozenset(("cases", "dcases", "rcases"))
-ROWS = frozenset(
+_COMMAND = re.compile(r"\\[a-zA-Z]+\*?|\\.|[{}$\\]")
+_MATRICES = frozenset(("matrix", "bmatrix", "pmatrix", "vmatrix", "Bmatrix", "Vmatrix", "smallmatrix", "array", "tabular"))
+_CASES = frozenset(("cases", "dcases", "rcases"))
+_ROWS = frozenset(
     "align aligned alignat alignedat gather gathered split multline multlined eqnarray flalign equation displaymath math "
     "xalignat subequations IEEEeqnarray spreadlines center dmath".split()
 )
@@ -23,14 +23,14 @@ def environment(reader: Reader, token: Token) -> Node:
     _, name, start, _ = token
     saved = reader.bar, reader.thousands, reader.style
     reader.bar, reader.thousands = "", True
-    if name in ROWS or (name == "array" and _holds_relations(reader)):
+    if name in _ROWS or (name == "array" and _holds_relations(reader)):
         node = reader.formulas(rows=True)
-        end(reader, name)
-    elif name in MATRICES or name in CASES:
-        rows = cells(reader)
-        end(reader, name)
+        _end(reader, name)
+    elif name in _MATRICES or name in _CASES:
+        rows = _cells(reader)
+        _end(reader, name)
         span = reader.span(start)
-        node = Cases(rows, span=span) if name in CASES else Matrix(rows, "array" if name == "tabular" else name, span=span)
+        node = Cases(rows, span=span) if name in _CASES else Matrix(rows, "array" if name == "tabular" else name, span=span)
     else:
         raise ParseError(f"The environment {name!r} is not known here.", reader.text, start)
     reader.bar, reader.thousands, reader.style = saved
@@ -48,19 +48,19 @@ def _holds_relations(reader: Reader) -> bool:
     return found and all(kind in ("end of text", ".", "separator") for kind, *_ in tokens[at : at + 2])
 
 
-def end(reader: Reader, name: str) -> None:
+def _end(reader: Reader, name: str) -> None:
     """The end of this environment."""
     if reader.tokens[reader.at][:2] != ("end", name):
         raise reader.refuse(f"\\end{{{name}}}")
     reader.at += 1
 
 
-def cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
+def _cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
     """Rows of cells. An empty row is none: it ends the matrix, or its row break is doubled."""
     rows: list[tuple[Node, ...]] = []
     row: list[Node] = []
     while True:
-        row.append(label(reader) if reader.kind == "hash" else reader.formulas())
+        row.append(_label(reader) if reader.kind == "hash" else reader.formulas())
         if reader.kind == "&":
             reader.at += 1
             continue
@@ -72,13 +72,13 @@ def cells(reader: Reader) -> tuple[tuple[Node, ...], ...]:
         reader.at += 1
 
 
-def label(reader: Reader) -> Node:
+def _label(reader: Reader) -> Node:
     r"""`\# words`: a cell that names its row or column."""
     start = reader.tokens[reader.at][2]
     while reader.kind not in ("&", "row", "end", "end of text"):
         reader.at += 1
     first, last = reader.span(start)
-    plain = COMMAND.sub("", reader.text[first:last].replace("\\langle", "⟨").replace("\\rangle", "⟩"))
+    plain = _COMMAND.sub("", reader.text[first:last].replace("\\langle", "⟨").replace("\\rangle", "⟩"))
     return Words("# " + " ".join(plain.replace("#", " ").split()), span=(first, last))
 
 

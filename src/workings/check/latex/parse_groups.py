@@ -12,11 +12,11 @@ from workings.check.latex.syntax import Cases, Given, Group, Items, Matrix, Node
 from workings.check.latex.tokens import Token
 from workings.errors import ParseError
 
-CLOSES = {"(": ")]", "[": "])", "{": "}", "⌊": "⌋⌉", "⌈": "⌉⌋", "⟨": "⟩", "|": "|", "‖": "‖", "": "|‖"}
+_CLOSES = {"(": ")]", "[": "])", "{": "}", "⌊": "⌋⌉", "⌈": "⌉⌋", "⟨": "⟩", "|": "|", "‖": "‖", "": "|‖"}
 """What may close each bracket; intervals are half open, as in [0, 1)."""
-OPERATORS = frozenset(("sign", "times", "slash"))
-OPERANDS = frozenset(("number", "symbol", "close", "}"))
-KINDS = {"[": "bmatrix", "(": "pmatrix", "{": "Bmatrix", "|": "vmatrix", "‖": "Vmatrix"}
+_OPERATORS = frozenset(("sign", "times", "slash"))
+_OPERANDS = frozenset(("number", "symbol", "close", "}"))
+_KINDS = {"[": "bmatrix", "(": "pmatrix", "{": "Bmatrix", "|": "vmatrix", "‖": "Vmatrix"}
 
 
 def group(reader: Reader, token: Token) -> Node:
@@ -47,10 +47,10 @@ def _given(reader: Reader, parts: list[tuple[str, Node]]) -> Node:
 
 def _close(reader: Reader, opening: str, token: Token) -> str:
     kind, value, *_ = reader.tokens[reader.at]
-    fits = (kind == "close" and value in CLOSES[opening]) or (kind == "bar" and token[0] == "bar" and value == opening)
+    fits = (kind == "close" and value in _CLOSES[opening]) or (kind == "bar" and token[0] == "bar" and value == opening)
     half = kind == "close" and value == "" and opening in "{[(|‖"
     if not (fits or half) or (value == "" and not half):
-        name = CLOSES[opening][0]
+        name = _CLOSES[opening][0]
         raise reader.refuse(f"A closing {name} for the bracket at character {token[2] + 1}")
     reader.at += 1
     return str(value)
@@ -66,8 +66,8 @@ def _meaning(opening: str, items: tuple[Node, ...], closing: str, separators: li
     if isinstance(only, Matrix) and only.kind in ("array", "matrix", "smallmatrix"):
         if closing == "" and opening == "{":
             return Cases(only.rows, span=span)
-        if opening in KINDS and closing:
-            return replace(only, kind=KINDS[opening], span=span)
+        if opening in _KINDS and closing:
+            return replace(only, kind=_KINDS[opening], span=span)
         return Group(opening, items, closing, span=span)
     if (
         opening == closing == "|"
@@ -138,7 +138,7 @@ def _is_decimal_comma(reader: Reader, whole: str, end: int) -> bool:
     close = comma[2] == end and digits[0] == "number" and digits[2] == comma[3] and digits[1].isdigit()
     if not close or more[0] == "separator" or before[0] == "separator" or (len(digits[1]) == 3 and whole[0] != "0"):
         return False
-    if more[0] in OPERATORS or before[0] in ("times", "slash") or (before[0] == "sign" and earlier[0] in OPERANDS):
+    if more[0] in _OPERATORS or before[0] in ("times", "slash") or (before[0] == "sign" and earlier[0] in _OPERANDS):
         return True
     if whole == "0":
         decimal = f"{{,}}{digits[1]}"
@@ -151,7 +151,7 @@ def opens_bar(reader: Reader) -> bool:
     if reader.bar:
         return False
     if reader.bars is None:
-        reader.bars = remaining_bars(reader.tokens)
+        reader.bars = _remaining_bars(reader.tokens)
     following = reader.tokens[reader.at + 1]
     if reader.bars[reader.at] == 2 and following[0] == "bar" and following[2] == reader.tokens[reader.at][3]:
         return False
@@ -169,7 +169,7 @@ def condition_sign(reader: Reader) -> str:
     return str(sign)
 
 
-def remaining_bars(found: list[Token]) -> dict[int, int]:
+def _remaining_bars(found: list[Token]) -> dict[int, int]:
     """For each bar, how many bars of its kind stand from there to the end of the bracket it is in."""
     counts: list[dict[str, int]] = [{}]
     remaining = {}

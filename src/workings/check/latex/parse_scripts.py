@@ -9,11 +9,11 @@ from workings.check.latex.reader import Reader
 from workings.check.latex.syntax import Axes, Items, Node, Number, Postfix, Script, Sum, Symbol, Words
 from workings.errors import ParseError
 
-MARKS = 8
+_MARKS = 8
 """Primes, or signs such as !, that may follow one another."""
-SIGNS = frozenset(("sign", "times", "relation"))
+_SIGNS = frozenset(("sign", "times", "relation"))
 """What stands for itself where it is all of a script: X⁺, E_∥."""
-BREAKS = frozenset(
+_BREAKS = frozenset(
     ("end of text", "}", "&", "row", "separator", "quad", "end", "_", "^", "close", "bar", "root", "begin", "words")
 )
 
@@ -21,7 +21,7 @@ BREAKS = frozenset(
 def with_scripts(reader: Reader, base: Node) -> Node:
     """A base with what stands below, above and after it. Primes belong to the base."""
     start = base.span[0]
-    for _ in range(MARKS):
+    for _ in range(_MARKS):
         below, above, primes = scripts(reader)
         for _ in range(primes):
             base = Postfix(base, "'", span=reader.span(start))
@@ -31,7 +31,7 @@ def with_scripts(reader: Reader, base: Node) -> Node:
             return base
         reader.at += 1
         base = Postfix(base, reader.tokens[reader.at - 1][1], span=reader.span(start))
-    raise reader.refuse(f"Fewer than {MARKS} signs in a row")
+    raise reader.refuse(f"Fewer than {_MARKS} signs in a row")
 
 
 def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
@@ -60,8 +60,8 @@ def scripts(reader: Reader) -> tuple[Node | None, Node | None, int]:
             )
         else:
             break
-    if primes > MARKS:
-        raise reader.refuse(f"At most {MARKS} primes in a row")
+    if primes > _MARKS:
+        raise reader.refuse(f"At most {_MARKS} primes in a row")
     return below, above, primes
 
 
@@ -106,20 +106,20 @@ def argument(reader: Reader, name: str, script: bool = False) -> Node:
         return braces(reader, script)
     reader.at += 1
     if kind == "number":
-        return digit(reader, name)
+        return _digit(reader, name)
     if kind == "words" and script:
         return Words(value, span=(start, end))
-    if kind in SIGNS and script:
+    if kind in _SIGNS and script:
         if kind == "sign" and reader.kind == "number":
             return Sum(((value, reader.factor()),), span=reader.span(start))
         return Symbol("circ" if value == "∘" else value, span=(start, end))
     reader.at -= 1
-    if kind in BREAKS:
+    if kind in _BREAKS:
         raise reader.refuse(f"Something in braces after {name}")
     return reader.factor(scripts=False)
 
 
-def digit(reader: Reader, name: str) -> Number:
+def _digit(reader: Reader, name: str) -> Number:
     r"""A number without braces: all of it in a script (`2^10`), its first digit after a command (`\frac12`)."""
     _, value, start, end = reader.tokens[reader.at - 1]
     if len(value) == 1 or name in ("^", "_"):
@@ -135,7 +135,7 @@ def braces(reader: Reader, script: bool = False) -> Node:
     """What stands in braces."""
     start = reader.tokens[reader.at][2]
     kind, value, here, end = reader.tokens[reader.at + 1]
-    if script and kind in SIGNS and reader.tokens[reader.at + 2][0] == "}":
+    if script and kind in _SIGNS and reader.tokens[reader.at + 2][0] == "}":
         reader.at += 3
         return Symbol("circ" if value == "∘" else value, span=(here, end))
     reader.at += 1
@@ -143,13 +143,13 @@ def braces(reader: Reader, script: bool = False) -> Node:
     reader.bar, reader.thousands = "", not script
     node = reader.formulas()
     if reader.kind == "over":
-        node = over(reader, node, start)
+        node = _over(reader, node, start)
     reader.take("}", "A closing brace")
     reader.bar, reader.thousands = saved
     return node
 
 
-def over(reader: Reader, above: Node, start: int) -> Node:
+def _over(reader: Reader, above: Node, start: int) -> Node:
     """`{a \\over b}` and `{n \\choose k}`."""
     name = reader.take("over", "\\over")[1]
     below = reader.formulas()

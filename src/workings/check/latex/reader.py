@@ -14,7 +14,7 @@ from workings.check.latex.syntax import Items, Node, Product
 from workings.check.latex.tokens import Token, tokens
 from workings.errors import ParseError
 
-NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
+_NAMES = {"&": "an alignment mark &", "row": "a new row", "end of text": "the end", "words": "text"}
 
 
 class Reader(ABC):
@@ -22,7 +22,7 @@ class Reader(ABC):
 
     def __init__(self, text: str, wide_slash: bool = False, long_reach: bool = False) -> None:
         self.text = text
-        self.tokens = with_angles(tokens(text)) if "<" in text else tokens(text)
+        self.tokens = _with_angles(tokens(text)) if "<" in text else tokens(text)
         self.at = 0
         self.wide_slash = wide_slash
         self.long_reach = long_reach
@@ -49,7 +49,7 @@ class Reader(ABC):
     def refuse(self, needed: str) -> ParseError:
         """The error that says what was expected here and what was found."""
         kind, _, start, end = self.tokens[self.at]
-        came = NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
+        came = _NAMES.get(kind) or f"'{self.text[start:end][:30]}'"
         if kind == "unknown":
             return ParseError(f"{came} is not known here.", self.text, start)
         return ParseError(f"Expected {needed[0].lower()}{needed[1:]}, found {came}.", self.text, start)
@@ -83,14 +83,14 @@ class Reader(ABC):
         """One thing with its scripts, or without."""
 
 
-EXPECTS = frozenset(("relation", "open", "separator", "sign", "times", "slash", "{", "row", "&", "quad", "mid", "words"))
+_EXPECTS = frozenset(("relation", "open", "separator", "sign", "times", "slash", "{", "row", "&", "quad", "mid", "words"))
 """After these an operand comes, so that < is no relation there."""
 
 
-def with_angles(found: list[Token]) -> list[Token]:
+def _with_angles(found: list[Token]) -> list[Token]:
     """`<M, w>` where an operand is expected: < and > are brackets there."""
     for at, (kind, value, start, end) in enumerate(found):
-        if kind == "relation" and value == "<" and (at == 0 or found[at - 1][0] in EXPECTS):
+        if kind == "relation" and value == "<" and (at == 0 or found[at - 1][0] in _EXPECTS):
             close = _closing_angle(found, at + 1)
             if close:
                 found[at] = ("open", "⟨", start, end)

@@ -10,13 +10,13 @@ from typing import Any
 
 Kind = tuple[str, Any]
 
-GREEK = (
+_GREEK = (
     "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron pi rho sigma tau upsilon phi"
     " chi psi omega"
 ).split()
-CAPITALS = " ".join(name.capitalize() for name in GREEK)
-_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", GREEK, strict=True)) | dict(
-    zip("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", CAPITALS.split(), strict=True)
+_CAPITALS = " ".join(name.capitalize() for name in _GREEK)
+_LETTERS = dict(zip("αβγδεζηθικλμνξοπρστυφχψω", _GREEK, strict=True)) | dict(
+    zip("ΑΒΓΔΕΖΗΘΙΚΛΜΝΞΟΠΡΣΤΥΦΧΨΩ", _CAPITALS.split(), strict=True)
 )
 _VARIANTS = {"ϵ": "epsilon", "ϑ": "theta", "ϕ": "phi", "ς": "sigma", "ϱ": "rho", "ϖ": "pi", "ϰ": "kappa"}
 _OTHER_SYMBOLS = {
@@ -45,7 +45,7 @@ BIG = {
     "bigoplus": "⨁", "bigotimes": "⨂", "bigodot": "⨀", "bigcup": "⋃", "bigcap": "⋂", "bigwedge": "⋀", "bigvee": "⋁",
     "bigsqcup": "⨆", "biguplus": "⨄",
 }  # fmt: skip
-RELATIONS = {
+_RELATIONS = {
     "=": "= eq", "≈": "approx simeq cong approxeq thickapprox ≃ ≅ ≊ ≐ doteq", "≤": "le leq leqslant leqq lesssim ≦ ⩽ <=",
     "≥": "ge geq geqslant geqq gtrsim ≧ ⩾ >=", "<": "lt", ">": "gt", "≠": "ne neq not=",
     "→": "to rightarrow longrightarrow -> ⟶ hookrightarrow rightsquigarrow leadsto ⇝",
@@ -58,22 +58,22 @@ RELATIONS = {
     "⊥": "perp", "∥": "parallel", "⊢": "vdash", "⊨": "models", "≍": "asymp", "≢": "not\\equiv", "≮": "not<", "≯": "not>",
     "⟂": "indep", "≉": "not\\approx", "↑": "uparrow", "↓": "downarrow",
 }  # fmt: skip
-SIGNS = {"+": "", "-": "− – —", "±": "pm", "∓": "mp"}
-TIMES = {
+_SIGNS = {"+": "", "-": "− – —", "±": "pm", "∓": "mp"}
+_TIMES = {
     "·": "cdot ⋅ cdotp", "×": "times", "*": "ast ∗", "∘": "circ", "⊙": "odot", "⊗": "otimes", "@": "", "⊕": "oplus",
     "∪": "cup", "∩": "cap", "∧": "wedge land", "∨": "vee lor", "∖": "setminus smallsetminus backslash", "⊖": "ominus",
     "⋆": "", "mod": "bmod", "•": "bullet", "⊘": "oslash",
 }  # fmt: skip
-OPEN = {"(": "lparen", "[": "lbrack left[", "{": "\\{ lbrace", "⌊": "lfloor", "⌈": "lceil", "⟨": "langle left< 〈"}
-CLOSE = {")": "rparen", "]": "rbrack", "}": "\\} rbrace", "⌋": "rfloor", "⌉": "rceil", "⟩": "rangle right> 〉"}
-BARS = {"|": "vert", "‖": "Vert \\| ∥ ‖"}
+_OPEN = {"(": "lparen", "[": "lbrack left[", "{": "\\{ lbrace", "⌊": "lfloor", "⌈": "lceil", "⟨": "langle left< 〈"}
+_CLOSE = {")": "rparen", "]": "rbrack", "}": "\\} rbrace", "⌋": "rfloor", "⌉": "rceil", "⟩": "rangle right> 〉"}
+_BARS = {"|": "vert", "‖": "Vert \\| ∥ ‖"}
 FONTS = {
     "bold": "mathbf boldsymbol bm textbf pmb symbf mathbfit", "rm": "mathrm textrm textup mathup", "cal": "mathcal",
     "scr": "mathscr",
     "bb": "mathbb mathds mathbbm Bbb", "frak": "mathfrak", "tt": "mathtt texttt", "sf": "mathsf textsf",
     "it": "mathit textit emph",
 }  # fmt: skip
-SWITCHES = {"bold": "bf bfseries", "rm": "rm", "cal": "cal", "it": "it", "tt": "tt", "sf": "sf"}
+_SWITCHES = {"bold": "bf bfseries", "rm": "rm", "cal": "cal", "it": "it", "tt": "tt", "sf": "sf"}
 ACCENTS = {
     "hat": "hat widehat Hat", "bar": "bar overline Bar", "tilde": "tilde widetilde Tilde", "vec": "vec overrightarrow Vec",
     "dot": "dot Dot", "ddot": "ddot Ddot", "check": "check", "breve": "breve", "mathring": "mathring",
@@ -114,17 +114,17 @@ def _table() -> dict[str, Kind]:
         kinds[letter] = ("symbol", (letter, ()))
     for letter, name in (_LETTERS | _VARIANTS | _OTHER_SYMBOLS).items():
         kinds[letter] = ("symbol", (name, ()))
-    for name in (*GREEK, *CAPITALS.split(), *_NAMED_SYMBOLS):
+    for name in (*_GREEK, *_CAPITALS.split(), *_NAMED_SYMBOLS):
         kinds["\\" + name] = kinds["\\var" + name] = ("symbol", (name, ()))
     for letter, name in zip("ℝℕℤℚℂ𝔼ℙ𝟙", "RNZQCEP1", strict=True):
         kinds[letter] = ("symbol", (name, ("bb",)))
     kinds |= {"ℒ": ("symbol", ("L", ("cal",))), "\\#": ("hash", "#"), "#": ("hash", "#")}
     kinds |= {name: ("symbol", ("emptyset", ())) for name in ("\\O", "\\varnothing")}
     kinds["\\intercal"] = ("symbol", ("top", ()))
-    tables = {"relation": RELATIONS, "sign": SIGNS, "times": TIMES, "open": OPEN, "close": CLOSE, "bar": BARS}
+    tables = {"relation": _RELATIONS, "sign": _SIGNS, "times": _TIMES, "open": _OPEN, "close": _CLOSE, "bar": _BARS}
     for kind, table in tables.items():
         kinds |= _spellings(table, kind)
-    for table, kind in ((FONTS, "font"), (SWITCHES, "switch"), (ACCENTS, "accent")):
+    for table, kind in ((FONTS, "font"), (_SWITCHES, "switch"), (ACCENTS, "accent")):
         kinds |= {"\\" + word: (kind, style) for style, words in table.items() for word in words.split()}
     for word in _FUNCTION_WORDS:
         kinds.setdefault("\\" + word, ("function", word))

@@ -58,7 +58,7 @@ def words_as_names(tree: Node, spoken: Collection[str]) -> Node:
     tree = replace(tree, factors=tuple(factors))
     for first, last in reversed(_runs(tree)):
         letters = [factor for _, factor in factors[first:last]]
-        if is_word("".join(_letter(letter) for letter in letters), spoken):
+        if _is_word("".join(_letter(letter) for letter in letters), spoken):
             factors[first:last] = [(factors[first][0], _joined(letters))]
     if len(factors) == count:
         return tree
@@ -81,7 +81,7 @@ def _with_indices(factors: tuple[tuple[str, Node], ...]) -> list[tuple[str, Node
     return found
 
 
-def is_word(run: str, spoken: Collection[str]) -> bool:
+def _is_word(run: str, spoken: Collection[str]) -> bool:
     """Whether a run of letters is a word: fewer than half of its letters, each counted once, are spoken of alone."""
     letters = set(run)
     return len(run) > 1 and 2 * sum(letter in spoken for letter in letters) < len(letters)

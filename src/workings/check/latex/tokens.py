@@ -16,9 +16,9 @@ from workings.errors import ParseError
 
 Token = tuple[str, Any, int, int]
 
-LONGEST = 100_000
+_LONGEST = 100_000
 """Characters in one formula; longer ones are refused."""
-PROSE = 12
+_PROSE = 12
 """A run of more letters than this is prose that strayed into a formula."""
 
 _ARGUMENT = r"\s*\{[^{}]*\}"
@@ -72,8 +72,8 @@ def tokens(text: str) -> list[Token]:
     >>> [token[:2] for token in tokens(r"x \le 0.50")]
     [('symbol', ('x', ())), ('relation', '≤'), ('number', '0.50'), ('end of text', '')]
     """
-    if len(text) > LONGEST:
-        raise ParseError(f"A formula has at most {LONGEST} characters, but this one has {len(text)}.", text[:LONGEST], 0)
+    if len(text) > _LONGEST:
+        raise ParseError(f"A formula has at most {_LONGEST} characters, but this one has {len(text)}.", text[:_LONGEST], 0)
     plain = text if text.isascii() else "".join(map(_plain, text))
     found: list[Token] = []
     master = _MASTER_WITH_RARE if _HAS_RARE.search(plain) else _MASTER
@@ -87,14 +87,14 @@ def tokens(text: str) -> list[Token]:
             if known[0] != "nothing":
                 found.append((known[0], known[1], match.start(), match.end()))
         elif group == "number":
-            found.append(("number", number(piece), match.start(), match.end()))
+            found.append(("number", _number(piece), match.start(), match.end()))
         else:
             found += _RULES[group or ""](match, text)
     found.append(("end of text", "", len(text), len(text)))
     return found
 
 
-def number(piece: str) -> str:
+def _number(piece: str) -> str:
     """The digits of a number as a decimal: `1{,}000` is `1000`, `0{,}5` is `0.5`; a line may end after the point."""
     if "\n" in piece:
         piece = "".join(piece.split())
@@ -124,9 +124,9 @@ def _run(match: re.Match[str], text: str) -> list[Token]:
         and match.string[match.end() : match.end() + 1] in _APART
     ):
         return [(*operator, start, match.end())]
-    if len(run) > PROSE and _CAMEL.fullmatch(run):
+    if len(run) > _PROSE and _CAMEL.fullmatch(run):
         return [("symbol", (run, ("text",)), start, match.end())]
-    if len(run) > PROSE:
+    if len(run) > _PROSE:
         raise ParseError(f"Expected a formula, found the word {run!r}: this is prose.", text, start)
     if run in SPELLED and not _INDEX.search(match.string, 0, start):
         raise ParseError(f"The word {run!r} may be the command \\{run} without its backslash.", text, start)

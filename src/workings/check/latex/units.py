@@ -11,15 +11,15 @@ import re
 from fractions import Fraction
 from functools import lru_cache
 
-PREFIXES = {"": 0, "n": -9, "μ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
+_PREFIXES = {"": 0, "n": -9, "μ": -6, "u": -6, "m": -3, "c": -2, "d": -1, "h": 2, "k": 3, "K": 3, "M": 6, "G": 9, "T": 12}
 """Powers of ten."""
-BASES = {
+_BASES = {
     "m": Fraction(1), "g": Fraction(1, 1000), "s": Fraction(1), "l": Fraction(1, 1000), "L": Fraction(1, 1000),
     "N": Fraction(1),
     "J": Fraction(1), "W": Fraction(1), "Hz": Fraction(1), "V": Fraction(1), "A": Fraction(1), "Pa": Fraction(1),
     "B": Fraction(8), "b": Fraction(1), "eV": Fraction(1), "bps": Fraction(1), "FLOPs": Fraction(1), "FLOPS": Fraction(1),
 }  # fmt: skip
-WORDS: dict[str, int | Fraction] = {
+_WORDS: dict[str, int | Fraction] = {
     "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12, "percent": Fraction(1, 100),
     "second": 1, "sec": 1, "minute": 60, "min": 60, "hour": 3600, "hr": 3600, "h": 3600, "day": 86400, "week": 604800,
     "millisecond": Fraction(1, 10**3), "microsecond": Fraction(1, 10**6), "nanosecond": Fraction(1, 10**9),
@@ -31,13 +31,13 @@ WORDS: dict[str, int | Fraction] = {
     "litre": Fraction(1, 1000), "liter": Fraction(1, 1000), "bit": 1, "byte": 8, "cent": Fraction(1, 100), "dollar": 1,
     "euro": 1,
 }  # fmt: skip
-COUNTED = frozenset(
+_COUNTED = frozenset(
     "unit item piece point person people student time year month pixel token parameter weight sample example step".split()
 )
 """What is counted; a year or a month has no fixed worth."""
-BINARY = {"KB": 2**13, "MB": 2**23, "GB": 2**33, "TB": 2**43, "KiB": 2**13, "MiB": 2**23, "GiB": 2**33, "TiB": 2**43}
+_BINARY = {"KB": 2**13, "MB": 2**23, "GB": 2**33, "TB": 2**43, "KiB": 2**13, "MiB": 2**23, "GiB": 2**33, "TiB": 2**43}
 """Bytes with prefixes that count in powers of 1024."""
-_PREFIXED = re.compile(rf"([{''.join(PREFIXES)}]?)({'|'.join(sorted(BASES, key=len, reverse=True))})")
+_PREFIXED = re.compile(rf"([{''.join(_PREFIXES)}]?)({'|'.join(sorted(_BASES, key=len, reverse=True))})")
 _PART = re.compile(r"([A-Za-zμ]+)(?:\^?\{?([-−]?\d)\}?)?")
 _SUPERSCRIPTS = str.maketrans("²³", "23")
 
@@ -63,11 +63,11 @@ def worth(text: str, binary: bool = False) -> Fraction | None:
 
 
 def _one(word: str, binary: bool) -> Fraction | None:
-    if word in BINARY and (binary or "i" in word):
-        return Fraction(BINARY[word])
+    if word in _BINARY and (binary or "i" in word):
+        return Fraction(_BINARY[word])
     lower = word.lower()
     for name in (lower, lower.removesuffix("s")):
-        if name in WORDS or name in COUNTED:
-            return Fraction(WORDS.get(name, 1))
+        if name in _WORDS or name in _COUNTED:
+            return Fraction(_WORDS.get(name, 1))
     found = _PREFIXED.fullmatch(word)
-    return BASES[found[2]] * Fraction(10) ** PREFIXES[found[1]] if found else None
+    return _BASES[found[2]] * Fraction(10) ** _PREFIXES[found[1]] if found else None

@@ -13,7 +13,7 @@ from workings.check.document.finding import Finding
 from workings.check.prose.sentences import Sentence, answers, is_doubted, sentences
 from workings.check.prose.table import Claim, claims, first_cues
 
-NEAR = 1_500
+_NEAR = 1_500
 """Characters before a sentence in which its topic may have been named, if no heading comes between."""
 
 
@@ -21,19 +21,19 @@ def claims_in_prose(argument: Argument) -> None:
     """Note the sentences that claim what a system of the catalogue refutes."""
     prose = argument.document.prose
     headings = [Heading("", 0, 0), *(heading for heading in argument.document.headings if heading.depth <= DEEPEST_SECTION)]
-    for index, cued in sorted(candidates(prose).items()):
+    for index, cued in sorted(_candidates(prose).items()):
         before = prose[index - 1].text if index else ""
         part = headings[bisect_right(headings, prose[index].start, key=lambda heading: heading.start) - 1]
         if not is_doubted(part.text):
-            argument.report.findings += paragraph_notes(argument, prose[index], before, cued, part.start)
+            argument.report.findings += _paragraph_notes(argument, prose[index], before, cued, part.start)
 
 
-def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
+def _candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
     """The paragraphs that contain the cues of claims; all are searched at once, since most contain none."""
     texts = [paragraph.text.lower() for paragraph in prose]
     whole = "\n".join(texts)
     starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
-    heard = {word: {bisect_right(starts, at) - 1 for at in places(word, whole)} for word in first_cues()}
+    heard = {word: {bisect_right(starts, at) - 1 for at in _places(word, whole)} for word in first_cues()}
     found: dict[int, list[Claim]] = {}
     for claim in claims():
         for index in sorted(set().union(*(heard[word] for word in claim.cues[0]))):
@@ -42,7 +42,7 @@ def candidates(prose: list[Prose]) -> dict[int, list[Claim]]:
     return found
 
 
-def places(word: str, text: str) -> Iterator[int]:
+def _places(word: str, text: str) -> Iterator[int]:
     """Where a word stands in a text."""
     at = text.find(word)
     while at >= 0:
@@ -50,22 +50,22 @@ def places(word: str, text: str) -> Iterator[int]:
         at = text.find(word, at + 1)
 
 
-def paragraph_notes(argument: Argument, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
+def _paragraph_notes(argument: Argument, paragraph: Prose, before: str, cued: list[Claim], part: int) -> list[Finding]:
     """What a paragraph claims of `cued`, at most one note for a sentence. Its part of the document begins at `part`."""
     found = []
     for sentence in sentences(paragraph.text):
         lowered = sentence.text.lower()
         at = paragraph.start + sentence.start
         for claim in cued:
-            if claim.has_cues(lowered) and (span := claim_span(claim, sentence)) is not None:
-                near = argument.document.text[max(part, at - NEAR) : at] + sentence.text[: span[1]]
+            if claim.has_cues(lowered) and (span := _claim_span(claim, sentence)) is not None:
+                near = argument.document.text[max(part, at - _NEAR) : at] + sentence.text[: span[1]]
                 if claim.about.search(near) or claim.about.search(sentence.text):
-                    found.append(note(argument, claim, at + span[0], at + span[1]))
+                    found.append(_note(argument, claim, at + span[0], at + span[1]))
                     break
     return found if found and not answers(paragraph.text, before) else []
 
 
-def claim_span(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
+def _claim_span(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
     """Where a sentence makes a claim; none where it does not."""
     for pattern in claim.patterns:
         match = pattern.search(sentence.text)
@@ -74,7 +74,7 @@ def claim_span(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
     return None
 
 
-def note(argument: Argument, claim: Claim, start: int, end: int) -> Finding:
+def _note(argument: Argument, claim: Claim, start: int, end: int) -> Finding:
     """The finding: the words as they stand, the truth, and what shows it."""
     row, _, name = claim.demonstration.partition(": ")
     says = " ".join(argument.document.text[start:end].split())

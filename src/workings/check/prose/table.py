@@ -18,11 +18,11 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-REACH = 40
+_REACH = 40
 """Words, blanks and other marks that … passes over."""
-TURNS = r"but|whereas|while|unlike|although|though|however|not|never|cannot|rather|instead|\w+n['’]t"
+_TURNS = r"but|whereas|while|unlike|although|though|however|not|never|cannot|rather|instead|\w+n['’]t"
 """Words after which the rest of a sentence is about something else, or the other way round."""
-SHORTHAND = re.compile(r"<(\w+)>| |~|…|‥")
+_SHORTHAND = re.compile(r"<(\w+)>| |~|…|‥")
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Claim:
 @cache
 def claims() -> tuple[Claim, ...]:
     """All claims, in the order of the table."""
-    return tuple(claim(id, row) for id, row in rows().items() if id != "words")
+    return tuple(_claim(id, row) for id, row in _rows().items() if id != "words")
 
 
 @cache
@@ -80,7 +80,7 @@ def first_cues() -> frozenset[str]:
     return frozenset(word for claim in claims() for word in claim.cues[0])
 
 
-def claim(id: str, row: dict[str, Any]) -> Claim:
+def _claim(id: str, row: dict[str, Any]) -> Claim:
     """One entry of the table."""
     cues = tuple(tuple(cue.split("|")) for cue in row["cues"])
     usual = {"unless": "", "topic": "", "stops": ""}
@@ -88,7 +88,7 @@ def claim(id: str, row: dict[str, Any]) -> Claim:
 
 
 @cache
-def rows() -> dict[str, dict[str, Any]]:
+def _rows() -> dict[str, dict[str, Any]]:
     """The table as it is written."""
     return tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
 
@@ -99,12 +99,12 @@ def regular_expression(text: str, stops: str = "") -> str:
     >>> regular_expression("a~b c")
     'a[-–\\s]?b(?:[\\s~]+)c'
     """
-    turns = f"{TURNS}|{regular_expression(stops)}" if stops else TURNS
-    gap = rf"(?:\W|(?!(?:{turns})(?!\w))\w++){{0,{REACH}}}?"
+    turns = f"{_TURNS}|{regular_expression(stops)}" if stops else _TURNS
+    gap = rf"(?:\W|(?!(?:{turns})(?!\w))\w++){{0,{_REACH}}}?"
     few = rf"(?:(?!(?:{turns}|no|neither|nor|hardly|less|few|fewer)(?!\w))\w++,?[\s~]+){{0,3}}?"
     plain = {" ": r"(?:[\s~]+)", "~": r"[-–\s]?", "…": gap, "‥": few}
 
     def one(found: re.Match[str]) -> str:
-        return plain[found[0]] if found[1] is None else f"(?:{regular_expression(rows()['words'][found[1]], stops)})"
+        return plain[found[0]] if found[1] is None else f"(?:{regular_expression(_rows()['words'][found[1]], stops)})"
 
-    return SHORTHAND.sub(one, text)
+    return _SHORTHAND.sub(one, text)

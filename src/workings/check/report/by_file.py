@@ -51,16 +51,16 @@ def _row(result: Checked, level: str) -> Row:
     )
 
 
-COLUMNS = ("formulas", "unread", "claims", "decided", "right", "wrong", "follows")
+_COLUMNS = ("formulas", "unread", "claims", "decided", "right", "wrong", "follows")
 
 
 def csv_form(results: Sequence[Checked]) -> str:
     """The rows as CSV with a header, for a spreadsheet. A name that a spreadsheet would compute gets a ' before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(["file", *COLUMNS, *LEVELS, "problem"])
+    writer.writerow(["file", *_COLUMNS, *LEVELS, "problem"])
     for row in rows(results):
-        figures = [getattr(row, name) for name in COLUMNS]
+        figures = [getattr(row, name) for name in _COLUMNS]
         writer.writerow([_cell(row.file), *figures, *(row.findings[name] for name in LEVELS), _cell(row.problem)])
     return out.getvalue().encode("utf-8", "backslashreplace").decode()
 

@@ -10,8 +10,8 @@ import re
 
 from rich.cells import cell_len
 
-TAB = 4
-BEFORE = 3
+_TAB = 4
+_BEFORE = 3
 """The claim begins one part in three into a line that is cut."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
@@ -40,7 +40,7 @@ def excerpt(line: str, start: int, end: int, columns: int) -> tuple[str, str]:
     if whole <= columns:
         return "".join(pieces).rstrip(), " " * first + "^" * (last - first)
     room = max(1, columns - 2)
-    left = max(0, min(first - room // BEFORE if last - first <= room * 2 // 3 else first - 4, whole - room))
+    left = max(0, min(first - room // _BEFORE if last - first <= room * 2 // 3 else first - 4, whole - room))
     kept = [i for i in range(len(pieces)) if left <= places[i] and places[i + 1] <= left + room]
     if not kept:  # a window narrower than its one character
         return "…", "^"
@@ -57,7 +57,7 @@ def _cells(line: str) -> tuple[list[str], list[int]]:
     pieces, places = [], [0]
     for character in line:
         column = places[-1]
-        shown = " " * (TAB - column % TAB) if character == "\t" else _CONTROL.sub("�", character)
+        shown = " " * (_TAB - column % _TAB) if character == "\t" else _CONTROL.sub("�", character)
         pieces.append(shown)
         places.append(column + cell_len(shown))
     return pieces, places

@@ -20,7 +20,7 @@ from workings.check.report.links import Links
 from workings.check.report.text import BOLD, Style, labelled, outcome_text
 from workings.errors import WorkingsError
 
-NEAREST = 3
+_NEAREST = 3
 """Lines that are named where a line has nothing to explain."""
 
 
@@ -102,5 +102,5 @@ def _nearest(result: Checked, asked: Line) -> str:
     """The lines nearby that have something to explain."""
     places = {result.document.place(relation.start) for relation in result.relations}
     lines = sorted({place.line for place in places if place.cell == asked.cell}, key=lambda line: abs(line - asked.line))
-    named = ", ".join(map(str, sorted(lines[:NEAREST])))
+    named = ", ".join(map(str, sorted(lines[:_NEAREST])))
     return f" The nearest lines that have one: {named}." if named else ""

@@ -14,18 +14,18 @@ from workings.check.latex.signs import FUNCTIONS
 from workings.check.latex.syntax import Node, Symbol
 from workings.check.report.links import Links
 
-LONGEST = 2_000
+_LONGEST = 2_000
 """Characters of a source that is worth typesetting."""
 _NUMBERS = r"[-−+]?[0-9.]+(?:\s+[-−+]?[0-9.]+)*"
-FLAT = re.compile(rf"\[\s*({_NUMBERS}(?:\s*;\s*{_NUMBERS})*)\s*\]")
+_FLAT = re.compile(rf"\[\s*({_NUMBERS}(?:\s*;\s*{_NUMBERS})*)\s*\]")
 """A matrix of numbers as quotations have it."""
-WORD = re.compile(r"(?<![\\a-zA-Z{])[a-zA-Z]{2,}")
+_WORD = re.compile(r"(?<![\\a-zA-Z{])[a-zA-Z]{2,}")
 
 
 @lru_cache(maxsize=4096)
 def tree(source: str) -> Node | None:
     """The tree of a formula's source, or nothing; a macro of the document is read only where it is expanded."""
-    if not source.strip() or len(source) > LONGEST:
+    if not source.strip() or len(source) > _LONGEST:
         return None
     try:
         found = parse(source)
@@ -35,13 +35,13 @@ def tree(source: str) -> Node | None:
     return None if has_macro else found
 
 
-def quoted_tree(says: str) -> Node | None:
+def _quoted_tree(says: str) -> Node | None:
     """The tree of what is quoted, where matrices are flat: [1 0; 0 1].
 
-    >>> one_line(quoted_tree("A = [1 -2; 0.5 1]"))
+    >>> one_line(_quoted_tree("A = [1 -2; 0.5 1]"))
     'A = [1 −2; 0.5 1]'
     """
-    return tree(FLAT.sub(lambda found: rf"\begin{{bmatrix}} {_rows(found[1])} \end{{bmatrix}}", says))
+    return tree(_FLAT.sub(lambda found: rf"\begin{{bmatrix}} {_rows(found[1])} \end{{bmatrix}}", says))
 
 
 def _rows(flat: str) -> str:
@@ -53,8 +53,8 @@ def formula_of(result: Checked, links: Links, part: Finding | Relation) -> tuple
     relation = part if isinstance(part, Relation) else links.relation_of(part)
     if relation is not None:
         found = tree(result.document.text[relation.start : relation.end])
-        return relation.says, found if found is not None else quoted_tree(relation.says)
-    return part.says, quoted_tree(part.says)
+        return relation.says, found if found is not None else _quoted_tree(relation.says)
+    return part.says, _quoted_tree(part.says)
 
 
 def truth_tree(truth: str) -> Node | None:
@@ -63,7 +63,7 @@ def truth_tree(truth: str) -> Node | None:
     >>> truth_tree("no value") is None, truth_tree("8/3 ≈ 2.66667") is None
     (True, False)
     """
-    in_words = any(word.lower() not in FUNCTIONS for word in WORD.findall(truth))
+    in_words = any(word.lower() not in FUNCTIONS for word in _WORD.findall(truth))
     return None if in_words else tree(truth)
 
 

@@ -28,23 +28,23 @@ from workings.check.report.mathml import formula
 from workings.check.report.text import is_said, line_text, outcome_text, skipped_text
 from workings.checksum import source_hash
 
-AROUND = 3
+_AROUND = 3
 """Lines on either side of a finding that are always unfolded."""
-FEW = 4
+_FEW = 4
 """Lines that are not worth folding."""
-ICON = '<svg viewBox="0 0 12 12" aria-hidden="true"><path d="{path}"></path></svg>'
-CROSS, ARROW, TICK = (
-    ICON.format(path=path) for path in ("M3 3l6 6M9 3l-6 6", "M3 2v5h6M7 5l2 2-2 2", "M2.5 6.5l2.5 2.5 4.5-6")
+_ICON = '<svg viewBox="0 0 12 12" aria-hidden="true"><path d="{path}"></path></svg>'
+_CROSS, _ARROW, _TICK = (
+    _ICON.format(path=path) for path in ("M3 3l6 6M9 3l-6 6", "M3 2v5h6M7 5l2 2-2 2", "M2.5 6.5l2.5 2.5 4.5-6")
 )
 """Drawn, because not every font has ✗ ↳ ✓."""
-MARKS = {
-    Outcome.WRONG: (CROSS, "wrong"),
-    Outcome.FOLLOWS: (ARROW, "follows"),
+_MARKS = {
+    Outcome.WRONG: (_CROSS, "wrong"),
+    Outcome.FOLLOWS: (_ARROW, "follows"),
     Outcome.UNDECIDED: ("?", "undecided"),
-    Outcome.RIGHT: (TICK, "right"),
+    Outcome.RIGHT: (_TICK, "right"),
 }
 """The sign of each outcome and its class; a line carries the gravest of its relations."""
-VERDICTS = {
+_VERDICTS = {
     "error": "surely wrong",
     "likely": "probably wrong",
     "note": "a matter of rounding, notation or wording",
@@ -69,13 +69,13 @@ def html(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) ->
     same = _same(pages, same_errors(results, level))
     for page in pages:
         page.elsewhere = same
-    header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{TOOLS}</header>"
+    header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{_TOOLS}</header>"
     missed = f'<p class="failure">{escaped(skipped_text(skipped))}</p>' if skipped else ""
     overview = f"{_table(results, level)}{missed}{_contents(pages)}"
     return _document(f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>')
 
 
-TOOLS = (
+_TOOLS = (
     '<p class="tools"><button type="button" data-open="1">Unfold all</button> <button type="button">Fold all</button> '
     "<span>keys: <kbd>n</kbd> next finding, <kbd>p</kbd> previous</span></p>"
 )
@@ -142,7 +142,7 @@ def _tallies(counts: Coverage) -> str:
         Outcome.UNDECIDED: (counts.claims - counts.decided, "undecided"),
     }
     said = [
-        f'<span class="{MARKS[outcome][1]}"><i>{MARKS[outcome][0]}</i> <b>{n:,}</b> {what}</span>'
+        f'<span class="{_MARKS[outcome][1]}"><i>{_MARKS[outcome][0]}</i> <b>{n:,}</b> {what}</span>'
         for outcome, (n, what) in figures.items()
         if n
     ]
@@ -246,7 +246,7 @@ def _lines(page: _Page) -> str:
         if isinstance(part, Relation) and part.outcome == Outcome.FOLLOWS:
             spans.append((first, last))
             below.setdefault(last, []).append(_consequence(page, part))
-    near = {i for first, last in spans for i in range(first - AROUND, last + AROUND + 1)}
+    near = {i for first, last in spans for i in range(first - _AROUND, last + _AROUND + 1)}
     out: list[str] = []
     for opened, stretch in _stretches(len(page.starts), near):
         lines = "".join(_line(page, i, on.get(i, []), understood.get(i, [])) + "".join(below.get(i, [])) for i in stretch)
@@ -263,7 +263,7 @@ def _stretches(lines: int, near: set[int]) -> Iterator[tuple[bool, range]]:
     """
     cuts = [0, *(i for i in range(1, lines) if (i in near) != (i - 1 in near)), lines]
     for first, last in pairwise(cuts):
-        yield first in near or last - first <= FEW, range(first, last)
+        yield first in near or last - first <= _FEW, range(first, last)
 
 
 def _line(page: _Page, i: int, here: list[_Shown], understood: list[Part]) -> str:
@@ -287,7 +287,7 @@ def _line(page: _Page, i: int, here: list[_Shown], understood: list[Part]) -> st
 def _outcome_mark(understood: list[Part]) -> tuple[str, str]:
     """The sign of the gravest outcome on a line."""
     outcomes = {part.outcome for part in understood if isinstance(part, Relation)}
-    found = next((mark for outcome, mark in MARKS.items() if outcome in outcomes), None)
+    found = next((mark for outcome, mark in _MARKS.items() if outcome in outcomes), None)
     if found is not None:
         return found
     return ("?", "unread") if any(isinstance(part, Unread) for part in understood) else ("·", "no claim")
@@ -347,9 +347,9 @@ def _finding(page: _Page, one: _Shown) -> str:
     facts = [("written", _typeset(says, tree)), ("correct", correct), ("why", escaped(found.why))]
     facts += [("read as", escaped(found.reading)), ("then", ", ".join(follows))]
     facts += [("also in", ", ".join(page.elsewhere.get(one.number, [])))]
-    sign = CROSS if found.level in ("error", "likely") else "i"
+    sign = _CROSS if found.level in ("error", "likely") else "i"
     place = f'<span class="place">{escaped(line_text(result, found))}</span>'
-    level = f'<b class="{found.level}" title="{VERDICTS[found.level]}">{found.level}</b>'
+    level = f'<b class="{found.level}" title="{_VERDICTS[found.level]}">{found.level}</b>'
     head = f"<summary><i>{sign}</i> {level} {escaped(found.kind)} {place}</summary>"
     return f'<details class="finding {found.level}" id="{one.id}" tabindex="-1" open>{head}{_facts(facts)}</details>'
 
@@ -359,7 +359,7 @@ def _consequence(page: _Page, part: Relation) -> str:
     cause = page.links.cause(part)
     origin = f"from {page.link(cause)}" if cause is not None else "from an error"
     return (
-        f'<p class="consequence"><i>{ARROW}</i> follows {origin}: '
+        f'<p class="consequence"><i>{_ARROW}</i> follows {origin}: '
         f"{_typeset(*formula_of(page.result, page.links, part))} is right for the value written there.</p>"
     )
 

@@ -15,14 +15,14 @@ from workings.check.report.formulas import formula_of, readable
 from workings.check.report.links import Links, same_errors
 from workings.check.report.mathml import formula
 
-VERSION = 2
+_VERSION = 2
 
 
 def json_form(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
     """Every file with its findings at `level` or above and its relations, the counts of all, errors of several files."""
     listed = [found.level for result in results for found in result.findings(level)]
     whole = {
-        "version": VERSION,
+        "version": _VERSION,
         "level": level,
         "files": [_file(result, level) for result in results],
         "skipped": list(skipped),
@@ -45,7 +45,7 @@ def _file(result: Checked, level: str) -> dict[str, Any]:
         "unfinished": result.unfinished or None,
         "findings": [_finding(result, links, found) for found in result.findings(level)],
         "relations": [_relation(result, links, relation) for relation in result.relations],
-        "unread": [region(result, part) | {"why": part.why} for part in result.report.unread],
+        "unread": [_region(result, part) | {"why": part.why} for part in result.report.unread],
         "counts": _counts(result.coverage),
     }
 
@@ -62,21 +62,21 @@ def _finding(result: Checked, links: Links, found: Finding) -> dict[str, Any]:
     says, tree = formula_of(result, links, found)
     words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading", "basis")}
     typeset = {"text": readable(says, tree), "mathml": None if tree is None else formula(tree)}
-    consequences = [region(result, part) | {"says": part.says} for part in links.consequences(found)]
-    return {"file": result.name} | region(result, found) | words | typeset | {"consequences": consequences}
+    consequences = [_region(result, part) | {"says": part.says} for part in links.consequences(found)]
+    return {"file": result.name} | _region(result, found) | words | typeset | {"consequences": consequences}
 
 
 def _relation(result: Checked, links: Links, relation: Relation) -> dict[str, Any]:
     words = {name: getattr(relation, name) for name in ("says", "role", "evidence", "outcome", "reason", "values")}
     cause = links.cause(relation)
-    return region(result, relation) | words | {"cause": None if cause is None else region(result, cause)}
+    return _region(result, relation) | words | {"cause": None if cause is None else _region(result, cause)}
 
 
 def _place(result: Checked, found: Finding) -> dict[str, Any]:
-    return {"file": result.name} | region(result, found)
+    return {"file": result.name} | _region(result, found)
 
 
-def region(result: Checked, part: Part) -> dict[str, Any]:
+def _region(result: Checked, part: Part) -> dict[str, Any]:
     """Lines and columns from 1, in characters; the end column is the one behind the claim."""
     first, last = result.span(part)
     return {"line": first.line, "column": first.column, "end_line": last.line, "end_column": last.column, "cell": first.cell}

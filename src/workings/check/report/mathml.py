@@ -14,13 +14,13 @@ from workings.check.latex.glyphs import ACCENTS, FENCES, WIDE_ACCENTS, letter
 from workings.check.latex.one_line import is_short
 from workings.check.report.markup import escaped
 
-THIN = '<mspace width="0.17em"></mspace>'
-MIDDLE = '<mo form="infix" stretchy="false" lspace="0.28em" rspace="0.28em">{sign}</mo>'
-FENCE = 'fence="true" lspace="0" rspace="0"'
-UPRIGHT = frozenset({"text", "rm", "sf", "tt"})
-OVER = frozenset("∑ ∏ ∐ lim ⨁ ⨂ ⨀ ⋃ ⋂ ⋀ ⋁ ⨆ ⨄ max min argmax argmin sup inf limsup liminf".split())
+_THIN = '<mspace width="0.17em"></mspace>'
+_MIDDLE = '<mo form="infix" stretchy="false" lspace="0.28em" rspace="0.28em">{sign}</mo>'
+_FENCE = 'fence="true" lspace="0" rspace="0"'
+_UPRIGHT = frozenset({"text", "rm", "sf", "tt"})
+_OVER = frozenset("∑ ∏ ∐ lim ⨁ ⨂ ⨀ ⋃ ⋂ ⋀ ⋁ ⨆ ⨄ max min argmax argmin sup inf limsup liminf".split())
 """Signs whose limits stand under and over them."""
-TALL = ("<mfrac", "<mtable", "<munder", "<mover", "<msqrt", "<mroot")
+_TALL = ("<mfrac", "<mtable", "<munder", "<mover", "<msqrt", "<mroot")
 
 
 def formula(node: syntax.Node) -> str:
@@ -40,54 +40,54 @@ def _pieces(node: syntax.Node) -> Iterable[str]:
             yield from most
             yield last if after is None or syntax.Words in (type(part), type(after)) else f"{last}<mo>,</mo>"
     elif isinstance(node, syntax.Chain):
-        yield markup(node.items[0])
+        yield _markup(node.items[0])
         for sign, item in zip(node.relations, node.items[1:], strict=True):
-            yield f'<mo form="infix" lspace="0">{escaped(sign)}</mo>{markup(item)}'
+            yield f'<mo form="infix" lspace="0">{escaped(sign)}</mo>{_markup(item)}'
     else:
-        yield markup(node)
+        yield _markup(node)
 
 
-def markup(node: syntax.Node) -> str:
+def _markup(node: syntax.Node) -> str:
     """One element, or several beside each other."""
     return WRITERS[type(node)](node)
 
 
-def row(*parts: str) -> str:
+def _row(*parts: str) -> str:
     return f"<mrow>{''.join(parts)}</mrow>"
 
 
-def one(node: syntax.Node | None) -> str:
+def _one(node: syntax.Node | None) -> str:
     """One element, for a place that takes just one."""
     if node is None:
         return "<mrow></mrow>"
-    written = markup(node)
+    written = _markup(node)
     simple = isinstance(node, syntax.Number | syntax.Symbol | syntax.Script) and written.startswith("<m")
-    return written if simple else row(written)
+    return written if simple else _row(written)
 
 
-def operator(sign: str) -> str:
+def _operator(sign: str) -> str:
     return f"<mo>{escaped(sign.replace('-', '−').replace('*', '∗'))}</mo>"
 
 
-def fenced(inside: str, left: str, right: str) -> str:
+def _fenced(inside: str, left: str, right: str) -> str:
     """`inside` between brackets that grow with it; around what is low, growing ones would stand too far off."""
-    grows = "" if any(tag in inside for tag in TALL) else ' stretchy="false"'
+    grows = "" if any(tag in inside for tag in _TALL) else ' stretchy="false"'
     ends = [
-        f'<mo {FENCE} form="{form}"{grows}>{escaped(sign)}</mo>' if sign else ""
+        f'<mo {_FENCE} form="{form}"{grows}>{escaped(sign)}</mo>' if sign else ""
         for form, sign in (("prefix", left), ("postfix", right))
     ]
-    return row(ends[0], inside, ends[1])
+    return _row(ends[0], inside, ends[1])
 
 
-def commas(nodes: Sequence[syntax.Node]) -> str:
-    return "<mo>,</mo>".join(map(markup, nodes))
+def _commas(nodes: Sequence[syntax.Node]) -> str:
+    return "<mo>,</mo>".join(map(_markup, nodes))
 
 
-def words(text: str) -> str:
+def _words(text: str) -> str:
     return f"<mtext>{escaped(text)}</mtext>"
 
 
-def scripts(base: str, below: str, above: str, *, over: bool = False) -> str:
+def _scripts(base: str, below: str, above: str, *, over: bool = False) -> str:
     """A base with what stands below and above it; `over`: straight below and above."""
     if below and above:
         tag = "munderover" if over else "msubsup"
@@ -103,13 +103,13 @@ def _number(node: syntax.Number) -> str:
     digits = f"<mn>{escaped(mantissa)}</mn>"
     if not e:
         return digits
-    power = row(operator("-") if "-" in exponent else "", f"<mn>{escaped(exponent.lstrip('+-'))}</mn>")
-    return row(digits, operator("·"), f"<msup><mn>10</mn>{power}</msup>")
+    power = _row(_operator("-") if "-" in exponent else "", f"<mn>{escaped(exponent.lstrip('+-'))}</mn>")
+    return _row(digits, _operator("·"), f"<msup><mn>10</mn>{power}</msup>")
 
 
 def _symbol(node: syntax.Symbol) -> str:
     name = letter(node.name, node.style)
-    upright = UPRIGHT.intersection(node.style) or ("bold" in node.style and name.isascii())
+    upright = _UPRIGHT.intersection(node.style) or ("bold" in node.style and name.isascii())
     bold = ' class="bold"' if "bold" in node.style else ""
     variant = ' mathvariant="normal"' if upright and len(name) == 1 else ""
     written = f"<mi{bold}{variant}>{escaped(name)}</mi>"
@@ -128,8 +128,8 @@ def _sum(node: syntax.Sum) -> str:
     out = []
     for at, (sign, term) in enumerate(node.terms):
         if at or sign != "+" or len(node.terms) == 1:
-            out.append(operator(sign) if at else f'<mo form="prefix">{escaped(sign.replace("-", "−"))}</mo>')
-        out.append(markup(term))
+            out.append(_operator(sign) if at else f'<mo form="prefix">{escaped(sign.replace("-", "−"))}</mo>')
+        out.append(_markup(term))
     return "".join(out)
 
 
@@ -138,12 +138,12 @@ def _product(node: syntax.Product) -> str:
     for at, (sign, factor) in enumerate(node.factors):
         before = node.factors[at - 1][1] if at else None
         if sign:
-            out.append(words(f" {sign} ") if sign.isalpha() else operator(sign))
+            out.append(_words(f" {sign} ") if sign.isalpha() else _operator(sign))
         elif isinstance(factor, syntax.Number) and isinstance(before, syntax.Number):
-            out.append(operator("·"))
+            out.append(_operator("·"))
         elif at and (_is_word(factor) or (before is not None and _is_word(before))):
-            out.append(THIN)
-        out.append(markup(factor))
+            out.append(_THIN)
+        out.append(_markup(factor))
     return "".join(out)
 
 
@@ -157,80 +157,80 @@ def _is_word(node: syntax.Node) -> bool:
 
 def _quotient(node: syntax.Quotient) -> str:
     if node.bar:
-        return f"<mfrac>{one(node.above)}{one(node.below)}</mfrac>"
-    return f'{markup(node.above)}<mo lspace="0" rspace="0">/</mo>{markup(node.below)}'
+        return f"<mfrac>{_one(node.above)}{_one(node.below)}</mfrac>"
+    return f'{_markup(node.above)}<mo lspace="0" rspace="0">/</mo>{_markup(node.below)}'
 
 
 def _function(node: syntax.Function) -> str:
     if node.name == "binom" and len(node.arguments) == 2:
-        return fenced(f'<mfrac linethickness="0">{one(node.arguments[0])}{one(node.arguments[1])}</mfrac>', "(", ")")
+        return _fenced(f'<mfrac linethickness="0">{_one(node.arguments[0])}{_one(node.arguments[1])}</mfrac>', "(", ")")
     if node.name in WIDE_ACCENTS and node.arguments:
-        return _accented(row(commas(node.arguments)), node.name, WIDE_ACCENTS[node.name])
-    below, above = (one(part) if part is not None else "" for part in (node.below, node.above))
-    name = scripts(f"<mi>{escaped(node.name)}</mi>", below, above, over=node.name in OVER)
+        return _accented(_row(_commas(node.arguments)), node.name, WIDE_ACCENTS[node.name])
+    below, above = (_one(part) if part is not None else "" for part in (node.below, node.above))
+    name = _scripts(f"<mi>{escaped(node.name)}</mi>", below, above, over=node.name in _OVER)
     if not node.arguments:
         return name
-    return name + (fenced(commas(node.arguments), "(", ")") if node.bracketed else THIN + commas(node.arguments))
+    return name + (_fenced(_commas(node.arguments), "(", ")") if node.bracketed else _THIN + _commas(node.arguments))
 
 
 def _big(node: syntax.Big) -> str:
-    name = operator(node.operator) if len(node.operator) == 1 else f"<mi>{escaped(node.operator)}</mi>"
-    below, above = (one(part) if part is not None else "" for part in (node.below, node.above))
-    return scripts(name, below, above, over=node.operator in OVER) + THIN + markup(node.body)
+    name = _operator(node.operator) if len(node.operator) == 1 else f"<mi>{escaped(node.operator)}</mi>"
+    below, above = (_one(part) if part is not None else "" for part in (node.below, node.above))
+    return _scripts(name, below, above, over=node.operator in _OVER) + _THIN + _markup(node.body)
 
 
 def _derivative(node: syntax.Derivative) -> str:
     if node.sign.startswith("∇"):
         power = "<mn>2</mn>" if node.sign == "∇²" else ""
-        return scripts("<mo>∇</mo>", row(commas(node.by)) if node.by else "", power) + (
-            markup(node.body) if node.body else ""
+        return _scripts("<mo>∇</mo>", _row(_commas(node.by)) if node.by else "", power) + (
+            _markup(node.body) if node.body else ""
         )
-    sign = operator("∂") if node.sign == "∂" else '<mi mathvariant="normal">d</mi>'
+    sign = _operator("∂") if node.sign == "∂" else '<mi mathvariant="normal">d</mi>'
     order = f"<msup>{sign}<mn>{len(node.by)}</mn></msup>" if len(node.by) > 1 else sign
-    below = "".join(sign + markup(variable) for variable in node.by)
+    below = "".join(sign + _markup(variable) for variable in node.by)
     if node.body is None or is_short(node.body):
-        return f"<mfrac>{row(order, markup(node.body) if node.body else '')}{row(below)}</mfrac>"
-    body = fenced(markup(node.body), "(", ")") if isinstance(node.body, syntax.Sum) else markup(node.body)
-    return f"<mfrac>{row(order)}{row(below)}</mfrac>{THIN}{body}"
+        return f"<mfrac>{_row(order, _markup(node.body) if node.body else '')}{_row(below)}</mfrac>"
+    body = _fenced(_markup(node.body), "(", ")") if isinstance(node.body, syntax.Sum) else _markup(node.body)
+    return f"<mfrac>{_row(order)}{_row(below)}</mfrac>{_THIN}{body}"
 
 
 def _rows(rows: tuple[tuple[syntax.Node, ...], ...]) -> str:
-    return "".join(f"<mtr>{''.join(f'<mtd>{markup(cell)}</mtd>' for cell in cells)}</mtr>" for cells in rows)
+    return "".join(f"<mtr>{''.join(f'<mtd>{_markup(cell)}</mtd>' for cell in cells)}</mtr>" for cells in rows)
 
 
 def _matrix(node: syntax.Matrix) -> str:
     left, right = FENCES.get(node.kind, ("", ""))
-    return fenced(f"<mtable>{_rows(node.rows)}</mtable>", left, right)
+    return _fenced(f"<mtable>{_rows(node.rows)}</mtable>", left, right)
 
 
 def _postfix(node: syntax.Postfix) -> str:
     if node.sign in "|‖":
-        return fenced(markup(node.body), "", node.sign)
+        return _fenced(_markup(node.body), "", node.sign)
     if set(node.sign) <= set("'′"):
-        return f'{markup(node.body)}<mo form="postfix" lspace="0" rspace="0">{"′" * len(node.sign)}</mo>'
-    return markup(node.body) + operator(node.sign)
+        return f'{_markup(node.body)}<mo form="postfix" lspace="0" rspace="0">{"′" * len(node.sign)}</mo>'
+    return _markup(node.body) + _operator(node.sign)
 
 
 def _labelled(node: syntax.Labelled) -> str:
     tag, sign = ("munder", "⏟") if node.sign == "under" else ("mover", "⏞")
-    return f"<{tag}><{tag}>{one(node.body)}<mo>{sign}</mo></{tag}>{one(node.label)}</{tag}>"
+    return f"<{tag}><{tag}>{_one(node.body)}<mo>{sign}</mo></{tag}>{_one(node.label)}</{tag}>"
 
 
 def _script(node: syntax.Script) -> str:
-    below, above = (one(part) if part is not None else "" for part in (node.below, node.above))
-    return scripts(one(node.base), below, above)
+    below, above = (_one(part) if part is not None else "" for part in (node.below, node.above))
+    return _scripts(_one(node.base), below, above)
 
 
 def _root(node: syntax.Root) -> str:
     if node.degree is None:
-        return f"<msqrt>{markup(node.body)}</msqrt>"
-    return f"<mroot>{one(node.body)}{one(node.degree)}</mroot>"
+        return f"<msqrt>{_markup(node.body)}</msqrt>"
+    return f"<mroot>{_one(node.body)}{_one(node.degree)}</mroot>"
 
 
 def _chain(node: syntax.Chain) -> str:
-    out = markup(node.items[0])
+    out = _markup(node.items[0])
     for sign, item in zip(node.relations, node.items[1:], strict=True):
-        out += f'<mo form="infix">{escaped(sign)}</mo>{markup(item)}'
+        out += f'<mo form="infix">{escaped(sign)}</mo>{_markup(item)}'
     return out
 
 
@@ -241,21 +241,21 @@ WRITERS: dict[type[syntax.Node], Callable[[Any], str]] = {
     syntax.Sum: _sum,
     syntax.Product: _product,
     syntax.Quotient: _quotient,
-    syntax.Group: lambda node: fenced(commas(node.items), node.open, node.close),
+    syntax.Group: lambda node: _fenced(_commas(node.items), node.open, node.close),
     syntax.Function: _function,
     syntax.Root: _root,
     syntax.Matrix: _matrix,
-    syntax.Cases: lambda node: fenced(f'<mtable class="cases">{_rows(node.rows)}</mtable>', "{", ""),
+    syntax.Cases: lambda node: _fenced(f'<mtable class="cases">{_rows(node.rows)}</mtable>', "{", ""),
     syntax.Big: _big,
     syntax.Derivative: _derivative,
     syntax.Postfix: _postfix,
-    syntax.Given: lambda node: markup(node.body) + MIDDLE.format(sign=escaped(node.sign)) + markup(node.condition),
+    syntax.Given: lambda node: _markup(node.body) + _MIDDLE.format(sign=escaped(node.sign)) + _markup(node.condition),
     syntax.Labelled: _labelled,
     syntax.Nothing: lambda node: "",
-    syntax.Axes: lambda node: words(node.text),
+    syntax.Axes: lambda node: _words(node.text),
     syntax.Dots: lambda node: "<mo>…</mo>",
-    syntax.Words: lambda node: words(f" {node.text} "),
+    syntax.Words: lambda node: _words(f" {node.text} "),
     syntax.Chain: _chain,
-    syntax.Items: lambda node: commas(node.parts),
+    syntax.Items: lambda node: _commas(node.parts),
 }
 """How each kind of node is written."""

@@ -16,9 +16,9 @@ from workings.check.document.finding import Finding
 from workings.checksum import sha256
 from workings.version import __version__
 
-SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-SARIF_LEVELS = {"error": "error", "likely": "warning", "note": "note", "possible": "note"}
-RULES = {
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_SARIF_LEVELS = {"error": "error", "likely": "warning", "note": "note", "possible": "note"}
+_RULES = {
     "number": "A chain of numbers whose sides differ.",
     "matrix": "A vector or matrix with a wrong entry.",
     "shape": "Shapes that do not fit each other, or not the one that is stated.",
@@ -45,7 +45,7 @@ def sarif(results: Sequence[Checked], level: str) -> str:
         "artifacts": [{"location": {"uri": uri(result.name)}} for result in results],
         "results": [_result(result, finding, kinds.index(finding.kind)) for result, finding in found],
     }
-    whole = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    whole = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode() + "\n"
 
 
@@ -60,7 +60,7 @@ def uri(name: str) -> str:
 
 
 def _rule(kind: str) -> dict[str, Any]:
-    words = RULES.get(kind, f"A finding of the kind {kind}.")
+    words = _RULES.get(kind, f"A finding of the kind {kind}.")
     return {"id": kind, "shortDescription": {"text": words}, "defaultConfiguration": {"level": "warning"}}
 
 
@@ -74,7 +74,7 @@ def _result(result: Checked, finding: Finding, rule: int) -> dict[str, Any]:
     return {
         "ruleId": finding.kind,
         "ruleIndex": rule,
-        "level": SARIF_LEVELS[finding.level],
+        "level": _SARIF_LEVELS[finding.level],
         "message": {"text": _message(result, finding)},
         "locations": [_location(result, finding)],
         "partialFingerprints": {"claim/v1": sha256(repr((finding.kind, finding.says)))[:16]},

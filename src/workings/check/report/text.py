@@ -25,16 +25,24 @@ from workings.check.report.excerpt import excerpt, plain
 from workings.check.report.formulas import formula_of, readable
 from workings.check.report.links import Links, Place, key, same_errors
 
-BOLD, DIM, RED, YELLOW, CYAN, GREEN, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[32m", "\x1b[0m"
-COLOURS = {"error": RED, "likely": YELLOW, "note": CYAN, "possible": DIM}
-LINES = 3
+BOLD, _DIM, RED, _YELLOW, _CYAN, _GREEN, END = (
+    "\x1b[1m",
+    "\x1b[2m",
+    "\x1b[31m",
+    "\x1b[33m",
+    "\x1b[36m",
+    "\x1b[32m",
+    "\x1b[0m",
+)
+_COLOURS = {"error": RED, "likely": _YELLOW, "note": _CYAN, "possible": _DIM}
+_LINES = 3
 """Lines of a long claim that are shown."""
-LABEL = 10
-LONGEST = 600
+_LABEL = 10
+_LONGEST = 600
 """Characters of a claim or of its truth that are shown."""
-MOST_PLACES = 8
+_MOST_PLACES = 8
 """Consequences, or places of the same error, that are named one by one."""
-MOST_ROWS = 40
+_MOST_ROWS = 40
 """Files that are listed without a finding, too."""
 
 
@@ -61,7 +69,7 @@ def text(results: Sequence[Checked], style: Style) -> str:
     """The findings, one block each, then the files, then the summary."""
     same = same_errors(results, style.level)
     blocks = [block for result in results for block in _blocks(result, style, same)]
-    return "\n\n".join(filter(None, [*blocks, _table(results, style), summary(results, style)]))
+    return "\n\n".join(filter(None, [*blocks, _table(results, style), _summary(results, style)]))
 
 
 def _blocks(result: Checked, style: Style, same: dict[tuple[str, str, str], list[Place]]) -> Iterator[str]:
@@ -78,7 +86,7 @@ def _blocks(result: Checked, style: Style, same: dict[tuple[str, str, str], list
     if style.verbose:
         yield from _listed([_understood(result, links, relation, style) for relation in result.relations])
         if not result.failure:
-            yield f"{plain(result.name)}: {counts_text(result.coverage, style)}"
+            yield f"{plain(result.name)}: {_counts_text(result.coverage, style)}"
 
 
 def _listed(lines: list[str]) -> Iterator[str]:
@@ -87,15 +95,15 @@ def _listed(lines: list[str]) -> Iterator[str]:
 
 
 def _finding(result: Checked, links: Links, found: Finding, style: Style, elsewhere: list[Place]) -> str:
-    level = style.paint(found.level, COLOURS[found.level])
-    head = f"{style.paint(place_text(result, found), BOLD)}  {level}  {plain(found.kind)}"
+    level = style.paint(found.level, _COLOURS[found.level])
+    head = f"{style.paint(_place_text(result, found), BOLD)}  {level}  {plain(found.kind)}"
     truth = "" if is_said(found.truth, found.why) else found.truth
     facts = [("written", _short_formula(result, links, found, style)), ("correct", truth)]
     facts += [("why", found.why), ("read as", found.reading)]
     facts += [("follows", _places_text([_consequence(result, links, part) for part in links.consequences(found)], "; "))]
-    facts += [("also in", _places_text([place_text(other, same) for other, same in elsewhere], ", "))]
+    facts += [("also in", _places_text([_place_text(other, same) for other, same in elsewhere], ", "))]
     return "\n".join(
-        [head, *source(result, found, style), *(labelled(label, words, style) for label, words in facts if words)]
+        [head, *_source(result, found, style), *(labelled(label, words, style) for label, words in facts if words)]
     )
 
 
@@ -112,7 +120,7 @@ def _short_formula(result: Checked, links: Links, part: Finding | Relation, styl
     """In readable Unicode where that fits on a line, else as it is written."""
     says, tree = formula_of(result, links, part)
     shown = readable(says, tree)
-    return shown if cell_len(shown) <= style.width - LABEL - 2 else says
+    return shown if cell_len(shown) <= style.width - _LABEL - 2 else says
 
 
 def _consequence(result: Checked, links: Links, part: Relation) -> str:
@@ -120,27 +128,27 @@ def _consequence(result: Checked, links: Links, part: Relation) -> str:
 
 
 def _places_text(places: list[str], between: str) -> str:
-    left = len(places) - MOST_PLACES
-    return between.join(places[:MOST_PLACES]) + (f"{between}and {left} more" if left > 0 else "")
+    left = len(places) - _MOST_PLACES
+    return between.join(places[:_MOST_PLACES]) + (f"{between}and {left} more" if left > 0 else "")
 
 
 def _unread(result: Checked, part: Unread, style: Style) -> str:
-    head = f"{style.paint(place_text(result, part), BOLD)}  {style.paint('unread', DIM)}"
-    return "\n".join([head, *source(result, part, style), labelled("why", part.why, style)])
+    head = f"{style.paint(_place_text(result, part), BOLD)}  {style.paint('unread', _DIM)}"
+    return "\n".join([head, *_source(result, part, style), labelled("why", part.why, style)])
 
 
 def _undecided(result: Checked, links: Links, part: Relation, style: Style) -> str:
     """One line: where, what, why not."""
-    place = style.paint(place_text(result, part), BOLD)
-    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(part.reason), DIM)}"
+    place = style.paint(_place_text(result, part), BOLD)
+    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(part.reason), _DIM)}"
 
 
 def _understood(result: Checked, links: Links, part: Relation, style: Style) -> str:
     """One line: where, what, its role, what came of it, with which values."""
-    place = style.paint(place_text(result, part), BOLD)
+    place = style.paint(_place_text(result, part), BOLD)
     values = f", with {part.values}" if part.values else ""
     said = f"{part.role}, {outcome_text(result, links, part)}{values}"
-    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(said), DIM)}"
+    return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(said), _DIM)}"
 
 
 def _cut(words: str, most: int = 80) -> str:
@@ -165,22 +173,22 @@ def line_text(result: Checked, part: Part) -> str:
     return f"line {place.line}" if place.cell is None else f"cell {place.cell}, line {place.line}"
 
 
-def place_text(result: Checked, part: Part) -> str:
+def _place_text(result: Checked, part: Part) -> str:
     """notes.md:12:7, or book.ipynb:cell 3:2:1."""
     return f"{plain(result.name)}:{result.document.place(part.start)}"
 
 
-def source(result: Checked, part: Part, style: Style) -> Iterator[str]:
+def _source(result: Checked, part: Part, style: Style) -> Iterator[str]:
     """The lines of the claim, each underlined where it is part of it."""
     text, columns = result.document.text, max(10, style.width - 2)
-    colour = COLOURS[part.level] if isinstance(part, Finding) else DIM
+    colour = _COLOURS[part.level] if isinstance(part, Finding) else _DIM
     begins, shown = text.rfind("\n", 0, part.start) + 1, 0
     while begins < max(part.end, part.start + 1) and begins <= len(text):
         ends = text.find("\n", begins)
         ends = len(text) if ends < 0 else ends
         first, last = _claim_columns(text, max(begins, part.start), min(ends, part.end))
         if first < last or not shown:
-            if shown == LINES:
+            if shown == _LINES:
                 yield "  …"
                 return
             line, carets = excerpt(text[begins:ends], first - begins, last - begins, columns)
@@ -198,10 +206,10 @@ def _claim_columns(text: str, first: int, last: int) -> tuple[int, int]:
 
 def labelled(label: str, words: str, style: Style) -> str:
     """A labelled sentence, its later lines under the first."""
-    words = plain(words[:LONGEST] + "…" if len(words) > LONGEST else words)
-    lines = textwrap.wrap(words, max(20, style.width - LABEL - 2), break_on_hyphens=False)
-    gap = " " * (LABEL + 2)
-    return f"  {style.paint(label, DIM)}{' ' * (LABEL - len(label))}" + f"\n{gap}".join(lines)
+    words = plain(words[:_LONGEST] + "…" if len(words) > _LONGEST else words)
+    lines = textwrap.wrap(words, max(20, style.width - _LABEL - 2), break_on_hyphens=False)
+    gap = " " * (_LABEL + 2)
+    return f"  {style.paint(label, _DIM)}{' ' * (_LABEL - len(label))}" + f"\n{gap}".join(lines)
 
 
 def _table(results: Sequence[Checked], style: Style) -> str:
@@ -210,7 +218,7 @@ def _table(results: Sequence[Checked], style: Style) -> str:
     if len(done) < 2:
         return ""
     all_rows = rows(done, style.level)
-    shown = [row for row in all_rows if len(all_rows) <= MOST_ROWS or any(row.findings.values()) or row.problem]
+    shown = [row for row in all_rows if len(all_rows) <= _MOST_ROWS or any(row.findings.values()) or row.problem]
     levels = [level for level in LEVELS if any(row.findings[level] for row in all_rows)]
     cells = [["file", "claims", "decided", *levels]]
     cells += [
@@ -226,21 +234,21 @@ def _table(results: Sequence[Checked], style: Style) -> str:
     ]
     left = len(all_rows) - len(shown)
     more = [f"{number(left, 'file')} without findings not listed"] if left else []
-    return "\n".join([style.paint(lines[0], DIM), *lines[1:], *more])
+    return "\n".join([style.paint(lines[0], _DIM), *lines[1:], *more])
 
 
-def summary(results: Sequence[Checked], style: Style) -> str:
+def _summary(results: Sequence[Checked], style: Style) -> str:
     """How much was read and decided, and whether there is more to see."""
     done = [result for result in results if not result.failure]
-    line = f"{number(len(done), 'file')}: {counts_text(total(result.report for result in done), style)}"
+    line = f"{number(len(done), 'file')}: {_counts_text(total(result.report for result in done), style)}"
     took = f" ({style.seconds:.1f} s)" if style.seconds is not None else ""
     hidden = [found.level for result in done for found in result.report.findings]
     lower = {level: hidden.count(level) for level in LEVELS[LEVELS.index(style.level) + 1 :] if level in hidden}
     more = "\n".join(f"{number(n, 'finding')} of level {level} not listed: --level {level}" for level, n in lower.items())
-    return "\n".join(filter(None, [line + took, style.paint(more, DIM)]))
+    return "\n".join(filter(None, [line + took, style.paint(more, _DIM)]))
 
 
-def counts_text(counts: Coverage, style: Style) -> str:
+def _counts_text(counts: Coverage, style: Style) -> str:
     """14 formulas (0 unread), 6 of 9 claims decided (5 right, 1 wrong); 3 not: …"""
     wrong = style.paint(f"{counts.wrong:,} wrong", RED if counts.wrong else "")
     follows = f", {counts.follows:,} following from an error" if counts.follows else ""
@@ -256,7 +264,7 @@ def failures(results: Iterable[Checked]) -> str:
     return "\n".join(plain(result.failure or result.unfinished) for result in results if result.failure or result.unfinished)
 
 
-SKIPPED = (
+_SKIPPED = (
     "Not read: {names}. A PDF, an image or a word processor's file has no source of its formulas: check the .md, .tex, .txt "
     "or .ipynb it was made from, or convert it, for example: pandoc notes.docx -o notes.md"
 )
@@ -264,4 +272,4 @@ SKIPPED = (
 
 def skipped_text(skipped: Sequence[str]) -> str:
     """The files of a folder that have no source to read, and what to do."""
-    return SKIPPED.format(names=plain(_places_text(list(skipped), ", "))) if skipped else ""
+    return _SKIPPED.format(names=plain(_places_text(list(skipped), ", "))) if skipped else ""

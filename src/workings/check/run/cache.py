@@ -20,11 +20,11 @@ from workings.check.document.options import Options
 from workings.check.run.workers import Job
 from workings.checksum import sha256
 
-MOST = 2_000
+_MOST = 2_000
 """Entries that are kept; beyond, the ones that were not used for longest go."""
 LARGEST = 32 << 20
 """Bytes of a document that is worth an entry."""
-STALE = 3600.0
+_STALE = 3600.0
 """Seconds after which a file that was never finished is rubbish."""
 
 
@@ -45,7 +45,7 @@ def checker_version() -> str:
 class Cache:
     """The results in a folder."""
 
-    def __init__(self, place: Path | None = None, most: int = MOST) -> None:
+    def __init__(self, place: Path | None = None, most: int = _MOST) -> None:
         self.place = place or folder()
         self.most = most
 
@@ -64,7 +64,7 @@ class Cache:
         """The result of an earlier run, if there is one."""
         path = self.place / f"{key}.json"
         try:
-            found = from_row(job.name, json.loads(path.read_text(encoding="utf-8")), source_of(job)) if key else None
+            found = from_row(job.name, json.loads(path.read_text(encoding="utf-8")), _source_of(job)) if key else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         with contextlib.suppress(OSError):
@@ -78,7 +78,7 @@ class Cache:
         with contextlib.suppress(OSError):
             self.place.mkdir(parents=True, exist_ok=True)
             with replacing(self.place / f"{key}.json") as partial:
-                partial.write_text(json.dumps(to_row(result, source_of(job))), encoding="utf-8")
+                partial.write_text(json.dumps(to_row(result, _source_of(job))), encoding="utf-8")
 
     def prune(self) -> None:
         """Delete the entries beyond `most` that were not used for longest, and what was never finished."""
@@ -87,11 +87,11 @@ class Cache:
             for path in entries[self.most :]:
                 path.unlink(missing_ok=True)
             for path in self.place.glob(".*.partial"):
-                if time.time() - path.stat().st_mtime > STALE:
+                if time.time() - path.stat().st_mtime > _STALE:
                     path.unlink(missing_ok=True)
 
 
-def source_of(job: Job) -> str:
+def _source_of(job: Job) -> str:
     """The text of a file, as it stands there; empty where it has none."""
     try:
         return job.path.read_bytes().decode("utf-8")

@@ -16,10 +16,10 @@ from workings.check.document.options import Options
 from workings.check.run.cache import Cache
 from workings.check.run.workers import TIMEOUT, Job, check_job, check_with_workers
 
-SUFFIXES = (".md", ".tex", ".ipynb", ".txt")
+_SUFFIXES = (".md", ".tex", ".ipynb", ".txt")
 KINDS = {"markdown": ".md", "latex": ".tex", "notebook": ".ipynb", "text": ".txt"}
 """The suffix that stands for each kind of document."""
-WORTH = 40_000
+_WORTH = 40_000
 """Bytes of documents that make another worker worth its start."""
 
 
@@ -41,10 +41,10 @@ def find(names: Iterable[str]) -> Found:
         paths = [name]
         if os.path.isdir(name):
             inside = sorted(_files(name))
-            paths = [path for path in inside if path.lower().endswith(SUFFIXES) and _has_content(path)]
+            paths = [path for path in inside if path.lower().endswith(_SUFFIXES) and _has_content(path)]
             skipped += [path for path in inside if _is_without_source(path)]
             if not paths:
-                failures.append(Checked(name, failure=f"The folder {name} has no document ({' '.join(SUFFIXES)})."))
+                failures.append(Checked(name, failure=f"The folder {name} has no document ({' '.join(_SUFFIXES)})."))
         elif not os.path.exists(name):
             failures.append(Checked(name, failure=f"There is no file {name}."))
             continue
@@ -125,7 +125,7 @@ def check_jobs(
 def workers(work: list[Job], jobs: int | None) -> int:
     """How many processes pay: no more than asked for, than files, than their size is worth."""
     size = sum(job.path.stat().st_size for job in work if job.path.is_file())
-    return max(1, min(jobs or os.cpu_count() or 1, len(work), 1 + size // WORTH))
+    return max(1, min(jobs or os.cpu_count() or 1, len(work), 1 + size // _WORTH))
 
 
 def bar(files: int, stream: TextIO | None) -> Callable[[int, str], None]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 
 from workings.check.run.files import find
 
-PAUSE = 0.3
+_PAUSE = 0.3
 """Seconds between looks."""
 CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
@@ -27,7 +27,7 @@ def state(names: Iterable[str]) -> State:
     return found
 
 
-def watch(names: list[str], report: Callable[[], object], pause: float = PAUSE) -> None:
+def watch(names: list[str], report: Callable[[], object], pause: float = _PAUSE) -> None:
     """Report at once and after every change, until Ctrl-C."""
     before: State | None = None
     try:

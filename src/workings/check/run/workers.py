@@ -29,13 +29,13 @@ from workings.errors import WorkingsError
 
 TIMEOUT = 60.0
 """Seconds a document may take."""
-MEMORY = 2 << 30
+_MEMORY = 2 << 30
 """Bytes a worker may add to what it starts with."""
-START = 60.0
+_START = 60.0
 """Seconds a worker may take to start."""
 GRACE = 2.0
 """Seconds after the limit in which a worker may hand over what it has."""
-PAUSE = 2.0
+_PAUSE = 2.0
 """Seconds after which an idle worker looks whether it is still wanted."""
 
 
@@ -92,7 +92,7 @@ def result_or_failure(work: Work, job: Job, options: Options, progress: Progress
     except OSError as error:
         reason = f"{job.name} cannot be read: {error.strerror or error}."
     except MemoryError:
-        reason = f"{job.name} needs more than {MEMORY >> 30} GB of memory."
+        reason = f"{job.name} needs more than {_MEMORY >> 30} GB of memory."
     except RecursionError:
         reason = f"{job.name} is nested too deeply."
     except Exception as error:
@@ -113,7 +113,7 @@ def _where(error: Exception) -> str:
 # ---------------------------------------------------------------------------------------------- in the worker
 
 
-def serve(pipe: Connection, work: Work, run_code: bool) -> None:
+def _serve(pipe: Connection, work: Work, run_code: bool) -> None:
     """Answer jobs until an empty one comes, or until nobody is there to send one."""
     parent = os.getppid()
     _isolate()
@@ -121,7 +121,7 @@ def serve(pipe: Connection, work: Work, run_code: bool) -> None:
     options = Options(run_code)
     pipe.send_bytes(b"ready")
     while True:
-        while not pipe.poll(PAUSE):
+        while not pipe.poll(_PAUSE):
             if os.getppid() != parent:
                 return
         message = pipe.recv_bytes()
@@ -134,12 +134,12 @@ def serve(pipe: Connection, work: Work, run_code: bool) -> None:
 def _answer(pipe: Connection, work: Work, job: Job, options: Options, timeout: float) -> None:
     """Do one job and send its result; at the limit of time, send what there is and end."""
     progress = Progress()
-    with _alarm(timeout, lambda: _send(pipe, progress.stopped(job, too_long(job.name, timeout)), is_last=True)):
+    with _alarm(timeout, lambda: _send(pipe, progress.stopped(job, _too_long(job.name, timeout)), is_last=True)):
         result = result_or_failure(work, job, options, progress)
     _send(pipe, result)
 
 
-def too_long(name: str, timeout: float) -> str:
+def _too_long(name: str, timeout: float) -> str:
     """The message at the limit of time."""
     return f"{name}: it takes longer than {timeout:g} s, the limit (--timeout)."
 
@@ -184,7 +184,7 @@ def _limit_memory() -> None:
         import resource
 
         pages = int(Path("/proc/self/statm").read_text().split()[0])
-        most = pages * resource.getpagesize() + MEMORY
+        most = pages * resource.getpagesize() + _MEMORY
         _, hard = resource.getrlimit(resource.RLIMIT_AS)
         resource.setrlimit(resource.RLIMIT_AS, (most if hard < 0 else min(most, hard), hard))
     except (ImportError, OSError, ValueError):
@@ -194,19 +194,19 @@ def _limit_memory() -> None:
 # ---------------------------------------------------------------------------------------------- outside
 
 
-class Worker:
+class _Worker:
     """A process that checks one document at a time."""
 
     def __init__(self, work: Work, options: Options) -> None:
         context: Any = multiprocessing.get_context(start_method())
         self.pipe, end = context.Pipe()
-        self.process = context.Process(target=serve, args=(end, work, options.run_code))
+        self.process = context.Process(target=_serve, args=(end, work, options.run_code))
         self.process.start()
         end.close()
         self.ready = False
         self.at: int | None = None
         """The number of the job it is at."""
-        self.deadline = time.monotonic() + START
+        self.deadline = time.monotonic() + _START
 
     def give(self, at: int, job: Job, timeout: float) -> None:
         """Begin a job; a worker that is gone is noticed when its answer is awaited."""
@@ -249,11 +249,11 @@ def check_with_workers(
     waiting = deque(range(len(jobs)))
     if waiting and work is check_job and start_method() == "fork":
         _preload()
-    crew: list[Worker] = []
+    crew: list[_Worker] = []
     try:
         while waiting or any(worker.at is not None for worker in crew):
             while len(crew) < workers and len(crew) < len(waiting) + sum(worker.at is not None for worker in crew):
-                crew.append(Worker(work, options))
+                crew.append(_Worker(work, options))
             for worker in crew:
                 if worker.ready and worker.at is None and waiting:
                     at = waiting.popleft()
@@ -270,7 +270,7 @@ def _preload() -> None:
     import workings.check.run.checker  # noqa: F401
 
 
-def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Checked]]:
+def _answers(crew: list[_Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Checked]]:
     """Wait until workers answer or their time is over; those that are of no more use leave the crew."""
     active = [worker for worker in crew if worker.at is not None or not worker.ready]
     nearest = min(worker.deadline for worker in active)
@@ -294,7 +294,7 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
                 continue
         elif time.monotonic() >= worker.deadline:
             _remove(crew, worker)
-            reason = "" if at is None else too_long(jobs[at].name, timeout)
+            reason = "" if at is None else _too_long(jobs[at].name, timeout)
         else:
             continue
         if at is None:
@@ -302,7 +302,7 @@ def _answers(crew: list[Worker], jobs: list[Job], timeout: float) -> Iterator[tu
         yield at, Checked(jobs[at].name, failure=reason)
 
 
-def _remove(crew: list[Worker], worker: Worker) -> str:
+def _remove(crew: list[_Worker], worker: _Worker) -> str:
     """Take a worker out of the crew; says how it ended."""
     crew.remove(worker)
     return worker.end()

@@ -8,13 +8,13 @@ from flint import arb
 
 from workings.check.value.value import Reason, Table, Undecided, Value
 
-ACROSS, DOWN = frozenset((-1, 1)), frozenset((-2, 0))
+_ACROSS, _DOWN = frozenset((-1, 1)), frozenset((-2, 0))
 """The axes of a table, counted from either end: along each row, and down each column."""
 
 
 def is_down(along: tuple[int, ...]) -> bool:
     """Whether it is the one axis down the columns."""
-    return len(along) == 1 and along[0] in DOWN
+    return len(along) == 1 and along[0] in _DOWN
 
 
 def reduced(rule: Callable[[list[arb]], arb], value: Value, along: tuple[int, ...] | None) -> Value:
@@ -28,7 +28,7 @@ def reduced(rule: Callable[[list[arb]], arb], value: Value, along: tuple[int, ..
         return rule(value.entries)
     if value.free:
         raise Undecided("an axis that a list does not have", Reason.SIZE)
-    if len(along) == 1 and along[0] in ACROSS:
+    if len(along) == 1 and along[0] in _ACROSS:
         return Table(tuple((rule(list(row)),) for row in value.rows), free=True)
     if is_down(along):
         return Table((tuple(rule(list(column)) for column in value.T.rows),), free=True)

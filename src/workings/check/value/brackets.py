@@ -22,13 +22,13 @@ def with_brackets(node: Node) -> Iterator[Node]:
                 mark, factor = term.factors[-1]
                 inner = Group("(", (Sum((("+", factor), *rest)),), ")")
                 widened: Node = Product((*term.factors[:-1], (mark, inner)))
-                yield summed((*kept[0], (sign, widened), *kept[1]))
+                yield _summed((*kept[0], (sign, widened), *kept[1]))
             if isinstance(term, Big):
                 widened = Big(term.operator, term.below, term.above, Group("(", (Sum((("+", term.body), *rest)),), ")"))
-                yield summed((*kept[0], (sign, widened), *kept[1]))
+                yield _summed((*kept[0], (sign, widened), *kept[1]))
             if isinstance(term, Quotient) and not term.bar:
                 inner = Group("(", (Sum((("+", term.below), *rest)),), ")")
-                yield summed((*kept[0], (sign, Quotient(term.above, inner, bar=True)), *kept[1]))
+                yield _summed((*kept[0], (sign, Quotient(term.above, inner, bar=True)), *kept[1]))
         last_sign, last_term = node.terms[first + 1]
         if isinstance(last_term, Product | Quotient) and last_sign in "+-":
             yield from _before(node, first)
@@ -44,7 +44,7 @@ def _before(node: Sum, first: int) -> Iterator[Node]:
             widened = Quotient(Group("(", (Sum((*head, (sign, above))),), ")"), below)
         case _:
             return
-    yield summed((("+", widened), *tail))
+    yield _summed((("+", widened), *tail))
 
 
 def other_signs(node: Node) -> Iterator[Node]:
@@ -75,6 +75,6 @@ def _with(node: Node, name: str, value: Any) -> Node:
     return replace(node, **changed)
 
 
-def summed(terms: tuple[tuple[str, Node], ...]) -> Node:
+def _summed(terms: tuple[tuple[str, Node], ...]) -> Node:
     """A sum; of one term, that term."""
     return terms[0][1] if len(terms) == 1 and terms[0][0] == "+" else Sum(terms)

@@ -39,9 +39,9 @@ class Side:
                 node = parse(self.text, wide_slash=reading.wide_slash, long_reach=reading.long_reach)
             except ParseError as error:
                 raise Undecided("it cannot be read that way") from error
-            node = scientific(node) if reading.wide_slash else node
+            node = _scientific(node) if reading.wide_slash else node
         if reading.percent == "mod":
-            node = with_remainders(node)
+            node = _with_remainders(node)
         if not self.measured:
             return node
         if reading.units == "plain":
@@ -49,7 +49,7 @@ class Side:
         return with_worth(node, binary=reading.units == "binary")
 
 
-def scientific(node: Node) -> Node:
+def _scientific(node: Node) -> Node:
     """a / 2 · 10³ with the power of ten below the slash, as scientific notation is meant; a / b · c with all of it below."""
     match node:
         case Product(factors=((_, Quotient(above=above, below=below, bar=False)), ("×" | "·" | "*" as sign, factor), *rest)):
@@ -60,9 +60,9 @@ def scientific(node: Node) -> Node:
     return node
 
 
-def with_remainders(node: Node) -> Node:
+def _with_remainders(node: Node) -> Node:
     """17 % 5 as 17 mod 5."""
-    node = node.rebuilt(with_remainders)
+    node = node.rebuilt(_with_remainders)
     match node:
         case Product(factors=((_, Postfix(body=body, sign="%")), ("", number), *rest)):
             whole = Product((("", body), ("mod", number)), span=node.span)
@@ -70,25 +70,25 @@ def with_remainders(node: Node) -> Node:
     return node
 
 
-def modulo(nodes: list[Node]) -> list[Node]:
+def _modulo(nodes: list[Node]) -> list[Node]:
     """Both sides modulo n, where one of them is written with mod n: 17 = 2 mod 5, 7 + 8 mod 12 = 3."""
-    modulus = next((number for node in nodes for number in moduli(node)), None)
+    modulus = next((number for node in nodes for number in _moduli(node)), None)
     if modulus is None:
         raise Undecided("it cannot be read that way")
-    return [Product((("", without_moduli(node)), ("mod", modulus)), span=node.span) for node in nodes]
+    return [Product((("", _without_moduli(node)), ("mod", modulus)), span=node.span) for node in nodes]
 
 
-def moduli(node: Node) -> list[Node]:
+def _moduli(node: Node) -> list[Node]:
     """What stands behind a mod in the last term of a formula."""
     last = node.terms[-1][1] if isinstance(node, Sum) else node
     return [factor for sign, factor in last.factors if sign == "mod"] if isinstance(last, Product) else []
 
 
-def without_moduli(node: Node) -> Node:
+def _without_moduli(node: Node) -> Node:
     """The formula without the mod at its end."""
     if isinstance(node, Sum):
         sign, last = node.terms[-1]
-        return replace(node, terms=(*node.terms[:-1], (sign, without_moduli(last))))
+        return replace(node, terms=(*node.terms[:-1], (sign, _without_moduli(last))))
     if isinstance(node, Product) and node.factors[-1][0] == "mod":
         kept = node.factors[:-1]
         return kept[0][1] if len(kept) == 1 else replace(node, factors=kept)
@@ -114,17 +114,17 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
     Where ± is written, the sides must agree with the upper signs and with the lower ones; a pair beside it is an interval.
     """
     if is_set(left.node) and is_set(right.node):
-        return compare_sets(left, right, scope)
-    if has_both_signs(left.node) or has_both_signs(right.node):
-        if interval := as_interval(left, right) or as_interval(right, left):
+        return _compare_sets(left, right, scope)
+    if _has_both_signs(left.node) or _has_both_signs(right.node):
+        if interval := _as_interval(left, right) or _as_interval(right, left):
             return compare(*interval, scope, about)
         found = [
-            compare(Side(with_sign(left.node, upper), ""), Side(with_sign(right.node, upper), ""), scope, about)
+            compare(Side(_with_sign(left.node, upper), ""), Side(_with_sign(right.node, upper), ""), scope, about)
             for upper in (True, False)
         ]
         known = [verdict for verdict in found if verdict is not None]
         return max(known, key=lambda verdict: rank(verdict)[:3]) if len(known) == 2 else None
-    if (pairs := tuple_pairs(left.node, right.node)) is not None:
+    if (pairs := _tuple_pairs(left.node, right.node)) is not None:
         each = [compare(Side(one, ""), Side(other, ""), scope, about) for one, other in pairs]
         decided = [verdict for verdict in each if verdict is not None]
         return max(decided, key=lambda verdict: rank(verdict)[:3]) if len(decided) == len(pairs) else None
@@ -142,11 +142,11 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
                 return verdict
     letter = imaginary_unit((left.node, right.node))
     if letter is not None and scope.value(letter) is None:
-        return compare_complex(left, right, letter, scope, about) or best
+        return _compare_complex(left, right, letter, scope, about) or best
     return best
 
 
-def tuple_pairs(one: Node, other: Node) -> list[tuple[Node, Node]] | None:
+def _tuple_pairs(one: Node, other: Node) -> list[tuple[Node, Node]] | None:
     """The items of two tuples with tables among them, item by item; of an item with its name, the item."""
     match one, other:
         case Group(open="(" | "[", items=ours), Group(open="(" | "[", items=theirs) if len(ours) == len(theirs) > 1:
@@ -165,7 +165,7 @@ def _is_of_tables(verdict: Verdict) -> bool:
     return bool(verdict.mismatch) or (found is not None and any(isinstance(x, Table) for x in (found.left, found.right)))
 
 
-def compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
+def _compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
     """Two sets, whose elements have no order."""
     try:
         same = relation_of_sets(left.node, "=", right.node, EvaluationContext(scope))
@@ -174,15 +174,15 @@ def compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
     return None if same is None else Verdict(Grade.RIGHT if same else Grade.WRONG, USUAL)
 
 
-def as_interval(left: Side, right: Side) -> tuple[Side, Side] | None:
+def _as_interval(left: Side, right: Side) -> tuple[Side, Side] | None:
     """a ± b beside a pair: (a − b, a + b), and the pair."""
-    if not has_both_signs(left.node) or not isinstance(right.node, Group) or len(right.node.items) != 2:
+    if not _has_both_signs(left.node) or not isinstance(right.node, Group) or len(right.node.items) != 2:
         return None
-    ends = tuple(with_sign(left.node, upper) for upper in (False, True))
+    ends = tuple(_with_sign(left.node, upper) for upper in (False, True))
     return Side(Group("(", ends, ")", span=left.node.span), ""), Side(replace(right.node, open="(", close=")"), "")
 
 
-def compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, about: bool) -> Verdict | None:
+def _compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, about: bool) -> Verdict | None:
     """The verdict with `letter` as the imaginary unit: real and imaginary parts."""
     context = EvaluationContext(scope, budget=Budget())
     sides = [printed_pair(side.node, letter) for side in (left, right)]
@@ -199,15 +199,15 @@ def compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, about
     return Verdict(judgement.grade, USUAL, judgement)
 
 
-def has_both_signs(node: Node) -> bool:
+def _has_both_signs(node: Node) -> bool:
     """Whether ± or ∓ stands in it."""
     return any(isinstance(part, Sum) and any(sign in "±∓" for sign, _ in part.terms) for part in node.walk())
 
 
-def with_sign(node: Node, upper: bool) -> Node:
+def _with_sign(node: Node, upper: bool) -> Node:
     """The formula with ± and ∓ read from above, or from below."""
     signs = {"±": "+", "∓": "-"} if upper else {"±": "-", "∓": "+"}
-    node = node.rebuilt(lambda part: with_sign(part, upper))
+    node = node.rebuilt(lambda part: _with_sign(part, upper))
     if isinstance(node, Sum):
         return replace(node, terms=tuple((signs.get(sign, sign), term) for sign, term in node.terms))
     return node
@@ -230,7 +230,7 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
     try:
         nodes = [side.read(reading) for side in (left, right)]
         if reading.congruent:
-            nodes = modulo(nodes)
+            nodes = _modulo(nodes)
     except Undecided:
         return None
     for index, node in enumerate(nodes):

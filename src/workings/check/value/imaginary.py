@@ -13,14 +13,14 @@ from workings.check.latex.syntax import Function, Group, Node, Number, Product, 
 from workings.check.value.evaluation.context import EvaluationContext, value
 from workings.check.value.value import Reason, Table, Undecided, free_list, power, scalar
 
-LETTERS = (Symbol("i"), Symbol("j"))
-LARGEST_POWER = 1000
-CONJUGATES = ("overline", "conj")
+_LETTERS = (Symbol("i"), Symbol("j"))
+_LARGEST_POWER = 1000
+_CONJUGATES = ("overline", "conj")
 
 
 def imaginary_unit(nodes: tuple[Node, ...]) -> Symbol | None:
     """The letter that these sides show to be √−1."""
-    for letter in LETTERS:
+    for letter in _LETTERS:
         if any(part == letter for node in nodes for part in node.walk()) and _is_shown(letter, nodes):
             return letter
     return None
@@ -74,17 +74,17 @@ def _is_binomial(node: Node, letter: Symbol) -> bool:
 
 def complex_list(node: Node, letter: Symbol, context: EvaluationContext) -> Table:
     """A formula's real and imaginary part, as a list of two."""
-    found = complex_value(node, letter, context)
+    found = _complex_value(node, letter, context)
     return free_list([found.real, found.imag])
 
 
-def complex_value(node: Node, letter: Symbol, context: EvaluationContext) -> acb:
+def _complex_value(node: Node, letter: Symbol, context: EvaluationContext) -> acb:
     """The value of a formula in which `letter` is √−1."""
     if not _has(node, letter) and not isinstance(node, Root | Sum | Product | Quotient | Group):
         return acb(scalar(value(node, context)))
 
     def inner(part: Node) -> acb:
-        return complex_value(part, letter, context)
+        return _complex_value(part, letter, context)
 
     match node:
         case Symbol():
@@ -114,7 +114,7 @@ def complex_value(node: Node, letter: Symbol, context: EvaluationContext) -> acb
         case Function(name="exp" | "sin" | "cos" as name, arguments=(argument,), below=None, above=None):
             found: acb = getattr(inner(argument), name)()
             return found
-        case Function(name=name, arguments=(argument,)) if name in CONJUGATES:
+        case Function(name=name, arguments=(argument,)) if name in _CONJUGATES:
             found = inner(argument)
             return acb(found.real, -found.imag)
     raise Undecided("a formula with complex numbers that is not computed")
@@ -123,7 +123,7 @@ def complex_value(node: Node, letter: Symbol, context: EvaluationContext) -> acb
 def _power(x: acb, y: acb) -> acb:
     if y.imag.is_zero() and x.imag.is_zero() and x.real > 0:
         return acb(power(x.real, y.real))
-    if not y.imag.is_zero() or not y.real.is_integer() or not abs(y.real) < arb(LARGEST_POWER):
+    if not y.imag.is_zero() or not y.real.is_integer() or not abs(y.real) < arb(_LARGEST_POWER):
         raise Undecided("a complex power that is not computed")
     result: acb = x ** int(float(y.real))
     return result

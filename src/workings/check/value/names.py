@@ -34,7 +34,7 @@ def is_name(node: Node) -> bool:
         case Derivative(body=Symbol() | Script() as body, by=(Symbol() | Script() as by,)):
             return is_name(body) and is_name(by)
         case Script(base=base, above=above):
-            return is_name(base) and (above is None or is_mark(above))
+            return is_name(base) and (above is None or _is_mark(above))
         case Postfix(body=body, sign="'"):
             return is_name(body)
         case Product(factors=((_, name), ("", Group(open="(" | "[")))):
@@ -46,7 +46,7 @@ def is_name(node: Node) -> bool:
     return False
 
 
-def is_mark(above: Node) -> bool:
+def _is_mark(above: Node) -> bool:
     """Whether a superscript belongs to the name: (t), T, *, +, words; not a power."""
     if is_transpose(above):
         return True
@@ -130,10 +130,10 @@ def running_letter(big: Big) -> Node | None:
 
 def is_closed(node: Node) -> bool:
     """Whether nothing but numbers, units and known functions is written: no letters, no dots, no other words."""
-    return is_closed_as_written(node) or (has_units(node) and is_closed_as_written(without_units(node)))
+    return _is_closed_as_written(node) or (has_units(node) and _is_closed_as_written(without_units(node)))
 
 
-def is_closed_as_written(node: Node) -> bool:
+def _is_closed_as_written(node: Node) -> bool:
     """Whether nothing but numbers and known functions is written, not even units."""
     if node in CONSTANTS:
         return node == Symbol("infty")  # a lone e or π is a name: an error, an epoch, a policy
@@ -154,10 +154,10 @@ def is_closed_as_written(node: Node) -> bool:
             case Dots() | Words() | Function(arguments=()):
                 return False
     letters -= running
-    return not letters or (letters == {Symbol("sigma")} and all(map(is_sigmoid, sigmas(node))))
+    return not letters or (letters == {Symbol("sigma")} and all(map(_is_sigmoid, _sigmas(node))))
 
 
-def sigmas(node: Node) -> list[Node]:
+def _sigmas(node: Node) -> list[Node]:
     """The places at which σ stands, each with what follows it."""
     calls = [
         part for part in node.walk() if isinstance(part, Product) and any(f == Symbol("sigma") for _, f in part.factors)
@@ -165,7 +165,7 @@ def sigmas(node: Node) -> list[Node]:
     return list(calls) or [node]
 
 
-def is_sigmoid(node: Node) -> bool:
+def _is_sigmoid(node: Node) -> bool:
     """Whether σ stands before brackets, as the function does."""
     return isinstance(node, Product) and all(
         index + 1 < len(node.factors) and isinstance(node.factors[index + 1][1], Group)

@@ -12,7 +12,7 @@ from typing import Any
 from workings.check.latex.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
 from workings.check.value.units import has_unit
 
-CHOICES: dict[str, dict[Any, str]] = {
+_CHOICES: dict[str, dict[Any, str]] = {
     "log": {"e": "log is the natural logarithm", "2": "log has base 2", "10": "log has base 10"},
     "wide_slash": {False: "a/bc is (a/b)c", True: "a/bc is a/(bc)"},
     "long_reach": {False: "log ab is (log a)b", True: "log ab is log(ab)"},
@@ -62,22 +62,22 @@ class Reading:
         'log has base 2, a/bc is a/(bc)'
         """
         return ", ".join(
-            CHOICES[name][getattr(self, name)] for name in names() if getattr(self, name) != getattr(USUAL, name)
+            _CHOICES[name][getattr(self, name)] for name in _names() if getattr(self, name) != getattr(USUAL, name)
         )
 
 
-def names() -> list[str]:
+def _names() -> list[str]:
     """The choices, in the order in which they are tried."""
     return [choice.name for choice in fields(Reading)]
 
 
 USUAL = Reading()
-SPREADS = {"var", "std"}
+_SPREADS = {"var", "std"}
 TURNS = {"sin", "cos", "tan"}
 ANGLES = {"arcsin", "arccos", "arctan", "asin", "acos", "atan"}
 
 
-def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
+def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     """The choices that make a difference to these formulas."""
     found: dict[str, None] = {}
     for top in nodes:
@@ -107,7 +107,7 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["mixed"] = None
                 case Function(name="concat" | "cat"):
                     found["beside"] = None
-                case Function(name=name) if name in SPREADS:
+                case Function(name=name) if name in _SPREADS:
                     found["spread"] = None
                 case Quotient(bar=False):
                     found["wide_slash"] = None
@@ -131,25 +131,25 @@ def open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     return found
 
 
-NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned", "angle")
+_NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned", "angle")
 
 
 def choices_text(reading: Reading, nodes: tuple[Node, ...]) -> str:
     """The choices that were made in reading these formulas, in words."""
-    found = open_choices(nodes)
+    found = _open_choices(nodes)
     chosen = [
-        name for name in names() if getattr(reading, name) != getattr(USUAL, name) or (name in found and name in NAMED)
+        name for name in _names() if getattr(reading, name) != getattr(USUAL, name) or (name in found and name in _NAMED)
     ]
-    return ", ".join(CHOICES[name][getattr(reading, name)] for name in chosen)
+    return ", ".join(_CHOICES[name][getattr(reading, name)] for name in chosen)
 
 
 def readings(nodes: tuple[Node, ...]) -> Iterator[Reading]:
     """The usual reading first, then every other choice alone, then the two choices of reach together."""
     yield USUAL
-    found = open_choices(nodes)
-    for name in names():
+    found = _open_choices(nodes)
+    for name in _names():
         if name in found:
-            for choice in CHOICES[name]:
+            for choice in _CHOICES[name]:
                 if choice != getattr(USUAL, name):
                     yield replace(USUAL, **{name: choice})
     if "wide_slash" in found and "long_reach" in found:

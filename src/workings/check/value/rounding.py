@@ -66,7 +66,7 @@ class Judgement:
     """Whether rounded inputs could explain the difference, and nearly any other."""
 
 
-ZERO = arb(0)
+_ZERO = arb(0)
 TINY = arb(10) ** -20
 
 
@@ -74,13 +74,13 @@ def units(node: Node) -> list[arb] | None:
     """For printed numbers (a decimal, a list or a matrix of them) the unit of each last place; 0 for what is exact."""
     match node:
         case Number(places=places):
-            return [ZERO if places is None else arb(10) ** -places]
+            return [_ZERO if places is None else arb(10) ** -places]
         case Sum(terms=((_, term),)):
             return units(term)
         case Postfix(body=Number(places=places), sign="%"):
             return [(arb(1) if places is None else arb(10) ** -places) / 100]
         case Postfix(body=Number() as body, sign="°") | Script(base=Number() as body, below=None, above=Symbol(name="circ")):
-            return [(units(body) or [ZERO])[0] * arb.pi() / 180]
+            return [(units(body) or [_ZERO])[0] * arb.pi() / 180]
         case Product(factors=((_, number), ("unit", worth))) if (printed := units(number)) and len(printed) == 1:
             return [printed[0] * _ratio(worth)]
         case Product(factors=factors) if isinstance(factors[-1][1], Words) and len(factors) == 2:
@@ -97,7 +97,7 @@ def units(node: Node) -> list[arb] | None:
         case Script(base=Group() as base, below=None, above=above) if above is not None and is_transpose(above):
             return units(base)
         case Quotient(above=above, below=below):
-            return [ZERO] if units(above) == [ZERO] and units(below) == [ZERO] else None
+            return [_ZERO] if units(above) == [_ZERO] and units(below) == [_ZERO] else None
     return None
 
 
@@ -126,14 +126,14 @@ def _all(nodes: list[Node]) -> list[arb] | None:
     for node in nodes:
         unit = units(node)
         if unit is None:
-            if places_in(node):
+            if _places_in(node):
                 return None
-            unit = [ZERO]
+            unit = [_ZERO]
         found += unit
     return found
 
 
-def places_in(*nodes: Node) -> list[int]:
+def _places_in(*nodes: Node) -> list[int]:
     """The places of every decimal that is printed in these formulas."""
     return [part.places for node in nodes for part in node.walk() if isinstance(part, Number) and part.places is not None]
 
@@ -153,7 +153,7 @@ def one_shape(left: Value, right: Value) -> tuple[Value, Value] | None:
     return None
 
 
-def with_zero(left: Value, right: Value) -> tuple[Value, Value] | None:
+def _with_zero(left: Value, right: Value) -> tuple[Value, Value] | None:
     """A table beside a plain 0, which stands for a table full of it."""
     if isinstance(left, Table) and not isinstance(right, Table) and right.is_zero():
         return left, Table(tuple(tuple(right for _ in row) for row in left.rows))
@@ -173,7 +173,7 @@ def judge(
     `again` gives both values with another sense of their decimals, `about` is for ≈, and `settled` says that the document
     shows what every decimal was rounded from.
     """
-    pair = one_shape(*values) or with_zero(*values)
+    pair = one_shape(*values) or _with_zero(*values)
     if pair is None:
         return Judgement(Grade.WRONG, *values, shapes=True)
     left, right = entries(pair[0]), entries(pair[1])
@@ -184,7 +184,7 @@ def judge(
     if max(grades) > Grade.RIGHT and any(units(side) is None for side in sides):
         grades = _explained(grades, steps, sides, again, about, settled)
     worst = max(grades)
-    places = places_in(*sides)
+    places = _places_in(*sides)
     off = sum(grade > Grade.ROUNDED for grade in grades)
     entry = grades.index(worst)
     wide = worst is Grade.WRONG and _is_wide(_pairs(again, Decimals.ROUNDED, None, len(grades)), entry)
@@ -205,7 +205,7 @@ def _explained(
         exact = [_grade(x, y, u, about, sides) for (x, y), u in zip(behind, steps, strict=True)]
         grades = [min(g, e) if e is Grade.RIGHT else g for g, e in zip(grades, exact, strict=True)]
     fine = Grade.LAST_DIGIT if settled else Grade.ROUNDED
-    finest = max(places_in(*sides), default=None)  # coarser decimals beside it are taken at their word
+    finest = max(_places_in(*sides), default=None)  # coarser decimals beside it are taken at their word
     for places, better in ((finest, fine), (_places(steps), fine), (None, Grade.IMPRECISE)):
         balls = _pairs(again, Decimals.ROUNDED, places, len(grades)) if max(grades) > better else None
         if balls is not None:
@@ -220,14 +220,14 @@ def _coarsest_input(sides: tuple[Node, Node]) -> arb:
     """The largest unit of a decimal that may be rounded, in a calculation; 0 if there is none."""
     inputs = [part for side in sides if units(side) is None for part in side.walk() if isinstance(part, Number)]
     places = [part.places for part in inputs if part.places is not None and part.places > 1]
-    return arb(10) ** -min(places) if places else ZERO
+    return arb(10) ** -min(places) if places else _ZERO
 
 
 def _pairs(again: Again, decimals: Decimals, places: int | None, count: int) -> list[tuple[arb, arb]] | None:
     """Both sides entry by entry in another sense of their decimals."""
     try:
         seen = again(decimals, places)
-        pair = one_shape(*seen) or with_zero(*seen)
+        pair = one_shape(*seen) or _with_zero(*seen)
     except (Undecided, Mismatch):
         return None
     if pair is None:
@@ -245,7 +245,7 @@ def _places(steps: list[arb]) -> int | None:
 def max_unit(shown: list[list[arb] | None], index: int) -> arb:
     """The coarser of the printed units of an entry."""
     found = [part[index] for part in shown if part is not None and index < len(part)]
-    return found[0].max(found[1]) if len(found) == 2 else found[0] if found else ZERO
+    return found[0].max(found[1]) if len(found) == 2 else found[0] if found else _ZERO
 
 
 def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> Grade:
@@ -256,43 +256,43 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     slack = scale * TINY
     if distance.contains(0) or distance <= unit / 2 + slack:
         return Grade.RIGHT
-    if about and any(map(is_whole, sides)) and distance <= arb(1) / 2:
+    if about and any(map(_is_whole, sides)) and distance <= arb(1) / 2:
         return Grade.RIGHT
-    if about and any(map(is_round, sides)) and distance <= scale / 20:
+    if about and any(map(_is_round, sides)) and distance <= scale / 20:
         return Grade.RIGHT  # ≈ with a whole number
     if about and unit.is_zero() and distance <= scale / 200:
         return Grade.RIGHT  # ≈ with a fraction or a formula
     both = all(any(place > 0 for place in units(side) or ()) for side in sides)  # they may stand for what is between them
     if unit > 0 and distance < (unit + slack if both else unit - slack):
         return Grade.LAST_DIGIT
-    if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
+    if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(_calculates_with_decimals, sides)):
         return Grade.IMPRECISE
-    if about and distance < scale / 200 and any(map(calculates_with_decimals, sides)):
+    if about and distance < scale / 200 and any(map(_calculates_with_decimals, sides)):
         return Grade.IMPRECISE
     if 0 < unit < _coarsest_input(sides) and distance < scale / 100:
         return Grade.IMPRECISE  # more digits than its inputs have: it was computed with more of them
     return Grade.WRONG
 
 
-def is_whole(node: Node) -> bool:
+def _is_whole(node: Node) -> bool:
     """A whole number, or a table of them."""
     match node:
         case Number(places=None):
             return True
         case Sum(terms=((_, term),)):
-            return is_whole(term)
+            return _is_whole(term)
         case Matrix(rows=rows):
-            return all(is_whole(entry) for row in rows for entry in row)
+            return all(_is_whole(entry) for row in rows for entry in row)
     return False
 
 
-def is_round(node: Node) -> bool:
+def _is_round(node: Node) -> bool:
     """A number that ≈ rounds to roughly: 10³, 5 · 10⁸, 1500, 7."""
     match node:
         case Number(text=text, places=None):
             return len(text.rstrip("0")) < 3
         case Sum(terms=((_, term),)):
-            return is_round(term)
+            return _is_round(term)
         case Script(base=Number(text="10"), below=None, above=above):
             return above is not None
         case Product(factors=((_, Number(places=None)), ("×" | "·" | "*", Script(base=Number(text="10"))))):
@@ -300,9 +300,9 @@ def is_round(node: Node) -> bool:
     return False
 
 
-def calculates_with_decimals(node: Node) -> bool:
+def _calculates_with_decimals(node: Node) -> bool:
     """Whether a side is a calculation (not just printed numbers) with decimals in it."""
-    return units(node) is None and not isinstance(node, Root) and bool(places_in(node))
+    return units(node) is None and not isinstance(node, Root) and bool(_places_in(node))
 
 
 def _reaches(ball: tuple[arb, arb], unit: arb) -> bool:

@@ -29,7 +29,7 @@ from workings.check.latex.syntax import (
 from workings.check.latex.weights import plain
 from workings.check.value.value import Table, Value
 
-NAMES = (Symbol, Script, Postfix, Product, Function, Root, Derivative)
+_NAMES = (Symbol, Script, Postfix, Product, Function, Root, Derivative)
 """The kinds of notation that can be a name."""
 
 
@@ -72,13 +72,13 @@ class Rule:
 def indexed(node: Node, letters: Mapping[Node, Value]) -> Node:
     """A name with the letters in its index replaced by their whole numbers: x_i is x_3 where i = 3."""
     if isinstance(node, Script):
-        below = whole_index(node.below, letters) if node.below else None
-        above = whole_index(node.above, letters) if node.above else None
+        below = _whole_index(node.below, letters) if node.below else None
+        above = _whole_index(node.above, letters) if node.above else None
         return Script(node.base, below, above)
     return node
 
 
-def whole_index(node: Node, letters: Mapping[Node, Value]) -> Node:
+def _whole_index(node: Node, letters: Mapping[Node, Value]) -> Node:
     """An index with its letters replaced: i, t − 1, (t + 1), {i, j}; otherwise as it is."""
     match node:
         case Symbol():
@@ -86,16 +86,16 @@ def whole_index(node: Node, letters: Mapping[Node, Value]) -> Node:
             if value is not None and not isinstance(value, Table) and value.is_integer():
                 return Number(str(int(float(value))))
         case Sum(terms=terms):
-            parts = [(sign, whole_index(term, letters)) for sign, term in terms]
+            parts = [(sign, _whole_index(term, letters)) for sign, term in terms]
             if all(sign in "+-" and isinstance(term, Number) and term.text.isdigit() for sign, term in parts):
                 total = sum(int(f"{sign}{term.text}") for sign, term in parts if isinstance(term, Number))
                 return Number(str(total)) if total >= 0 else node
         case Group(open=opened, items=items, close=closed):
-            return Group(opened, tuple(whole_index(item, letters) for item in items), closed)
+            return Group(opened, tuple(_whole_index(item, letters) for item in items), closed)
         case Items(parts=found):
-            return Items(tuple(whole_index(item, letters) for item in found))
+            return Items(tuple(_whole_index(item, letters) for item in found))
         case Product(factors=factors):
-            return Product(tuple((sign, whole_index(factor, letters)) for sign, factor in factors))
+            return Product(tuple((sign, _whole_index(factor, letters)) for sign, factor in factors))
     return node
 
 
@@ -121,7 +121,7 @@ class Scope:
 
     def definition(self, node: Node) -> Definition | None:
         """The last definition of a name."""
-        if not self.definitions or not isinstance(node, NAMES):
+        if not self.definitions or not isinstance(node, _NAMES):
             return None
         name = self.name(node)
         found = self.definitions.get(name)

@@ -10,7 +10,7 @@ from workings.check.value.value import Undecided, Value, entries, scalar
 
 Element = tuple[arb, ...]
 """A number, or a pair or a longer list of them."""
-EMPTY = Symbol("emptyset")
+_EMPTY = Symbol("emptyset")
 
 
 def is_set(node: Node) -> bool:
@@ -22,7 +22,7 @@ def is_set(node: Node) -> bool:
             return is_set(only)
         case Product(factors=((_, first), *rest)) if rest:
             return is_set(first) and all(sign in "∪∩∖" and is_set(factor) for sign, factor in rest)
-    return node == EMPTY
+    return node == _EMPTY
 
 
 def elements(node: Node, context: EvaluationContext) -> list[Element]:

@@ -14,13 +14,13 @@ UNIT = "unit"
 """The sign before a factor that is what a unit is worth."""
 
 
-def unit_text(factor: Node) -> str | None:
+def _unit_text(factor: Node) -> str | None:
     """The unit that a factor behind a number is; none if it is something else. Words are always a unit, or a remark."""
     match factor:
         case Words(text=text):
             return text
         case Script(base=Words() | Symbol() as base, below=None, above=Number(text=power)):
-            unit = unit_text(base)
+            unit = _unit_text(base)
             return None if unit is None else f"{unit.strip()}{power}"
         case Symbol(name=name, style=style) if ("text" in style or "rm" in style) and worth(name) is not None:
             return name
@@ -29,19 +29,19 @@ def unit_text(factor: Node) -> str | None:
     return None
 
 
-def is_unit(product: Product, index: int) -> bool:
+def _is_unit(product: Product, index: int) -> bool:
     """Whether factor `index` of a product is a unit: it stands without a sign behind something else."""
     sign, factor = product.factors[index]
-    return index > 0 and not sign and unit_text(factor) is not None
+    return index > 0 and not sign and _unit_text(factor) is not None
 
 
-KINDS = (Words, Script, Symbol, Function)
+_KINDS = (Words, Script, Symbol, Function)
 
 
 def has_unit(product: Product) -> bool:
     """Whether one of the factors is a unit."""
     return any(
-        not sign and isinstance(factor, KINDS) and unit_text(factor) is not None for sign, factor in product.factors[1:]
+        not sign and isinstance(factor, _KINDS) and _unit_text(factor) is not None for sign, factor in product.factors[1:]
     )
 
 
@@ -55,7 +55,7 @@ def without_units(node: Node) -> Node:
     node = node.rebuilt(without_units)
     if not isinstance(node, Product):
         return node
-    kept = tuple(factor for index, factor in enumerate(node.factors) if not is_unit(node, index))
+    kept = tuple(factor for index, factor in enumerate(node.factors) if not _is_unit(node, index))
     if len(kept) == len(node.factors):
         return node
     return kept[0][1] if len(kept) == 1 else replace(node, factors=kept)
@@ -68,7 +68,7 @@ def with_worth(node: Node, binary: bool = False) -> Node:
         return node
     factors: list[tuple[str, Node]] = []
     for index, (sign, factor) in enumerate(node.factors):
-        text = unit_text(factor) if is_unit(node, index) else None
+        text = _unit_text(factor) if _is_unit(node, index) else None
         if text is None:
             factors.append((sign, factor))
         elif (value := worth(text, binary)) is not None and value != 1:

@@ -14,7 +14,7 @@ from enum import StrEnum
 import flint
 from flint import arb
 
-BITS = 128
+_BITS = 128
 """38 digits: whole numbers up to 2¹²⁸ are exact, and a difference in the last printed digit is never lost."""
 MOST_ENTRIES = 250_000
 """A table with more entries than this is refused."""
@@ -56,9 +56,9 @@ class Mismatch(Exception):
 
 @contextlib.contextmanager
 def ball_precision() -> Iterator[None]:
-    """Ball arithmetic with `BITS` bits inside the block."""
+    """Ball arithmetic with `_BITS` bits inside the block."""
     before = flint.ctx.prec
-    flint.ctx.prec = BITS
+    flint.ctx.prec = _BITS
     try:
         yield
     finally:
@@ -133,7 +133,7 @@ def each(rule: Callable[[arb], arb], value: Value) -> Value:
     return rule(value)
 
 
-def aligned(a: Table, b: Table) -> tuple[Table, Table] | None:
+def _aligned(a: Table, b: Table) -> tuple[Table, Table] | None:
     """Two tables of one shape: as they are, with a list turned, or with a row repeated under every row; otherwise none."""
     if a.shape == b.shape:
         return a, b
@@ -144,7 +144,7 @@ def aligned(a: Table, b: Table) -> tuple[Table, Table] | None:
     return None
 
 
-def repeated(a: Table, b: Table) -> tuple[Table, Table] | None:
+def _repeated(a: Table, b: Table) -> tuple[Table, Table] | None:
     """A bias: one row (or one column) that is added to every row (every column) of the other table."""
     n, m = a.shape
     for bias in (b, b.T) if b.free else (b,):
@@ -161,14 +161,14 @@ def entrywise(rule: Callable[[arb, arb], arb], a: Value, b: Value, sign: str) ->
         return each(lambda y: rule(a, y), b)
     if not isinstance(b, Table):
         return each(lambda x: rule(x, b), a)
-    pair = aligned(a, b)
+    pair = _aligned(a, b)
     if pair is None:
         raise Mismatch(f"{size(a)} {sign} {size(b)}: both must have one shape")
     x, y = pair
     return Table(tuple(tuple(map(rule, r, s)) for r, s in zip(x.rows, y.rows, strict=True)), a.free and b.free)
 
 
-def spread(a: Table, b: Table) -> tuple[Table, Table]:
+def _spread(a: Table, b: Table) -> tuple[Table, Table]:
     """Both tables as arrays are combined: a list is a row, and whatever has one row or one column is repeated."""
     n, m = (max(sizes) for sizes in zip(a.shape, b.shape, strict=True))
     if n * m > MOST_ENTRIES or any(
@@ -186,11 +186,11 @@ def _repeated_to(x: Table, n: int, m: int) -> Table:
 def broadcast(a: Table, b: Table, arrays: bool = False) -> tuple[Table, Table]:
     """Both tables, one row or column repeated to the shape of the other where that is needed."""
     if arrays:
-        return spread(a, b)
-    if aligned(a, b) is None:
-        if (pair := repeated(a, b)) is not None:
+        return _spread(a, b)
+    if _aligned(a, b) is None:
+        if (pair := _repeated(a, b)) is not None:
             return pair
-        if (swapped := repeated(b, a)) is not None:
+        if (swapped := _repeated(b, a)) is not None:
             return swapped[1], swapped[0]
     return a, b
 

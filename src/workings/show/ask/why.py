@@ -19,7 +19,7 @@ from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-DEEPEST = 6
+_DEEPEST = 6
 
 
 def why(trace: Trace, step: Step, index: Index) -> str:
@@ -40,7 +40,7 @@ def _explain(trace: Trace, step: Step, index: Index, level: int, lines: list[str
     line = _line(_cell(step.name, index), step.result[index], _because(step))
     again = any(line == dedent(earlier) for earlier in lines)  # its operands stand there
     lines.append(indented(line, len(indent)))
-    if again or step.formula is None or level >= DEEPEST:
+    if again or step.formula is None or level >= _DEEPEST:
         return
     reads = {_cell(text, read): (text, read) for text, read in _reads(step.formula, step, index)}  # each once
     for text, read in reads.values():

@@ -12,16 +12,16 @@ from workings.show.write.names import latex_name, without_library, without_self
 from workings.trace.formula.script import Piece
 from workings.trace.formula.tree import Options
 
-SIGNS = {
+_SIGNS = {
     **{"−": "-", "·": r"\cdot", "⊙": r"\odot", "": r"\,", "∗": "*", "∗ᵀ": r"*^{\top}", "⋆": r"\star", "mod": r"\bmod"},
     **{"¬": r"\lnot ", "∧": r"\land", "∨": r"\lor", "≤": r"\le", "≥": r"\ge", "≠": r"\ne", "←": r"\leftarrow"},
     **{"⊤": r"\top", "−1": "-1", "at": r"\text{ at }", "Σ": r"\sum", "j ≥ i": r"j \ge i"},
 }
-FUNCTIONS = {
+_FUNCTIONS = {
     **{name: rf"\{name}" for name in ("log", "sin", "cos", "tanh", "max", "min")},
     **{"σ": r"\sigma", "Φ": r"\Phi", "φ": r"\varphi", "arg max": r"\arg\max", "arg min": r"\arg\min", "Σ": r"\sum"},
 }
-FENCES = {
+_FENCES = {
     "|": (r"\left|", r"\right|"),
     "‖": (r"\left\|", r"\right\|"),
     "⌊": (r"\left\lfloor ", r" \right\rfloor"),
@@ -32,7 +32,7 @@ _SUBSCRIPT = re.compile(r"(?<!\\)_")
 _TALL = re.compile(r"\\(frac|begin|sum|sqrt)")
 
 
-class LatexScript(TextScript):
+class _LatexScript(TextScript):
     raises = True
     times = r" \times "
 
@@ -52,7 +52,7 @@ class LatexScript(TextScript):
         return rf"\text{{{latex_text(text)}}}"
 
     def function(self, word: str) -> str:
-        return FUNCTIONS.get(word) or rf"\operatorname{{{latex_text(word)}}}"
+        return _FUNCTIONS.get(word) or rf"\operatorname{{{latex_text(word)}}}"
 
     def named_call(self, name: str, parts: list[str], options: Options) -> str:
         """A program's own function is set as code, a letter that stands for one as a letter."""
@@ -61,15 +61,15 @@ class LatexScript(TextScript):
         return self.call(written, parts, self.details(options, with_none=True))
 
     def infix(self, left: str, sign: str, right: str) -> str:
-        return f"{left} {SIGNS.get(sign, sign)} {right}"
+        return f"{left} {_SIGNS.get(sign, sign)} {right}"
 
     def prefix(self, sign: str, right: str) -> str:
-        return SIGNS.get(sign, sign) + right
+        return _SIGNS.get(sign, sign) + right
 
     def fence(self, inside: str, left: str, right: str) -> str:
         if left == "(":
             return rf"\left({inside}\right)" if _TALL.search(inside) else f"({inside})"
-        opening, closing = FENCES[left]
+        opening, closing = _FENCES[left]
         return f"{opening}{inside}{closing}"
 
     def sequence(self, parts: list[str], is_list: bool) -> str:
@@ -89,7 +89,7 @@ class LatexScript(TextScript):
         return self.power(Piece("e"), exponent)
 
     def superscript(self, base: Piece, sign: str) -> Piece:
-        return self.power(base, Piece(SIGNS[sign]))
+        return self.power(base, Piece(_SIGNS[sign]))
 
     def root(self, inside: Piece) -> Piece:
         return Piece(rf"\sqrt{{{inside.string}}}")
@@ -102,9 +102,9 @@ class LatexScript(TextScript):
         return Piece(rf"\begin{{cases}} {lines} \end{{cases}}", RELATION)
 
     def big(self, sign: str, over: Piece, details: list[str], bound: str = "") -> Piece:
-        said = [SIGNS[bound], *details] if bound else details
+        said = [_SIGNS[bound], *details] if bound else details
         below = f"_{{{', '.join(said)}}}" if said else ""
-        return Piece(f"{SIGNS[sign]}{below} {self.bracketed(over, POWER)}", LOOSE)
+        return Piece(f"{_SIGNS[sign]}{below} {self.bracketed(over, POWER)}", LOOSE)
 
     def constant_tensor(self, digit: str, size: str) -> str:
         return rf"\mathbf{{{digit}}}_{{{size}}}"
@@ -115,4 +115,4 @@ class LatexScript(TextScript):
         return f"{function}{below}{self.fence(', '.join(parts), '(', ')')}"
 
 
-LATEX = LatexScript()
+LATEX = _LatexScript()

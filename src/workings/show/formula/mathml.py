@@ -1,6 +1,6 @@
 """Names, numbers, exact values and matrices in MathML Core, which browsers draw without help.
 
-`WIDE` and `FLAT` have a row for each kind of layout (see `exact/typeset/layout.py`), as the text and LaTeX writers
+`_WIDE` and `_FLAT` have a row for each kind of layout (see `exact/typeset/layout.py`), as the text and LaTeX writers
 have: a row gets
 the layout and its parts, already written, and returns a piece: the markup, and how tightly it holds together. Exponents are
 written flat, with slashes for bars. `mathml_script.py` writes formulas with the same pieces.
@@ -25,12 +25,12 @@ from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
 from workings.trace.formula.script import Piece
 
-ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
-PRIMES = {"prime": "′"}
+_ACCENTS = {"hat": "^", "bar": "¯", "tilde": "~", "dot": "˙", "vec": "→"}
+_PRIMES = {"prime": "′"}
 THIN = '<mspace width="0.17em"></mspace>'
-TIMES = "<mo>·</mo>"
-PARTIAL = "<mo>∂</mo>"
-SLASH = '<mo lspace="0" rspace="0">/</mo>'
+_TIMES = "<mo>·</mo>"
+_PARTIAL = "<mo>∂</mo>"
+_SLASH = '<mo lspace="0" rspace="0">/</mo>'
 _TALL = re.compile("<m(frac|table|under|sqrt)")
 _FENCE = 'fence="true" lspace="0" rspace="0"'
 _DERIVATIVE = re.compile(r"^∂([^/]+)/∂(.+)$")
@@ -67,7 +67,7 @@ def fenced(markup: str, left: str = "(", right: str = ")") -> str:
     )
 
 
-def bracketed(piece: Piece, least: int) -> str:
+def _bracketed(piece: Piece, least: int) -> str:
     """The piece, in brackets where it holds together less than the place needs."""
     return piece.string if piece.level >= least else fenced(piece.string)
 
@@ -85,7 +85,7 @@ def name(word: str) -> str:
     found = _DERIVATIVE.match(word)
     if found:
         variable, origin, place = found[2].partition(" from ")
-        fraction = f"<mfrac>{row(PARTIAL, name(found[1]))}{row(PARTIAL, name(variable))}</mfrac>"
+        fraction = f"<mfrac>{row(_PARTIAL, name(found[1]))}{row(_PARTIAL, name(variable))}</mfrac>"
         return row(fraction, element("mtext", origin, class_="words"), name(place)) if origin else fraction
     again = AGAIN.match(word)
     if again:
@@ -100,13 +100,13 @@ def name(word: str) -> str:
 
 def _identifier(word: str) -> str:
     first, *below = [part for part in re.split(r"_|(?<=[^\d_])(?=\d+$)", word) if part] or ["_"]
-    if not set(below) & {*ACCENTS, *PRIMES} and not as_letter([part for part in word.split("_") if part] or ["_"]):
+    if not set(below) & {*_ACCENTS, *_PRIMES} and not as_letter([part for part in word.split("_") if part] or ["_"]):
         return element("mi", escaped(word))
     base = _letters(first)
-    while below and below[0] in ACCENTS:
-        base = f'<mover accent="true">{base}<mo>{ACCENTS[below.pop(0)]}</mo></mover>'
-    raised = [PRIMES[part] for part in below if part in PRIMES]
-    below = [part for part in below if part not in PRIMES]
+    while below and below[0] in _ACCENTS:
+        base = f'<mover accent="true">{base}<mo>{_ACCENTS[below.pop(0)]}</mo></mover>'
+    raised = [_PRIMES[part] for part in below if part in _PRIMES]
+    below = [part for part in below if part not in _PRIMES]
     if raised:
         base = f"<msup>{base}<mo>{''.join(raised)}</mo></msup>"
     return f"<msub>{base}{row(*with_commas([_letters(part) for part in below]))}</msub>" if below else base
@@ -136,7 +136,7 @@ def number(digits: str) -> Piece:
     if not e or not mantissa:
         return Piece(element("mn", escaped(digits)))
     power = f"<msup><mn>10</mn>{number(exponent.lstrip('+').replace('-0', '-')).string}</msup>"
-    return Piece(power if mantissa == "1" else row(element("mn", escaped(mantissa)), TIMES, power), PRODUCT)
+    return Piece(power if mantissa == "1" else row(element("mn", escaped(mantissa)), _TIMES, power), PRODUCT)
 
 
 def matrix(rows: Sequence[Sequence[str]]) -> str:
@@ -163,7 +163,7 @@ def _value(v: Value) -> Piece:
     with ARENA.working():
         shown = simplest(v)
         short = elision(shown, 200)
-        return _elision(short) if short is not None else fold(lay_out(shown), write)[0]
+        return _elision(short) if short is not None else fold(lay_out(shown), _write)[0]
 
 
 def _elision(short: Elided) -> Piece:
@@ -173,20 +173,20 @@ def _elision(short: Elided) -> Piece:
     return Piece(fenced(words(f"{short.measure} in {', '.join(short.letters)}"), "⟨", "⟩"))
 
 
-def write(layout: Layout, parts: list[tuple[Piece, Piece]]) -> tuple[Piece, Piece]:
+def _write(layout: Layout, parts: list[tuple[Piece, Piece]]) -> tuple[Piece, Piece]:
     """The layout with bars, and with slashes."""
     wide, flat = [part[0] for part in parts], [part[1] for part in parts]
     if layout.kind == "power":
         wide[1] = flat[1]
-    return WIDE[layout.kind](layout, wide), FLAT[layout.kind](layout, flat)
+    return _WIDE[layout.kind](layout, wide), _FLAT[layout.kind](layout, flat)
 
 
-CONSTANTS = {"e": "<mi>e</mi>", "pi": "<mi>π</mi>", "euler": "<mi>γ</mi>", "inf": "<mi>∞</mi>", "nan": words("NaN")}
-FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "digamma": "ψ", "airy_ai": "Ai", "gamma_lower": "P"}
+_CONSTANTS = {"e": "<mi>e</mi>", "pi": "<mi>π</mi>", "euler": "<mi>γ</mi>", "inf": "<mi>∞</mi>", "nan": words("NaN")}
+_FUNCTIONS = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "digamma": "ψ", "airy_ai": "Ai", "gamma_lower": "P"}
 
 
 def _power(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(f"<msup>{row(bracketed(parts[0], ATOM))}{parts[1].string}</msup>", POWER)
+    return Piece(f"<msup>{row(_bracketed(parts[0], ATOM))}{parts[1].string}</msup>", POWER)
 
 
 def _bar(layout: Layout, parts: list[Piece]) -> Piece:
@@ -194,14 +194,14 @@ def _bar(layout: Layout, parts: list[Piece]) -> Piece:
 
 
 def _slash(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(row(bracketed(parts[0], PRODUCT), SLASH, bracketed(parts[1], POWER)), LOOSE)
+    return Piece(row(_bracketed(parts[0], PRODUCT), _SLASH, _bracketed(parts[1], POWER)), LOOSE)
 
 
 def _product(layout: Layout, parts: list[Piece]) -> Piece:
-    out = [bracketed(parts[0], PRODUCT)]
+    out = [_bracketed(parts[0], PRODUCT)]
     for right, term in zip(layout.parts[1:], parts[1:], strict=True):
         digits = right.kind == "number" or (right.kind == "power" and right.parts[0].kind == "number")
-        out += [TIMES if digits else THIN, term.string if is_bare_at_end(layout, right) else bracketed(term, PRODUCT)]
+        out += [_TIMES if digits else THIN, term.string if is_bare_at_end(layout, right) else _bracketed(term, PRODUCT)]
     return Piece(row(*out), LOOSE if parts[-1].level == LOOSE else PRODUCT)
 
 
@@ -209,27 +209,27 @@ def _sum(layout: Layout, parts: list[Piece]) -> Piece:
     out: list[str] = []
     for sign, term in zip(layout.word, parts, strict=True):
         joint = ["<mo>−</mo>"] if sign == "-" else ["<mo>+</mo>"] if out else []
-        out += [*joint, bracketed(term, LOOSE) if sign == "-" else term.string]
+        out += [*joint, _bracketed(term, LOOSE) if sign == "-" else term.string]
     return Piece(row(*out), SUM)
 
 
 def _minus(layout: Layout, parts: list[Piece]) -> Piece:
-    return Piece(row("<mo>−</mo>", bracketed(parts[0], LOOSE)), SUM)
+    return Piece(row("<mo>−</mo>", _bracketed(parts[0], LOOSE)), SUM)
 
 
 def _call(layout: Layout, parts: list[Piece]) -> Piece:
     if layout.word == "abs":
         return Piece(fenced(parts[0].string, "|", "|"))
-    function = element("mi", escaped(FUNCTIONS.get(layout.word, layout.word)))
+    function = element("mi", escaped(_FUNCTIONS.get(layout.word, layout.word)))
     if layout.word == "log" and layout.parts[0].kind == "number":
         return Piece(row(function, THIN, parts[0].string), LOOSE)
     return Piece(row(function, fenced(commas([term.string for term in parts]))))
 
 
-FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
+_FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "number": lambda layout, parts: Piece(element("mn", escaped(layout.word))),
     "name": lambda layout, parts: Piece(name(layout.word)),
-    "constant": lambda layout, parts: Piece(CONSTANTS[layout.word]),
+    "constant": lambda layout, parts: Piece(_CONSTANTS[layout.word]),
     "root": lambda layout, parts: Piece(f"<msqrt>{parts[0].string}</msqrt>", POWER),
     "power": _power,
     "fraction": _slash,
@@ -238,4 +238,4 @@ FLAT: dict[str, Callable[[Layout, list[Piece]], Piece]] = {
     "minus": _minus,
     "call": _call,
 }
-WIDE = FLAT | {"fraction": _bar}
+_WIDE = _FLAT | {"fraction": _bar}

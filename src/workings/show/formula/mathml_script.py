@@ -12,12 +12,12 @@ from workings.show.write.markup import element, escaped
 from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Options
 
-SIGNS = {"": THIN, "∗ᵀ": "<msup><mo>∗</mo><mo>⊤</mo></msup>", "−1": mathml.number("−1").string, "at": words(" at ")}
-BIG = {"Σ": "<mo>∑</mo>"}
-BOUNDS = {"j ≥ i": "<mi>j</mi><mo>≥</mo><mi>i</mi>"}
+_SIGNS = {"": THIN, "∗ᵀ": "<msup><mo>∗</mo><mo>⊤</mo></msup>", "−1": mathml.number("−1").string, "at": words(" at ")}
+_BIG = {"Σ": "<mo>∑</mo>"}
+_BOUNDS = {"j ≥ i": "<mi>j</mi><mo>≥</mo><mi>i</mi>"}
 
 
-class MathmlScript(TextScript):
+class _MathmlScript(TextScript):
     number = staticmethod(mathml.number)
     code = words = staticmethod(mathml.words)
     row = staticmethod(mathml.row)
@@ -44,7 +44,7 @@ class MathmlScript(TextScript):
         return fenced(inside, left, right)
 
     def infix(self, left: str, sign: str, right: str) -> str:
-        return row(left, SIGNS.get(sign) or operator(sign), right)
+        return row(left, _SIGNS.get(sign) or operator(sign), right)
 
     def prefix(self, sign: str, right: str) -> str:
         return row(operator(sign), right)
@@ -59,7 +59,7 @@ class MathmlScript(TextScript):
         return self.power(Piece("<mi>e</mi>"), exponent)
 
     def superscript(self, base: Piece, sign: str) -> Piece:
-        return self.power(base, Piece(SIGNS.get(sign) or operator(sign)))
+        return self.power(base, Piece(_SIGNS.get(sign) or operator(sign)))
 
     def root(self, inside: Piece) -> Piece:
         return Piece(f"<msqrt>{inside.string}</msqrt>", POWER)
@@ -74,8 +74,8 @@ class MathmlScript(TextScript):
 
     def big(self, sign: str, over: Piece, details: list[str], bound: str = "") -> Piece:
         said = f"{', ' if bound else ''}{', '.join(details)}" if details else ""
-        below = row(BOUNDS[bound], words(said) if said else "") if bound else words(said) if said else ""
-        mark = f"<munder>{BIG[sign]}{below}</munder>" if below else BIG[sign]
+        below = row(_BOUNDS[bound], words(said) if said else "") if bound else words(said) if said else ""
+        mark = f"<munder>{_BIG[sign]}{below}</munder>" if below else _BIG[sign]
         return Piece(row(mark, THIN + self.bracketed(over, POWER)), LOOSE)
 
     def constant_tensor(self, digit: str, size: str) -> str:
@@ -103,4 +103,4 @@ def _option(given: Any) -> str:
     return mathml.number(repr(given)).string if type(given) in (int, float) else words(str(given))
 
 
-MATHML = MathmlScript()
+MATHML = _MathmlScript()

@@ -20,8 +20,8 @@ from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.script import Piece, Script
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
 
-INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
-INFINITY = frozenset(("inf", "math.inf", "torch.inf", "np.inf"))
+_INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
+_INFINITY = frozenset(("inf", "math.inf", "torch.inf", "np.inf"))
 
 
 def text_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
@@ -33,7 +33,7 @@ def text_formula(formula: Formula, values: Mapping[str, str] | None = None, scal
 
     `scalars` are the leaves that are single numbers: a product with one is written with a dot.
     """
-    return Writer(TEXT, _pieces(values), scalars).write(formula).string
+    return _Writer(TEXT, _pieces(values), scalars).write(formula).string
 
 
 def latex_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
@@ -42,7 +42,7 @@ def latex_formula(formula: Formula, values: Mapping[str, str] | None = None, sca
     >>> print(latex_formula(Apply("div", (Leaf("S"), Apply("sqrt", (Leaf("d_k"),))))))
     \frac{S}{\sqrt{d_{k}}}
     """
-    return Writer(LATEX, _pieces(values), scalars).write(formula).string
+    return _Writer(LATEX, _pieces(values), scalars).write(formula).string
 
 
 def mathml_formula(
@@ -53,7 +53,7 @@ def mathml_formula(
     >>> mathml_formula(Apply("sqrt", (Leaf("d_k"),)))
     '<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>'
     """
-    return Writer(MATHML, values or {}, scalars).write(formula).string
+    return _Writer(MATHML, values or {}, scalars).write(formula).string
 
 
 def _pieces(values: Mapping[str, str] | None) -> dict[str, Piece]:
@@ -65,7 +65,7 @@ def entry_key(name: str, index: Index) -> str:
     return f"{name}[{index}]"
 
 
-class Writer:
+class _Writer:
     """Writes one formula: the script, the values put in, and which leaves are single numbers."""
 
     def __init__(self, script: Script, values: Mapping[str, Piece], scalars: frozenset[str]) -> None:
@@ -79,19 +79,19 @@ class Writer:
                 return self.number(value)
             case Apply():
                 return self.apply(formula)
-            case Call() if (simpler := notation_of_call(formula)) is not None:
+            case Call() if (simpler := _notation_of_call(formula)) is not None:
                 return self.write(simpler)
             case Call(name, args, options):
                 return Piece(self.script.named_call(name, [self.write(a).string for a in args], options))
             case Sequence(parts, is_list):
                 return Piece(self.script.sequence([self.write(part).string for part in parts], is_list))
             case Code(text):
-                return Piece(self.script.source(without_self(text)), ATOM if is_whole(formula) else RELATION)
+                return Piece(self.script.source(without_self(text)), ATOM if _is_whole(formula) else RELATION)
 
     def leaf(self, text: str) -> Piece:
         if text in self.values:
             return self.values[text]
-        return self.script.number("∞") if text in INFINITY else self.named(text)
+        return self.script.number("∞") if text in _INFINITY else self.named(text)
 
     def named(self, text: str) -> Piece:
         """A name; ∂L/∂h and, where that is raised, h#2 hold together less than a letter: (h⁽²⁾)²."""
@@ -149,26 +149,26 @@ class Writer:
         return False
 
 
-def notation_of_call(formula: Call) -> Formula | None:
+def _notation_of_call(formula: Call) -> Formula | None:
     """A call that has a notation after all: floor(x) and x.floor() are ⌊x⌋, float("-inf") is −∞; None for others.
 
-    >>> notation_of_call(Call("S.diagonal", ()))
+    >>> _notation_of_call(Call("S.diagonal", ()))
     Apply(op='diagonal', args=(Leaf(text='S'),), options=())
     """
     owner, _, name = formula.name.rpartition(".")
     if formula.options or owner in ("self", "cls"):
         return None
     if formula.name == "float" and len(formula.args) == 1 and isinstance(formula.args[0], Code):
-        return INFINITE.get(formula.args[0].text)
+        return _INFINITE.get(formula.args[0].text)
     row = OPERATIONS.names.get(name)
     args = (Leaf(owner), *formula.args) if owner else formula.args
     return Apply(row.name, args) if row is not None and row.written_call == len(args) > 0 else None
 
 
-def is_whole(code: Code) -> bool:
+def _is_whole(code: Code) -> bool:
     """Whether Python without a formula needs no brackets: a word in quotes, and what has brackets of its own.
 
-    >>> is_whole(Code("[]", ast.List([]))), is_whole(Code("f()()", ast.Call(ast.Name("f"))))
+    >>> _is_whole(Code("[]", ast.List([]))), _is_whole(Code("f()()", ast.Call(ast.Name("f"))))
     (True, False)
     """
     return isinstance(code.node, _WHOLE_CODE)

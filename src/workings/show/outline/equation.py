@@ -22,7 +22,7 @@ from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves, walk
 from workings.trace.step import Step
 
-SHORT = 72
+_SHORT = 72
 """Columns a formula with its values put in may have when substitution is short."""
 
 
@@ -150,7 +150,7 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
     shown = _plain(write(formula, None, scalars), latex)
     for whole in (True, False):  # with everything put in, or with numbers only
         drawn = _block_with_values(formula, _values(step, formula, options, False, whole), scalars)
-        if options.substitution == "long" or width(drawn) <= SHORT:
+        if options.substitution == "long" or width(drawn) <= _SHORT:
             return [shown, write(formula, _values(step, formula, options, True, whole), scalars) if latex else drawn]
         if not isinstance(formula, Call):
             break

@@ -28,10 +28,10 @@ from workings.trace.formula.tree import Call, Code, Formula, Leaf, Sequence
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-FIRST_TURNS = 3
-MANY_TURNS = 5
+_FIRST_TURNS = 3
+_MANY_TURNS = 5
 """A loop of more turns shows the first three and the last."""
-MOST_NAMES = 12
+_MOST_NAMES = 12
 """Names that a message lists."""
 _UNCOUNTED = frozenset("input turn gradient folded root call module loop".split())
 _INSIDE = frozenset("call module expansion".split())
@@ -91,7 +91,7 @@ def check_names(trace: Trace, options: Options) -> None:
             shown = [line.step for line in lines if line.kind in ("input", "equation")]
             names = list(dict.fromkeys(s.name for s in shown if s.name and s.kind in ("input", "assign")))
             there = (
-                f" There are: {', '.join(names[:MOST_NAMES])}{', …' if len(names) > MOST_NAMES else ''}." if names else ""
+                f" There are: {', '.join(names[:_MOST_NAMES])}{', …' if len(names) > _MOST_NAMES else ''}." if names else ""
             )
             raise WorkingsError(
                 f"{choice} takes names of steps, and none is called {name!r}.{did_you_mean(name, known) or there}"
@@ -115,7 +115,7 @@ class _Outline:
         known: dict[str, Any] = {}
         for step in inside_of(parent):
             if not self.is_named(step, self.options.hide) and not is_plumbing(step):
-                yield from RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
+                yield from _RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
 
     # ---- a row for each kind of step
@@ -150,7 +150,7 @@ class _Outline:
                 if child.kind in _INSIDE:
                     yield from self.container_lines(child, level, depth + 1, {})
                 else:
-                    yield from RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, {})
+                    yield from _RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, {})
         elif fold := self.fold_text(others, depth):
             yield Line(level, "fold", step, fold)
         for child in gradients:
@@ -191,8 +191,8 @@ class _Outline:
         turns = [c for c in step.children if c.kind == "turn"]
         unrecorded = sum(c.count for c in step.children if c.kind == "folded")
         total, header = len(turns) + unrecorded, (step.source or step.name).rstrip(":")
-        many = len(turns) > MANY_TURNS
-        shown = [*turns[:FIRST_TURNS], *turns[-1:]] if many else turns
+        many = len(turns) > _MANY_TURNS
+        shown = [*turns[:_FIRST_TURNS], *turns[-1:]] if many else turns
         for turn in shown:
             if turn is shown[-1]:
                 yield from self.unshown_turn_lines(step, len(turns) - len(shown), level)
@@ -220,7 +220,7 @@ class _Outline:
         yield Line(level, "fold", step, f"… {step.note or f'{step.count} more turns'}")
 
 
-RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
+_RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
     "loop": _Outline.loop_lines,
     "module": _Outline.call_lines,
     "call": _Outline.call_lines,

@@ -21,7 +21,7 @@ def is_plumbing(step: Step) -> bool:
     if ours and step.kind == "assign" and step.name == "_":
         return not has_error(step)
     if ours and step.kind == "expression":
-        return step.result is None and _is_call_by_name(step.formula) and all(map(is_check, step.children))
+        return step.result is None and _is_call_by_name(step.formula) and all(map(_is_check, step.children))
     return step.kind == "branch" and not step.children and any(_asks(part, ours) for part in _parts(step.formula))
 
 
@@ -55,10 +55,10 @@ def _is_call_by_name(formula: Formula | None) -> bool:
 
 def is_aside(step: Step) -> bool:
     """Whether a call of a function of this library is not worth opening: it checks, or gives a tensor another shape."""
-    return is_check(step) or is_arrangement(step)
+    return _is_check(step) or _is_arrangement(step)
 
 
-def is_check(step: Step) -> bool:
+def _is_check(step: Step) -> bool:
     """Whether this is a call by which a function of this library looks at its arguments: its value is no tensor, and it
     keeps nothing, as `self.mean = …` does."""
     if step.kind != "call" or _has_tensor(step.result) or has_error(step) or any(map(_keeps, step.walk())):
@@ -67,7 +67,7 @@ def is_check(step: Step) -> bool:
     return bool(places) and all(is_own(file) for file in places)
 
 
-def is_arrangement(step: Step) -> bool:
+def _is_arrangement(step: Step) -> bool:
     """Whether this is a call by which a function of this library gives a tensor the shape that its equations have:
     `in_places(Y)`, which returns Y.reshape(…). The statement that calls it says all there is."""
     inside = [child for child in step.children if child.kind != "input" and not is_plumbing(child)]
@@ -75,7 +75,7 @@ def is_arrangement(step: Step) -> bool:
         return False
     (last,) = inside
     ours = last.where is not None and is_own(last.where.file)
-    return ours and _only_shapes(last.formula) and all(map(is_check, last.children))
+    return ours and _only_shapes(last.formula) and all(map(_is_check, last.children))
 
 
 def _only_shapes(formula: Formula | None) -> bool:

@@ -13,7 +13,7 @@ from workings.show.write.block import plain
 from workings.show.write.names import text_name
 from workings.trace.step import Step
 
-SHORT = 40
+_SHORT = 40
 """Characters of a value that stands beside the number of its turn."""
 
 
@@ -40,4 +40,4 @@ def _short(value: Any, options: Options) -> str:
         found = inline_of(value, replace(options, substitution="short")) if small else None
     else:
         found = text_of(value, options)
-    return found if found and "\n" not in found and len(found) <= SHORT else ""
+    return found if found and "\n" not in found and len(found) <= _SHORT else ""

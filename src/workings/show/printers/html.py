@@ -33,20 +33,20 @@ from workings.trace.formula.tree import Call, Code, Formula, Leaf, Number, leave
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-PAGE_CELLS = 80_000
+_PAGE_CELLS = 80_000
 """Cells of all heatmaps of a page together: many large tensors get coarser pictures."""
-UNFOLDED = 12
+_UNFOLDED = 12
 """Heatmaps that are unfolded from the start, when there are no more of them."""
-SMALL = {"short": 16, "long": 64}
+_SMALL = {"short": 16, "long": 64}
 """Entries of an operand that are put into the formula."""
-OPENED = 60
+_OPENED = 60
 """Steps of a page that are all unfolded from the start, unless the reader asks for a depth."""
-NESTED = 60
+_NESTED = 60
 """Levels of steps inside steps; browsers draw no more than about 500 nested elements."""
 
-HEADED = frozenset("call module loop turn branch expansion folded error".split())
+_HEADED = frozenset("call module loop turn branch expansion folded error".split())
 """Kinds whose name is a heading in the author's words, not a letter of a formula."""
-BADGES = {"assign": "", "expression": "", "operation": "", "input": "input", "root": ""}
+_BADGES = {"assign": "", "expression": "", "operation": "", "input": "input", "root": ""}
 
 
 def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
@@ -90,12 +90,12 @@ class _Page:
     @staticmethod
     def of(trace: Trace, options: Options) -> _Page:
         large = sum(pictures(step.result, options) for step in trace.root.walk())
-        cells = min(4096, max(64, PAGE_CELLS // max(1, large)))
+        cells = min(4096, max(64, _PAGE_CELLS // max(1, large)))
         numbers = {id(step): i for i, step in enumerate(trace.root.walk())}
-        all_open = NESTED if len(numbers) <= OPENED else 1
+        all_open = _NESTED if len(numbers) <= _OPENED else 1
         open_to = all_open if options.depth is None else options.depth
         return _Page(
-            ValueOptions(options, cells, large <= UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to
+            ValueOptions(options, cells, large <= _UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to
         )
 
     def anchor(self, step: Step) -> str:
@@ -179,9 +179,9 @@ def _row(step: Step, page: _Page, level: int) -> str:
     gradients = [child for child in step.children if child.kind == "gradient"]
     inside = [child for child in inside_of(step) if child.kind != "gradient" and not is_aside(child)]
     body = _line(step, page) + _below(step, page)
-    if step.kind == "turn" and inside and level < NESTED:
+    if step.kind == "turn" and inside and level < _NESTED:
         body = _turn(step, body, page, level)
-    elif level < NESTED:
+    elif level < _NESTED:
         body += _list(gradients, page, level + 1, "steps gradients") + _fold(inside, page, level)
     elif step.children:
         body += element("p", f"{sum(1 for _ in step.walk()) - 1:,} steps nested deeper are not shown.", class_="note")
@@ -222,9 +222,9 @@ def _remarkable(step: Step, page: _Page) -> bool:
 
 
 def _line(step: Step, page: _Page) -> str:
-    badge = BADGES.get(step.kind, step.kind)
+    badge = _BADGES.get(step.kind, step.kind)
     parts = [element("span", badge, class_="badge")] if badge else []
-    if step.kind in HEADED:
+    if step.kind in _HEADED:
         heading = _heading(step, page.options)
         parts.append(element("code", escaped(heading), class_="name") if heading else "")
     parts += _equation(step, page)
@@ -242,7 +242,7 @@ def _heading(step: Step, options: Options) -> str:
 
 def _equation(step: Step, page: _Page) -> list[str]:
     """name = formula, = the values put in, = result: pieces that wrap on a narrow page."""
-    name = [] if step.kind in HEADED or not step.name else [mathml.name(step.name)]
+    name = [] if step.kind in _HEADED or not step.name else [mathml.name(step.name)]
     parts: list[str] = []
     if step.formula is not None:
         written = _formula(step.formula, step)
@@ -295,7 +295,7 @@ def _scalars(operands: dict[str, Any]) -> frozenset[str]:
 
 def _formula_with_values(step: Step, options: Options) -> str:
     """The formula with small operands in place of their names; nothing where that says no more than the result."""
-    f, most = step.formula, SMALL.get(options.substitution, 0)
+    f, most = step.formula, _SMALL.get(options.substitution, 0)
     if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
         return ""
     try:

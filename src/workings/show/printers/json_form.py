@@ -24,10 +24,10 @@ from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf,
 from workings.trace.record import Trace
 from workings.trace.step import KINDS, Step, Syntax, Where
 
-FORMAT, VERSION = "workings.trace", 2
-TEXTS = ("name", "source", "note", "address")
+_FORMAT, _VERSION = "workings.trace", 2
+_TEXTS = ("name", "source", "note", "address")
 """Fields of a step that are text; empty ones are left out."""
-SYNTAX = ("count", "stopped", "targets", "augmented")
+_SYNTAX = ("count", "stopped", "targets", "augmented")
 """Fields of a step that are left out where there is nothing to say."""
 
 
@@ -51,8 +51,8 @@ def to_data(trace: Trace, most: int | None = MOST_SAVED) -> dict[str, Any]:
     writer = Writer(most)
     steps = _flat(trace.root)
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": _FORMAT,
+        "version": _VERSION,
         "agreement": trace.agreement,
         **({} if trace.matches is None else {"matches": trace.matches}),
         "difference": writer.value(trace.difference),
@@ -83,7 +83,7 @@ def _flat(root: Step) -> list[tuple[Step, int | None]]:
 
 def _step(step: Step, parent: int | None, writer: Writer) -> dict[str, Any]:
     out: dict[str, Any] = {"kind": step.kind, "parent": parent}
-    out |= {key: getattr(step, key) for key in TEXTS if getattr(step, key)}
+    out |= {key: getattr(step, key) for key in _TEXTS if getattr(step, key)}
     out |= {"count": step.count} if step.count else {}
     out |= {"stopped": True} if step.is_stopped else {}
     out |= {"targets": [_target(target, writer) for target in step.syntax.targets]} if step.syntax.targets else {}
@@ -164,7 +164,7 @@ def _place(wanted: Step | None, steps: list[tuple[Step, Any]]) -> int | None:
 def _trace(data: Any) -> Trace:
     check(isinstance(data, dict), "it is no object")
     made = (data.get("format"), data.get("version"))
-    check(made == (FORMAT, VERSION), f"format {made[0]!r}, version {made[1]!r}; needed {FORMAT}, version {VERSION}")
+    check(made == (_FORMAT, _VERSION), f"format {made[0]!r}, version {made[1]!r}; needed {_FORMAT}, version {_VERSION}")
     reader = Reader(tensors_of(data.get("tensors")))
     steps = _steps(data.get("steps"), reader)
     error, difference = reader.value(data.get("error")), reader.value(data.get("difference"))
@@ -203,14 +203,14 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
 
 def _read_step(row: Any, reader: Reader) -> Step:
     check(isinstance(row, dict), f"{short_repr(row)} is no step")
-    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *TEXTS, *SYNTAX}
+    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *_TEXTS, *_SYNTAX}
     check(not unknown, f"no field of a step is called {', '.join(sorted(map(repr, unknown)))}")
     check(row.get("kind") in KINDS, f"{row.get('kind')!r} is no kind of step")
     operands, count, targets = row.get("operands", {}), row.get("count", 0), row.get("targets", [])
     check(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
     check(type(count) is int, f"{short_repr(count)} is no count")
     check(isinstance(targets, list), f"{short_repr(targets)} is no list of targets")
-    texts: dict[str, Any] = {key: word(row.get(key, "")) for key in TEXTS}
+    texts: dict[str, Any] = {key: word(row.get(key, "")) for key in _TEXTS}
     return Step(
         row["kind"],
         **texts,

@@ -1,6 +1,6 @@
 """Any value of a trace as JSON, and back: numbers and containers as they are, tensors bit by bit, all else by its `repr`.
 
-`TAGS` has a row for each kind of value that JSON has no form for: {"tuple": […]}, {"dtype": "float32"}. Tensors are kept in
+`_TAGS` has a row for each kind of value that JSON has no form for: {"tuple": […]}, {"dtype": "float32"}. Tensors are kept in
 a table, each distinct one once, and named by their place in it. Nothing that is read is ever run.
 """
 
@@ -21,12 +21,12 @@ from workings.exact import ExactTensor, from_json
 from workings.show.write.brief import name_of, short_repr
 from workings.show.write.saved import from_row, saved_from, saved_of, to_row, without_values
 
-DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if isinstance(d, torch.dtype)}
-FEW = 64
+_DTYPES = {str(d).removeprefix("torch."): d for d in vars(torch).values() if isinstance(d, torch.dtype)}
+_FEW = 64
 """Entries of a tensor that are written as numbers, for a person to read; more are written as bytes."""
-DEEP = 50
+_DEEP = 50
 """Containers nested deeper are kept by their `repr` (a list may contain itself)."""
-EXACT_IN_A_DOUBLE = 2**53
+_EXACT_IN_A_DOUBLE = 2**53
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Writer:
     def value(self, x: Any, depth: int = 0) -> Any:
         if x is None or type(x) in (bool, str):
             return x
-        if depth > DEEP:
+        if depth > _DEEP:
             return _object(x)
-        for kind, write in WRITERS:
+        for kind, write in _WRITERS:
             if isinstance(x, kind):
                 found = write(self, x, depth)
                 if found is not None:
@@ -118,7 +118,7 @@ def _row_of(x: Tensor, most: int | None) -> dict[str, Any] | None:
     row = _head(x)
     if large:
         return row | to_row(saved_from(plain, _bytes(plain)))
-    if x.numel() <= FEW and not x.is_complex():
+    if x.numel() <= _FEW and not x.is_complex():
         numbers = row | {"values": [_number(v) for v in plain.flatten().tolist()]}
         if _bytes(_tensor(numbers)) == _bytes(plain):
             return numbers
@@ -141,7 +141,7 @@ def _number(x: Any) -> Any:
 
 
 def _int(writer: Writer, x: int, depth: int) -> Any:
-    return int(x) if abs(x) < EXACT_IN_A_DOUBLE else {"int": hex(x)}
+    return int(x) if abs(x) < _EXACT_IN_A_DOUBLE else {"int": hex(x)}
 
 
 def _float(writer: Writer, x: float, depth: int) -> Any:
@@ -167,7 +167,7 @@ def _message(x: BaseException) -> str:
         return ""
 
 
-WRITERS: list[tuple[type[Any], Callable[[Writer, Any, int], Any]]] = [
+_WRITERS: list[tuple[type[Any], Callable[[Writer, Any, int], Any]]] = [
     (Tensor, Writer.tensor),
     (bool, lambda writer, x, depth: bool(x)),
     (int, _int),
@@ -200,7 +200,7 @@ def _tensor(row: Any) -> Tensor:
     check(isinstance(row, dict), f"{short_repr(row)} is no tensor")
     if "exact" in row:
         return from_json(json.dumps(row["exact"]))
-    dtype, shape = DTYPES.get(row.get("dtype")), row.get("shape")
+    dtype, shape = _DTYPES.get(row.get("dtype")), row.get("shape")
     check(dtype is not None, f"{row.get('dtype')!r} is no dtype of this PyTorch")
     check(isinstance(shape, list) and all(type(n) is int and n >= 0 for n in shape), f"{shape!r} is no shape")
     assert dtype is not None
@@ -236,8 +236,8 @@ class Reader:
             return x
         check(len(x) == 1, f"a value has one tag, not {len(x)}")
         ((tag, inside),) = x.items()
-        check(tag in TAGS, f"{tag!r} is no tag of a value")
-        return TAGS[tag](self, inside)
+        check(tag in _TAGS, f"{tag!r} is no tag of a value")
+        return _TAGS[tag](self, inside)
 
     def items(self, x: Any, count: int | None = None) -> list[Any]:
         check(
@@ -261,11 +261,11 @@ def _dict(reader: Reader, x: Any) -> dict[Any, Any]:
 
 
 def _dtype(reader: Reader, x: Any) -> torch.dtype:
-    check(x in DTYPES, f"{x!r} is no dtype of this PyTorch")
-    return DTYPES[x]
+    check(x in _DTYPES, f"{x!r} is no dtype of this PyTorch")
+    return _DTYPES[x]
 
 
-TAGS: dict[str, Callable[[Reader, Any], Any]] = {
+_TAGS: dict[str, Callable[[Reader, Any], Any]] = {
     "tensor": Reader.tensor,
     "int": lambda reader, x: int(word(x), 16),
     "float": lambda reader, x: float(word(x)),

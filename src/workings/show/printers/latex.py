@@ -19,12 +19,12 @@ from workings.show.write.escape import latex_text
 from workings.show.write.names import latex_name, without_self
 from workings.trace.record import Trace
 
-ROOM = 64
+_ROOM = 64
 """Characters of plain text that fill a line of a page; beyond it, an equation goes on in the next line."""
 
-DEEPEST_QUOTE = 5
+_DEEPEST_QUOTE = 5
 
-PREAMBLE = r"""\documentclass{article}
+_PREAMBLE = r"""\documentclass{article}
 \usepackage[a4paper, margin=2cm]{geometry}
 \usepackage{amsmath, amssymb}
 \setlength{\parindent}{0pt}
@@ -39,7 +39,7 @@ def latex(trace: Trace, options: Options | None = None) -> str:
 
 def document(trace: Trace, options: Options | None = None) -> str:
     """The steps as a document of their own."""
-    return f"{PREAMBLE}\\begin{{document}}\n\n{latex(trace, options)}\n\\end{{document}}\n"
+    return f"{_PREAMBLE}\\begin{{document}}\n\n{latex(trace, options)}\n\\end{{document}}\n"
 
 
 def _parts(trace: Trace, options: Options) -> Iterator[str]:
@@ -50,7 +50,7 @@ def _parts(trace: Trace, options: Options) -> Iterator[str]:
         yield content if kind == "prose" else starred(content)
         before = level
     yield from _edges(before, 0)
-    yield from (latex_prose(line) for line in closing(trace))
+    yield from (_latex_prose(line) for line in closing(trace))
 
 
 def _edges(before: int, level: int) -> Iterator[str]:
@@ -60,7 +60,7 @@ def _edges(before: int, level: int) -> Iterator[str]:
 
 def _environment(level: int) -> str:
     """LaTeX nests no more than six lists, and a quote is one."""
-    return "quote" if level <= DEEPEST_QUOTE else "sloppypar"
+    return "quote" if level <= _DEEPEST_QUOTE else "sloppypar"
 
 
 def starred(display: str) -> str:
@@ -79,7 +79,7 @@ def sections(trace: Trace, options: Options) -> Iterator[tuple[int, str, str]]:
         if kind == "input":
             yield level, "display", gathered_display(lines, options)
         else:
-            yield from ((level, *part) for line in lines for part in WRITERS[kind](line, options))
+            yield from ((level, *part) for line in lines for part in _WRITERS[kind](line, options))
 
 
 # ---------------------------------------------------------------------------------------------- displays
@@ -91,7 +91,7 @@ def gathered_display(lines: list[Line], options: Options) -> str:
     used = 0
     for line in lines:
         needed = _width(text_equation(line, options)) + 4
-        if rows[-1] and used + needed > ROOM:
+        if rows[-1] and used + needed > _ROOM:
             rows, used = [*rows, []], 0
         rows[-1].append(_flat(latex_equation(line, options)))
         used += needed
@@ -113,7 +113,7 @@ def aligned_display(line: Line, options: Options) -> str:
     used = len(measure.left) + len("".join(measure.links[:1]))
     out, marked = first, bool(found.links)
     for (sign, piece), needed in zip(pieces, [*widths, *[0] * len(pieces)], strict=False):
-        if marked and used + needed > ROOM:
+        if marked and used + needed > _ROOM:
             out, used = f"{out} \\\\\n&", 0
         out, marked, used = f"{out} {'' if marked else '&'}{sign} {piece}", True, used + needed + 3
     return f"\\begin{{aligned}}\n{out}\n\\end{{aligned}}"
@@ -130,7 +130,7 @@ def _width(found: Equation) -> int:
 # ---------------------------------------------------------------------------------------------- prose
 
 
-def latex_prose(words: str) -> str:
+def _latex_prose(words: str) -> str:
     """A remark on a line of its own."""
     return rf"\noindent {latex_text(without_self(words))}"
 
@@ -161,10 +161,10 @@ def _error(line: Line, options: Options) -> Iterator[tuple[str, str]]:
     if shapes:
         yield "display", "\\begin{aligned}\n" + " \\\\\n".join(shapes) + "\n\\end{aligned}"
     if step.note:
-        yield "prose", latex_prose(step.note)
+        yield "prose", _latex_prose(step.note)
 
 
-WRITERS: dict[str, Callable[[Line, Options], Iterator[tuple[str, str]]]] = {
+_WRITERS: dict[str, Callable[[Line, Options], Iterator[tuple[str, str]]]] = {
     "equation": _equation,
     "branch": _branch,
     "title": _title,

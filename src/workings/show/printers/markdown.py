@@ -26,7 +26,7 @@ def markdown(trace: Trace, options: Options | None = None) -> str:
     blocks: list[tuple[int, str]] = []
     for kind, group in groupby(flat_turns(outline(trace, options)), lambda line: (line.level, line.kind)):
         lines = list(group)
-        shown = [_inputs(lines, options)] if kind[1] == "input" else [PRINTERS[line.kind](line, options) for line in lines]
+        shown = [_inputs(lines, options)] if kind[1] == "input" else [_PRINTERS[line.kind](line, options) for line in lines]
         blocks += [(kind[0], block) for block in shown]
     blocks += [(0, markdown_text(line)) for line in closing(trace)]
     return _quoted(blocks)
@@ -105,7 +105,7 @@ def _error(line: Line, options: Options) -> str:
     return "\n\n".join([f"**fails:** {markdown_code(without_self(step.source))}", *listed, *note])
 
 
-PRINTERS: dict[str, Callable[[Line, Options], str]] = {
+_PRINTERS: dict[str, Callable[[Line, Options], str]] = {
     "equation": _equation,
     "branch": lambda line, options: markdown_code(branch(line)),
     "title": _title,

@@ -7,9 +7,9 @@ from textwrap import wrap
 
 from workings.trace.shapes.report import Layer, ShapeReport
 
-COLUMNS = ("layer", "", "output", "size", "parameters", "multiply-adds", "memory")
-RIGHT = frozenset({"multiply-adds", "memory"})
-GAP = "  "
+_COLUMNS = ("layer", "", "output", "size", "parameters", "multiply-adds", "memory")
+_RIGHT = frozenset({"multiply-adds", "memory"})
+_GAP = "  "
 
 
 def text(report: ShapeReport, width: int = 100) -> str:
@@ -17,7 +17,7 @@ def text(report: ShapeReport, width: int = 100) -> str:
 
     The longest columns wrap where the table is wider than `width`.
     """
-    rows = [COLUMNS, *(cells(layer) for layer in report.layers)]
+    rows = [_COLUMNS, *(_cells(layer) for layer in report.layers)]
     rows.append(
         (
             "so far" if report.failure else "total",
@@ -29,20 +29,20 @@ def text(report: ShapeReport, width: int = 100) -> str:
             memory(report.memory),
         )
     )
-    first = f"{report.name} on {' and '.join(map(sizes, report.inputs))}"
-    return "\n".join([first, "", *table(rows, width), *remarks(report, width)])
+    first = f"{report.name} on {' and '.join(map(_sizes, report.inputs))}"
+    return "\n".join([first, "", *_table(rows, width), *_remarks(report, width)])
 
 
-def cells(layer: Layer) -> tuple[str, ...]:
+def _cells(layer: Layer) -> tuple[str, ...]:
     """One row."""
-    output = sizes(layer.output) if layer.output is not None else ""
+    output = _sizes(layer.output) if layer.output is not None else ""
     counts = (f"{layer.multiply_adds}" if layer.multiply_adds else "", memory(layer.memory) if layer.memory else "")
     return (layer.path, layer.kind, output, layer.arithmetic, layer.parameter_arithmetic, *counts)
 
 
-def sizes(shape: Sequence[int]) -> str:
+def _sizes(shape: Sequence[int]) -> str:
     """
-    >>> sizes((1, 8, 28, 28))
+    >>> _sizes((1, 8, 28, 28))
     '1×8×28×28'
     """
     return "×".join(map(str, shape)) or "a number"
@@ -59,21 +59,21 @@ def memory(count: int) -> str:
     return f"{count} B"
 
 
-def table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
+def _table(rows: Sequence[Sequence[str]], width: int) -> Iterator[str]:
     """Aligned rows, with a rule under the head and over the total."""
     columns = list(zip(*rows, strict=True))
     least = [max(len(word) for cell in column for word in cell.split() or [""]) for column in columns]
-    widths = fit_widths([max(map(len, column)) for column in columns], least, width)
-    rule = "─" * (sum(widths) + len(GAP) * (len(widths) - 1))
+    widths = _fit_widths([max(map(len, column)) for column in columns], least, width)
+    rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
     for number, row in enumerate(rows):
         if number in (1, len(rows) - 1):
             yield rule
-        yield from lines(row, widths)
+        yield from _lines(row, widths)
 
 
-def fit_widths(widths: list[int], least: list[int], width: int) -> list[int]:
+def _fit_widths(widths: list[int], least: list[int], width: int) -> list[int]:
     """The widest columns made narrower until the table fits, but none narrower than its longest word."""
-    while sum(widths) + len(GAP) * (len(widths) - 1) > width:
+    while sum(widths) + len(_GAP) * (len(widths) - 1) > width:
         loose = [w if w > low else 0 for w, low in zip(widths, least, strict=True)]
         if not any(loose):
             break
@@ -81,19 +81,19 @@ def fit_widths(widths: list[int], least: list[int], width: int) -> list[int]:
     return widths
 
 
-def lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
+def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     """One row, its cells wrapped."""
     parts = [wrap(cell, max(w, 1)) or [""] for cell, w in zip(row, widths, strict=True)]
     for number in range(max(map(len, parts))):
         pieces = [part[number] if number < len(part) else "" for part in parts]
         aligned = [
-            piece.rjust(w) if name in RIGHT else piece.ljust(w)
-            for piece, w, name in zip(pieces, widths, COLUMNS, strict=True)
+            piece.rjust(w) if name in _RIGHT else piece.ljust(w)
+            for piece, w, name in zip(pieces, widths, _COLUMNS, strict=True)
         ]
-        yield GAP.join(aligned).rstrip()
+        yield _GAP.join(aligned).rstrip()
 
 
-def remarks(report: ShapeReport, width: int) -> Iterator[str]:
+def _remarks(report: ShapeReport, width: int) -> Iterator[str]:
     """What stands under the table."""
     notes = [f"{layer.path or layer.kind}: {warning}." for layer in report.layers for warning in layer.warnings]
     notes += report.notes
@@ -102,10 +102,10 @@ def remarks(report: ShapeReport, width: int) -> Iterator[str]:
         yield from (line for note in notes for line in wrap(note, width, subsequent_indent="  "))
     if report.failure is not None:
         yield ""
-        yield from wrap(failure(report), width)
+        yield from wrap(_failure(report), width)
 
 
-def failure(report: ShapeReport) -> str:
+def _failure(report: ShapeReport) -> str:
     """The layer that failed, and why."""
     failed = report.failure
     assert failed is not None

@@ -22,10 +22,10 @@ from workings.show.write.names import text_name, without_self
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
-INDENT = 2
-HANG = 8
+_INDENT = 2
+_HANG = 8
 """Columns, at most, before the sign that a following line of an equation begins with."""
-BOLD, DIM, RED, END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
+_BOLD, _DIM, _RED, _END = "\x1b[1m", "\x1b[2m", "\x1b[31m", "\x1b[0m"
 
 
 def text(trace: Trace, options: Options | None = None) -> str:
@@ -59,8 +59,8 @@ def _spaced(blocks: list[str]) -> str:
 
 
 def _block(line: Line, options: Options) -> str:
-    inner = replace(options, width=max(20, options.width - INDENT * line.level))
-    block = indented(PRINTERS[line.kind](line, inner), INDENT * line.level)
+    inner = replace(options, width=max(20, options.width - _INDENT * line.level))
+    block = indented(_PRINTERS[line.kind](line, inner), _INDENT * line.level)
     return _with_place(block, line, options) if options.colour else block
 
 
@@ -71,17 +71,17 @@ def _with_place(block: str, line: Line, options: Options) -> str:
     first, *rest = block.split("\n")
     place = plain(str(line.step.where).rpartition("/")[2])
     room = options.width - width(_uncoloured(first)) - len(place)
-    return "\n".join([first + " " * room + DIM + place + END if room >= 2 else first, *rest])
+    return "\n".join([first + " " * room + _DIM + place + _END if room >= 2 else first, *rest])
 
 
 def _uncoloured(string: str) -> str:
-    for code in (BOLD, DIM, RED, END):
+    for code in (_BOLD, _DIM, _RED, _END):
         string = string.replace(code, "")
     return string
 
 
 def _coloured(string: str, colour: str, options: Options) -> str:
-    return f"{colour}{string}{END}" if options.colour and string else string
+    return f"{colour}{string}{_END}" if options.colour and string else string
 
 
 # ---------------------------------------------------------------------------------------------- equations
@@ -89,7 +89,7 @@ def _coloured(string: str, colour: str, options: Options) -> str:
 
 def _inputs(lines: list[Line], options: Options) -> str:
     """Inputs side by side, as many as the width holds; one of several blocks stands alone."""
-    room = options.width - INDENT * lines[0].level
+    room = options.width - _INDENT * lines[0].level
     rows: list[str] = []
     for before, line in zip([lines[0], *lines], lines, strict=False):
         block = _block(replace(line, level=0), replace(options, width=room, colour=False))
@@ -99,11 +99,11 @@ def _inputs(lines: list[Line], options: Options) -> str:
             rows.append(block)
         else:
             rows[-1] = joined
-    return indented("\n".join(rows), INDENT * lines[0].level)
+    return indented("\n".join(rows), _INDENT * lines[0].level)
 
 
 def _equation(line: Line, options: Options) -> str:
-    return _laid_out(text_equation(line, replace(options, width=max(20, options.width - HANG - 2))), options)
+    return _laid_out(text_equation(line, replace(options, width=max(20, options.width - _HANG - 2))), options)
 
 
 def _laid_out(found: Equation, options: Options) -> str:
@@ -144,7 +144,7 @@ def _below(found: Equation, options: Options) -> str:
 def _hang(found: Equation) -> int:
     """The column of the first sign, where the following lines begin too."""
     column = width(found.left) + 1
-    return column if found.left and found.lead == " = " and column <= HANG else 2
+    return column if found.left and found.lead == " = " and column <= _HANG else 2
 
 
 def _head_in_lines(found: Equation, options: Options) -> str:
@@ -168,12 +168,12 @@ def _with_colours(block: str, found: Equation, options: Options) -> str:
     if not options.colour:
         return block
     first, line, rest = block.partition("\n")
-    first = _coloured(found.left, BOLD, options) + first[len(found.left) :] if first.startswith(found.left) else first
+    first = _coloured(found.left, _BOLD, options) + first[len(found.left) :] if first.startswith(found.left) else first
     block = first + line + rest
     if found.shape:
         front, _, end = block.rpartition(found.shape)
-        block = front + _coloured(found.shape, DIM, options) + end
-    return block.replace("NaN", f"{RED}NaN{END}")
+        block = front + _coloured(found.shape, _DIM, options) + end
+    return block.replace("NaN", f"{_RED}NaN{_END}")
 
 
 # ---------------------------------------------------------------------------------------------- the other lines
@@ -182,7 +182,7 @@ def _with_colours(block: str, found: Equation, options: Options) -> str:
 def _title(line: Line, options: Options) -> str:
     title = plain(without_self(line.text))
     if not line.valued or line.step.result is None:
-        return _coloured(_folded(title, options.width, "    "), BOLD, options)
+        return _coloured(_folded(title, options.width, "    "), _BOLD, options)
     forms = [("=", text_of(line.step.result, replace(options, width=options.width - 4)))]
     return _laid_out(Equation(title, [], forms, shape_of(line.step.result)), options)
 
@@ -202,7 +202,7 @@ def truth(value: object) -> object:
 
 
 def _note(line: Line, options: Options) -> str:
-    return _coloured(wrapped(plain(line.text), options.width), DIM, options)
+    return _coloured(wrapped(plain(line.text), options.width), _DIM, options)
 
 
 def _error(line: Line, options: Options) -> str:
@@ -213,7 +213,7 @@ def _error(line: Line, options: Options) -> str:
     operands = [f"  {plain(text_name(name))} is {words}" for name, words in operand_descriptions(step)]
     reason = [indented(wrapped(plain(step.note), options.width - 2), 2)] if step.note else []
     failed = _folded(f"fails: {source}{place}", options.width, "    ")
-    return "\n".join([_coloured(failed, RED, options), *operands, *reason])
+    return "\n".join([_coloured(failed, _RED, options), *operands, *reason])
 
 
 def operand_descriptions(step: Step) -> list[tuple[str, str]]:
@@ -238,7 +238,7 @@ def _description(value: object, with_dtype: bool) -> str:
     return (shape_of(value) or "a single number") + ("" if usual else f", {dtype}")
 
 
-PRINTERS: dict[str, Callable[[Line, Options], str]] = {
+_PRINTERS: dict[str, Callable[[Line, Options], str]] = {
     "input": _equation,
     "equation": _equation,
     "branch": lambda line, options: _folded(branch(line), options.width, "    "),
@@ -252,17 +252,17 @@ PRINTERS: dict[str, Callable[[Line, Options], str]] = {
 
 def closing(trace: Trace) -> list[str]:
     """What is said at the end: how it agrees with a plain run, the first NaN, remarks."""
-    return [*filter(None, [trace.agreement, *bad(trace)]), *trace.notes]
+    return [*filter(None, [trace.agreement, *_bad(trace)]), *trace.notes]
 
 
-def bad(trace: Trace) -> list[str]:
+def _bad(trace: Trace) -> list[str]:
     """Where a NaN or an infinity first came about; of both, where the infinity did and where the NaN."""
     if trace.first_nan is None:
-        return [first_bad(trace.first_bad)]
-    return [first_bad(trace.first_bad, "infinity"), first_bad(trace.first_nan, "NaN")]
+        return [_first_bad(trace.first_bad)]
+    return [_first_bad(trace.first_bad, "infinity"), _first_bad(trace.first_nan, "NaN")]
 
 
-def first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
+def _first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
     """The line about this step."""
     if step is None:
         return ""
@@ -272,6 +272,6 @@ def first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
 
 def _closing(trace: Trace, options: Options) -> str:
     lines = [plain(line) for line in closing(trace)]
-    alarming = [plain(line) for line in bad(trace)]
-    painted = [_coloured(wrapped(line, options.width), RED if line in alarming else DIM, options) for line in lines]
+    alarming = [plain(line) for line in _bad(trace)]
+    painted = [_coloured(wrapped(line, options.width), _RED if line in alarming else _DIM, options) for line in lines]
     return "\n".join(painted)

@@ -20,13 +20,13 @@ from workings.exact import ExactTensor
 from workings.show.write.decimals import decimal
 from workings.show.write.markup import element, escaped
 
-MOST_CELLS = 4096
+_MOST_CELLS = 4096
 MOST_SLICES = 8
-SIDE = 64
-"""A matrix of more than `MOST_CELLS` cells is pooled to at most `SIDE` × `SIDE`."""
-LEVELS = 16
+_SIDE = 64
+"""A matrix of more than `_MOST_CELLS` cells is pooled to at most `_SIDE` × `_SIDE`."""
+_LEVELS = 16
 BLUE, ORANGE, RED = "#2f7fd6", "#dd6b20", "#d01f2e"
-DIGITS = {torch.float64: 17, torch.float32: 9, torch.float16: 5, torch.bfloat16: 4}
+_DIGITS = {torch.float64: 17, torch.float32: 9, torch.float16: 5, torch.bfloat16: 4}
 """Significant digits that tell every number of a dtype from its neighbours."""
 _FONT = 10
 
@@ -37,7 +37,7 @@ def svg(
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     title: str = "",
-    most: int = MOST_CELLS,
+    most: int = _MOST_CELLS,
 ) -> str:
     """The matrix, or the first matrices of a tensor with more axes, as SVG; `rows` and `columns` name the last two axes.
 
@@ -80,12 +80,12 @@ def _panels(tensor: Tensor, most: int) -> _Panels:
     count = math.prod(lead)
     shown = x.reshape(-1, m, n)[:MOST_SLICES] if x.numel() else x.new_zeros(0, m, n)
     indices = [_index(i, lead) for i in range(len(shown))]
-    digits = DIGITS.get(tensor.dtype, 17)
+    digits = _DIGITS.get(tensor.dtype, 17)
     if m * n <= most:
         return _Panels(shown, indices, (1, 1), digits, count - len(shown))
-    side = min(SIDE, math.isqrt(most))
+    side = min(_SIDE, math.isqrt(most))
     size = (min(m, max(side, most // n)), min(n, max(side, most // m)))
-    size = (min(size[0], max(1, most // size[1])), size[1]) if m > 1 else (1, min(n, most, SIDE * 4))
+    size = (min(size[0], max(1, most // size[1])), size[1]) if m > 1 else (1, min(n, most, _SIDE * 4))
     pooled = torch.nn.functional.adaptive_avg_pool2d(shown.unsqueeze(1), size).squeeze(1)
     return _Panels(pooled, indices, (m / size[0], n / size[1]), 4, count - len(shown))
 
@@ -131,12 +131,12 @@ class _Scale:
         """−LEVELS … LEVELS: negative is orange; 0 is the page itself; NaN and infinities are level 99."""
         if self.diverging:
             top = max(-self.low, self.high)
-            found = values / top * LEVELS
+            found = values / top * _LEVELS
         else:
             span = self.high - self.low
             sign = -1 if self.high <= 0 and self.low < 0 else 1
             part = (values - self.low) / span if span > 0 else torch.full_like(values, 0.5 if self.high else 0.0)
-            found = part * LEVELS if sign > 0 else -(1 - part) * LEVELS
+            found = part * _LEVELS if sign > 0 else -(1 - part) * _LEVELS
         return torch.where(torch.isfinite(values), found.round().nan_to_num(), torch.tensor(99.0, dtype=values.dtype))
 
 
@@ -212,7 +212,7 @@ def _group(colour: float, paths: list[str]) -> str:
         return f'<path class="bad" d="{"".join(paths)}" stroke="{RED}" stroke-width=".12"/>'
     if colour == 99.0:
         return f'<g fill="{RED}" fill-opacity=".25">{"".join(paths)}</g>'
-    hue, opacity = (BLUE if colour >= 0 else ORANGE), max(0.04, abs(colour) / LEVELS)
+    hue, opacity = (BLUE if colour >= 0 else ORANGE), max(0.04, abs(colour) / _LEVELS)
     return f'<g fill="{hue}" fill-opacity="{opacity:.3g}">{"".join(paths)}</g>'
 
 
@@ -223,7 +223,7 @@ def _short(name: str) -> str:
 def _ticks(count: int, size: float, names: Sequence[str] | None, block: float) -> list[tuple[int, str, str]]:
     """Which cells of an axis are named, and how: all where there is room, else a few."""
     step = 1
-    while step * size < _FONT + 1 or count / step > (SIDE if names else 8):
+    while step * size < _FONT + 1 or count / step > (_SIDE if names else 8):
         step *= 2
     shown = range(0, count, step)
     return [(i, _short(names[i]) if names else f"{i * block:.0f}", names[i] if names else "") for i in shown]
@@ -283,7 +283,7 @@ def _legend(scale: _Scale) -> str:
     steps = torch.linspace(scale.low, scale.high, 24, dtype=torch.float64)
     boxes = "".join(
         f'<rect x="{start + 5 * i:.1f}" width="5" height="{_FONT}" fill="{BLUE if level >= 0 else ORANGE}" '
-        f'fill-opacity="{max(0.04, abs(level) / LEVELS):.3g}"/>'
+        f'fill-opacity="{max(0.04, abs(level) / _LEVELS):.3g}"/>'
         for i, level in enumerate(scale.levels(steps).tolist())
     )
     return (

@@ -29,7 +29,7 @@ from workings.show.write.saved import saved_of
 from workings.show.write.sparkline import Summary, summary
 from workings.trace.formula.script import Piece
 
-MOST_ITEMS = 8
+_MOST_ITEMS = 8
 """Items of a tuple or list that are shown one by one."""
 
 
@@ -101,7 +101,7 @@ def value_markup(x: Any, place: ValueOptions, name: str = "") -> str:
         return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
     if isinstance(x, Tensor):
         return _large(x, place, name)
-    if isinstance(x, (tuple, list, dict)) and 0 < len(x) <= MOST_ITEMS and any(isinstance(v, Tensor) for v in _items(x)):
+    if isinstance(x, (tuple, list, dict)) and 0 < len(x) <= _MOST_ITEMS and any(isinstance(v, Tensor) for v in _items(x)):
         return _several(x, place, name)
     return element("span", f"= {element('code', escaped(short_repr(x)))}", class_="piece")
 
@@ -205,7 +205,7 @@ def facts(x: Any) -> str:
 
 def pictures(x: Any, options: Options) -> int:
     """How many matrices of this value are drawn as heatmaps."""
-    if isinstance(x, (tuple, list, dict)) and len(x) <= MOST_ITEMS:
+    if isinstance(x, (tuple, list, dict)) and len(x) <= _MOST_ITEMS:
         return sum(pictures(item, options) for item in _items(x) if isinstance(item, Tensor))
     large = isinstance(x, Tensor) and x.numel() > options.most
     return min(MOST_SLICES, math.prod(x.shape[:-2])) if large else 0

@@ -26,11 +26,11 @@ from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.saved import saved_of, summary_of
 from workings.show.write.sparkline import Summary
 
-MOST_ITEMS = 8
+_MOST_ITEMS = 8
 """Items of a tuple, list or dict that are shown."""
 INLINE = 9
 """Entries of a matrix that are put into a formula when substitution is short."""
-MOST_COLUMNS = 10
+_MOST_COLUMNS = 10
 """Columns of amsmath's bmatrix; wider matrices are arrays."""
 
 
@@ -62,11 +62,11 @@ def text_forms(value: Any, options: Options, names: Sequence[str] = ()) -> list[
     if not value.numel():
         return [("=", "[]")]
     if saved_of(value) is not None:
-        return [("=", text_summary(value, options))]
+        return [("=", _text_summary(value, options))]
     if not _has_values(value):
         return [("=", f"no values: a tensor on {value.device}")]
     if value.numel() > options.most:
-        return [("=", text_summary(value, options))]
+        return [("=", _text_summary(value, options))]
     shown = squeezed(value)
     return [(form.sign, _text_grid(form, options, value.dim() - shown.dim())) for form in forms(shown, options)]
 
@@ -102,12 +102,12 @@ def latex_forms(value: Any, options: Options) -> list[tuple[str, str]]:
     if not value.numel():
         return [("=", "[\\,]")]
     if saved_of(value) is not None:
-        return [("=", latex_summary(value, options))]
+        return [("=", _latex_summary(value, options))]
     if not _has_values(value):
         return [("=", rf"\text{{no values: a tensor on {latex_text(str(value.device))}}}")]
     if value.numel() > options.most:
-        return [("=", latex_summary(value, options))]
-    return [(r"\approx" if form.sign == "≈" else "=", latex_matrix(form.latex)) for form in forms(squeezed(value), options)]
+        return [("=", _latex_summary(value, options))]
+    return [(r"\approx" if form.sign == "≈" else "=", _latex_matrix(form.latex)) for form in forms(squeezed(value), options)]
 
 
 def squeezed(x: torch.Tensor) -> torch.Tensor:
@@ -121,15 +121,15 @@ def squeezed(x: torch.Tensor) -> torch.Tensor:
     return x
 
 
-def latex_matrix(cells: Any) -> str:
+def _latex_matrix(cells: Any) -> str:
     """A number, a list, a matrix; with more axes, a column of matrices. A vector is a list: neither a row nor a column."""
     if isinstance(cells, str):
         return cells
     if not cells or isinstance(cells[0], str):
         return r"\left[" + r",\ ".join(cells) + r"\right]"
     if cells[0] and isinstance(cells[0][0], list):
-        return matrix_latex([[latex_matrix(part)] for part in cells])
-    if len(cells[0]) <= MOST_COLUMNS:
+        return matrix_latex([[_latex_matrix(part)] for part in cells])
+    if len(cells[0]) <= _MOST_COLUMNS:
         return matrix_latex(cells)
     lines = r" \\ ".join(" & ".join(row) for row in cells)
     return rf"\left[\begin{{array}}{{{'r' * len(cells[0])}}} {lines} \end{{array}}\right]"
@@ -169,7 +169,7 @@ def _product(shape: tuple[int, ...]) -> int:
     return out
 
 
-def text_summary(x: torch.Tensor, options: Options) -> str:
+def _text_summary(x: torch.Tensor, options: Options) -> str:
     """−3.241 … 3.87  ▁▁▂▅█▅▂▁▁  μ = 0.0123  σ = 0.998  2 NaN"""
     found = summary_of(x)
     if found is None:
@@ -178,12 +178,12 @@ def text_summary(x: torch.Tensor, options: Options) -> str:
     return "  ".join(written.get(n, "{0} = {1}").format(n, fact) for n, fact in summary_facts(found, options.digits))
 
 
-def latex_summary(x: torch.Tensor, options: Options) -> str:
+def _latex_summary(x: torch.Tensor, options: Options) -> str:
     r"""\text{64×64 entries from } -3.2 \text{ to } 3.9,\ \mu = 0.01,\ \sigma = 1"""
     found = summary_of(x)
     size = r" \times ".join(map(str, x.shape))
     if found is None or found.true is not None or found.nan + found.inf == x.numel():
-        what = "exact values with letters" if found is None else text_summary(x, options)
+        what = "exact values with letters" if found is None else _text_summary(x, options)
         return rf"{size} \text{{ entries: {latex_text(what)}}}"
     numbers_ = [latex_decimal(decimal(v, options.digits)) for v in (found.low, found.high, found.mean, found.deviation)]
     bad = "".join(rf",\ {count} \text{{ {name}}}" for name, count in (("NaN", found.nan), ("Inf", found.inf)) if count)
@@ -207,7 +207,7 @@ def _atom(value: Any, options: Options) -> str:
         return decimal(value, options.digits)
     if value is None or isinstance(value, torch.dtype | torch.device | slice | range):
         return str(value)
-    if type(value) in (set, frozenset) and 0 < len(value) <= MOST_ITEMS:
+    if type(value) in (set, frozenset) and 0 < len(value) <= _MOST_ITEMS:
         inside = sorted(_atom(item, options) for item in value)
         return f"{{{', '.join(inside)}}}"
     return f"⟨{plain(name_of(value))}⟩"
@@ -218,7 +218,7 @@ def _items(value: Mapping[Any, Any] | Sequence[Any]) -> tuple[list[tuple[str, An
     names = getattr(value, "_fields", range(len(value)))  # a NamedTuple has names for its items
     keys = [short_repr(key) for key in value] if isinstance(value, Mapping) else names
     pairs = zip(keys, value.values() if isinstance(value, Mapping) else value, strict=True)
-    shown = [(str(name), item) for (name, item), _ in zip(pairs, range(MOST_ITEMS), strict=False)]
+    shown = [(str(name), item) for (name, item), _ in zip(pairs, range(_MOST_ITEMS), strict=False)]
     return shown, len(value) - len(shown)
 
 
@@ -254,7 +254,7 @@ def _named_items(value: Any, options: Options, names: Sequence[str]) -> str:
     return "\n".join(rows)
 
 
-WIDE = 9
+_WIDE = 9
 """Columns of several matrices together that fit on a line; more of them stand below each other."""
 
 
@@ -284,7 +284,7 @@ def _latex_items(value: Any, items: list[tuple[str, Any]], written: list[str], m
     if not parts:
         return f"{left}{right}"
     inside = r",\ ".join(parts)
-    if sum(map(_columns, (item for _, item in items))) > WIDE:
+    if sum(map(_columns, (item for _, item in items))) > _WIDE:
         below = r", \\ & ".join(parts)
         inside = rf"\begin{{aligned}} & {below} \end{{aligned}}"
     return rf"\left{left}{inside}\right{right}"
@@ -349,7 +349,7 @@ def inline_of(value: Any, options: Options, latex: bool = False) -> str | None:
         return None
     form = forms(squeezed(value), options)[0]
     if latex:
-        return latex_matrix(form.latex)
+        return _latex_matrix(form.latex)
     return _text_grid(form, options) if value.dim() >= 2 else _inline(form.text)
 
 

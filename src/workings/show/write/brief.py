@@ -7,14 +7,14 @@ from typing import Any
 
 from torch import Tensor
 
-LONGEST = 200
+_LONGEST = 200
 """Characters of the line."""
 
 
 class _Short(reprlib.Repr):
     def __init__(self) -> None:
         super().__init__()
-        self.maxstring = self.maxother = LONGEST
+        self.maxstring = self.maxother = _LONGEST
         self.maxlevel = 3
 
     def repr_instance(self, x: Any, level: int) -> str:
@@ -46,4 +46,4 @@ def short_repr(x: Any) -> str:
         said = " ".join(_Short().repr(x).split())
     except Exception:
         return f"<{type(x).__name__}, its repr fails>"
-    return said if len(said) <= LONGEST else said[: LONGEST - 1] + "…"
+    return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"

@@ -31,7 +31,7 @@ class Form:
 def forms(x: torch.Tensor, options: Options) -> list[Form]:
     """The entries: exact and then as decimals where those say more; decimals alone for floats."""
     if not isinstance(x, ExactTensor):
-        cells = entries(x, options.digits)
+        cells = _entries(x, options.digits)
         return [Form("=", cells, map_cells(cells, latex_decimal))]
     with ARENA.working():
         exact = Form("=", x.nested(lambda v: text(simplest(v))), x.nested(lambda v: latex(simplest(v))))
@@ -41,7 +41,7 @@ def forms(x: torch.Tensor, options: Options) -> list[Form]:
     return [exact, approximate] if options.exact else [Form("=", approximate.text, approximate.latex)]
 
 
-def entries(x: torch.Tensor, digits: int) -> Any:
+def _entries(x: torch.Tensor, digits: int) -> Any:
     """The entries of an ordinary tensor."""
     if x.dtype == torch.bool:
         return map_cells(x.tolist(), lambda b: "T" if b else "F")

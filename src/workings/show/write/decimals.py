@@ -9,7 +9,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-LONGEST = 40
+_LONGEST = 40
 """Digits of an integer that are written out."""
 _NUMBER = re.compile(r"^(−?)([\d.]+)(?:e(−?\d+))?$")
 
@@ -32,7 +32,7 @@ def decimal(x: Any, digits: int = 4) -> str:
 
 
 def _integer(n: int) -> str:
-    if n.bit_length() > LONGEST * 3:
+    if n.bit_length() > _LONGEST * 3:
         power = round((n.bit_length() - 1) * math.log10(2))
         return f"{'−' if n < 0 else ''}about 10^{power}"
     return str(n).replace("-", "−")

@@ -11,7 +11,7 @@ import unicodedata
 
 from workings.show.write.escape import GREEK, LATEX_GREEK, latex_code, latex_text
 
-ACCENTS = {"hat": ("\u0302", r"\hat"), "bar": ("\u0304", r"\bar"), "tilde": ("\u0303", r"\tilde")}
+_ACCENTS = {"hat": ("\u0302", r"\hat"), "bar": ("\u0304", r"\bar"), "tilde": ("\u0303", r"\tilde")}
 _PATH = re.compile(r"^[^\W\d]\w*(\.\w+)*$")
 _DERIVATIVE = re.compile(r"^∂(.+?)/∂(.+)$")
 AGAIN = re.compile(r"^([^#∂]+)#(\d+)$")
@@ -79,8 +79,8 @@ def _text_path(path: str) -> str:
     if not first:
         return path
     letter = _text_word(first)
-    for word in [w for w in below if w in ACCENTS and len(letter) == 1]:
-        letter = unicodedata.normalize("NFC", letter + ACCENTS[word][0])
+    for word in [w for w in below if w in _ACCENTS and len(letter) == 1]:
+        letter = unicodedata.normalize("NFC", letter + _ACCENTS[word][0])
         below.remove(word)
     return ".".join([*owners, "_".join([letter, *map(_text_word, below)])])
 
@@ -122,8 +122,8 @@ def _latex_path(path: str) -> str:
         return _upright(path)
     first, below = words[0].rstrip("0123456789"), words[1:]
     letter = _latex_word(first)
-    for word in [w for w in below if w in ACCENTS]:
-        letter = rf"{ACCENTS[word][1]}{{{letter}}}"
+    for word in [w for w in below if w in _ACCENTS]:
+        letter = rf"{_ACCENTS[word][1]}{{{letter}}}"
         below.remove(word)
     primes = "'" * below.count("prime")
     below = [part for part in (words[0][len(first) :], *below) if part and part != "prime"]

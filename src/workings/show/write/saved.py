@@ -17,7 +17,7 @@ from workings.errors import WorkingsError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.show.write.sparkline import Summary, summary
 
-SAMPLE = 16
+_SAMPLE = 16
 """Entries of a large tensor that are kept, evenly spaced in row-major order."""
 _ATTRIBUTE = "workings_saved"
 _NUMBERS = ("low", "high", "mean", "deviation")
@@ -47,7 +47,7 @@ def without_values(shape: list[int], dtype: torch.dtype, saved: Saved) -> Tensor
 
 def saved_from(x: Tensor, data: bytes) -> Saved:
     """What is kept of a tensor whose bytes are `data`."""
-    spaced = torch.linspace(0, x.numel() - 1, SAMPLE, dtype=torch.float64).long()
+    spaced = torch.linspace(0, x.numel() - 1, _SAMPLE, dtype=torch.float64).long()
     if isinstance(x, ExactTensor):
         elements = x.elements()
         sample: list[Any] = [str(elements[i]) for i in spaced.tolist()]

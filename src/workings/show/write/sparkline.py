@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import torch
 
-BARS = "▁▂▃▄▅▆▇█"
-BINS = 12
+_BARS = "▁▂▃▄▅▆▇█"
+_BINS = 12
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ def summary(x: torch.Tensor) -> Summary:
         return Summary(shape, dtype, 0, 0, 0, 0, "", nan, inf)
     low, high = map(float, finite.aminmax())
     deviation = float(finite.std(correction=0))
-    return Summary(shape, dtype, low, high, float(finite.mean()), deviation, sparkline(finite, low, high), nan, inf)
+    return Summary(shape, dtype, low, high, float(finite.mean()), deviation, _sparkline(finite, low, high), nan, inf)
 
 
 def _real(x: torch.Tensor) -> torch.Tensor:
@@ -51,14 +51,14 @@ def _real(x: torch.Tensor) -> torch.Tensor:
     return x if x.dtype in (torch.float32, torch.float64) else x.double() if not x.is_floating_point() else x.float()
 
 
-def sparkline(x: torch.Tensor, low: float, high: float) -> str:
+def _sparkline(x: torch.Tensor, low: float, high: float) -> str:
     """The histogram of finite values, one bar of eight heights for each bin; a value that occurs shows.
 
-    >>> sparkline(torch.tensor([0.0, 0.0, 0.0, 1.0]), 0, 1)
+    >>> _sparkline(torch.tensor([0.0, 0.0, 0.0, 1.0]), 0, 1)
     '█▁▁▁▁▁▁▁▁▁▁▄'
     """
     if low == high or high - low == float("inf"):
         return ""
-    counts = x.cpu().histc(BINS, low, high)
-    heights = (counts / counts.max() * (len(BARS) - 1)).ceil().int().tolist()
-    return "".join(BARS[h] for h in heights)
+    counts = x.cpu().histc(_BINS, low, high)
+    heights = (counts / counts.max() * (len(_BARS) - 1)).ceil().int().tolist()
+    return "".join(_BARS[h] for h in heights)

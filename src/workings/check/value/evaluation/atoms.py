@@ -16,19 +16,19 @@ from workings.check.value.value import Reason, Undecided, Value
 
 
 @lru_cache(maxsize=50_000)
-def number(text: str) -> arb:
+def _number(text: str) -> arb:
     """A printed decimal, taken at its word."""
     printed = Number(text).value
     return arb(fmpq(printed.numerator, printed.denominator))
 
 
 @lru_cache(maxsize=50_000)
-def rounded_number(text: str) -> arb:
+def _rounded_number(text: str) -> arb:
     """Everything that a printed decimal may stand for: half a unit of its last place to either side."""
     printed = Number(text)
     if printed.places is None or not looks_rounded(printed):
-        return number(text)
-    return arb(number(text), arb(fmpq(1, 2)) * arb(10) ** -printed.places)
+        return _number(text)
+    return arb(_number(text), arb(fmpq(1, 2)) * arb(10) ** -printed.places)
 
 
 def looks_rounded(printed: Number) -> bool:
@@ -47,12 +47,12 @@ def printed_number(node: Number, context: EvaluationContext) -> Value:
     if context.reading.base == 2 and set(node.text) <= {"0", "1"}:
         return arb(int(node.text, 2))
     if context.decimals is Decimals.PRINTED or node.places is None:
-        return number(node.text)
+        return _number(node.text)
     if context.decimals is Decimals.BEHIND:
-        return context.scope.behind.get(node.text) or number(node.text)
+        return context.scope.behind.get(node.text) or _number(node.text)
     if context.places is not None and node.places < context.places:
-        return number(node.text)
-    return rounded_number(node.text)
+        return _number(node.text)
+    return _rounded_number(node.text)
 
 
 @rule(Symbol)

@@ -28,10 +28,10 @@ from workings.check.value.value import (
     stack_rows,
 )
 
-RELATIONS: dict[str, Callable[[arb, arb], bool]] = {
+_RELATIONS: dict[str, Callable[[arb, arb], bool]] = {
     "<": operator.lt, ">": operator.gt, "≤": operator.le, "≥": operator.ge, "=": operator.eq, "≠": operator.ne,
 }  # fmt: skip
-TRUTHS: dict[Node, int] = {Symbol("T"): 1, Symbol("F"): 0}
+_TRUTHS: dict[Node, int] = {Symbol("T"): 1, Symbol("F"): 0}
 
 
 @rule(Group)
@@ -50,17 +50,17 @@ def group(node: Group, context: EvaluationContext) -> Value:
         raise Undecided("⟨ ⟩ of what are not two vectors of one length")
     if len(node.items) == 1:
         only = node.items[0]
-        return holds(only, context) if isinstance(only, Chain) else value(only, context)
+        return _holds(only, context) if isinstance(only, Chain) else value(only, context)
     if not node.items:
         raise Undecided("empty brackets", Reason.UNFINISHED)
-    return list_table(node, context)
+    return _list_table(node, context)
 
 
-def holds(node: Chain, context: EvaluationContext) -> Value:
+def _holds(node: Chain, context: EvaluationContext) -> Value:
     """(a < b): 1 where it holds, 0 where it does not, entry by entry."""
-    if len(node.relations) != 1 or node.relations[0] not in RELATIONS:
+    if len(node.relations) != 1 or node.relations[0] not in _RELATIONS:
         raise Undecided("a relation in brackets")
-    decide = RELATIONS[node.relations[0]]
+    decide = _RELATIONS[node.relations[0]]
     a, b = (value(item, context) for item in node.items)
     if isinstance(a, Table) and isinstance(b, Table):
         a, b = broadcast(a, b)
@@ -73,17 +73,17 @@ def holds(node: Chain, context: EvaluationContext) -> Value:
     return entrywise(rule, a, b, node.relations[0])
 
 
-def truths(rows: tuple[tuple[Node, ...], ...], context: EvaluationContext) -> Table | None:
+def _truths(rows: tuple[tuple[Node, ...], ...], context: EvaluationContext) -> Table | None:
     """T and F, where nothing else stands and the letters have no values: 1 and 0."""
     cells = [cell for row in rows for cell in row]
-    if not cells or any(cell not in TRUTHS or context.known(cell) is not None for cell in cells):
+    if not cells or any(cell not in _TRUTHS or context.known(cell) is not None for cell in cells):
         return None
-    return Table(tuple(tuple(arb(TRUTHS[cell]) for cell in row) for row in rows))
+    return Table(tuple(tuple(arb(_TRUTHS[cell]) for cell in row) for row in rows))
 
 
-def list_table(node: Group, context: EvaluationContext) -> Table:
+def _list_table(node: Group, context: EvaluationContext) -> Table:
     """(1, 2, 3) is a list, ((1, 2), (3, 4)) has lists as its rows, [A, B] has tables beside or below each other."""
-    if (found := truths((node.items,), context)) is not None:
+    if (found := _truths((node.items,), context)) is not None:
         return Table(found.rows, free=True)
     values = [value(item, context) for item in node.items]
     if not any(isinstance(x, Table) for x in values):
@@ -126,18 +126,18 @@ def matrix(node: Matrix, context: EvaluationContext) -> Value:
     widths = {len(row) for row in node.rows}
     if len(widths) != 1:
         raise Mismatch(f"rows of {' and '.join(map(str, sorted(widths)))} entries")
-    if (found := truths(node.rows, context)) is not None:
+    if (found := _truths(node.rows, context)) is not None:
         return found
     values = [[value(entry, context) for entry in row] for row in node.rows]
     if node.kind == "Vmatrix":
-        return norm(numbers(values), "2" if 1 in (len(values), len(values[0])) else "")
+        return norm(_numbers(values), "2" if 1 in (len(values), len(values[0])) else "")
     if node.kind == "vmatrix":
-        return determinant(numbers(values))
+        return determinant(_numbers(values))
     if any(isinstance(x, Table) for row in values for x in row):
         return stack_rows([concatenate(row, below=False) for row in values])
-    return numbers(values)
+    return _numbers(values)
 
 
-def numbers(values: list[list[Value]]) -> Table:
+def _numbers(values: list[list[Value]]) -> Table:
     """A table whose entries must be numbers."""
     return Table(tuple(tuple(scalar(x) for x in row) for row in values))

@@ -18,7 +18,7 @@ from workings.check.value.reading import USUAL, Reading
 from workings.check.value.scope import Decimals, Scope
 from workings.check.value.value import Reason, Undecided, Value
 
-MOST_STEPS = 400_000
+_MOST_STEPS = 400_000
 """A formula that takes more steps than this (a sum of very many terms) is left undecided."""
 
 
@@ -26,7 +26,7 @@ MOST_STEPS = 400_000
 class Budget:
     """The steps that are left."""
 
-    left: int = MOST_STEPS
+    left: int = _MOST_STEPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +49,11 @@ class EvaluationContext:
         return replace(self, scope=self.scope.bound(letters))
 
 
-REASONS: dict[type[Node], Reason] = {Words: Reason.WORDS, Dots: Reason.DOTS, Nothing: Reason.UNFINISHED}
+_REASONS: dict[type[Node], Reason] = {Words: Reason.WORDS, Dots: Reason.DOTS, Nothing: Reason.UNFINISHED}
 """Why a kind of formula without a rule has no value."""
 
 N = TypeVar("N", bound=Node)
-RULES: dict[type[Node], Callable[..., Value]] = {}
+_RULES: dict[type[Node], Callable[..., Value]] = {}
 """For each kind of formula the function that computes it."""
 
 
@@ -61,7 +61,7 @@ def rule(kind: type[N]) -> Callable[[Callable[[N, EvaluationContext], Value]], C
     """Make a function the rule for one kind of formula."""
 
     def register(compute: Callable[[N, EvaluationContext], Value]) -> Callable[[N, EvaluationContext], Value]:
-        RULES[kind] = compute
+        _RULES[kind] = compute
         return compute
 
     return register
@@ -76,7 +76,7 @@ def value(node: Node, context: EvaluationContext) -> Value:
     known = context.scope.value(node, context.decimals)
     if known is not None:
         return known
-    compute = RULES.get(type(node))
+    compute = _RULES.get(type(node))
     if compute is None:
-        raise Undecided(f"{type(node).__name__.lower()} has no value", REASONS.get(type(node), Reason.NOTATION))
+        raise Undecided(f"{type(node).__name__.lower()} has no value", _REASONS.get(type(node), Reason.NOTATION))
     return compute(node, context)

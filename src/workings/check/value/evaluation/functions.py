@@ -15,7 +15,7 @@ from workings.check.value.value import Table, Undecided, Value, each, power, sca
 @rule(Function)
 def function(node: Function, context: EvaluationContext) -> Value:
     """f(x); f²(x) is (f(x))², and f(x)ᵀ the transpose of its value."""
-    result = function_value(node, context)
+    result = _function_value(node, context)
     if node.above is None:
         return result
     if is_transpose(node.above):
@@ -26,7 +26,7 @@ def function(node: Function, context: EvaluationContext) -> Value:
     return each(lambda x: power(x, exponent), result)
 
 
-def function_value(node: Function, context: EvaluationContext) -> Value:
+def _function_value(node: Function, context: EvaluationContext) -> Value:
     """The function at its arguments, without what stands above its name."""
     values = [value(argument, context) for argument in node.arguments]
     if isinstance(node.below, Axes):
@@ -34,7 +34,7 @@ def function_value(node: Function, context: EvaluationContext) -> Value:
     if node.name in ("log", "ln", "lg"):
         if len(values) != 1:
             raise Undecided("a logarithm of several numbers")
-        return logarithm(values[0], base(node, context))
+        return logarithm(values[0], _base(node, context))
     if node.below is not None:
         raise Undecided(f"{node.name} with an index")
     if context.reading.angle == "deg" and node.name in TURNS:
@@ -45,7 +45,7 @@ def function_value(node: Function, context: EvaluationContext) -> Value:
     return result
 
 
-def base(node: Function, context: EvaluationContext) -> arb | None:
+def _base(node: Function, context: EvaluationContext) -> arb | None:
     """The base of a logarithm; none is e."""
     if node.below is not None:
         return None if node.below == Symbol("e") else scalar(value(node.below, context))

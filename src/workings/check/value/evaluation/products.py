@@ -11,9 +11,9 @@ from workings.check.value.reading import Reading
 from workings.check.value.units import UNIT
 from workings.check.value.value import Reason, Table, Undecided, Value, correlation, plus, product, quotient, scalar
 
-PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": "", UNIT: ""}
+_PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": "", UNIT: ""}
 """For each sign between two factors the product that it means."""
-SIGMOID = Symbol("sigma")
+_SIGMOID = Symbol("sigma")
 """σ(x) is the sigmoid, unless the document says otherwise."""
 
 
@@ -24,20 +24,20 @@ def factors_together(node: Product, context: EvaluationContext) -> Value:
         case ((_, Number() as whole), (_, Quotient() as part)) if context.reading.mixed:
             return plus(value(whole, context), value(part, context))
     runs: list[tuple[str, Value]] = []
-    for sign, x in factor_values(node.factors, context):
-        if not runs or (PRODUCTS.get(sign) == "⊙" and context.reading.entrywise == "last"):
+    for sign, x in _factor_values(node.factors, context):
+        if not runs or (_PRODUCTS.get(sign) == "⊙" and context.reading.entrywise == "last"):
             runs.append((sign, x))
         else:
-            runs[-1] = runs[-1][0], combine(runs[-1][1], sign, x, context.reading)
+            runs[-1] = runs[-1][0], _combine(runs[-1][1], sign, x, context.reading)
     if not runs:
         raise Undecided("an empty product")
     result = runs[0][1]
     for sign, x in runs[1:]:
-        result = combine(result, sign, x, context.reading)
+        result = _combine(result, sign, x, context.reading)
     return result
 
 
-def factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationContext) -> Iterator[tuple[str, Value]]:
+def _factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationContext) -> Iterator[tuple[str, Value]]:
     """Each factor's value with the sign before it; f(x) is one factor, a unit or a remark is none."""
     index = 0
     while index < len(factors):
@@ -48,7 +48,7 @@ def factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationCont
         applied: Value | None = None
         match factors[index : index + 1]:
             case (("", Group(open=opened) as argument),) if opened in "([":
-                applied = application(factor, argument, context)
+                applied = _application(factor, argument, context)
         if applied is None:
             yield sign, value(factor, context)
         else:
@@ -56,7 +56,7 @@ def factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationCont
             yield sign, applied
 
 
-def combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
+def _combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
     """a and b with the sign between them."""
     arrays = reading.lists == "arrays"
     if sign == "÷":
@@ -64,13 +64,13 @@ def combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
     if sign in ("*", "⋆") and isinstance(a, Table) and isinstance(b, Table):
         return correlation(a, b, reading.turned)
     if sign == "mod":
-        return remainder(a, b)
-    if sign in PRODUCTS:
-        return product(a, b, PRODUCTS[sign], arrays)
+        return _remainder(a, b)
+    if sign in _PRODUCTS:
+        return product(a, b, _PRODUCTS[sign], arrays)
     raise Undecided(f"{sign} is not computed")
 
 
-def remainder(a: Value, b: Value) -> Value:
+def _remainder(a: Value, b: Value) -> Value:
     """a mod b."""
     x, y = scalar(a), scalar(b)
     if not y > 0:
@@ -78,7 +78,7 @@ def remainder(a: Value, b: Value) -> Value:
     return x - y * (x / y).floor()
 
 
-def application(name: Node, argument: Group, context: EvaluationContext) -> Value | None:
+def _application(name: Node, argument: Group, context: EvaluationContext) -> Value | None:
     """f(x) where f is a function; none where f is a factor."""
     known = context.known(Product((("", name), ("", argument))))
     if known is not None:
@@ -89,14 +89,14 @@ def application(name: Node, argument: Group, context: EvaluationContext) -> Valu
     if function is not None and len(function.names) == len(argument.items):
         values = [value(item, context) for item in argument.items]
         return value(function.body, context.bound(dict(zip(function.names, values, strict=True))))
-    if name == SIGMOID and context.scope.definition(name) is None:
+    if name == _SIGMOID and context.scope.definition(name) is None:
         return call("sigmoid", [value(item, context) for item in argument.items], context.reading)
-    if isinstance(name, Symbol | Script | Postfix) and context.known(name) is None and not is_factor(name, context):
+    if isinstance(name, Symbol | Script | Postfix) and context.known(name) is None and not _is_factor(name, context):
         raise Undecided("a letter before brackets may be a function", Reason.FUNCTION)
     return None
 
 
-def is_factor(name: Node, context: EvaluationContext) -> bool:
+def _is_factor(name: Node, context: EvaluationContext) -> bool:
     """Whether a letter without a value of its own is no function: π, eˣ, a power of a known letter."""
     if not isinstance(name, Script):
         return name == Symbol("pi")

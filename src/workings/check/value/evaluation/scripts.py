@@ -23,9 +23,9 @@ from workings.check.value.value import (
     scalar,
 )
 
-MARKS = ("ast", "star", "dagger", "circ", "prime")
+_MARKS = ("ast", "star", "dagger", "circ", "prime")
 """Superscripts that are part of a name."""
-HIGHEST_POWER = 64
+_HIGHEST_POWER = 64
 """The highest power of a matrix that is multiplied out."""
 
 
@@ -37,7 +37,7 @@ def script(node: Script, context: EvaluationContext) -> Value:
         x = length(base, below, context)
         return x if above is None else power(x, scalar(value(above, context)))
     if above is None:
-        return entry(base, below, context)
+        return _entry(base, below, context)
     if base == Symbol("e") and below is None and context.known(base) is None:
         exponent = value(above, context)
         if isinstance(exponent, Table) and not exponent.is_vector and is_name(above):
@@ -45,15 +45,15 @@ def script(node: Script, context: EvaluationContext) -> Value:
         return each(exponential, exponent)
     body = base if below is None else Script(base, below, span=node.span)
     if is_transpose(above):
-        return transpose(body, above, context)
+        return _transpose(body, above, context)
     if isinstance(above, Symbol) and above.name == "circ" and isinstance(base, Number) and below is None:
         return scalar(value(base, context)) * degree()
     if isinstance(above, Group) and above.open in "([" and not isinstance(base, Number):
         raise Undecided("a superscript in brackets is an index")
-    return power_of(value(body, context), above, context)
+    return _power_of(value(body, context), above, context)
 
 
-def transpose(body: Node, above: Node, context: EvaluationContext) -> Value:
+def _transpose(body: Node, above: Node, context: EvaluationContext) -> Value:
     """Aᵀ; of a number the power, if T has a value."""
     x = value(body, context)
     if not isinstance(x, Table):
@@ -63,9 +63,9 @@ def transpose(body: Node, above: Node, context: EvaluationContext) -> Value:
     return x.transposed
 
 
-def power_of(x: Value, above: Node, context: EvaluationContext) -> Value:
+def _power_of(x: Value, above: Node, context: EvaluationContext) -> Value:
     """xʸ; of a matrix entry by entry or as a matrix; A⁻¹ is the inverse."""
-    if isinstance(above, Symbol) and above.name in MARKS:
+    if isinstance(above, Symbol) and above.name in _MARKS:
         raise Undecided("a mark above a letter is part of its name")
     exponent = scalar(value(above, context))
     if not isinstance(x, Table):
@@ -74,13 +74,13 @@ def power_of(x: Value, above: Node, context: EvaluationContext) -> Value:
         return inverse(x)
     if context.reading.powers == "dot" and x.is_vector and exponent == 2:
         return sum((number * number for number in x.entries), ZERO)
-    moderate = exponent.is_integer() and 0 < float(exponent) <= HIGHEST_POWER
+    moderate = exponent.is_integer() and 0 < float(exponent) <= _HIGHEST_POWER
     if context.reading.powers == "matrix" and x.shape[0] == x.shape[1] and moderate:
-        return matrix_power(x, int(float(exponent)))
+        return _matrix_power(x, int(float(exponent)))
     return each(lambda number: power(number, exponent), x)
 
 
-def matrix_power(A: Table, n: int) -> Table:
+def _matrix_power(A: Table, n: int) -> Table:
     """A A … A, n times."""
     result = A
     for _ in range(n - 1):
@@ -88,18 +88,18 @@ def matrix_power(A: Table, n: int) -> Table:
     return result
 
 
-def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
+def _entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
     """xᵢ, Aᵢⱼ, A_{i,j}: an entry of a known table."""
     if below is None:
         return value(base, context)
     if isinstance(base, Number):
-        return in_base(base, below, context)
+        return _in_base(base, below, context)
     if isinstance(base, Symbol) and base.name in ("0", "1"):
-        return filled(arb(int(base.name)), below, context)
+        return _filled(arb(int(base.name)), below, context)
     if isinstance(base, Function | Big):
         raise Undecided("an index of a function")
     table = value(base, context)
-    indices = whole_numbers(below, table, context)
+    indices = _whole_numbers(below, table, context)
     if not isinstance(table, Table):
         raise Undecided("an index of a number", Reason.SIZE)
     match [i - context.reading.first for i in indices]:
@@ -110,7 +110,7 @@ def entry(base: Node, below: Node | None, context: EvaluationContext) -> Value:
     raise Undecided("an index outside of the table", Reason.SIZE)
 
 
-def filled(number: arb, size: Node, context: EvaluationContext) -> Table:
+def _filled(number: arb, size: Node, context: EvaluationContext) -> Table:
     """𝟏₃ and 𝟎_{2 × 3}: a list or a table full of one number."""
     factors = size.factors if isinstance(size, Product) else (("", size),)
     lengths = [scalar(value(factor, context)) for _, factor in factors]
@@ -122,7 +122,7 @@ def filled(number: arb, size: Node, context: EvaluationContext) -> Table:
     return Table(((number,) * columns,) * (rows[0] if rows else 1), free=not rows)
 
 
-def in_base(number: Number, below: Node, context: EvaluationContext) -> arb:
+def _in_base(number: Number, below: Node, context: EvaluationContext) -> arb:
     """101₂: the digits of a number in another base."""
     base = scalar(value(below, context))
     whole, _, part = number.text.partition(".")
@@ -135,10 +135,10 @@ def in_base(number: Number, below: Node, context: EvaluationContext) -> arb:
     return arb(int(digits, b)) / arb(b) ** len(part)
 
 
-def whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list[int]:
+def _whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list[int]:
     """The whole numbers of an index."""
     indices = []
-    for part in index_parts(below, table):
+    for part in _index_parts(below, table):
         index = scalar(value(part, context))
         if not index.is_integer() or abs(float(index)) > 1e9:
             raise Undecided("an index that is not a whole number")
@@ -146,7 +146,7 @@ def whole_numbers(below: Node, table: Value, context: EvaluationContext) -> list
     return indices
 
 
-def index_parts(below: Node, table: Value) -> tuple[Node, ...]:
+def _index_parts(below: Node, table: Value) -> tuple[Node, ...]:
     """The parts of an index: `i`, `i,j`, `ij` or `12` (two digits of a matrix)."""
     match below:
         case Items(parts=parts) | Group(items=parts):

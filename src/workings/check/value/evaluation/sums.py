@@ -28,11 +28,11 @@ from workings.check.value.value import (
     scalar,
 )
 
-MOST_TERMS = 20_000
+_MOST_TERMS = 20_000
 """A sum with more terms than this is left undecided."""
-NEAR = arb(2) ** -60
+_NEAR = arb(2) ** -60
 """How close to its place a limit is looked at."""
-STEP = arb(2) ** -40
+_STEP = arb(2) ** -40
 """How far to either side a derivative looks."""
 
 
@@ -56,15 +56,15 @@ def terms_together(node: Sum, context: EvaluationContext) -> Value:
 def big(node: Big, context: EvaluationContext) -> Value:
     """Σ and Π over whole numbers, and limits."""
     if node.operator == "lim":
-        return limit(node, context)
+        return _limit(node, context)
     if node.operator == "∫":
-        return integral(node, context)
+        return _integral(node, context)
     if node.operator not in ("∑", "∏"):
         raise Undecided(f"{node.operator} is not computed")
     if node.operator == "∑" and node.above is None and (node.below is None or isinstance(node.below, Axes)):
         along = None if node.below is None else node.below.numbers
         return reduced(lambda numbers: sum(numbers, ZERO), value(node.body, context), along)
-    letter, numbers = bounds(node, context)
+    letter, numbers = _bounds(node, context)
     total: Value | None = None
     for i in numbers:
         term = value(node.body, context.bound({letter: arb(i)}))
@@ -77,19 +77,19 @@ def big(node: Big, context: EvaluationContext) -> Value:
     return total
 
 
-POINTS = 20
+_POINTS = 20
 """The points of the rule of Gauss in each panel of an integral."""
-PANELS = (4, 8, 64, 128)
+_PANELS = (4, 8, 64, 128)
 
 
 @cache
-def gauss() -> list[tuple[arb, arb]]:
+def _gauss() -> list[tuple[arb, arb]]:
     """The places and weights of the rule of Gauss on [−1, 1]."""
     with ball_precision():
-        return [arb.legendre_p_root(POINTS, k, weight=True) for k in range(POINTS)]
+        return [arb.legendre_p_root(_POINTS, k, weight=True) for k in range(_POINTS)]
 
 
-def integral(node: Big, context: EvaluationContext) -> Value:
+def _integral(node: Big, context: EvaluationContext) -> Value:
     """∫ f(x) dx between numbers: more and more panels, until the value no longer changes."""
     letter = variable(node)
     if letter is None or node.below is None or node.above is None or context.decimals is Decimals.ROUNDED:
@@ -102,35 +102,35 @@ def integral(node: Big, context: EvaluationContext) -> Value:
     factors = node.body.factors[:-2]
     body: Node = Product(factors) if factors else Number("1")
     before: arb | None = None
-    for panels in PANELS:
+    for panels in _PANELS:
         width = (b - a) / panels
         total = ZERO
         for i in range(panels):
             middle = a + (2 * i + 1) * width / 2
-            for place, weight in gauss():
+            for place, weight in _gauss():
                 total += weight * scalar(value(body, context.bound({letter: (middle + width / 2 * place).mid()})))
         total *= width / 2
         if before is not None and abs(total - before) < (abs(total) + 1) * arb("1e-15"):
-            return snapped(total.mid())
+            return _snapped(total.mid())
         before = total
     raise Undecided("an integral that does not settle")
 
 
-def bounds(node: Big, context: EvaluationContext) -> tuple[Node, range]:
+def _bounds(node: Big, context: EvaluationContext) -> tuple[Node, range]:
     """The letter that a sum counts with, and the whole numbers that it takes."""
     match node.below:
         case Chain(items=(Symbol() as letter, start), relations=("=",)) if node.above is not None:
             first, last = scalar(value(start, context)), scalar(value(node.above, context))
         case Symbol() as letter if node.above is None:
-            first, last = arb(1), arb(terms(letter, node.body, context))
+            first, last = arb(1), arb(_terms(letter, node.body, context))
         case _:
             raise Undecided("a sum without bounds", Reason.SIZE)
-    if not first.is_integer() or not last.is_integer() or not float(last) - float(first) < MOST_TERMS:
+    if not first.is_integer() or not last.is_integer() or not float(last) - float(first) < _MOST_TERMS:
         raise Undecided("a sum whose bounds are not moderate whole numbers", Reason.LARGE)
     return letter, range(int(float(first)), int(float(last)) + 1)
 
 
-def terms(letter: Node, body: Node, context: EvaluationContext) -> int:
+def _terms(letter: Node, body: Node, context: EvaluationContext) -> int:
     """How many terms Σ_i has: as many as the vectors with the index i have entries."""
     lengths = set()
     for part in body.walk():
@@ -143,20 +143,20 @@ def terms(letter: Node, body: Node, context: EvaluationContext) -> int:
     return lengths.pop()
 
 
-def limit(node: Big, context: EvaluationContext) -> Value:
+def _limit(node: Big, context: EvaluationContext) -> Value:
     """lim: the value close to the place, if it no longer changes there."""
     match node.below:
         case Chain(items=(Symbol() as letter, place), relations=("→",)):
-            far, near = (value(node.body, context.bound({letter: point})) for point in points_near(place, context))
+            far, near = (value(node.body, context.bound({letter: point})) for point in _points_near(place, context))
         case _:
             raise Undecided("a limit without its place")
     change = entrywise(lambda a, b: abs(a - b), far, near, "−")
     if any(not x < arb("1e-12") for x in entries(change)):
         raise Undecided("a limit that does not settle")
-    return each(lambda x: snapped(x.mid()), near)
+    return each(lambda x: _snapped(x.mid()), near)
 
 
-def points_near(place: Node, context: EvaluationContext) -> list[arb]:
+def _points_near(place: Node, context: EvaluationContext) -> list[arb]:
     """Two points ever closer to x, x⁺ or x⁻; far out if it is ±∞."""
     side = 1
     if isinstance(place, Script) and place.below is None and isinstance(place.above, Symbol | Sum | Words):
@@ -165,13 +165,13 @@ def points_near(place: Node, context: EvaluationContext) -> list[arb]:
     if context.decimals is Decimals.ROUNDED:
         raise Undecided("a limit of rounded numbers")
     target = scalar(value(place, context))
-    steps = [NEAR, NEAR / 16]
+    steps = [_NEAR, _NEAR / 16]
     if target.is_finite():
         return [target + side * step for step in steps]
     return [(-1 if target < 0 else 1) / step for step in steps]
 
 
-def snapped(x: arb) -> arb:
+def _snapped(x: arb) -> arb:
     """The short number that a limit is close to, if there is one."""
     ratio = Fraction(float(x)).limit_denominator(1000)
     short = arb(fmpq(ratio.numerator, ratio.denominator))
@@ -187,5 +187,5 @@ def derivative(node: Derivative, context: EvaluationContext) -> Value:
     here = context.known(letter)
     if here is None or isinstance(here, Table):
         raise Undecided("a derivative at an unknown place", Reason.LETTERS)
-    ahead, behind = (value(node.body, context.bound({letter: here + side * STEP})) for side in (1, -1))
-    return each(lambda x: x.mid(), entrywise(lambda a, b: (a - b) / (2 * STEP), ahead, behind, "−"))
+    ahead, behind = (value(node.body, context.bound({letter: here + side * _STEP})) for side in (1, -1))
+    return each(lambda x: x.mid(), entrywise(lambda a, b: (a - b) / (2 * _STEP), ahead, behind, "−"))
