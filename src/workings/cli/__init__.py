@@ -104,4 +104,19 @@ def main() -> None:
             app(prog_name="workings")  # and not `python -m workings`, or the path of a script
     except WorkingsError as error:
         typer.echo(str(error), err=True)
-        sys.exit(2)
+        _end(2)
+    except SystemExit as end:
+        _end(end.code)
+
+
+def _end(code: str | int | None) -> None:
+    """End the program. One of several processes of torchrun ends at once.
+
+    While Python takes such a process down, a thread of its process group may still run, and C++ then aborts it («terminate
+    called without an active exception»), after everything has been done and written.
+    """
+    if "TORCHELASTIC_RUN_ID" not in os.environ or not isinstance(code, int | None):
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code or 0)
