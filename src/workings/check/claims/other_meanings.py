@@ -17,7 +17,6 @@ from workings.check.latex.syntax import (
     Node,
     Number,
     Product,
-    Script,
 )
 from workings.check.latex.weights import plain
 from workings.check.value.compare import Verdict
@@ -49,8 +48,6 @@ def is_loose(claim: Claim, verdict: Verdict) -> bool:
 def is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:
     """Two printed tables that hardly agree, or one beside a number: rows were reduced, or a determinant is meant."""
     judgement, one, other = verdict.judgement, claim.one.side.node, claim.other.side.node
-    if any(isinstance(side, Script) and isinstance(side.base, Number) and side.below is not None for side in (one, other)):
-        return judgement is not None and judgement.shapes  # a bold 1 with an index is a vector
     if judgement is None or not (is_literal(one) and is_literal(other)):
         return False
     if _is_list(one) != _is_list(other):
