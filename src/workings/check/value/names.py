@@ -147,7 +147,7 @@ def _is_closed_as_written(node: Node) -> bool:
                     letters.add(part)
             case Script(base=base, below=below, above=above) if base in CONSTANTS and (below or isinstance(above, Group)):
                 return False  # e₁ and π⁽⁰⁾ are names
-            case Script(base=Symbol(name=name), below=below) if name.isdigit() and below is not None:
+            case Script(base=Symbol(name=name), below=Number() | Symbol()) if name.isdigit():
                 return False  # a bold 1 with an index is a name
             case Script(above=above) if above is not None and is_transpose(above):
                 marks.add(id(above))
