@@ -2,7 +2,7 @@
 
 import pytest
 
-from workings.check.argument.contexts import Contexts, Form, Sight, sight
+from workings.check.argument.contexts import Contexts, Form, Visibility, visibility
 from workings.check.extract import read_text
 
 SHEET = r"""# Sheet
@@ -75,21 +75,21 @@ def test_form_makes_a_context(text, word, form):
 @pytest.mark.parametrize(
     "text, here, there, how",
     [
-        (SHEET, "PART-A", "ONE", Sight.OWN),  # given around it
-        (SHEET, "PART-B", "PART-A", Sight.SIBLING),
-        (SHEET, "ONE", "PART-A", Sight.SIBLING),  # what a part says is the part's
-        (SHEET, "TWO", "ONE", Sight.HIDDEN),
-        (SHEET, "TWO", "HEAD", Sight.FAR),
-        (BOOK, "SOLVED", "ONE", Sight.OWN),  # a solution goes on with its problem
-        (BOOK, "ASIDE", "ASIDE", Sight.OWN),
-        (BOOK, "ONE", "ASIDE", Sight.HIDDEN),
-        (BOOK, "ITEM-2", "ITEM-1", Sight.SIBLING),
-        (BOOK, "TWO", "HEAD", Sight.HIDDEN),
+        (SHEET, "PART-A", "ONE", Visibility.OWN),  # given around it
+        (SHEET, "PART-B", "PART-A", Visibility.SIBLING),
+        (SHEET, "ONE", "PART-A", Visibility.SIBLING),  # what a part says is the part's
+        (SHEET, "TWO", "ONE", Visibility.HIDDEN),
+        (SHEET, "TWO", "HEAD", Visibility.FAR),
+        (BOOK, "SOLVED", "ONE", Visibility.OWN),  # a solution goes on with its problem
+        (BOOK, "ASIDE", "ASIDE", Visibility.OWN),
+        (BOOK, "ONE", "ASIDE", Visibility.HIDDEN),
+        (BOOK, "ITEM-2", "ITEM-1", Visibility.SIBLING),
+        (BOOK, "TWO", "HEAD", Visibility.HIDDEN),
     ],
 )
 def test_what_is_seen(text, here, there, how):
     at = look(text, here)
-    assert sight(at(here), at(there)) is how
+    assert visibility(at(here), at(there)) is how
 
 
 def test_labels_count_up_or_are_none():

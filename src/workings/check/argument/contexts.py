@@ -33,7 +33,7 @@ class Form(StrEnum):
     """A caption, a footnote: it sees what is around it, and nobody sees what it says."""
 
 
-class Sight(IntEnum):
+class Visibility(IntEnum):
     """How a value that was given in one context is seen from another, from near to far."""
 
     OWN = 0
@@ -114,15 +114,15 @@ class Context:
         return any(_is_solution(here) for here in self.path())
 
 
-def sight(here: Context, there: Context) -> Sight:
+def visibility(here: Context, there: Context) -> Visibility:
     """How a value given `there` is seen from `here`."""
     if there.home in here.homes:
-        return Sight.OWN
+        return Visibility.OWN
     if there.form is Form.ASIDE:
-        return Sight.HIDDEN
+        return Visibility.HIDDEN
     if here.problem is there.problem:
-        return Sight.SIBLING
-    return Sight.FAR if there.home in here.problem.path() else Sight.HIDDEN
+        return Visibility.SIBLING
+    return Visibility.FAR if there.home in here.problem.path() else Visibility.HIDDEN
 
 
 _LAYOUT = re.compile(

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from flint import arb
 
-from workings.check.argument.contexts import Context, Sight, sight
+from workings.check.argument.contexts import Context, Visibility, visibility
 from workings.check.latex.syntax import Node
 from workings.check.latex.weights import plain
 from workings.check.value.scope import Definition, Rule, Scope
@@ -90,39 +90,39 @@ class Values:
         """f(x) = …"""
         self.rules.setdefault(self.name(node), []).append(Placed(rule, context, rule.start))
 
-    def seen(self, node: Node, here: Context, position: int) -> tuple[list[Held], Sight]:
-        """The values of a name that hold at a place, latest first, all of the nearest sight."""
+    def seen(self, node: Node, here: Context, position: int) -> tuple[list[Held], Visibility]:
+        """The values of a name that hold at a place, latest first, all of the nearest visibility."""
         given = self.held.get(self.name(node))
         if given is None:
-            return [], Sight.HIDDEN
-        seen: dict[Sight, list[Held]] = {}
+            return [], Visibility.HIDDEN
+        seen: dict[Visibility, list[Held]] = {}
         own: list[Held] = []
         for problem in here.problems_seen:
             for held in reversed(given.get(problem, ())):
                 if position >= held.until:
                     continue
-                seen.setdefault(sight(here, held.context), []).append(held)
+                seen.setdefault(visibility(here, held.context), []).append(held)
                 if held.context.home is here.home:
                     own.append(held)
                     if len(own) == _MOST_VALUES:
-                        return own, Sight.OWN
-        best = min(seen, default=Sight.HIDDEN)
-        if best is Sight.HIDDEN:
+                        return own, Visibility.OWN
+        best = min(seen, default=Visibility.HIDDEN)
+        if best is Visibility.HIDDEN:
             return [], best
         return (own or seen[best])[:_MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
         """The last formula that a name was set equal to here, or around here in the same problem."""
-        return _last_seen(self.formulas.get(self.name(node), []), here, Sight.OWN)
+        return _last_seen(self.formulas.get(self.name(node), []), here, Visibility.OWN)
 
     def rule(self, node: Node, here: Context) -> Rule | None:
         """The last definition of a function in the same problem."""
-        placed = _last_seen(self.rules.get(self.name(node), []), here, Sight.SIBLING)
+        placed = _last_seen(self.rules.get(self.name(node), []), here, Visibility.SIBLING)
         return placed.what if placed is not None and isinstance(placed.what, Rule) else None
 
 
-def _last_seen(given: list[Placed], here: Context, farthest: Sight) -> Placed | None:
-    return next((placed for placed in reversed(given) if sight(here, placed.context) <= farthest), None)
+def _last_seen(given: list[Placed], here: Context, farthest: Visibility) -> Placed | None:
+    return next((placed for placed in reversed(given) if visibility(here, placed.context) <= farthest), None)
 
 
 T = TypeVar("T")
@@ -201,6 +201,6 @@ class View:
         """The values of a name that hold here, latest first."""
         return self.values.seen(name, self.here, self.position)[0]
 
-    def sight(self, names: frozenset[Node]) -> Sight:
+    def visibility(self, names: frozenset[Node]) -> Visibility:
         """How far away the farthest of these values was given."""
-        return max((self.values.seen(name, self.here, self.position)[1] for name in names), default=Sight.OWN)
+        return max((self.values.seen(name, self.here, self.position)[1] for name in names), default=Visibility.OWN)

@@ -156,7 +156,7 @@ class Carrier:
             if any(is_same(definition.value, given.value) for held in known for definition in held.definitions()):
                 agree += 1
                 continue
-            if known and view.sight(frozenset([name])) == 0 and known[0].stated.start != line.start:
+            if known and view.visibility(frozenset([name])) == 0 and known[0].stated.start != line.start:
                 conflicts.append((name, node, known[0]))
             self.values.give(name, Held(given, line.context, _FOREVER))
         is_table = any(isinstance(held.stated.value, Table) for _, _, held in conflicts)

@@ -14,7 +14,7 @@ from flint import arb
 
 from workings.check.argument.argument import Argument
 from workings.check.argument.clause import Cue, clause_of
-from workings.check.argument.contexts import Context, Sight, sight
+from workings.check.argument.contexts import Context, Visibility, visibility
 from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal, is_program, is_set
 from workings.check.argument.values import Held, View
@@ -55,7 +55,11 @@ from workings.check.value.value import Reason, Table, entries
 
 _LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
-_BASES = {Sight.OWN: "letters", Sight.SIBLING: "letters of another part", Sight.FAR: "letters of another section"}
+_BASES = {
+    Visibility.OWN: "letters",
+    Visibility.SIBLING: "letters of another part",
+    Visibility.FAR: "letters of another section",
+}
 """What a finding rests on, by how far away the values were given."""
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _MODULUS = re.compile(
@@ -202,7 +206,7 @@ class Decider:
             return "an equation alone"
         if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
             return "letters, a power"  # σ² may have a value of its own
-        return _BASES.get(view.sight(claim.used), "letters")
+        return _BASES.get(view.visibility(claim.used), "letters")
 
     def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
         """Whether an equation may be one to be solved anew: values from another paragraph, and no «so»."""
@@ -262,7 +266,9 @@ class Decider:
             return True
         if isinstance(node, Product) and self.operations:
             signs = {sign for sign, _ in node.factors}
-            if any(own in signs and sight(line.context, there) is not Sight.HIDDEN for own, there in self.operations):
+            if any(
+                own in signs and visibility(line.context, there) is not Visibility.HIDDEN for own, there in self.operations
+            ):
                 return True
         if is_name(node) and self.argument.view(line).has_value(node):
             return False

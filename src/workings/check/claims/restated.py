@@ -12,7 +12,7 @@ from flint import arb
 
 from workings.check.argument.argument import CLAIMING, Argument
 from workings.check.argument.clause import Clause, Cue
-from workings.check.argument.contexts import Context, Sight
+from workings.check.argument.contexts import Context, Visibility
 from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal, names_in
 from workings.check.argument.values import Held, View
@@ -89,7 +89,10 @@ class Restated:
             return
         if judgement.shapes and not isinstance(judgement.right, Table):
             return
-        if len(view.seen(self.argument.values.name(line.sides[k]))) > 0 or view.sight(frozenset(used)) is not Sight.OWN:
+        if (
+            len(view.seen(self.argument.values.name(line.sides[k]))) > 0
+            or view.visibility(frozenset(used)) is not Visibility.OWN
+        ):
             return  # it had another value since: another case
         self.decide(line, printed, False)
         self.writer.write_formula(line, (k, printed), placed.start, verdict, frozenset(used))
@@ -132,7 +135,7 @@ class Restated:
             verdict is None
             or verdict.mismatch
             or not used
-            or self.argument.view(line).sight(frozenset(used)) is not Sight.OWN
+            or self.argument.view(line).visibility(frozenset(used)) is not Visibility.OWN
         ):
             return
         wrong = verdict.grade is Grade.WRONG and verdict.judgement is not None and not verdict.judgement.shapes
@@ -150,7 +153,7 @@ class Restated:
             return
         view = self.argument.view(line)
         matrix, how = self.argument.values.seen(node.base, view.here, view.position)
-        if not matrix or how is not Sight.OWN or isinstance(held.stated.value, Table) or view.has_value(node):
+        if not matrix or how is not Visibility.OWN or isinstance(held.stated.value, Table) or view.has_value(node):
             return
         table = matrix[0].stated.value
         if not isinstance(table, Table) or table.is_vector:
@@ -176,7 +179,7 @@ class Restated:
         view = self.argument.view(line)
         known, how = self.argument.values.seen(name, view.here, view.position)
         value = held.stated.value
-        if not known or how is not Sight.OWN or not isinstance(value, Table) or value.free:
+        if not known or how is not Visibility.OWN or not isinstance(value, Table) or value.free:
             return
         table = known[0].stated.value
         if not isinstance(table, Table) or table.free or _is_same_table(table.T, value):
@@ -191,9 +194,9 @@ class Restated:
         """A final answer, or a result that is stated again, against what was computed for the same name here."""
         known, how = self.argument.values.seen(line.sides[k], line.context, line.start)
         before = [one for one in known if one.is_computed]
-        if not before or held.is_computed or how > Sight.SIBLING:
+        if not before or held.is_computed or how > Visibility.SIBLING:
             return
-        final = clause.cue is Cue.ANSWER and how is Sight.OWN
+        final = clause.cue is Cue.ANSWER and how is Visibility.OWN
         slip = _is_slip(before[0].stated.value, held.stated.value, line, printed)
         if not final and not slip:
             return
