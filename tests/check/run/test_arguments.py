@@ -99,6 +99,12 @@ Let $p = 0.5$, $a = 10$ and $b = 41$.
     "complements": r"$(A+B)^{c}C = A^{c}B^{c}C = C - (A + B) C$",
     "orthogonal matrices": r"With orthogonal $U$: $(V S U^T)(U S V^T) = V S^2 V^T = V S S V^T$",
     "a test that fails": r"$\frac{9}{8} \le 1$ ✗",
+    "three sums of one form": "!! $34+25=60$\n\n!! $12+19=32$\n\n!! $47+21=69$",
+    "a unit scales nothing": r"!! $0.2 \cdot 0.5=100\text{ units}$ and $5 \cdot 4 = 20$",
+    "a scale does": r"$128\cdot 18816 = 2408448 \approx 2.4\text{ million}$",
+    "not the case": "It is not the case that $2+2=5$.",
+    "whether": "Check whether $3 \\cdot 4=13$ holds.",
+    "how many years": "2020-2023 = 4 years",
     "words written as products": r"We get $SE = \sqrt{0.1 \cdot 0.9/100} = 0.03$ and $df = 9$.",
 }
 

@@ -20,7 +20,7 @@ from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
 from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
-from workings.check.latex.syntax import Node, Script, Symbol
+from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Root, Script, Sum, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_name
 from workings.check.value.scope import Rule, Scope
@@ -224,10 +224,10 @@ class Argument:
         level = cautious_level(level, kind, basis)
         found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
         self.report.findings.append(found)
-        form = (
-            (kind, basis) if basis == "declared sizes" else (kind, basis, _form(line.sides[first]), _form(line.sides[last]))
-        )
-        self.alike.setdefault(form, []).append(found)
+        sides = line.sides[first], line.sides[last]
+        if not all(map(_is_plain_arithmetic, sides)):  # which leaves no notation to misunderstand
+            forms = () if basis == "declared sizes" else map(_form, sides)
+            self.alike.setdefault((kind, basis, *forms), []).append(found)
         return found
 
     def quote(self, line: Line, first: int, last: int) -> str:
@@ -289,6 +289,15 @@ def _form(node: Node, depth: int = 3) -> str:
     """
     inner = "" if depth == 0 else " ".join(_form(child, depth - 1) for child in node.children())
     return f"{type(node).__name__}({inner})"
+
+
+def _is_plain_arithmetic(node: Node) -> bool:
+    """Whether nothing but numbers and the four operations stand in it, with powers, roots and brackets."""
+    plain_kinds = Number | Sum | Product | Quotient | Root | Script | Postfix
+    return all(
+        isinstance(part, plain_kinds) or (isinstance(part, Group) and part.open in "([" and len(part.items) == 1)
+        for part in node.walk()
+    )
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

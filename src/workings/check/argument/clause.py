@@ -53,7 +53,8 @@ _CUE = re.compile(
     "|".join(rf"(?P<{cue.name}>(?<![a-z\\])(?:{words})(?![a-z]))" for cue, words in _WORDS.items()), re.IGNORECASE
 )
 _NEGATION = re.compile(
-    r"(?:(?:is|are|does|do|was|would) ?(?:not|n[o’']t)(?: (?:true|equal|say|mean|imply|claim))?(?: that)?|not|never"
+    r"(?:(?:is|are|does|do|was|would) ?(?:not|n[o’']t)(?: (?:true|equal|say|mean|imply|claim|the case|so))?"
+    r"(?: that)?|not|never|whether"
     r"|instead of|rather than|~~|不是|并非)[\s$(:*_]*$",
     re.IGNORECASE,
 )
@@ -93,6 +94,8 @@ _OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
 """c * $8/3$: an operator in the text, right before the formula."""
 _RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
 """Pages 3-5 =: from … to, where a noun stands before it."""
+_COUNT = re.compile(r"(\d{1,9}) ?[-–] ?(\d{1,9}) ?= ?(\d{1,9})")
+"""3-5 = 3: how many there are from … to …, both counted."""
 _NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
 
 
@@ -151,6 +154,9 @@ def _is_fragment(formula: Formula, text: str) -> bool:
         depth += {"(": 1, ")": -1}.get(character, 0)
         if depth < 0:
             return True
+    counted = _COUNT.fullmatch(formula.text.strip())
+    if counted and int(counted[2]) - int(counted[1]) + 1 == int(counted[3]):
+        return True
     left = text[max(0, formula.start - 24) : formula.start]
     if not formula.display and _OPERATOR_BEFORE.search(left):
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from workings.check.latex.calls import called_letters
 from workings.check.latex.one_line import one_line
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Function, Group, Node, Number, Product, Quotient, Root, Script, Sum, Symbol
@@ -85,7 +86,9 @@ def _expression(node: Node, symbols: dict[Node, Expr]) -> Expr:
             return of(item)
         case Sum(terms=terms) if all(sign in "+-" for sign, _ in terms):
             return sympy.Add(*(of(term) if sign == "+" else -of(term) for sign, term in terms))
-        case Product(factors=factors) if all(sign in ("", "·", "×", "*") for sign, _ in factors):
+        case Product(factors=factors) if all(sign in ("", "·", "×", "*") for sign, _ in factors) and not called_letters(
+            node
+        ):
             return sympy.Mul(*(of(factor) for _, factor in factors))
         case Quotient(above=above, below=below):
             return of(above) / of(below)

@@ -281,7 +281,10 @@ class Identities:
             written = derivative_text(one.body, one.by[0])
             if written:
                 return written
-        names = sorted((names_in(one) | names_in(other)) - _MARKS, key=repr)
+        products = [part for side in (one, other) for part in side.walk() if isinstance(part, Product)]
+        called = {plain(name) for product in products for name in called_letters(product)}
+        functions = called - uncalled_letters(one) - uncalled_letters(other)
+        names = sorted((names_in(one) | names_in(other)) - _MARKS - functions, key=repr)
         for first in range(len(_SIMPLE)):
             scope = Scope(functions=self.scope.functions)
             values = {name: _SIMPLE[(first + index) % len(_SIMPLE)] for index, name in enumerate(names)}

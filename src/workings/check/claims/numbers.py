@@ -165,7 +165,7 @@ class Numbers:
         for i, (claim, decision) in enumerate(zip(claims, decisions, strict=True)):
             reading = self.argument.reading(line, claim.other.index - 1)
             if skipped:  # the side before the odd one and the side after it agree
-                reading.outcome, skipped = Outcome.RIGHT, False
+                reading.outcome, reading.cause, skipped = Outcome.FOLLOWS, cause, False
             elif decision.outcome is not Outcome.WRONG:
                 self.note_decision(claim, decision, reading)
                 is_confirmed = is_confirmed or decision.outcome is Outcome.RIGHT

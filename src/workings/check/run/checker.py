@@ -41,7 +41,7 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
 
     To check many files in parallel, with limits of time and memory, use `check_files`.
     """
-    is_text = isinstance(source, str) and any(mark in source for mark in "$=\n")
+    is_text = isinstance(source, str) and (not source.strip() or any(mark in source for mark in "$=\n"))
     document = read_text(str(source), "<text>", kind) if is_text else read(source)
     return Checked(document.name, document, check_document(document, Options(run_code)))
 
