@@ -123,6 +123,12 @@ def test_the_wrong_lines_and_no_other(name):
     assert {document.place(f.start).line for f in findings if f.level in ("error", "likely")} == wanted
 
 
+def test_a_letter_that_several_parts_gave_their_own_values_has_none_in_another():
+    text = "1. Let $a=3$. So $a+1=4$.\n\n2. Let $a=5$. So $a+1=6$.\n\n3. Here $a+1=4$.\n"
+    relations = check_document(read_text(text, "page.md")).relations
+    assert [relation.outcome for relation in relations if relation.says.startswith("a+1")] == ["right", "right", "no claim"]
+
+
 def test_consequences_name_their_cause():
     text, _ = split(TEXTS["one error, then what follows from it"])
     report = check_document(read_text(text, "page.md"))

@@ -109,6 +109,8 @@ class Values:
         best = min(seen, default=Visibility.HIDDEN)
         if best is Visibility.HIDDEN:
             return [], best
+        if best is not Visibility.OWN and len({str(held.stated.value) for held in seen[best]}) > 1:
+            return [], Visibility.HIDDEN  # several parts gave it values of their own: which is meant here?
         return (own or seen[best])[:_MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
