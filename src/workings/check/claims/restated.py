@@ -225,6 +225,8 @@ class Restated:
         equation = next((e for e in reversed(self.equations) if name in e.names), None)
         if equation is None or equation.context.home is not line.context.home or line.start - equation.end > _NEAR:
             return
+        if self.argument.view(line).visibility(equation.names - {name}) is not Visibility.OWN:
+            return  # another unknown, or one of another part
         view = View(self.argument.values, line.context, line.start, {name: held.stated})
         verdict = compare(equation.left, equation.right, self.decider.scope(line, view), True)
         if verdict is None or verdict.judgement is None or verdict.judgement.shapes:
