@@ -37,6 +37,7 @@ from workings.check.value.recurrences import recurrence
 from workings.check.value.rounding import units
 from workings.check.value.scope import is_transpose
 
+SUPPOSED = "it is supposed"
 _LINKS = {"⇒", "⇔", "→", "⟹", "⟺", "⟶", "⟸", "⇐", "↔"}
 _DECLARES = {"∈", "∉", "⊂", "⊆", "~", "∼", "↦", "∋", "⊃", "⊥", "∝", "≡"}
 _RANGE = re.compile(r"\s*[\d\w{}]+\s*(?:,\s*[\d\w]+\s*)*,?\s*(?:\\[cl]?dots|…|\.\.\.)|\s*\d\s*,\s*\d\s*(?:,|$)")
@@ -77,7 +78,7 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
     if _has_question_mark(line, index) or (clause.is_denied and not _is_assignment(one, relation)):
         return Role.HYPOTHETICAL, "the words right beside it deny or ask it"
     if clause.is_supposed and index == 0 and is_closed(one) and is_closed(other):
-        return Role.HYPOTHETICAL, "it is supposed"
+        return Role.HYPOTHETICAL, SUPPOSED
     if clause.is_asked and (not is_name(line.sides[0]) or relation in ORDER):
         return Role.HYPOTHETICAL, "it is asked"
     if is_program(one) or is_program(other):

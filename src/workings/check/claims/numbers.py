@@ -9,8 +9,8 @@ from workings.check.argument.align import align
 from workings.check.argument.argument import DROPPED, Argument, Reading
 from workings.check.argument.clause import Clause
 from workings.check.argument.lines import ORDER, Line
+from workings.check.argument.roles import SUPPOSED, is_literal, names_in, role
 from workings.check.argument.roles import Known as KnownHere
-from workings.check.argument.roles import is_literal, names_in, role
 from workings.check.argument.words import decimal, value_text
 from workings.check.claims.carry import Carrier
 from workings.check.claims.claim import Claim, Decision, Known, side_at
@@ -38,6 +38,8 @@ class Numbers:
         self.restated = Restated(argument, self.decider, self.writer)
         self.carrier = Carrier(argument, self.decider, self.restated)
         self.before: tuple[Line, Clause] | None = None
+        self.supposed_until = 0
+        """The end of the paragraph in which something false between numbers was supposed."""
 
     def read_line(self, line: Line) -> None:
         """Give each relation its role, decide what it claims, then carry what it defines."""
@@ -72,10 +74,20 @@ class Numbers:
             valued.add(letter)
         known = KnownHere(valued, view.formulas(), self.identities.agree)
         for index in range(len(line.relations)):
-            self.argument.note_role(line, index, *role(line, index, clause, known))
+            self.argument.note_role(line, index, *self.supposed(line, index, role(line, index, clause, known)))
         first = line.sides[0]
         if line.relations and self.argument.reading(line, 0).role is Role.RULE and isinstance(first, Product):
             self.decider.operations.append((first.factors[1][0], line.context))
+
+    def supposed(self, line: Line, index: int, decision: tuple[Role, str]) -> tuple[Role, str]:
+        """A role; between numbers, what is said in the paragraph of «suppose 2 + 2 = 5» only follows from that."""
+        if decision == (Role.HYPOTHETICAL, SUPPOSED):
+            text = self.argument.document.text
+            end = text.find("\n\n", line.start)
+            self.supposed_until = end if end >= 0 else len(text)
+        elif line.start < self.supposed_until and decision[0] is Role.CLAIM and is_closed(line.sides[index]):
+            return Role.HYPOTHETICAL, "it follows from what is supposed before it"
+        return decision
 
     def check_label(self, line: Line, index: int, node: Labelled) -> None:
         """A number below a brace is the value of what stands above it."""
