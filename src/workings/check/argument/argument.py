@@ -76,10 +76,7 @@ class Argument:
         bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))
         self.lone_letters = {tree for _, tree in trees if isinstance(tree, Symbol)}
         self.spoken = set[str]().union(*(letters_alone(tree) for _, tree in trees if tree is not None))
-        trees = [
-            (f, None if tree is None else words_as_names(as_indices(on_last_factor(tree), bases), self.spoken))
-            for f, tree in trees
-        ]
+        trees = [(formula, None if tree is None else self._normal(tree, bases)) for formula, tree in trees]
         functions = function_letters([tree for _, tree in trees if tree is not None]) | {SIGMOID}
         before: tuple[Formula, Line] | None = None
         for formula, tree in trees:
