@@ -14,10 +14,10 @@ from workings.check.value.names import is_closed
 _UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
 """A word that may be a unit."""
 _OF = re.compile(r"\b(?:of|per|out of|times)\s*$")
-_SCALE = re.compile(
-    r"\$?[ \t~]*(?:[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|km|thousand|million|billion|trillion|hours?|h|min"
-    r"|minutes?|percent|\\?%)(?![A-Za-z])"
-)
+_SCALING = r"[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|(?:thousand|million|billion|trillion)s?|percent|\\?%"
+"""Words that say by how much a number is scaled."""
+_SCALED = re.compile(rf"[\s~$]*(?:{_SCALING})(?![A-Za-z])")
+_SCALE = re.compile(rf"\$?[ \t~]*(?:{_SCALING}|km|hours?|h|min|minutes?)(?![A-Za-z])")
 """What stands right behind a formula as the unit of its last number."""
 EQUAL = {"=", "≈", ":="}
 ORDER = {"<", ">", "≤", "≥", "≠"}
@@ -176,3 +176,8 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
 def has_scale(after: str) -> bool:
     """Whether a unit such as MB or million stands right behind a formula."""
     return _SCALE.match(after) is not None
+
+
+def says_scale(words: str) -> bool:
+    """Whether words begin with one that scales a number, such as MB or million: a plain unit scales nothing."""
+    return _SCALED.match(words) is not None

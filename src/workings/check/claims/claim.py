@@ -8,9 +8,7 @@ from flint import arb
 
 from workings.check.argument.lines import Line
 from workings.check.document.relation import Outcome
-from workings.check.latex.syntax import (
-    Node,
-)
+from workings.check.latex.syntax import Node
 from workings.check.value.compare import Side, Verdict
 from workings.check.value.names import is_closed
 from workings.check.value.value import Value, entries

@@ -15,7 +15,7 @@ from flint import arb
 from workings.check.argument.argument import Argument
 from workings.check.argument.clause import Cue, clause_of
 from workings.check.argument.contexts import Context, Visibility, visibility
-from workings.check.argument.lines import Line
+from workings.check.argument.lines import Line, says_scale
 from workings.check.argument.roles import is_literal, is_program, is_set
 from workings.check.argument.values import Held, View
 from workings.check.argument.words import value_text
@@ -134,13 +134,8 @@ class Decider:
             return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
         behind = bool(line.units & {claim.one.index, claim.other.index})
         has_unit = behind or has_units(one.node) != has_units(other.node)
-        if (
-            has_unit
-            and _says_scale(claim)
-            and verdict.judgement is not None
-            and not verdict.judgement.shapes
-            and is_rescaled(verdict.judgement)
-        ):
+        judgement = verdict.judgement
+        if has_unit and _says_scale(claim) and judgement is not None and not judgement.shapes and is_rescaled(judgement):
             return Decision(Outcome.RIGHT)
         if self._is_congruence(line, verdict) or is_loose(claim, verdict) or self._is_meant(claim):
             return Decision(Outcome.RIGHT)
@@ -320,14 +315,8 @@ def _is_application(node: Node, scope: Scope) -> bool:
     return False
 
 
-_BIG = re.compile(
-    r"[\s~$]*(?:[kKMGTB](?![A-Za-z])|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|thousand|million|billion|trillion|percent|\\?%)"
-)
-"""Words that say by how much a number is scaled."""
-
-
 def _says_scale(claim: Claim) -> bool:
     """Whether a word such as million or MB stands in or behind the claim: a plain unit scales nothing."""
     words = [part.text for known in (claim.one, claim.other) for part in known.side.node.walk() if isinstance(part, Words)]
     behind = claim.line.formulas[claim.other.index].after
-    return any(_BIG.match(text) for text in (*words, behind))
+    return any(map(says_scale, (*words, behind)))

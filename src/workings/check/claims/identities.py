@@ -11,13 +11,9 @@ import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
-from flint import arb
-
 from workings.check.argument.argument import DROPPED, Argument
 from workings.check.argument.contexts import Context
 from workings.check.argument.lines import EQUAL, Line
-from workings.check.argument.roles import names_in
-from workings.check.argument.words import decimal
 from workings.check.claims.appearance import (
     OPAQUE,
     both_call,
@@ -32,7 +28,7 @@ from workings.check.claims.appearance import (
     sums_silently,
     vector_entries,
 )
-from workings.check.claims.derivative import derivative_text
+from workings.check.claims.witness import MARKS, derivative_truth, place_of_difference
 from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
 from workings.check.latex.one_line import one_line
@@ -50,24 +46,24 @@ from workings.check.latex.syntax import (
 )
 from workings.check.latex.weights import plain
 from workings.check.value.brackets import other_signs, with_brackets
-from workings.check.value.evaluate import EvaluationContext, evaluate
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
-from workings.check.value.scope import Definition, Scope
-from workings.check.value.value import Mismatch, Table, Undecided
+from workings.check.value.scope import Scope
+from workings.check.value.value import Mismatch, Undecided
 
+_WHYS = {
+    "identity": "The two sides are not equal for all values of the letters.",
+    "recurrence": "Unrolling the recurrence gives another formula.",
+}
+"""What is said of a wrong step."""
 _SEEDS = (0, 1, 2, 3)
-_SIMPLE = tuple(arb(n) for n in (2, 3, 1, 5, 4, 7))
-"""Values that a reader can put in by hand."""
 _ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
 """Conditions on matrices that make a transpose an inverse, or nothing."""
 _CHANGES = (Symbol("Delta"), Symbol("delta"))
 """Δx is one name."""
 _COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
 """What stands above an event that does not happen."""
-_MARKS = {Symbol("T"), Symbol("top")}
-"""Letters that are mostly signs: of a transpose."""
 _STATED = re.compile(r"\b(?:for all|for any|identity|theorem|expand\w*|simplif\w*|recall|property|formula)\b[^.;!?]*$", re.I)
 """Words that make an equation an identity."""
 
@@ -169,8 +165,8 @@ class Identities:
             derivative = Derivative(rule.body, (letter,))
             answers = [self.differs(derivative, part, seed) for seed in _SEEDS]
             if all(answers) and self.free_letters(part) <= self.free_letters(rule.body):
-                truth = self.truth(derivative, part)
-                why = f"By {one_line(letter)}: {self.derivative_told(truth)}"
+                truth, sentence = derivative_truth(derivative, part, self.scope.functions)
+                why = f"By {one_line(letter)}: {sentence}"
                 self.argument.add(line, 0, 1, level, "derivative", truth, why, at=part, basis="derivative")
 
     def derivative_of(self, node: Node) -> Node | None:
@@ -236,12 +232,11 @@ class Identities:
         wrong = all(answers) and not self.reads_otherwise(line, index)
         self.argument.decide(line, index - 1, not wrong)
         if wrong:
-            truth = self.truth(one, other)
-            why = {
-                "identity": "The two sides are not equal for all values of the letters.",
-                "derivative": self.derivative_told(truth),
-                "recurrence": "Unrolling the recurrence gives another formula.",
-            }[kind]
+            if kind == "derivative" and isinstance(one, Derivative):
+                truth, why = derivative_truth(one, other, self.scope.functions)
+            else:
+                truth = place_of_difference(one, other, self.scope.functions)
+                why = _WHYS[kind]
             algebra = is_algebra(one) and is_algebra(other)
             basis = (
                 "algebra" if algebra else "matrices" if is_of_matrices(one, other) else "stated identity" if stated else kind
@@ -270,37 +265,6 @@ class Identities:
                 return Derivative(rule.body, node.by, node.sign, span=node.span)
         return node
 
-    def derivative_told(self, truth: str) -> str:
-        """The sentence about a wrong derivative."""
-        is_formula_of_it = not truth.startswith(("for ", "another"))
-        return f"The derivative is {truth}." if is_formula_of_it else "The derivative is another one."
-
-    def truth(self, one: Node, other: Node) -> str:
-        """What would be right: the derivative, or the two values at a simple place, so that a reader can try it."""
-        if isinstance(one, Derivative) and one.body is not None and len(one.by) == 1:
-            written = derivative_text(one.body, one.by[0])
-            if written:
-                return written
-        products = [part for side in (one, other) for part in side.walk() if isinstance(part, Product)]
-        called = {plain(name) for product in products for name in called_letters(product)}
-        functions = called - uncalled_letters(one) - uncalled_letters(other)
-        names = sorted((names_in(one) | names_in(other)) - _MARKS - functions, key=repr)
-        for first in range(len(_SIMPLE)):
-            scope = Scope(functions=self.scope.functions)
-            values = {name: _SIMPLE[(first + index) % len(_SIMPLE)] for index, name in enumerate(names)}
-            for name, value in values.items():
-                scope.define(name, Definition(value, value, value, 0))
-            try:
-                x, y = (evaluate(side, EvaluationContext(scope)) for side in (one, other))
-            except (Undecided, Mismatch, ArithmeticError):
-                continue
-            if not isinstance(x, Table) and not isinstance(y, Table) and not x.overlaps(y):
-                at = ", ".join(
-                    f"{one_line(name)} = {decimal(_SIMPLE[(first + i) % len(_SIMPLE)])}" for i, name in enumerate(names)
-                )
-                return f"for {at}: left {decimal(x)}, right {decimal(y)}"
-        return "another formula"
-
     def is_conditioned(self, line: Line) -> bool:
         """Whether transposes stand in a line, and the text speaks of matrices for which they are special."""
         turned = any(map(has_transpose, line.sides))
@@ -326,8 +290,8 @@ class Identities:
             return False
         if kind == "recurrence":
             known = self.recurrence_letters()
-            return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | _MARKS)
-        signs = _MARKS | ({SIGMOID} if SIGMOID not in factors else set())
+            return self.free_letters(other) <= known and (is_letter(one) or self.free_letters(one) <= known | MARKS)
+        signs = MARKS | ({SIGMOID} if SIGMOID not in factors else set())
         left, right = self.free_letters(self.of_function(one)) - signs, self.free_letters(other) - signs
         if kind == "derivative":
             if self.is_differential_equation(one, other):

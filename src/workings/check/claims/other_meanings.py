@@ -11,13 +11,7 @@ from workings.check.argument.align import Alignment
 from workings.check.argument.roles import is_literal
 from workings.check.claims.claim import Claim
 from workings.check.latex.calls import called_letters
-from workings.check.latex.syntax import (
-    Group,
-    Matrix,
-    Node,
-    Number,
-    Product,
-)
+from workings.check.latex.syntax import Group, Matrix, Node, Number, Product
 from workings.check.latex.weights import plain
 from workings.check.value.compare import Verdict
 from workings.check.value.rounding import Judgement
