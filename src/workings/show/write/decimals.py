@@ -1,11 +1,11 @@
-"""Numbers as decimals: significant digits, no idle zeros, the points of a column under each other."""
+"""Numbers as decimals: significant digits, no idle zeros; the entries of one tensor alike, their points under each other."""
 
 from __future__ import annotations
 
 import math
 import numbers
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -44,10 +44,10 @@ def _float(x: float, digits: int) -> str:
     if math.isinf(x):
         return "∞" if x > 0 else "−∞"
     size = abs(x)
-    if size and not 1e-5 <= size < 10 ** max(digits, 6):
+    if size and not 1e-5 <= size < _largest(digits):
         mantissa, _, power = f"{x:.{digits - 1}e}".partition("e")
         return f"{_trimmed(mantissa)}e{int(power)}".replace("-", "−")
-    places = digits - 1 - math.floor(math.log10(size)) if size else 0
+    places = digits - 1 - _exponent(size) if size else 0
     return _trimmed(f"{x:.{max(0, places)}f}").replace("-", "−")
 
 
@@ -60,6 +60,52 @@ def _trimmed(digits: str) -> str:
 def _complex(z: complex, digits: int) -> str:
     imaginary = _float(abs(z.imag), digits)
     return f"{_float(z.real, digits)} {'−' if z.imag < 0 else '+'} {imaginary}i"
+
+
+_KEPT = 2
+"""Significant digits, at least, of the smallest entry of a tensor."""
+_FARTHEST = 3
+"""Entries that need so many places more than the largest one are written as powers of ten."""
+
+
+def places_of(values: Sequence[float], digits: int) -> int | None:
+    """The places after the point that the entries of one tensor are written with; None where all are whole.
+
+    The largest entry has at least `digits` significant digits and the smallest two, unless fewer are all there is.
+
+    >>> places_of([0.5, 0.25], 4), places_of([2 / 3, 4 / 3, 0.0], 4), places_of([100 / 3, 0.0012], 4), places_of([3.0], 4)
+    (2, 4, 4, None)
+    """
+    sizes = [abs(x) for x in values if x and math.isfinite(x) and abs(x) < _largest(digits)]
+    if not sizes or all(size == int(size) for size in sizes):
+        return None
+    top = _exponent(max(sizes))
+    lowest = digits - (top if top >= 0 else top + 1)  # four digits of 0.6698 and of 1.3395 stand at the same places
+    sizes = [size for size in sizes if _KEPT - 1 - _exponent(size) <= lowest + _FARTHEST]
+    needed = max(len(_float(size, digits).partition(".")[2]) for size in sizes)
+    if all(_float(size, digits) == _float(size, digits + 4) for size in sizes):
+        return needed  # so many digits are all of it
+    return min(needed, max(lowest, *(_KEPT - 1 - _exponent(size) for size in sizes)))
+
+
+def alike(x: float, places: int | None, digits: int) -> str:
+    """An entry of a tensor whose entries have so many places; 0 and what is too small or too large for them as it is.
+
+    >>> [alike(x, 3, 4) for x in (0.5, 2 / 3, 0.0, 1e-9, float("-inf"))]
+    ['0.500', '0.667', '0', '1e−9', '−∞']
+    """
+    if places is None or not x or not math.isfinite(x) or abs(x) >= _largest(digits) or -_exponent(abs(x)) > places:
+        return _float(x, digits)
+    return f"{x:.{max(0, places)}f}".replace("-", "−")
+
+
+def _exponent(size: float) -> int:
+    return math.floor(math.log10(size))
+
+
+def _largest(digits: int) -> float:
+    """Numbers from here on are written as powers of ten."""
+    return 10.0 ** max(digits, 6)
 
 
 def latex_decimal(text: str) -> str:
