@@ -378,7 +378,7 @@ def test_a_block_is_printed_as_deep_as_it_was_asked_for():
     with workings.trace() as usual:
         y = net(x)
     assert (deep.options.depth, usual.options.depth) == (3, None)
-    assert "return input weightᵀ + bias" in deep.text()
+    assert "return weight input + bias" in deep.text()
     assert "weightᵀ" not in usual.text()
     assert y.shape == (2,)
 

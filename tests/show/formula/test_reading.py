@@ -195,15 +195,15 @@ def test_values_of_lists_and_dictionaries_in_latex():
     assert latex_of(wide, Options()).startswith(r"\left(\begin{aligned} & \begin{bmatrix}")
 
 
-def test_einsum_has_its_pattern_first():
+def test_einsum_that_is_no_product_of_matrices_has_its_pattern_first():
     def f(Q, K):
-        S = torch.einsum("qd,kd->qk", Q, K)
+        S = torch.einsum("qd,kd->qkd", Q, K)
         return S.sum()
 
     work = workings.show(f, X, X, backward=True)
-    assert "∂L/∂Q = einsum('qk,kd->qd', ∂L/∂S, K)" in work.text()
+    assert "∂L/∂Q = einsum('qkd,kd->qd', ∂L/∂S, K)" in work.text()
     assert r"\operatorname{einsum}(" in work.latex() or r"\operatorname{einsum}\left(" in work.latex()
-    assert "'qk,kd-&gt;qd'" in work.html() or "&#x27;qk,kd-&gt;qd&#x27;" in work.html()
+    assert "'qkd,kd-&gt;qd'" in work.html() or "&#x27;qkd,kd-&gt;qd&#x27;" in work.html()
 
 
 # ---- what is unpacked and returned

@@ -42,8 +42,8 @@ def test_why_draws_a_matrix_as_one():
         "total = 2, since total = Σ y",
         "  y[:, :] = ⎡1  0⎤, since y = m x",
         "            ⎣0  1⎦",
-        "    m[:, :] = ⎡1  0  ⎤, since m = x.inverse()",
-        "              ⎣0  0.5⎦",
+        "    m[:, :] = ⎡1.0  0  ⎤, since m = x⁻¹",
+        "              ⎣0    0.5⎦",
         "    x[:, :] = ⎡1  0⎤",
         "              ⎣0  2⎦",
     ]

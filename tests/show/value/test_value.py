@@ -69,7 +69,7 @@ def test_exact_matrix_with_its_decimals():
 
 def test_points_stand_under_each_other():
     x = torch.tensor([[1.5, 100.0], [-12.25, 0.125]])
-    assert text_of(x, PLAIN) == "⎡  1.5   100    ⎤\n⎣−12.25    0.125⎦"
+    assert text_of(x, PLAIN) == "⎡  1.500  100.000⎤\n⎣−12.250    0.125⎦"
 
 
 def test_slices_are_named():

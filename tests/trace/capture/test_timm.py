@@ -133,7 +133,7 @@ def test_a_vision_transformer_in_print():
     work = show(*made(vit), depth=4)
     lines = [line.strip() for line in work.text(width=120).splitlines()]
     assert "blocks.0.attn: Attention" in lines
-    assert "x = x + pos_embed" in lines
+    assert any(line.startswith("x = x + pos_embed") for line in lines)
     assert any(line.startswith("A = softmax(S) = ") for line in lines)
     assert r"\noindent\textbf{blocks.0.attn: Attention}" in work.latex()
     assert "blocks.0.attn: Attention" in work.markdown()

@@ -197,6 +197,8 @@ CASES |= {
     "trace": [(op("trace", a), {"a": normal(3, 3)})],
     # products
     "outer": [(op("outer", a, b), {"a": normal(3), "b": normal(2)})],
+    "det": [(op("det", a), {"a": normal(3, 3)})],
+    "inverse": [(op("inverse", a), {"a": normal(3, 3)}), (op("inverse", a), {"a": normal(2, 3, 3)})],
     "einsum": [
         (op("einsum", a, b, text="bik,bjk->bij"), {"a": normal(2, 3, 4), "b": normal(2, 5, 4)}),
         (op("einsum", a, b, text="i,j->ij"), {"a": normal(3), "b": normal(2)}),

@@ -11,6 +11,7 @@ from workings.errors import WorkingsError
 from workings.show.ask.diff import tensor_difference
 from workings.show.ask.reach import cells
 from workings.show.formula.notation import text_formula
+from workings.show.formula.shown import as_shown
 from workings.show.options import Options
 from workings.show.value.value import text_of
 from workings.show.write.block import beside, indented
@@ -58,7 +59,11 @@ def _line(cell: str, value: torch.Tensor, because: str = "") -> str:
 
 
 def _because(step: Step) -> str:
-    return "" if step.formula is None else f", since {step.name} = {text_formula(step.formula)}"
+    return (
+        ""
+        if step.formula is None
+        else f", since {step.name} = {text_formula(as_shown(step.formula, step.operands, step.source))}"
+    )
 
 
 def _cell(name: str, index: Any) -> str:

@@ -10,13 +10,13 @@ from typing import Any
 import torch
 
 from workings.show.formula.notation import entry_key, latex_formula, text_formula
-from workings.show.formula.sizes import with_sizes
+from workings.show.formula.shown import as_shown
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment, unpacks
 from workings.show.outline.outline import Line
 from workings.show.value.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
 from workings.show.write.block import beside, plain, width
-from workings.show.write.names import latex_name, text_name
+from workings.show.write.names import latex_name, text_name, without_self
 from workings.trace.code.look_up import MISSING
 from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves, walk
@@ -64,7 +64,7 @@ def text_equation(line: Line, options: Options) -> Equation:
         plain(_with_tuple_brackets(step.name, text_name)),
         links,
         forms,
-        shape_of(step.result) if forms else "",
+        "  ".join(filter(None, [shape_of(step.result) if forms else "", code_beside(step)])),
         line,
         latex=False,
     )
@@ -144,7 +144,7 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
         source = step.source.partition(" = ")[2] if step.kind == "assign" else step.source
         source = f"one step of {source}" if step.kind == "update" and source else source
         return [_plain(write(Code(source)), latex)] if source and step.kind != "input" else []
-    formula = with_sizes(step.formula, step.operands)
+    formula = as_shown(step.formula, step.operands, step.source)
     known = step.operands | entries_of(step, formula)
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
     shown = _plain(write(formula, None, scalars), latex)
@@ -155,6 +155,18 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
         if not isinstance(formula, Call):
             break
     return [shown]
+
+
+def _is_in_words(formula: Formula) -> bool:
+    return isinstance(formula, Apply) and formula.op == "rearranged"
+
+
+def code_beside(step: Step) -> str:
+    """The Python of a change of shape, which the formula says in words: `x.view(B, T, 2, 4)`; nothing for other steps."""
+    if not isinstance(step.formula, Apply) or step.formula.op != "reshape":
+        return ""
+    code = step.source.removeprefix("return ") if step.kind == "return" else step.source.partition(" = ")[2]
+    return plain(without_self(code)) if _is_in_words(as_shown(step.formula, step.operands, step.source)) else ""
 
 
 def _latex_side(formula: Formula, values: dict[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
@@ -189,6 +201,8 @@ def _values(step: Step, formula: Formula, options: Options, latex: bool, whole: 
     """The values to put in for the leaves. A call has no mathematics for a matrix to be put into, but its arguments may:
     if `whole`, these are filled in where everything in them is known."""
     if (step.kind == "return" and _is_named(formula)) or (isinstance(formula, Call) and is_opaque(step.result)):
+        return {}
+    if _is_in_words(formula):  # the same numbers stand in the result
         return {}
     seen = {text: step.operands[text] for text in leaves(formula) if text in step.operands} | entries_of(step, formula)
     found = {text: inline_of(value, options, latex) for text, value in seen.items()}

@@ -16,7 +16,8 @@ from workings.checksum import source_hash
 from workings.show.formula import mathml
 from workings.show.formula.mathml import operator, relation
 from workings.show.formula.notation import mathml_formula
-from workings.show.formula.sizes import rewrite, with_sizes
+from workings.show.formula.shown import as_shown
+from workings.show.formula.sizes import rewrite
 from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
@@ -284,7 +285,7 @@ def _has_result(step: Step) -> bool:
 def _formula(f: Formula, step: Step) -> str:
     """The formula in the author's names, where numbers are known to be numbers; nested too deeply, its source."""
     try:
-        return mathml_formula(with_sizes(f, step.operands), None, _scalars(step.operands))
+        return mathml_formula(as_shown(f, step.operands, step.source), None, _scalars(step.operands))
     except RecursionError:
         return mathml_formula(Code(step.source))
 
@@ -299,7 +300,7 @@ def _formula_with_values(step: Step, options: Options) -> str:
     if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
         return ""
     try:
-        f = with_sizes(f, step.operands)
+        f = as_shown(f, step.operands, step.source)
         entries = entries_of(step, f)
         f = rewrite(f, lambda part: Leaf(key) if (key := entry_of(part)) in entries else None)
         given = step.operands | entries

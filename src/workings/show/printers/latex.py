@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from workings.show.options import Options
-from workings.show.outline.equation import Equation, latex_equation, text_equation
+from workings.show.outline.equation import Equation, code_beside, latex_equation, text_equation
 from workings.show.outline.outline import Line, flat_turns, outline
 from workings.show.printers.text import branch, closing, operand_descriptions
 from workings.show.value.value import latex_of
@@ -136,6 +136,8 @@ def _latex_prose(words: str) -> str:
 
 
 def _equation(line: Line, options: Options) -> Iterator[tuple[str, str]]:
+    if code := code_beside(line.step):
+        yield "prose", rf"\noindent\texttt{{{latex_text(code)}}}"
     yield "display", aligned_display(line, options)
 
 

@@ -10,6 +10,7 @@ import torch
 
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment
+from workings.show.outline.equation import code_beside
 from workings.show.outline.outline import Line, flat_turns, outline
 from workings.show.printers.latex import aligned_display, gathered_display
 from workings.show.printers.text import branch, closing, operand_descriptions
@@ -54,10 +55,11 @@ def _inputs(lines: list[Line], options: Options) -> str:
 
 
 def _equation(line: Line, options: Options) -> str:
+    beside = [markdown_code(code)] if (code := code_beside(line.step)) else []
     if not line.valued or not _is_large(line, options):
-        return _display(aligned_display(line, options))
+        return "\n\n".join([*beside, _display(aligned_display(line, options))])
     formula = [_display(aligned_display(replace(line, valued=False), options))] if line.step.formula is not None else []
-    return "\n\n".join([*formula, _table(line, options)])
+    return "\n\n".join([*beside, *formula, _table(line, options)])
 
 
 def _is_large(line: Line, options: Options) -> bool:

@@ -38,8 +38,8 @@ def text_of(value: Any, options: Options) -> str:
     """The value as a block of text, one line or several.
 
     >>> print(text_of(torch.tensor([[1.0, 0.25], [12.0, -1.0]]), Options()))
-    ⎡ 1   0.25⎤
-    ⎣12  −1   ⎦
+    ⎡ 1.00   0.25⎤
+    ⎣12.00  −1.00⎦
     >>> text_of((1, 0.5, "a"), Options())
     '(1, 0.5, "a")'
     """
@@ -87,7 +87,7 @@ def latex_of(value: Any, options: Options) -> str:
     r"""The value in LaTeX's math mode.
 
     >>> print(latex_of(torch.tensor([[1.0, 0.25]]), Options()))
-    \begin{bmatrix} 1 & 0.25 \end{bmatrix}
+    \begin{bmatrix} 1.00 & 0.25 \end{bmatrix}
     """
     first, *rest = latex_forms(value, options)
     return first[1] + "".join(f" {sign} {string}" for sign, string in rest)

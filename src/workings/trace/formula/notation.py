@@ -64,6 +64,7 @@ power = _with(2, lambda s, a, b: s.power(a, b))
 exponential = _with(1, lambda s, a: s.exponential(a))
 root = _with(1, lambda s, a: s.root(a))
 transpose = _with(1, lambda s, a: s.superscript(a, "⊤"))
+inverse = _with(1, lambda s, a: s.superscript(a, "−1"))
 subscript = _with(2, lambda s, a, b: s.subscript(a, b))
 entry = _with(2, lambda s, a, b: Piece(s.entry(s.bracketed(a, ATOM), b.string)))
 """a[b]"""
@@ -223,6 +224,38 @@ def _new_axes(dim: object) -> str:
     if min(dims, default=0) < 0:
         return ", ".join(["…", *("None" if d in dims else ":" for d in range(min(dims), 0))])
     return ", ".join("None" if d in dims else ":" for d in range(max(dims, default=0) + 1))
+
+
+def norm(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """‖a‖, ‖a‖₁, ‖A‖_F; along an axis, ‖a‖_(axis −1)."""
+    given = dict(zip(("p", "dim"), (piece.string for piece in parts[1:]), strict=False))
+    options = dict(formula.options)
+    order = given.get("p") or _order(script, options.get("p", options.get("ord")))
+    axis = (
+        [f"{script.plain.words('axis ')}{given['dim']}"]
+        if "dim" in given
+        else script.details((("dim", options.get("dim")),))
+    )
+    below = [*([order] if order and order != "2" else []), *axis]
+    whole = Piece(script.fence(parts[0].string, "‖", "‖"))
+    return script.subscript(whole, Piece(", ".join(below), SUM if axis else ATOM)) if below else whole
+
+
+def _order(script: Script, order: object) -> str:
+    """1, ∞, F: which norm it is; nothing for the usual one."""
+    if order is None or order == 2:
+        return ""
+    text = str(order).strip("'\"")
+    if text == "fro":
+        return script.name("F")
+    return script.number("∞" if "inf" in text else text.replace("-", "−")).string
+
+
+def rearranged(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+    """x, axes 1 and 2 swapped; p as a column"""
+    words = str(dict(formula.options).get("words", ""))
+    joint = " " if words.startswith(("as ", "with ", "repeated ")) else ", "
+    return Piece(script.row(script.bracketed(parts[0], SUM), script.words(f"{joint}{words}")), RELATION)
 
 
 def reshape(script: Script, formula: Apply, parts: list[Piece]) -> Piece:

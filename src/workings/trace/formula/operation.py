@@ -98,6 +98,9 @@ class Operation:
     """How it is written; without one it is a call of its name."""
     spelled: Rewrite | None = None
     """The simpler operations it is written as: linear is x Wᵀ + b, in every script."""
+    of_vectors: Callable[[Args, Options, list[int | None]], Formula | None] | None = None
+    """How it is written where operands are vectors, which are columns: from the arguments, the options and how many axes
+    each argument has; None where it is written as usual."""
     written_call: int = 0
     """The number of operands with which a mere call, x.floor(), is written like the operation, ⌊x⌋."""
 

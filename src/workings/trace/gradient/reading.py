@@ -160,7 +160,7 @@ def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
         case Call(name=name, args=args, options=()) if name.rpartition(".")[2] in _SIZES and (size := _size(name, args)):
             return size
         case Call(name=name, args=args, options=options):
-            return _read_call(name, tuple(_read_formula(arg, known) for arg in args), options)
+            return read_call(name, tuple(_read_formula(arg, known) for arg in args), options)
         case Sequence(items=items):
             return Sequence(tuple(_read_formula(item, known) for item in items))
         case Code():
@@ -168,7 +168,12 @@ def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
     return formula
 
 
-def _read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
+def read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formula:
+    """The operation that a call is, with its operands among the arguments; the call itself where there is none.
+
+    >>> read_call("x.cumsum", (Number(0),), ())
+    Apply(op='cumsum', args=(Leaf(text='x'), Number(value=0)), options=())
+    """
     path, _, method = name.rpartition(".")
     if path and method in _CASTS and not args:
         return Apply("reshape", (Leaf(path),), (("by", Call(method, ())),))

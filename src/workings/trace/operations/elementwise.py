@@ -11,9 +11,9 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from workings.trace.formula import notation
-from workings.trace.formula.operation import CALL, FORMULA, Layer, Operation, called
+from workings.trace.formula.operation import CALL, FORMULA, Args, Layer, Operation, called
 from workings.trace.formula.simplify import ONE, ZERO, minus, negate, over, plus, times
-from workings.trace.formula.tree import Formula, Number
+from workings.trace.formula.tree import Formula, Number, Options
 from workings.trace.operations.node import TWO, Gradients, Node, Rule, RuleError, f, indicator
 
 Derivative = Callable[[Formula, Formula], Formula]
@@ -112,6 +112,17 @@ def _clamp(node: Node) -> Gradients:
     return node.to_first(node.scale(inside, a))
 
 
+def _spelled_clamp(args: Args, options: Options) -> Formula:
+    """min(max(a, low), high)"""
+    bounds = dict(zip(("min", "max"), args[1:], strict=False)) | dict(options)
+    out = args[0]
+    for name, other in (("min", "max"), ("max", "min")):
+        bound = bounds.get(name)
+        bound = bound if isinstance(bound, Formula) or bound is None else Number(bound)
+        out = out if bound in (None, Number(None)) else f(other, out, bound)
+    return out
+
+
 def _log(node: Node) -> Gradients:
     return (over(node.G, node.args[0]),)
 
@@ -183,7 +194,13 @@ ROWS = (
         constant=True,
     ),
     entrywise("ceil: ⌈a⌉", CALL, notation=notation.fence("⌈", "⌉"), written_call=1, constant=True),
-    entrywise("clamp(input min max): a, but no less than b and no more than c", CALL, also="clip", gradient=_clamp),
+    entrywise(
+        "clamp(input min max): a, but no less than b and no more than c",
+        CALL,
+        also="clip",
+        spelled=_spelled_clamp,
+        gradient=_clamp,
+    ),
     called("clamp_min: max(a, b)", means=lambda a, o: f("clamp", *a[:2])),
     called("clamp_max: min(a, b)", means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
     called("relu6: min(max(0, a), 6)", means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),

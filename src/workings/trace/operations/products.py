@@ -7,7 +7,7 @@ y = A b        ∂L/∂A = ∂L/∂y bᵀ     ∂L/∂b = Aᵀ ∂L/∂y       b
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -19,7 +19,7 @@ from workings.precedence import MATMUL, POWER
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, Rewrite, called, captured
-from workings.trace.formula.simplify import ONE, linear, over, split, times, transposed
+from workings.trace.formula.simplify import ONE, linear, negate, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.arithmetic import argument, minus_first
 from workings.trace.operations.node import Gradients, Node, RuleError, f, unbroadcast
@@ -96,6 +96,20 @@ def _outer_product(node: Node) -> Gradients:
     return node.matrix_product(node.G, b), node.matrix_product(transposed(node.G), a)
 
 
+def _det(node: Node) -> Gradients:
+    """y = |A|: ∂L/∂A = ∂L/∂y |A| (A⁻¹)ᵀ"""
+    (A,) = node.args
+    if len(node.shape(A)) != 2:
+        raise RuleError("there is no rule for the determinants of a stack of matrices")
+    return (times(times(node.G, node.Y), transposed(f("inverse", A))),)
+
+
+def _inverse(node: Node) -> Gradients:
+    """Y = A⁻¹: ∂L/∂A = −Yᵀ ∂L/∂Y Yᵀ"""
+    turned = transposed(node.Y)
+    return (negate(node.matrix_product(node.matrix_product(turned, node.G), turned)),)
+
+
 def _einsum(node: Node) -> Gradients:
     """The letters of the result change places with those of the operand."""
     text = str(node.options["text"])
@@ -128,6 +142,58 @@ def _added_product(op: str) -> Rewrite:
     return made
 
 
+def _einsum_as_matrices(args: Args, options: Options) -> Formula | None:
+    """einsum('ij,kj->ik', A, B) is A Bᵀ: the product of two matrices, of stacks of them, or of vectors."""
+    inputs, arrow, output = str(dict(options).get("text", "")).partition("->")
+    letters = inputs.split(",")
+    if not arrow or "." in inputs or len(letters) != len(args):
+        return None
+    if letters == [output, output]:
+        return f("mul", *args)
+    stack = _common_start([*letters, output]) if len(args) > 1 else ""
+    rule = _MATRICES.get(_renamed([word[len(stack) :] for word in (*letters, output)]))
+    return None if rule is None or (stack and len(output) != len(stack) + 2) else rule(*args)
+
+
+def _common_start(words: list[str]) -> str:
+    """
+    >>> _common_start(["bqd", "bkd", "bqk"])
+    'b'
+    """
+    alike = [len(set(letters)) == 1 for letters in zip(*words, strict=False)]
+    return words[0][: [*alike, False].index(False)]
+
+
+def _renamed(words: list[str]) -> str:
+    """Letters by the order in which they come: qd, kd, qk as ab, cb, ac."""
+    order = list(dict.fromkeys("".join(words)))
+    return " ".join("".join(chr(ord("a") + order.index(letter)) for letter in word) for word in words)
+
+
+_MATRICES: dict[str, Callable[..., Formula]] = {
+    "ab bc ac": lambda A, B: f("matmul", A, B),
+    "ab cb ac": lambda A, B: f("matmul", A, transposed(B)),
+    "ab ac bc": lambda A, B: f("matmul", transposed(A), B),
+    "ab ca bc": lambda A, B: f("matmul", transposed(A), transposed(B)),
+    "ab bc ca": lambda A, B: f("matmul", transposed(B), transposed(A)),
+    "ab cb ca": lambda A, B: f("matmul", B, transposed(A)),
+    "ab ac cb": lambda A, B: f("matmul", transposed(B), A),
+    "ab ca cb": lambda A, B: f("matmul", B, A),
+    "ab b a": lambda A, x: f("matmul", A, x),
+    "ab a b": lambda A, x: f("matmul", transposed(A), x),
+    "a ab b": lambda x, A: f("matmul", transposed(A), x),
+    "a ba b": lambda x, A: f("matmul", A, x),
+    "a a ": lambda x, y: f("inner", x, y),
+    "a b ab": lambda x, y: f("outer", x, y),
+    "a b ba": lambda x, y: f("outer", y, x),
+    "ab ba": lambda A: transposed(A),
+    "aa ": lambda A: f("trace", A),
+    "aa a": lambda A: f("diagonal", A),
+    "a ab b ": lambda x, A, y: f("inner", x, f("matmul", A, y)),
+}
+"""What einsum computes, by its letters in the order in which they come."""
+
+
 def _einsum_of_operands(args: Args, options: Options) -> Formula:
     """einsum('ij,jk->ik', a, b) with its letters as an option."""
     if dict(options).get("text"):
@@ -147,6 +213,32 @@ def _spelled_linear(args: Args, options: Options) -> Formula | None:
     if not 2 <= len(args) <= 3 or options:
         return None
     product = f("matmul", args[0], f("transpose", args[1]))
+    return product if len(args) == 2 else f("add", product, args[2])
+
+
+def _product_of(left: Formula, right: Formula) -> Formula:
+    """aᵀ A b, which needs no brackets."""
+    match right:
+        case Apply("matmul", (first, last), ()):
+            return f("matmul", _product_of(left, first), last)
+    return f("matmul", left, right)
+
+
+def _matmul_of_vectors(args: Args, options: Options, ranks: list[int | None]) -> Formula | None:
+    match ranks:
+        case [1, 1]:
+            return f("inner", *args)
+        case [1, 2]:
+            return f("matmul", transposed(args[1]), args[0])
+    return None
+
+
+def _linear_of_vector(args: Args, options: Options, ranks: list[int | None]) -> Formula | None:
+    """W x + b of one vector; of several, which are rows, x Wᵀ + b."""
+    args = tuple(a for a in args if a != Number(None))
+    if ranks[0] != 1 or options or not 2 <= len(args) <= 3:
+        return None
+    product = f("matmul", args[1], args[0])
     return product if len(args) == 2 else f("add", product, args[2])
 
 
@@ -197,6 +289,7 @@ ROWS = (
         operator="matmul",
         notation=notation.infix("", MATMUL, MATMUL, POWER),
         spelled=minus_first("matmul"),
+        of_vectors=_matmul_of_vectors,
         gradient=_matmul,
         linear=True,
         reach=_matmul_reach,
@@ -213,6 +306,7 @@ ROWS = (
         also="t adjoint mT T H",
         compute=lambda a: a.mT if a.dim() > 1 else a,
         notation=notation.transpose,
+        of_vectors=lambda a, o, ranks: a[0] if ranks == [1] else None,
         gradient=_transpose,
         moves=True,
         reach=_transpose_reach,
@@ -220,6 +314,7 @@ ROWS = (
     captured(
         "linear(input weight bias?): x Wᵀ + b; args x, W and possibly b",
         spelled=_spelled_linear,
+        of_vectors=_linear_of_vector,
         gradient=_linear,
         linear=True,
         reach=_linear_reach,
@@ -248,11 +343,21 @@ ROWS = (
         gradient=_outer_product,
         linear=True,
     ),
+    Operation(
+        "inner: aᵀ b for vectors: one number",
+        compute=torch.dot,
+        spelled=lambda a, o: None if len(a) != 2 else _product_of(transposed(a[0]), a[1]),
+        reduces=True,
+        linear=True,
+    ),
+    called("det: |A|, the determinant", notation=notation.fence("|", "|"), gradient=_det, reduces=True),
+    called("inverse: A⁻¹", also="inv", notation=notation.inverse, gradient=_inverse),
     called(
         "einsum: the sum over the letters of option text that are not in the result",
         compute=lambda *args, text: torch.einsum(text, *args),
         means=_einsum_of_operands,
         notation=notation.einsum,
+        spelled=_einsum_as_matrices,
         gradient=_einsum,
         linear=True,
         reach=_einsum_reach,

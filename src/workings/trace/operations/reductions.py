@@ -309,7 +309,7 @@ ROWS = (
         CALL,
         also="vector_norm",
         compute=_norm_value,
-        notation=notation.fence("‖", "‖"),
+        notation=notation.norm,
         gradient=_norm,
     ),
     *(
@@ -332,8 +332,8 @@ ROWS = (
         )
         for name, word, relation in (("max", "largest", ">"), ("min", "smallest", "<"))
     ),
-    called("maximum: max(a, b)", means=lambda a, o: Apply("max", a), misfit=elementwise),
-    called("minimum: min(a, b)", means=lambda a, o: Apply("min", a), misfit=elementwise),
+    called("maximum: max(a, b)", also="fmax", means=lambda a, o: Apply("max", a), misfit=elementwise),
+    called("minimum: min(a, b)", also="fmin", means=lambda a, o: Apply("min", a), misfit=elementwise),
     _reduction_row(
         "logsumexp(input | dim keepdim): log Σ e^a along option dim",
         FORMULA,

@@ -16,11 +16,12 @@ from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Seq
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
 from workings.trace.shapes import arithmetic, explain_tensors
 
-_SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
-_UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
-_PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
-_REPEATED = frozenset("expand expand_as broadcast_to".split())
-_RESHAPES = _SAME_ORDER | _UNCHANGED | _PERMUTED | _REPEATED | {"detach"}
+"""Methods that change a shape, by what they do to the entries."""
+SAME_ORDER = frozenset("view reshape flatten unflatten squeeze unsqueeze view_as reshape_as ravel".split())
+UNCHANGED = frozenset("contiguous clone to float double half bfloat16 type type_as cpu".split())
+PERMUTED = frozenset("permute transpose swapaxes swapdims movedim moveaxis t".split())
+REPEATED = frozenset("expand expand_as broadcast_to".split())
+_RESHAPES = SAME_ORDER | UNCHANGED | PERMUTED | REPEATED | {"detach"}
 """Methods that change the shape, the kind of numbers or nothing: each is «reshape» in a formula."""
 
 
@@ -68,14 +69,14 @@ def _reshape(node: Node) -> Gradients:
     method = by.name
     if method == "detach":
         return (None,)
-    if method in _UNCHANGED:
+    if method in UNCHANGED:
         return (node.G,)
-    if method in _SAME_ORDER:
+    if method in SAME_ORDER:
         return (linear("reshape", node.G, by=_call("reshape", *shape)),)
-    if method in _PERMUTED:
+    if method in PERMUTED:
         back = _inverse(method, *call_values(by, node.context.operands), shape)
         return (linear("reshape", node.G, by=_call("permute", *back)),)
-    if method in _REPEATED:
+    if method in REPEATED:
         return (node.fit(lambda: node.G, node.args[0]),)
     raise RuleError(f"there is no rule for {method}")
 
@@ -112,6 +113,7 @@ ROWS = (
         ),
         compute_in_scope=_reshape_value,
     ),
+    Operation("rearranged: a change of shape in words, which option words has", notation=notation.rearranged, moves=True),
     called("tril(input diagonal): a with zeros above the diagonal", gradient=_again, linear=True),
     called("triu(input diagonal): a with zeros below the diagonal", gradient=_again, linear=True),
     called(
@@ -126,7 +128,7 @@ ROWS = (
     called(
         "diagonal: the diagonal of a", notation=notation.function("diag"), written_call=1, gradient=_diagonal, moves=True
     ),
-    called("trace: the sum of the diagonal", gradient=_trace, linear=True),
+    called("trace: the sum of the diagonal", notation=notation.function("tr"), gradient=_trace, reduces=True, linear=True),
     Operation("repeat_interleave: each entry of a several times", others="repeat_interleave", moves=True),
     Operation("dropout: a, or in training a with random entries set to 0", others="dropout"),
 )
