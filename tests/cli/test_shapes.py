@@ -6,6 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.cli.command import workings
+from workings.check import check
 from workings.cli import app
 from workings.cli.arguments.load import load
 from workings.errors import WorkingsError
@@ -51,6 +52,40 @@ def my(tmp_path: Path) -> Path:
     path = tmp_path / "my.py"
     path.write_text(MY, encoding="utf-8")
     return path
+
+
+def test_forms(my: Path, tmp_path: Path) -> None:
+    words = [f"{my}:net", "--input", "1x1x32x32"]
+    printed = {
+        form: CliRunner().invoke(app, ["shapes", *words, form]).stdout for form in ("--markdown", "--latex", "--standalone")
+    }
+    size = r"$\lfloor (32 - 5 + 2 \cdot 0)/1 \rfloor + 1 = 28$"
+    assert f"| 0 | `Conv2d(1, 8, 5)` | $1 \\times 8 \\times 28 \\times 28$ | {size} |" in printed["--markdown"]
+    assert printed["--latex"].startswith("% needs \\usepackage{amsmath, amssymb}") and f"& {size} &" in printed["--latex"]
+    assert printed["--standalone"].startswith("\\documentclass{article}") and size in printed["--standalone"]
+    page = tmp_path / "shapes.html"
+    done = CliRunner().invoke(app, ["shapes", *words, "--html", str(page)])
+    assert done.stdout == f"wrote {page}\n"
+    assert "<td>⌊(32 − 5 + 2·0)/1⌋ + 1 = 28</td>" in page.read_text(encoding="utf-8")
+
+
+def test_forms_are_read_by_check_with_no_finding(my: Path) -> None:
+    for form, kind in (("--markdown", "markdown"), ("--latex", "latex")):
+        report = check(CliRunner().invoke(app, ["shapes", f"{my}:net", "--input", "1x1x32x32", form]).stdout, kind=kind)
+        assert report.findings("note") == []
+        assert report.report.counts.decided >= 6
+
+
+def test_a_failure_is_told_in_every_form(my: Path) -> None:
+    for form in ("--markdown", "--latex"):
+        done = CliRunner().invoke(app, ["shapes", f"{my}:wrong", "--input", "1x1x32x32", form])
+        assert done.exit_code == 2 and "layer 7 failed" in done.stdout and "so far" in done.stdout
+
+
+def test_one_form_at_a_time(my: Path) -> None:
+    done = workings("shapes", f"{my}:net", "--input", "1x1x32x32", "--latex", "--markdown")
+    assert done.returncode == 2
+    assert "One form is printed, but --latex and --markdown were asked for" in done.stderr
 
 
 def table(*arguments: str) -> str:

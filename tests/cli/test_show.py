@@ -22,6 +22,13 @@ def test_attention_by_name():
     assert "matches the unmodified run (largest difference 0)" in done.stdout
 
 
+def test_a_homework():
+    done = workings("show", *ATTENTION, "--backward", "--no-checks", "--standalone")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("\\documentclass{article}\n") and "\\partial L" in done.stdout
+    assert "checked" not in done.stdout and "matches" not in done.stdout
+
+
 def test_your_own_file(tmp_path):
     (tmp_path / "my.py").write_text("def double(x):\n    y = 2 * x\n    return y\n")
     done = workings("show", "my.py:double", "x=1 2", "--backward", cwd=tmp_path)
@@ -44,6 +51,7 @@ def test_your_own_file(tmp_path):
             [*ATTENTION, "--latex", "--json"],
             "One form is printed, but --latex and --json were asked for; run once for each, or add --html FILE.",
         ),
+        ([*ATTENTION, "--markdown", "--standalone"], "--standalone makes a document of LaTeX; --markdown needs none."),
         (["nowhere.py:f"], "nowhere.py"),
         (["attention", "Q=[1, 2", "K=1", "V=1"], "This JSON cannot be read"),
         (

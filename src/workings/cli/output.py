@@ -19,15 +19,40 @@ def str_for_terminal(work: Any) -> str:
     return str(work.text(width=shutil.get_terminal_size().columns if terminal else 100, colour=terminal))
 
 
-def print_work(work: Any, html: Path | None, form: str, before: str = "", after: str = "") -> None:
+def print_work(work: Any, html: Path | None, form: str, before: str = "", after: str = "", standalone: bool = False) -> None:
     """A worked solution as a page, in a form, or as text between two others where neither was asked for."""
     if html is not None:
         write_page(html, work.html())
         typer.echo(f"wrote {html}")
     if form:
-        typer.echo(getattr(work, form)())
+        typer.echo(work.latex(standalone=standalone) if form == "latex" else getattr(work, form)())
     elif html is None:
         typer.echo(before + str_for_terminal(work) + after)
+
+
+def one_form(**asked: bool) -> str:
+    """The form to print, if one was asked for; two do not go to one place.
+
+    >>> one_form(latex=True, json=False)
+    'latex'
+    """
+    forms = [name for name, wanted in asked.items() if wanted]
+    if len(forms) > 1:
+        names = " and ".join(f"--{name}" for name in forms)
+        raise WorkingsError(f"One form is printed, but {names} were asked for; run once for each, or add --html FILE.")
+    return forms[0] if forms else ""
+
+
+def latex_form(latex: bool, standalone: bool, **others: bool) -> bool:
+    """Whether LaTeX is asked for, by its name or as a document of its own; nothing else is made a document of.
+
+    >>> latex_form(False, True, markdown=False), latex_form(False, False, markdown=True)
+    (True, False)
+    """
+    other = next((name for name, wanted in others.items() if wanted), None)
+    if standalone and other:
+        raise WorkingsError(f"--standalone makes a document of LaTeX; --{other} needs none.")
+    return latex or standalone
 
 
 def write_page(path: Path, text: str) -> None:

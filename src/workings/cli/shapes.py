@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,6 +20,12 @@ def shapes(
         list[str], typer.Option("--input", metavar="SIZES", help="Sizes such as 1x1x32x32; 2x5:int for token indices.")
     ],
     width: Annotated[int | None, typer.Option(min=40, help="Width of the table (default: the terminal's).")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="Write a self-contained HTML page.")] = None,
+    latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
+    standalone: Annotated[
+        bool, typer.Option("--standalone", help="Print LaTeX as a document of its own, ready to compile.")
+    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Print the sizes, parameters and multiply-adds of each layer.
 
@@ -32,17 +39,34 @@ def shapes(
     Examples:
       workings shapes my.py:net --input 1x1x32x32
       workings shapes my.py:Classifier --input 2x5:int
+      workings shapes my.py:net --input 1x1x32x32 --markdown
+      workings shapes my.py:net --input 1x1x32x32 --html shapes.html
     """
     from workings.cli.arguments.load import load_module
     from workings.cli.arguments.values import sizes
-    from workings.show.printers.shape_table import text
+    from workings.cli.output import latex_form, one_form
 
+    form = one_form(latex=latex_form(latex, standalone, markdown=markdown), markdown=markdown)
     found, added = _run(load_module(model), [sizes(one) for one in input])
     if added:
-        typer.echo("A batch axis of 1 was added to the input, which the first layer needs.")
-    typer.echo(text(found, width or shutil.get_terminal_size((130, 40)).columns))
+        typer.echo("A batch axis of 1 was added to the input, which the first layer needs.", err=bool(form))
+    _print(found, width or shutil.get_terminal_size((130, 40)).columns, html, "document" if standalone else form)
     if found.failure is not None:
         raise typer.Exit(2)
+
+
+def _print(found: ShapeReport, width: int, html: Path | None, form: str) -> None:
+    """The table as a page, in a form, or as text where neither was asked for."""
+    from workings.cli.output import write_page
+    from workings.show.printers import shape_forms, shape_table
+
+    if html is not None:
+        write_page(html, shape_forms.html(found))
+        typer.echo(f"wrote {html}")
+    if form:
+        typer.echo({"latex": shape_forms.latex, "document": shape_forms.document}.get(form, shape_forms.markdown)(found))
+    elif html is None:
+        typer.echo(shape_table.text(found, width))
 
 
 def _run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:

@@ -42,6 +42,12 @@ def show(
     latex: Annotated[bool, typer.Option("--latex", help="Print LaTeX.")] = False,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    standalone: Annotated[
+        bool, typer.Option("--standalone", help="Print LaTeX as a document of its own, ready to compile.")
+    ] = False,
+    no_checks: Annotated[
+        bool, typer.Option("--no-checks", help="Leave out that rules were checked and that the run matches.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of random inputs.")] = 0,
     _list: Annotated[
         bool, typer.Option("--list", callback=_print_list, is_eager=True, help="List the library functions.")
@@ -56,21 +62,23 @@ def show(
       workings show attention Q="1 0; 0 1" K="1 1; 1 0" V="2 0; 0 1"
       workings show attention Q="1 0; 0 1" K="1 1; 1 0" V="2 0; 0 1" --backward
       workings show my.py:attention Q="1 0; 0 1" K=keys.npy V=values.csv --html out.html
+      workings show attention Q="1 0; 0 1" K="1 1; 1 0" V="2 0; 0 1" --backward --no-checks --standalone
       workings show my.py:Net --input 1x1x32x32
       workings show runs/shakespeare-1 --input "to be" --html out.html
       workings show --list
     """
+    from workings.cli.output import latex_form, one_form
     from workings.show.options import DEEPEST, MOST_DIGITS, Options, check_whole
 
     check_whole("--depth", depth, 1, DEEPEST)
     check_whole("--digits", digits, 1, MOST_DIGITS)
-    options = Options(digits=digits, only=frozenset(only or ()))
-    form = _one_form(latex=latex, markdown=markdown, json=json)
+    options = Options(digits=digits, only=frozenset(only or ()), checks=not no_checks)
+    form = one_form(latex=latex_form(latex, standalone, markdown=markdown, json=json), markdown=markdown, json=json)
 
     from workings.cli.show_run import is_run, show_run
 
     if is_run(what):
-        return show_run(what, input or [], depth, backward, options, html, form)
+        return show_run(what, input or [], depth, backward, options, html, form, standalone)
 
     import torch
 
@@ -86,26 +94,11 @@ def show(
         args += [random_input(size) for size in input or []]
         _check_arguments(what, function, args, kwargs)
         work = show_work(partial(function, *args, **kwargs), depth=depth, backward=backward, options=options)
-        print_work(work, html, form)
+        print_work(work, html, form, standalone=standalone)
     if work.error is not None:
         _hint_at_numbers(work.error, values or [])
         _hint_at_whole_numbers(work.error, values or [])
         raise typer.Exit(2)
-
-
-def _one_form(**asked: bool) -> str:
-    """The form to print, if one was asked for; two do not go to one place.
-
-    >>> _one_form(latex=True, json=False)
-    'latex'
-    """
-    forms = [name for name, wanted in asked.items() if wanted]
-    if len(forms) > 1:
-        from workings.errors import WorkingsError
-
-        names = " and ".join(f"--{name}" for name in forms)
-        raise WorkingsError(f"One form is printed, but {names} were asked for; run once for each, or add --html FILE.")
-    return forms[0] if forms else ""
 
 
 def resolve(what: str) -> Any:

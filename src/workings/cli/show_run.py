@@ -26,7 +26,14 @@ def is_run(what: str) -> bool:
 
 
 def show_run(
-    what: str, inputs: list[str], depth: int, backward: bool, options: Options, html: Path | None, form: str
+    what: str,
+    inputs: list[str],
+    depth: int,
+    backward: bool,
+    options: Options,
+    html: Path | None,
+    form: str,
+    standalone: bool = False,
 ) -> None:
     """Trace the model of a run on one input and print the worked solution."""
     import torch
@@ -41,7 +48,8 @@ def show_run(
     shown = _forward_pass(run, inputs[0])
     labels = tuple((axis, names) for names in shown.axes for axis in (-1, -2))
     work = show(shown.call, depth=depth, backward=backward, options=replace(options, labels=labels))
-    print_work(work, html, form, before=f"{run.name} ({run.recipe.name}), {shown.read}\n\n", after="\n")
+    before = f"{run.name} ({run.recipe.name}), {shown.read}\n\n"
+    print_work(work, html, form, before, after="\n", standalone=standalone)
     if not form:
         with torch.no_grad():
             typer.echo(shown.describe(shown.call()))

@@ -26,7 +26,9 @@ class Options:
     are open (1: the statements of the function itself; None: all that was recorded); `substitution` is `long` (the values
     put into the formula), `short` (only small ones) or `none`; `only` and `hide` choose names; `width` is the terminal's;
     `colour` whether to use ANSI colours; `most` entries of a tensor that are shown one by one, beyond it a one-line summary;
-    `labels` name the entries of axes in heatmaps: −1 the columns, −2 the rows of every matrix that has as many.
+    `labels` name the entries of axes in heatmaps: −1 the columns, −2 the rows of every matrix that has as many; `checks`
+    whether to say that a rule of differentiation was checked and that the run matches the unmodified one (what does not
+    match is always said).
     """
 
     digits: int = 4
@@ -39,6 +41,7 @@ class Options:
     colour: bool = False
     most: int = 64
     labels: Labels = ()
+    checks: bool = True
 
     def __post_init__(self) -> None:
         check_whole("digits", self.digits, 1, MOST_DIGITS)
@@ -70,6 +73,7 @@ class Formatting(TypedDict, total=False):
     colour: bool
     most: int
     labels: Mapping[int, Iterable[Any]] | Iterable[Any]
+    checks: bool
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:

@@ -42,11 +42,12 @@ class Work(Trace):
 
         return text(self, self._with_choices(formatting))
 
-    def latex(self, **formatting: Unpack[Formatting]) -> str:
-        """The worked solution as a LaTeX fragment."""
-        from workings.show.printers.latex import latex
+    def latex(self, *, standalone: bool = False, **formatting: Unpack[Formatting]) -> str:
+        """The worked solution as a LaTeX fragment, whose first line names the packages it needs; or as a document that
+        stands alone."""
+        from workings.show.printers.latex import document, latex
 
-        return latex(self, self._with_choices(formatting))
+        return (document if standalone else latex)(self, self._with_choices(formatting))
 
     def markdown(self, **formatting: Unpack[Formatting]) -> str:
         """The worked solution as Markdown."""

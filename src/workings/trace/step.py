@@ -13,6 +13,9 @@ from typing import Any
 from workings.trace.formula.targets import Target, unpack
 from workings.trace.formula.tree import Formula
 
+RULE_CHECKED = "rule checked"
+"""How the note of a gradient begins whose rule gave autograd's numbers."""
+
 KINDS = frozenset(
     """
     root input assign return expression call module loop turn branch expansion gradient update operation error folded

@@ -200,3 +200,57 @@ def test_vectors_in_gradients_are_columns():
     for line in ("z = Wᵀ x", "L = zᵀ y", "∂L/∂x = W ∂L/∂z", "∂L/∂W = x (∂L/∂z)ᵀ"):
         assert line in text
     assert math.isclose(float(OPERANDS["a"] @ OPERANDS["A"] @ OPERANDS["b"]), 81.0)
+
+
+# ---- a letter has one meaning
+
+
+def test_a_function_is_spelled_where_its_letter_is_a_name():
+    def f(x):
+        sigma = x.std()
+        y = torch.sigmoid(x) / sigma
+        return y
+
+    def g(x):
+        y = torch.sigmoid(x)
+        return y
+
+    x = torch.tensor([1.0, 3.0])
+    named, free = workings.show(f, x), workings.show(g, x)
+    assert "y = sigmoid(x) / σ" in named.text() and "y = σ(x)" in free.text()
+    assert r"\frac{\operatorname{sigmoid}(x)}{\sigma}" in named.latex() and r"\sigma(x)" in free.latex()
+    assert "<mi>sigmoid</mi>" in named.html() and "<mi>sigmoid</mi>" not in free.html()
+
+
+def test_constants_are_numbers_where_their_letter_is_a_name():
+    def f(x):
+        pi = x.softmax(0)
+        e = torch.exp(x) * math.pi
+        return e + pi
+
+    text = workings.show(f, torch.tensor([0.0, 1.0])).text()
+    assert "e = exp(x)·3.14159265359" in text and "π = softmax(x, axis 0)" in text
+
+
+def test_a_spelling_brings_in_no_letter_of_the_author():
+    def f(x):
+        mu = x.mean()
+        y = torch.nn.functional.layer_norm(x, (2,))
+        return y - mu
+
+    def g(x):
+        y = torch.nn.functional.layer_norm(x, (2,))
+        return y
+
+    x = torch.tensor([1.0, 3.0])
+    assert "y = layer_norm(x" in workings.show(f, x).text() and "(x − μ) / √(σ² + ε)" in workings.show(g, x).text()
+
+
+def test_a_summary_uses_no_letters():
+    def f(mu):
+        y = mu * 2
+        return y
+
+    work = workings.show(f, torch.arange(100.0))
+    assert "mean 99  std 57.73" in work.text() and r"\text{, mean } 99 \text{, std } 57.73" in work.latex()
+    assert "| mean | std |" in work.markdown() and "mean 99" in work.html()

@@ -9,10 +9,15 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+import workings
 from workings.show.options import Options
+from workings.show.printers import shape_forms
 from workings.show.printers.latex import document, latex, sections, starred
 from workings.show.write.escape import latex_text
+from workings.trace.shapes.report import shapes
 
 spec = importlib.util.spec_from_file_location("golden_record", Path(__file__).parents[2] / "golden" / "record.py")
 record = importlib.util.module_from_spec(spec)
@@ -36,26 +41,88 @@ def katex_folder():
     return next((str(Path(f).resolve()) for f in folders if f and (Path(f) / "katex").is_dir()), None)
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+ENGINES = ("pdflatex", "xelatex", "lualatex")
+ENGINE = next(filter(shutil.which, ENGINES), None)
+
+
+def compiles(source, folder):
+    """Compile a document with the LaTeX that is here."""
+    (folder / "work.tex").write_text(source, encoding="utf-8")
+    command = [ENGINE, "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "work.tex"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, errors="replace", timeout=120)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (folder / "work.pdf").exists()
+
+
+@pytest.mark.skipif(ENGINE is None, reason="no LaTeX is installed")
 @pytest.mark.parametrize("example", EXAMPLES)
 def test_compiles(example, tmp_path):
-    (tmp_path / "work.tex").write_text(document(EXAMPLES[example](), OPEN), encoding="utf-8")
-    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "work.tex"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace", timeout=120)
-    assert done.returncode == 0, done.stdout[-2000:]
-    assert (tmp_path / "work.pdf").exists()
+    compiles(document(EXAMPLES[example](), OPEN), tmp_path)
 
 
-def test_renders_in_katex():
+@pytest.mark.skipif(ENGINE is None, reason="no LaTeX is installed")
+def test_a_table_of_shapes_compiles(tmp_path):
+    report = shapes(nn.Sequential(nn.Conv2d(1, 8, 5), nn.Flatten(), nn.Linear(6272, 10)), torch.zeros(1, 1, 32, 32))
+    compiles(shape_forms.document(report), tmp_path)
+
+
+def render(displays):
+    """Set displays with KaTeX, which refuses what it does not know."""
     folder = katex_folder()
     if folder is None:
         pytest.skip("KaTeX is not installed (npm install katex, then KATEX=node_modules)")
-    every = [part for example in EXAMPLES.values() for _, kind, part in sections(example(), OPEN) if kind == "display"]
     run = ["node", "-e", RENDER]
     done = subprocess.run(
-        run, input=json.dumps(every), capture_output=True, text=True, timeout=120, env={**os.environ, "NODE_PATH": folder}
+        run, input=json.dumps(displays), capture_output=True, text=True, timeout=120, env={**os.environ, "NODE_PATH": folder}
     )
     assert done.returncode == 0, done.stderr[-2000:]
+
+
+def test_renders_in_katex():
+    render([part for example in EXAMPLES.values() for _, kind, part in sections(example(), OPEN) if kind == "display"])
+
+
+def test_every_notation_renders_in_katex():
+    def f(x, A, S):
+        sigma = x.norm(p=1) + x.norm() + A.norm() + torch.linalg.norm(x, float("inf"))
+        y = torch.sigmoid(x @ A @ x) * torch.det(A) + torch.trace(torch.linalg.inv(A))
+        z = torch.clamp(torch.outer(x, x), 0, 1) / A.norm(dim=-1, keepdim=True)
+        p = x.unsqueeze(-1)
+        q = S.view(1, 2, 2, 2).transpose(1, 2)
+        r = torch.einsum("ij,kl->ijkl", A, A)
+        return (y + sigma) * z.sum() + p.sum() + q.sum() + r.sum()
+
+    given = torch.tensor([1.0, 2.0]), torch.tensor([[2.0, 1.0], [0.0, 1.0]]), torch.arange(8.0).reshape(1, 2, 4)
+    work = workings.show(f, *given, backward=True)
+    render([part for _, kind, part in sections(work, OPEN) if kind == "display"])
+
+
+def test_a_document_stands_alone():
+    work = workings.show(torch.softmax, torch.tensor([0.0, 1.0]), 0)
+    alone, fragment = work.latex(standalone=True), work.latex()
+    assert fragment.startswith("% needs \\usepackage{amsmath, amssymb}\n\n")
+    assert alone.startswith("\\documentclass{article}\n") and alone.endswith("\\end{document}\n")
+    assert "\\usepackage{amsmath, amssymb}\n" in alone
+    assert fragment.partition("\n\n")[2] in alone
+
+
+def test_checks_can_be_left_out():
+    def loss(x):
+        y = x * x
+        L = y.sum()
+        return L
+
+    work = workings.show(loss, torch.tensor([1.0, 2.0]), backward=True)
+    for printed in (work.text, work.latex, work.markdown, work.html):
+        assert "rule checked" in printed() and "matches the unmodified run" in printed()
+        assert "rule checked" not in printed(checks=False) and "matches the unmodified run" not in printed(checks=False)
+
+
+def test_what_does_not_match_is_always_said():
+    work = workings.show(torch.softmax, torch.tensor([0.0, 1.0]), 0)
+    work.agreement, work.matches = "differs from the unmodified run by 1", False
+    for printed in (work.text, work.latex, work.markdown, work.html):
+        assert "differs from the unmodified run by 1" in printed(checks=False)
 
 
 @pytest.mark.parametrize("example", EXAMPLES)

@@ -18,7 +18,7 @@ _SIGNS = {
     **{"⊤": r"\top", "−1": "-1", "at": r"\text{ at }", "Σ": r"\sum", "j ≥ i": r"j \ge i"},
 }
 _FUNCTIONS = {
-    **{name: rf"\{name}" for name in ("log", "sin", "cos", "tanh", "max", "min")},
+    **{name: rf"\{name}" for name in ("log", "exp", "sin", "cos", "tanh", "max", "min", "det")},
     **{"σ": r"\sigma", "Φ": r"\Phi", "φ": r"\varphi", "arg max": r"\arg\max", "arg min": r"\arg\min", "Σ": r"\sum"},
 }
 _FENCES = {

@@ -7,6 +7,7 @@ or a bracket is in each script stands in `script.py` (text), `latex_script.py` a
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,46 +15,61 @@ from workings.precedence import ATOM, POWER, RELATION
 from workings.show.formula.latex_script import LATEX
 from workings.show.formula.mathml_script import MATHML
 from workings.show.formula.script import TEXT, value_piece
-from workings.show.write.names import AGAIN, without_self
+from workings.show.write.names import AGAIN, text_name, without_self
 from workings.trace.formula.notation import written_call
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.script import Piece, Script
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence, leaves
 
 _INFINITE: dict[str, Formula] = {"'inf'": Number(float("inf")), "'-inf'": Number(-float("inf"))}
+_PI = frozenset(("math.pi", "torch.pi", "np.pi", "numpy.pi"))
 _INFINITY = frozenset(("inf", "math.inf", "torch.inf", "np.inf"))
 
 
-def text_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
+def text_formula(
+    formula: Formula,
+    values: Mapping[str, str] | None = None,
+    scalars: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
+) -> str:
     """The formula in plain text; `values` are written in place of the leaves they are named by.
 
     >>> S = Apply("div", (Apply("matmul", (Leaf("Q"), Apply("transpose", (Leaf("K"),)))), Apply("sqrt", (Leaf("d"),))))
     >>> text_formula(S), text_formula(S, {"d": "2"})
     ('Q Kᵀ / √d', 'Q Kᵀ / √2')
 
-    `scalars` are the leaves that are single numbers: a product with one is written with a dot.
+    `scalars` are the leaves that are single numbers: a product with one is written with a dot. `taken` are letters that
+    are names in this work: where σ is one, the function is written sigmoid.
     """
-    return _Writer(TEXT, _pieces(values), scalars).write(formula).string
+    return _Writer(TEXT.avoiding(taken), _pieces(values), scalars).write(formula).string
 
 
-def latex_formula(formula: Formula, values: Mapping[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
+def latex_formula(
+    formula: Formula,
+    values: Mapping[str, str] | None = None,
+    scalars: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
+) -> str:
     r"""The formula in LaTeX's math mode.
 
     >>> print(latex_formula(Apply("div", (Leaf("S"), Apply("sqrt", (Leaf("d_k"),))))))
     \frac{S}{\sqrt{d_{k}}}
     """
-    return _Writer(LATEX, _pieces(values), scalars).write(formula).string
+    return _Writer(LATEX.avoiding(taken), _pieces(values), scalars).write(formula).string
 
 
 def mathml_formula(
-    formula: Formula, values: Mapping[str, Piece] | None = None, scalars: frozenset[str] = frozenset()
+    formula: Formula,
+    values: Mapping[str, Piece] | None = None,
+    scalars: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
 ) -> str:
     """The formula in MathML Core; the values are markup already.
 
     >>> mathml_formula(Apply("sqrt", (Leaf("d_k"),)))
     '<msqrt><msub><mi>d</mi><mi>k</mi></msub></msqrt>'
     """
-    return _Writer(MATHML, values or {}, scalars).write(formula).string
+    return _Writer(MATHML.avoiding(taken), values or {}, scalars).write(formula).string
 
 
 def _pieces(values: Mapping[str, str] | None) -> dict[str, Piece]:
@@ -91,6 +107,8 @@ class _Writer:
     def leaf(self, text: str) -> Piece:
         if text in self.values:
             return self.values[text]
+        if text in _PI and "π" in self.script.taken:
+            return self.script.literal(math.pi)
         return self.script.number("∞") if text in _INFINITY else self.named(text)
 
     def named(self, text: str) -> Piece:
@@ -105,7 +123,8 @@ class _Writer:
 
     def apply(self, formula: Apply) -> Piece:
         row = OPERATIONS.get(formula.op)
-        if row is not None and row.spelled is not None and (simpler := row.spelled(formula.args, formula.options)):
+        simpler = None if row is None or row.spelled is None else row.spelled(formula.args, formula.options)
+        if simpler is not None and not self.collides(simpler, formula):
             return self.write(simpler)
         if formula.op == "index":
             return self.index(formula)
@@ -116,6 +135,13 @@ class _Writer:
             args = (*args[0].items, *args[1:])
         notation = written_call if row is None or row.notation is None else row.notation
         return notation(self.script, formula, [self.write(a) for a in args])
+
+    def collides(self, simpler: Formula, formula: Apply) -> bool:
+        """Whether a spelling brings in a letter that the author has for something else: the μ of a layer norm."""
+        if not self.script.taken:
+            return False
+        own = set(leaves(simpler)) - set(leaves(formula))
+        return any(text_name(text) in self.script.taken for text in own)
 
     def index(self, formula: Apply) -> Piece:
         """x[t]: the value of the whole where it is known, never [2, 4][t]."""

@@ -53,7 +53,7 @@ class Equation:
 def text_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in plain text."""
     step = line.step
-    links = _links(step, options, latex=False)
+    links = _links(line, options, latex=False)
     names, parts = _targets(step)
     forms = text_forms(parts, options, names) if _has_value(line) else []
     place = entry_assignment(step) if forms else None
@@ -107,7 +107,7 @@ def latex_equation(line: Line, options: Options) -> Equation:
         _unpacked(_with_tuple_brackets(step.name, latex_name))
         if unpacks(step)
         else _with_tuple_brackets(step.name, latex_name),
-        _links(step, options, latex=True),
+        _links(line, options, latex=True),
         forms,
         "",
         line,
@@ -137,9 +137,9 @@ def _has_value(line: Line) -> bool:
     return line.valued and not (silent or made or line.step.is_stopped)
 
 
-def _links(step: Step, options: Options, latex: bool) -> list[str]:
+def _links(line: Line, options: Options, latex: bool) -> list[str]:
     """The formula, and the formula with values put in where that is short enough to read."""
-    write = _latex_side if latex else text_formula
+    step, write = line.step, _latex_side if latex else text_formula
     if step.formula is None:
         source = step.source.partition(" = ")[2] if step.kind == "assign" else step.source
         source = f"one step of {source}" if step.kind == "update" and source else source
@@ -147,11 +147,12 @@ def _links(step: Step, options: Options, latex: bool) -> list[str]:
     formula = as_shown(step.formula, step.operands, step.source)
     known = step.operands | entries_of(step, formula)
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
-    shown = _plain(write(formula, None, scalars), latex)
+    shown = _plain(write(formula, None, scalars, line.taken), latex)
     for whole in (True, False):  # with everything put in, or with numbers only
-        drawn = _block_with_values(formula, _values(step, formula, options, False, whole), scalars)
+        drawn = _block_with_values(formula, _values(step, formula, options, False, whole), scalars, line.taken)
         if options.substitution == "long" or width(drawn) <= _SHORT:
-            return [shown, write(formula, _values(step, formula, options, True, whole), scalars) if latex else drawn]
+            values = _values(step, formula, options, True, whole) if latex else {}
+            return [shown, write(formula, values, scalars, line.taken) if latex else drawn]
         if not isinstance(formula, Call):
             break
     return [shown]
@@ -169,9 +170,14 @@ def code_beside(step: Step) -> str:
     return plain(without_self(code)) if _is_in_words(as_shown(step.formula, step.operands, step.source)) else ""
 
 
-def _latex_side(formula: Formula, values: dict[str, str] | None = None, scalars: frozenset[str] = frozenset()) -> str:
+def _latex_side(
+    formula: Formula,
+    values: dict[str, str] | None = None,
+    scalars: frozenset[str] = frozenset(),
+    taken: frozenset[str] = frozenset(),
+) -> str:
     """A formula as a side of an equation: a comparison in brackets, c = (a < b) = (1 < 2)."""
-    written = latex_formula(formula, values, scalars)
+    written = latex_formula(formula, values, scalars, taken)
     return f"({written})" if isinstance(formula, Apply) and formula.op == "compare" else written
 
 
@@ -179,16 +185,18 @@ def _plain(string: str, latex: bool) -> str:
     return string if latex else plain(string)
 
 
-def _block_with_values(formula: Formula, values: dict[str, str], scalars: frozenset[str]) -> str:
+def _block_with_values(
+    formula: Formula, values: dict[str, str], scalars: frozenset[str], taken: frozenset[str] = frozenset()
+) -> str:
     """The formula with values put in, as a block: a matrix in it is drawn as one.
 
     While the formula is written, a character that no name may have stands for each matrix.
     """
     if any(_STANDS_FOR.search(text) for text in leaves(formula)):
-        return text_formula(formula, None, scalars)
+        return text_formula(formula, None, scalars, taken)
     tall = {text: chr(_FIRST + i) for i, (text, block) in enumerate(values.items()) if "\n" in block}
     blocks = {mark: values[text] for text, mark in tall.items()}
-    line = plain(text_formula(formula, values | tall, scalars))
+    line = plain(text_formula(formula, values | tall, scalars, taken))
     return beside(*(blocks.get(part, part) for part in _STANDS_FOR.split(line)))
 
 

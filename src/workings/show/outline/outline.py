@@ -23,10 +23,11 @@ from workings.show.outline.assignment import entry_assignment, unpacks
 from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
 from workings.show.outline.turns import heading, tall
 from workings.show.value.value import is_same
+from workings.show.write.names import text_name, without_library
 from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Call, Code, Formula, Leaf, Sequence
 from workings.trace.record import Trace
-from workings.trace.step import Step
+from workings.trace.step import RULE_CHECKED, Step
 
 _FIRST_TURNS = 3
 _MANY_TURNS = 5
@@ -46,17 +47,44 @@ class Line:
     step: Step
     text: str = ""
     valued: bool = True
+    taken: frozenset[str] = frozenset()
+    """The letters that are names in the work the line is of."""
 
 
 def outline(trace: Trace, options: Options) -> list[Line]:
     """The lines of a trace."""
-    root = trace.root
+    taken = letters_of(trace)
+    return [replace(line, taken=taken) for line in _lines(trace.root, options)]
+
+
+def letters_of(trace: Trace) -> frozenset[str]:
+    """The single letters that are names somewhere in a work, as they are written: σ for sigma.
+
+    >>> letters_of(Trace(Step("root", children=[Step("assign", "sigma"), Step("assign", "a, b")]))) == {"σ", "a", "b"}
+    True
+    """
+    names = {name for step in trace.root.walk() for name in (*step.name.split(", "), *step.operands)}
+    own = (name for name in names if without_library(name) == name)  # math.pi is no name of the author's
+    return frozenset(letter for letter in map(text_name, own) if len(letter) == 1)
+
+
+def _lines(root: Step, options: Options) -> list[Line]:
     if options.only:
         return [line for line in _Outline(options).named_lines(root) if line.step.kind != "root"]
     while len(root.children) == 1 and root.children[0].kind in _INSIDE:
         root = root.children[0]
     lines = list(_Outline(options).inside_lines(root, 0, 1))
     return [*lines, Line(0, "note", root, root.note)] if root.note else lines
+
+
+def note_of(step: Step, options: Options) -> str:
+    """The remark on a step, as far as the reader wants it."""
+    return "" if not options.checks and step.note.startswith(RULE_CHECKED) else step.note
+
+
+def agreement(trace: Trace, options: Options) -> str:
+    """How the work compares with an unmodified run; that it matches is left out where no checks are wanted."""
+    return trace.agreement if options.checks or not trace.matches else ""
 
 
 def flat_turns(lines: list[Line]) -> list[Line]:
@@ -124,8 +152,8 @@ class _Outline:
         failed = step.kind != "error" and has_error(step)
         kind = {"input": "input", "error": "error", "branch": "branch"}.get(step.kind, "equation")
         yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
-        if step.note and step.kind != "error":
-            yield Line(level + 1, "note", step, step.note)
+        if step.kind != "error" and (note := note_of(step, self.options)):
+            yield Line(level + 1, "note", step, note)
         yield from self.inner_lines(step, level + 1, depth)
 
     def repeats(self, step: Step, known: dict[str, Any]) -> bool:

@@ -22,7 +22,7 @@ from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
-from workings.show.outline.outline import aliases
+from workings.show.outline.outline import agreement, aliases, letters_of, note_of
 from workings.show.outline.plumbing import inside_of, is_aside, is_plumbing
 from workings.show.printers.text import truth
 from workings.show.value.html_value import ValueOptions, facts, pictures, term, value_markup
@@ -60,7 +60,7 @@ def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
     """
     top = _top(trace.root)
     heading = title or trace.root.name or top.name or top.source or "Workings"
-    return _document(heading, fragment(trace, options or Options(), heading))
+    return document(heading, fragment(trace, options or Options(), heading))
 
 
 def fragment(trace: Trace, options: Options, heading: str = "Workings") -> str:
@@ -87,6 +87,7 @@ class _Page:
     first_bad: Step | None = None
     error: BaseException | None = None
     open_to: int = 0
+    taken: frozenset[str] = frozenset()
 
     @staticmethod
     def of(trace: Trace, options: Options) -> _Page:
@@ -96,14 +97,21 @@ class _Page:
         all_open = _NESTED if len(numbers) <= _OPENED else 1
         open_to = all_open if options.depth is None else options.depth
         return _Page(
-            ValueOptions(options, cells, large <= _UNFOLDED), options, numbers, trace.first_bad, trace.error, open_to
+            ValueOptions(options, cells, large <= _UNFOLDED),
+            options,
+            numbers,
+            trace.first_bad,
+            trace.error,
+            open_to,
+            letters_of(trace),
         )
 
     def anchor(self, step: Step) -> str:
         return f"step-{self.numbers.get(id(step), 0)}"
 
 
-def _document(title: str, body: str) -> str:
+def document(title: str, body: str) -> str:
+    """A page that needs nothing else."""
     style, script = _asset("page.css"), _asset("page.js")
     allowed = f"style-src 'unsafe-inline'; script-src {source_hash(script)}"
     policy = f"default-src 'none'; {allowed}; base-uri 'none'; form-action 'none'"
@@ -128,7 +136,8 @@ def _asset(name: str) -> str:
 def _findings(trace: Trace, page: _Page) -> str:
     """What to know before reading: whether it matches the unmodified run, the first NaN, the error, the notes."""
     kind = "agreement" if trace.matches else "note"
-    parts = [element("p", escaped(trace.agreement), class_=kind)] if trace.agreement else []
+    said = agreement(trace, page.options)
+    parts = [element("p", escaped(said), class_=kind)] if said else []
     if trace.error is not None:
         failed = next((step for step in trace.root.walk() if step.kind == "error"), None)
         said = f"{getattr(trace.error, 'kind', type(trace.error).__name__)}: {trace.error}"
@@ -246,9 +255,9 @@ def _equation(step: Step, page: _Page) -> list[str]:
     name = [] if step.kind in _HEADED or not step.name else [mathml.name(step.name)]
     parts: list[str] = []
     if step.formula is not None:
-        written = _formula(step.formula, step)
+        written = _formula(step.formula, step, page.taken)
         parts.append(_piece([*name, operator("="), written] if name else [written]))
-        values = _formula_with_values(step, page.options)
+        values = _formula_with_values(step, page)
         parts += [_piece([relation("="), values])] if values and values != written else []
     elif name:
         parts.append(_piece(name))
@@ -282,10 +291,10 @@ def _has_result(step: Step) -> bool:
     return step.result is not None or (step.kind in ("assign", "input") and not step.is_stopped)
 
 
-def _formula(f: Formula, step: Step) -> str:
+def _formula(f: Formula, step: Step, taken: frozenset[str]) -> str:
     """The formula in the author's names, where numbers are known to be numbers; nested too deeply, its source."""
     try:
-        return mathml_formula(as_shown(f, step.operands, step.source), None, _scalars(step.operands))
+        return mathml_formula(as_shown(f, step.operands, step.source), None, _scalars(step.operands), taken)
     except RecursionError:
         return mathml_formula(Code(step.source))
 
@@ -294,9 +303,10 @@ def _scalars(operands: dict[str, Any]) -> frozenset[str]:
     return frozenset(text for text, value in operands.items() if is_scalar(value))
 
 
-def _formula_with_values(step: Step, options: Options) -> str:
+def _formula_with_values(step: Step, page: _Page) -> str:
     """The formula with small operands in place of their names; nothing where that says no more than the result."""
-    f, most = step.formula, _SMALL.get(options.substitution, 0)
+    f, options = step.formula, page.options
+    most = _SMALL.get(options.substitution, 0)
     if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
         return ""
     try:
@@ -309,7 +319,7 @@ def _formula_with_values(step: Step, options: Options) -> str:
         known = {text: value for text, value in values.items() if value is not None}
         if not known or (options.substitution == "short" and len(known) < len(read)):
             return ""
-        return mathml_formula(f, known, _scalars(given))
+        return mathml_formula(f, known, _scalars(given), page.taken)
     except RecursionError:
         return ""
 
@@ -326,7 +336,8 @@ def _below(step: Step, page: _Page) -> str:
     below = element("div", " ".join(filter(None, parts)), class_="facts") if any(parts) else ""
     if step.kind == "error":
         return below + _explanation(step, page)
-    return below + (element("p", escaped(step.note), class_="note") if step.note else "")
+    note = note_of(step, page.options)
+    return below + (element("p", escaped(note), class_="note") if note else "")
 
 
 def _explanation(step: Step, page: _Page) -> str:

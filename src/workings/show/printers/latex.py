@@ -1,4 +1,4 @@
-r"""The worked solution in LaTeX: for pdflatex with amsmath and amssymb, each display also for KaTeX.
+r"""The worked solution in LaTeX: for any LaTeX with amsmath and amssymb, each display also for KaTeX.
 
 \begin{align*}
 S &= \frac{Q \, K^{\top}}{\sqrt{d}} \\ &= \begin{bmatrix} … \end{bmatrix}
@@ -24,22 +24,27 @@ _ROOM = 64
 
 _DEEPEST_QUOTE = 5
 
-_PREAMBLE = r"""\documentclass{article}
-\usepackage[a4paper, margin=2cm]{geometry}
-\usepackage{amsmath, amssymb}
-\setlength{\parindent}{0pt}
+PACKAGES = r"\usepackage{amsmath, amssymb}"
+PREAMBLE = rf"""\documentclass{{article}}
+\usepackage[a4paper, margin=2cm]{{geometry}}
+{PACKAGES}
+\setlength{{\parindent}}{{0pt}}
 \allowdisplaybreaks
 """
 
 
 def latex(trace: Trace, options: Options | None = None) -> str:
-    """The steps as a fragment, to be put into a document that uses amsmath and amssymb."""
-    return "\n\n".join(_parts(trace, options or Options())) + "\n"
+    """The steps as a fragment, to be put into a document; its first line says which packages that needs."""
+    return f"% needs {PACKAGES}\n\n{_body(trace, options or Options())}"
 
 
 def document(trace: Trace, options: Options | None = None) -> str:
-    """The steps as a document of their own."""
-    return f"{_PREAMBLE}\\begin{{document}}\n\n{latex(trace, options)}\n\\end{{document}}\n"
+    """The steps as a document of their own, which any LaTeX compiles."""
+    return f"{PREAMBLE}\\begin{{document}}\n\n{_body(trace, options or Options())}\n\\end{{document}}\n"
+
+
+def _body(trace: Trace, options: Options) -> str:
+    return "\n\n".join(_parts(trace, options)) + "\n"
 
 
 def _parts(trace: Trace, options: Options) -> Iterator[str]:
@@ -50,7 +55,7 @@ def _parts(trace: Trace, options: Options) -> Iterator[str]:
         yield content if kind == "prose" else starred(content)
         before = level
     yield from _edges(before, 0)
-    yield from (_latex_prose(line) for line in closing(trace))
+    yield from (_latex_prose(line) for line in closing(trace, options))
 
 
 def _edges(before: int, level: int) -> Iterator[str]:

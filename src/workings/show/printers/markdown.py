@@ -29,7 +29,7 @@ def markdown(trace: Trace, options: Options | None = None) -> str:
         lines = list(group)
         shown = [_inputs(lines, options)] if kind[1] == "input" else [_PRINTERS[line.kind](line, options) for line in lines]
         blocks += [(kind[0], block) for block in shown]
-    blocks += [(0, markdown_text(line)) for line in closing(trace)]
+    blocks += [(0, markdown_text(line)) for line in closing(trace, options)]
     return _quoted(blocks)
 
 
@@ -69,7 +69,7 @@ def _is_large(line: Line, options: Options) -> bool:
 
 
 def _table(line: Line, options: Options) -> str:
-    """| x | (64×64) | range −3 … 3 ▁▃█▃▁ | μ 0 | σ 1 |"""
+    """| x | (64×64) | range −3 … 3 ▁▃█▃▁ | mean 0 | std 1 |"""
     step = line.step
     found = summary_of(step.result)
     facts = summary_facts(found, options.digits) if found else [("", "exact values with letters")]

@@ -7,8 +7,8 @@ from textwrap import wrap
 
 from workings.trace.shapes.report import Layer, ShapeReport
 
-_COLUMNS = ("layer", "", "output", "size", "parameters", "multiply-adds", "memory")
-_RIGHT = frozenset({"multiply-adds", "memory"})
+COLUMNS = ("layer", "", "output", "size", "parameters", "multiply-adds", "memory")
+RIGHT = frozenset({"multiply-adds", "memory"})
 _GAP = "  "
 
 
@@ -17,20 +17,25 @@ def text(report: ShapeReport, width: int = 100) -> str:
 
     The longest columns wrap where the table is wider than `width`.
     """
-    rows = [_COLUMNS, *(_cells(layer) for layer in report.layers)]
-    rows.append(
-        (
-            "so far" if report.failure else "total",
-            "",
-            "",
-            "",
-            f"{report.parameters}",
-            f"{report.multiply_adds}",
-            memory(report.memory),
-        )
-    )
-    first = f"{report.name} on {' and '.join(map(_sizes, report.inputs))}"
-    return "\n".join([first, "", *_table(rows, width), *_remarks(report, width)])
+    return "\n".join([heading(report), "", *_table(rows(report), width), *_wrapped_remarks(report, width)])
+
+
+def heading(report: ShapeReport) -> str:
+    """Which model, on what."""
+    return f"{report.name} on {' and '.join(map(_sizes, report.inputs))}"
+
+
+def rows(report: ShapeReport) -> list[tuple[str, ...]]:
+    """The names of the columns, a row for each layer, the totals."""
+    totals = (f"{report.parameters}", f"{report.multiply_adds}", memory(report.memory))
+    last = ("so far" if report.failure else "total", "", "", "", *totals)
+    return [COLUMNS, *(_cells(layer) for layer in report.layers), last]
+
+
+def remarks(report: ShapeReport) -> list[str]:
+    """What stands under the table: warnings, notes, why a layer failed."""
+    notes = [f"{layer.path or layer.kind}: {warning}." for layer in report.layers for warning in layer.warnings]
+    return [*notes, *report.notes, *([_failure(report)] if report.failure is not None else [])]
 
 
 def _cells(layer: Layer) -> tuple[str, ...]:
@@ -87,22 +92,22 @@ def _lines(row: Sequence[str], widths: Sequence[int]) -> Iterator[str]:
     for number in range(max(map(len, parts))):
         pieces = [part[number] if number < len(part) else "" for part in parts]
         aligned = [
-            piece.rjust(w) if name in _RIGHT else piece.ljust(w)
-            for piece, w, name in zip(pieces, widths, _COLUMNS, strict=True)
+            piece.rjust(w) if name in RIGHT else piece.ljust(w)
+            for piece, w, name in zip(pieces, widths, COLUMNS, strict=True)
         ]
         yield _GAP.join(aligned).rstrip()
 
 
-def _remarks(report: ShapeReport, width: int) -> Iterator[str]:
-    """What stands under the table."""
-    notes = [f"{layer.path or layer.kind}: {warning}." for layer in report.layers for warning in layer.warnings]
-    notes += report.notes
+def _wrapped_remarks(report: ShapeReport, width: int) -> Iterator[str]:
+    """The remarks in lines; why a layer failed stands apart."""
+    found = remarks(report)
+    notes, failure = (found[:-1], found[-1:]) if report.failure is not None else (found, [])
     if notes:
         yield ""
         yield from (line for note in notes for line in wrap(note, width, subsequent_indent="  "))
-    if report.failure is not None:
+    for reason in failure:
         yield ""
-        yield from wrap(_failure(report), width)
+        yield from wrap(reason, width)
 
 
 def _failure(report: ShapeReport) -> str:

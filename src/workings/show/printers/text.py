@@ -15,7 +15,7 @@ import torch
 
 from workings.show.options import Options
 from workings.show.outline.equation import Equation, text_equation
-from workings.show.outline.outline import Line, outline
+from workings.show.outline.outline import Line, agreement, outline
 from workings.show.value.value import is_list, shape_of, text_of
 from workings.show.write.block import beside, indented, plain, width, wrapped
 from workings.show.write.names import text_name, without_self
@@ -250,9 +250,9 @@ _PRINTERS: dict[str, Callable[[Line, Options], str]] = {
 """How each kind of line is written."""
 
 
-def closing(trace: Trace) -> list[str]:
+def closing(trace: Trace, options: Options) -> list[str]:
     """What is said at the end: how it agrees with a plain run, the first NaN, remarks."""
-    return [*filter(None, [trace.agreement, *_bad(trace)]), *trace.notes]
+    return [*filter(None, [agreement(trace, options), *_bad(trace)]), *trace.notes]
 
 
 def _bad(trace: Trace) -> list[str]:
@@ -271,7 +271,7 @@ def _first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
 
 
 def _closing(trace: Trace, options: Options) -> str:
-    lines = [plain(line) for line in closing(trace)]
+    lines = [plain(line) for line in closing(trace, options)]
     alarming = [plain(line) for line in _bad(trace)]
     painted = [_coloured(wrapped(line, options.width), _RED if line in alarming else _DIM, options) for line in lines]
     return "\n".join(painted)

@@ -159,7 +159,7 @@ def _is_labelled(x: Any, options: Options) -> bool:
 
 
 def _line(s: Summary, digits: int) -> str:
-    """−3.241 … 3.87  ▁▂▄█▄▂▁  μ = 0.0123  σ = 0.998  2 NaN"""
+    """−3.241 … 3.87  ▁▂▄█▄▂▁  mean 0.0123  std 0.998  2 NaN"""
     count = math.prod(s.shape)
     if s.true is not None:
         return f"{s.true:,} of {count:,} true"
@@ -168,7 +168,7 @@ def _line(s: Summary, digits: int) -> str:
     bad = [f"{n:,} {word}" for n, word in ((s.nan, "NaN"), (s.inf, "∞")) if n]
     numbers = [f"{decimal(s.low, digits)} … {decimal(s.high, digits)}"]
     numbers += [f'<span class="spark" aria-hidden="true">{s.spark}</span>'] if s.spark else []
-    numbers += [f"μ = {decimal(s.mean, digits)}", f"σ = {decimal(s.deviation, digits)}"]
+    numbers += [f"mean {decimal(s.mean, digits)}", f"std {decimal(s.deviation, digits)}"]
     return " ".join(f'<span class="stat">{part}</span>' for part in numbers) + "".join(
         f' <b class="nan">{b}</b>' for b in bad
     )

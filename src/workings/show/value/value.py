@@ -2,7 +2,7 @@
 
 ⎡  1/2      1/2⎤ …            an exact tensor, with ≈ decimals beside it
 [0.5  1.25]                   a tensor of up to `Options.most` entries
-−3.2 … 3.9  ▁▂▅█▅▂▁  μ = 0    a larger one
+−3.2 … 3.9  ▁▂▅█▅▂▁  mean 0    a larger one
 (1, 2)  "word"  ⟨Linear⟩      anything else
 """
 
@@ -159,7 +159,7 @@ def _spread(found: Summary, digits: int) -> list[tuple[str, str]]:
     low, high, mean, deviation = (decimal(x, digits) for x in (found.low, found.high, found.mean, found.deviation))
     if found.low == found.high:
         return [("range", f"all {low}")]
-    return [("range", f"{low} … {high}  {found.spark}".rstrip()), ("μ", mean), ("σ", deviation)]
+    return [("range", f"{low} … {high}  {found.spark}".rstrip()), ("mean", mean), ("std", deviation)]
 
 
 def _product(shape: tuple[int, ...]) -> int:
@@ -170,16 +170,16 @@ def _product(shape: tuple[int, ...]) -> int:
 
 
 def _text_summary(x: torch.Tensor, options: Options) -> str:
-    """−3.241 … 3.87  ▁▁▂▅█▅▂▁▁  μ = 0.0123  σ = 0.998  2 NaN"""
+    """−3.241 … 3.87  ▁▁▂▅█▅▂▁▁  mean 0.0123  std 0.998  2 NaN"""
     found = summary_of(x)
     if found is None:
         return "exact values with letters"
     written = {"": "{1}", "range": "{1}", "true": "true in {1}", "NaN": "{1} NaN", "Inf": "{1} Inf"}
-    return "  ".join(written.get(n, "{0} = {1}").format(n, fact) for n, fact in summary_facts(found, options.digits))
+    return "  ".join(written.get(n, "{0} {1}").format(n, fact) for n, fact in summary_facts(found, options.digits))
 
 
 def _latex_summary(x: torch.Tensor, options: Options) -> str:
-    r"""\text{64×64 entries from } -3.2 \text{ to } 3.9,\ \mu = 0.01,\ \sigma = 1"""
+    r"""\text{64×64 entries from } -3.2 \text{ to } 3.9 \text{, mean } 0.01 \text{, std } 1"""
     found = summary_of(x)
     size = r" \times ".join(map(str, x.shape))
     if found is None or found.true is not None or found.nan + found.inf == x.numel():
@@ -187,7 +187,9 @@ def _latex_summary(x: torch.Tensor, options: Options) -> str:
         return rf"{size} \text{{ entries: {latex_text(what)}}}"
     numbers_ = [latex_decimal(decimal(v, options.digits)) for v in (found.low, found.high, found.mean, found.deviation)]
     bad = "".join(rf",\ {count} \text{{ {name}}}" for name, count in (("NaN", found.nan), ("Inf", found.inf)) if count)
-    return rf"{size} \text{{ entries from }} %s \text{{ to }} %s,\ \mu = %s,\ \sigma = %s{bad}" % tuple(numbers_)
+    return rf"{size} \text{{ entries from }} %s \text{{ to }} %s \text{{, mean }} %s \text{{, std }} %s{bad}" % tuple(
+        numbers_
+    )
 
 
 # ---------------------------------------------------------------------------------------------- what is not a tensor

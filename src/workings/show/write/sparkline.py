@@ -1,6 +1,6 @@
 """A large tensor in one line: range, shape of its histogram, mean, standard deviation, what is not finite.
 
-−3.241 … 3.87  ▁▁▂▄▆█▆▄▂▁▁  μ = 0.0123  σ = 0.998  2 NaN
+−3.241 … 3.87  ▁▁▂▄▆█▆▄▂▁▁  mean 0.0123  std 0.998  2 NaN
 """
 
 from __future__ import annotations

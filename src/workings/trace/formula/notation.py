@@ -30,7 +30,9 @@ def function(word: str, hidden: Options = ()) -> Notation:
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
         shown = tuple(option for option in formula.options if option not in hidden)
-        return Piece(script.call(script.function(word), [piece.string for piece in parts], script.details(shown)))
+        return Piece(
+            script.call(script.function(script.sign(word)), [piece.string for piece in parts], script.details(shown))
+        )
 
     return write
 
@@ -61,7 +63,9 @@ def fence(left: str, right: str) -> Notation:
 
 fraction = _with(2, lambda s, a, b: s.fraction(a, b))
 power = _with(2, lambda s, a, b: s.power(a, b))
-exponential = _with(1, lambda s, a: s.exponential(a))
+exponential = _with(
+    1, lambda s, a: s.exponential(a) if "e" not in s.taken else Piece(s.call(s.function("exp"), [a.string], []))
+)
 root = _with(1, lambda s, a: s.root(a))
 transpose = _with(1, lambda s, a: s.superscript(a, "⊤"))
 inverse = _with(1, lambda s, a: s.superscript(a, "−1"))
@@ -74,7 +78,7 @@ masked_fill = _with(3, lambda s, a, mask, value: s.cases(value, mask, a))
 
 def letter(name: str) -> Notation:
     """A constant that has a letter of its own: I."""
-    return _with(0, lambda s: Piece(s.name(name)))
+    return _with(0, lambda s: Piece(s.name(s.sign(name))))
 
 
 def big(sign: str, bound: str = "") -> Notation:

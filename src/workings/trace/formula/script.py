@@ -5,6 +5,7 @@ This is plain text; `workings.show.formula` has the scripts of LaTeX and MathML,
 
 from __future__ import annotations
 
+import copy
 import re
 from abc import ABC, abstractmethod
 from typing import NamedTuple
@@ -30,6 +31,20 @@ class Script(ABC):
     times = "×"
     raises = True
     """Whether the number of a value that was changed in place, h#2, stands above: h⁽²⁾."""
+    taken: frozenset[str] = frozenset()
+    """Letters that are the author's names: no sign of a notation may look like them."""
+
+    def avoiding(self, taken: frozenset[str]) -> Script:
+        """The same script where these letters are names."""
+        if taken == self.taken:
+            return self
+        found = copy.copy(self)
+        found.taken = taken
+        return found
+
+    def sign(self, letter: str) -> str:
+        """A letter that stands for a function or a constant; its word where the author has a name like it."""
+        return _WORDS.get(letter, letter) if letter in self.taken else letter
 
     @abstractmethod
     def name(self, text: str) -> str:
@@ -117,6 +132,7 @@ class Script(ABC):
 
     def big(self, sign: str, over: Piece, details: list[str], bound: str = "") -> Piece:
         """Σ a, with what it goes over (`bound`, an axis) where the script has room for it."""
+        sign = self.sign(sign)
         sign = f"{sign}_{{{bound.replace(' ', '')}}}" if bound else sign
         if details:
             return Piece(self.call(sign, [over.string], details))
@@ -172,6 +188,7 @@ class Script(ABC):
         return self.plain.times.join(map(self.plain.option, sizes)) or self.plain.decimal(1)
 
 
+_WORDS = {"σ": "sigmoid", "Φ": "normal cdf", "φ": "normal pdf", "Σ": "sum", "I": "identity", "M": "mask"}
 _RAISED = str.maketrans("0123456789−⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ")
 _TIGHT = {"": " ", "·": "·"}
 """Signs without blanks around them; a matrix product is the blank."""

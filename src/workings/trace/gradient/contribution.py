@@ -21,7 +21,7 @@ from workings.trace.gradient.loss import Loss
 from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
 from workings.trace.operations.node import RuleError
-from workings.trace.step import Step
+from workings.trace.step import RULE_CHECKED, Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
 _OUTPUT = "output"
@@ -206,7 +206,7 @@ def _compare(formula: Formula, known: dict[str, Any], letters: Mapping[str, Form
         return f"rule not checked: {reason}", False
     difference = largest_difference(ours, value)
     if _is_rounding(difference, formula, known, letters, value, ours):
-        return f"rule checked: largest difference {difference:.2g}", True
+        return f"{RULE_CHECKED}: largest difference {difference:.2g}", True
     return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown", False
 
 

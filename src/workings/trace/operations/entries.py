@@ -146,7 +146,7 @@ def _topk(node: Node) -> Gradients:
 
 
 def _unsort(node: Node, order: Formula, dim: int) -> Formula:
-    where = node.let("π", order)
+    where = node.let("ρ", order)
     return Apply("unsort", (node.G, where), (("dim", dim), ("shape", node.shape(node.args[0]))))
 
 
