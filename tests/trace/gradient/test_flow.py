@@ -174,8 +174,8 @@ def test_sorting_is_undone():
 
     _, found = worked(f, exact("3 1 2").requires_grad_(), exact("1 2 3"))
     assert found["∂L/∂x"].result.text() == "[3  1  2]"
-    assert found["π"].formula == Apply("order", (Leaf("x"),), (("dim", -1),))
-    assert found["π"].result.tolist() == [1, 2, 0]
+    assert found["ρ"].formula == Apply("order", (Leaf("x"),), (("dim", -1),))
+    assert found["ρ"].result.tolist() == [1, 2, 0]
 
 
 def test_a_running_sum_is_summed_from_the_end():

@@ -12,6 +12,7 @@ import itertools
 import types
 from typing import Any
 
+import numpy as np
 import torch
 
 from workings.own_code import is_check
@@ -300,9 +301,8 @@ class Recorder(Statements):
         given = [*zip(names, args, strict=False), *kwargs.items()]
         if code.co_flags & inspect.CO_VARARGS:
             given.append((code.co_varnames[code.co_argcount + code.co_kwonlyargcount], tuple(args[len(names) :])))
-        shown = [
-            (name, value) for name, value in given if isinstance(value, (torch.Tensor, int, float)) or _has_tensors(value)
-        ]
+        plain = (torch.Tensor, np.ndarray, int, float)
+        shown = [(name, value) for name, value in given if isinstance(value, plain) or _has_tensors(value)]
         steps = [Step("input", name) for name, _ in shown]
         for step, (_, value) in zip(steps, shown, strict=True):
             self.keep(step, value)

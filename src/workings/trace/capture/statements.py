@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import torch
 
 from workings.trace.capture.loops import STATEMENTS, Loops, assigned_names, given_names, number_of_turns, unfold
@@ -264,7 +265,7 @@ class Statements(Loops):
             if isinstance(value, torch.Tensor):
                 step.operands[wanted.text] = now = self.snapshot(value)
                 step.lives[wanted.text] = value if is_recording or value.requires_grad else now
-            elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float))):
+            elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float, np.ndarray))):
                 step.operands[wanted.text] = self.snapshot(value)
                 if type(value) in CONTAINERS and is_recording:
                     step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then

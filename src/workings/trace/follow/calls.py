@@ -9,6 +9,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from workings.exact.tensor.exact_tensor import ExactTensor
@@ -138,7 +139,7 @@ def _arguments(frame: types.FrameType, function: Any, call: ast.Call | None) -> 
     if function is not None and call is not None and not _is_starred(call):
         given = (*positional[: len(call.args)], *[k.arg for k in call.keywords])
     for name in given:
-        if isinstance(names.get(name), (torch.Tensor, int, float)):
+        if isinstance(names.get(name), (torch.Tensor, np.ndarray, int, float)):
             yield name, names[name]
 
 

@@ -174,7 +174,7 @@ class Script(ABC):
 
     def detail(self, name: str, value: object) -> str:
         plain = self.plain
-        if name == "dim" and value is not None:
+        if name in ("dim", "axis") and value is not None:
             axes = axes_of(value)
             return f"{plain.words('axis ' if len(axes) == 1 else 'axes ')}{', '.join(map(plain.option, axes))}"
         return f"{plain.words(name)}={plain.option(value)}"
@@ -192,7 +192,7 @@ _WORDS = {"σ": "sigmoid", "Φ": "normal cdf", "φ": "normal pdf", "Σ": "sum", 
 _RAISED = str.maketrans("0123456789−⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ")
 _TIGHT = {"": " ", "·": "·"}
 """Signs without blanks around them; a matrix product is the blank."""
-_UNREAD = ("keepdim", "relation", "device")
+_UNREAD = ("keepdim", "keepdims", "relation", "device")
 """Options that the shape, the sign or nothing in the mathematics tells of."""
 
 

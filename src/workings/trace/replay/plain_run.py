@@ -25,6 +25,7 @@ from workings.trace.replay.saved_state import SavedState
 from workings.trace.shapes.counters import Calls
 from workings.trace.tensors.dense import is_ordinary
 from workings.trace.tensors.difference import is_rounding, largest_difference
+from workings.trace.tensors.snapshot import of_array
 from workings.trace.tensors.state import parts_of
 
 Failed = tuple[Any, Any, Any]
@@ -146,6 +147,8 @@ def _comparable(value: Any) -> list[Any]:
     for part in tree_flatten(value)[0]:
         if isinstance(part, torch.Tensor):
             found += [part] if is_ordinary(part) or part.is_meta else parts_of(part)
+        elif isinstance(part, np.ndarray):
+            found += [numbers] if isinstance(numbers := of_array(part), torch.Tensor) else []
         elif isinstance(part, (bool, int, float, complex, str)):
             found.append(part)
         elif dataclasses.is_dataclass(part) and not isinstance(part, type):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
+import numpy as np
 import torch
 
 from workings.trace.tensors.dense import is_ordinary, ordinary
@@ -43,7 +44,7 @@ class Snapshots:
             return type(value)(self.take(item) for item in value)
         if type(value) is dict:
             return {key: self.take(item) for key, item in value.items()}
-        return value
+        return of_array(value) if isinstance(value, np.ndarray) else value
 
     def live(self, value: Any, now: Any) -> Any:
         """What stands for the value itself: its copy where no gradients are recorded, so that its memory is free again."""
@@ -88,6 +89,18 @@ class Snapshots:
     def has_changes(self) -> bool:
         """Whether a tensor that was too large to copy was changed in place after it was recorded."""
         return any(version_of(v) != version or (bits and sum_of_bits(v) != bits) for version, v, bits in self.by_reference)
+
+
+def of_array(array: np.ndarray) -> Any:
+    """A NumPy array as a tensor of its numbers, which is recorded in its place; one of other things as it is.
+
+    >>> of_array(np.array([1.0, 2.0])), of_array(np.array(["a"]))
+    (tensor([1., 2.], dtype=torch.float64), array(['a'], dtype='<U1'))
+    """
+    try:
+        return torch.as_tensor(array.copy() if array.size <= COPIED else array)
+    except (TypeError, ValueError):
+        return array
 
 
 def _is_same(copy: Any, value: torch.Tensor) -> bool:
