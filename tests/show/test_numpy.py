@@ -37,4 +37,3 @@ def test_arrays_of_words_stay_what_they_are():
         return x, words
 
     assert 'words = array(["a", "b"])' in workings.show(f, torch.ones(1)).text().replace("'", '"')
-

@@ -98,7 +98,7 @@ def test_weights_begin_as_those_of_linear_layers():
 
 
 def test_it_is_shown_as_the_textbook_writes_it():
-    text = show(feed_forward, *(exact(x) for x in ("1 3", "2 3; 1 -1", "1 1", "1 0; 0 1", "0 1"))).text()
+    text = show(feed_forward, exact([[1, 3]]), *(exact(x) for x in ("2 3; 1 -1", "1 1", "1 0; 0 1", "0 1"))).text()
     assert "H = φ(X W_1 + b_1)" in text and "Y = H W_2 + b_2" in text
     assert "matches the unmodified run" in text
 
@@ -124,7 +124,7 @@ def test_without_biases_the_gradient():
 
 
 def test_without_biases_it_is_shown_without_them():
-    text = show(feed_forward, exact("1 3"), exact("2 3; 1 -1"), None, exact("1 0; 0 1"), None).text()
+    text = show(feed_forward, exact([[1, 3]]), exact("2 3; 1 -1"), None, exact("1 0; 0 1"), None).text()
     assert "H = φ(X W_1) =" in text and "Y = H W_2 =" in text and "b_" not in text and "None" not in text
     assert "matches the unmodified run" in text
 

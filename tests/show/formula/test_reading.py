@@ -213,11 +213,13 @@ def test_what_is_unpacked_follows_an_arrow():
     def f(x):
         (d,) = torch.unbind(x[:1])
         a, b = x * 2, x * 3
+        a, b = b, a
         return a + b + d
 
     text = workings.show(f, X).text(width=200)
     assert "(d,) = unbind(x[:1]) ⇒ d = [1  2]" in text
-    assert "a, b = (x·2, x·3) = (⎡1  2⎤·2, ⎡1  2⎤·3) ⇒" in text
+    assert "a = x·2 = ⎡1  2⎤·2 = ⎡2  4⎤" in text and "b = x·3 = " in text
+    assert "a, b = (b, a) = (⎡3   6⎤, ⎡2  4⎤) ⇒" in text
 
 
 def test_what_is_returned_is_shown_where_it_changed_since():

@@ -2,7 +2,9 @@
 
 import torch
 
-from workings import show
+from workings import exact, show
+from workings.course import key_noise
+from workings.nn import conv_parameters, conv_size, softmax
 from workings.show.work import Work
 
 ONE = torch.ones(1)
@@ -61,3 +63,56 @@ def test_what_is_passed_on_with_other_arguments_is_no_decorator():
         return z, text
 
     assert "decorator" not in show(outer, ONE).text()
+
+
+# ---- what a solution of this library's own functions leaves out
+
+
+def test_arguments_that_are_handed_on_are_no_step():
+    text = show(conv_size, N=128, F=5, S=3).text()
+    assert [line.partition(" = ")[0] for line in text.split("\n")[:4]] == ["N", "out", "return out", ""]
+    assert "possible" not in text and "dilation" not in text
+
+
+def test_sizes_that_are_repeated_are_no_step():
+    text = show(conv_parameters, filters=8, kernel=5, channels=1).text()
+    assert "each(" not in text and "since" not in text
+    assert "count = filters·(height·width·channels + biases) = 8·(5·5·1 + 1) = 208" in text
+
+
+def test_a_name_for_the_same_value_is_said_once():
+    text = show(softmax, s=exact("1 2"), beta=exact.symbols(beta=None)).text()
+    assert text.split("\n")[0].startswith("s = [1  2]  (2)    β") and "inverse_scale" not in text
+
+
+def test_a_default_that_is_used_is_said():
+    assert "β = 1" in show(key_noise, exact([[1]]), exact([[1, 0]]), exact([[1, 0]]), 0, exact(["1/10"])).text()
+
+
+def test_the_authors_own_tests_are_shown():
+    def f(x, mode="a"):
+        if mode == "b":
+            x = 2 * x
+        n = max(mode.count("a"), 1)
+        return x * n
+
+    assert "if mode == 'b': False" in show(f, ONE).text()
+
+
+# ---- several names at once
+
+
+def test_names_that_are_given_together_are_equations_of_their_own():
+    def f(x):
+        a, b = 2 * x, x + 1
+        return a * b
+
+    assert show(f, ONE).text().split("\n")[1:3] == ["a = 2·x = 2·[1] = [2]  (1)", "b = x + 1 = [1] + 1 = [2]  (1)"]
+
+
+def test_names_that_change_places_stay_together():
+    def f(a, b):
+        a, b = b, 2 * a
+        return a - b
+
+    assert "a, b = (b, 2·a)" in show(f, ONE, 3 * ONE).text()

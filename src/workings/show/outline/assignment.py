@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import torch
 
+from workings.show.value.value import is_same
+from workings.show.write.names import text_name
 from workings.trace.code.look_up import MISSING
 from workings.trace.formula.arguments import FormulaError, index_value
-from workings.trace.formula.tree import Index, Number
-from workings.trace.step import Step
+from workings.trace.formula.targets import Target
+from workings.trace.formula.tree import Apply, Formula, Index, Leaf, Number, Sequence, leaves
+from workings.trace.step import Step, Syntax
 
 
 class EntryAssignment(NamedTuple):
@@ -38,6 +42,55 @@ def entry_assignment(step: Step) -> EntryAssignment | None:
 def unpacks(step: Step) -> bool:
     """Whether a statement gives names to the parts of its result: `a, b = f(x)`."""
     return step.syntax.target is not None and bool(step.syntax.target.parts)
+
+
+def separate(step: Step) -> list[Step]:
+    """`a, b = x + 1, y` as a = x + 1 and b = y; none for other statements, and where a later part reads an earlier name.
+
+    >>> from workings.trace.formula.targets import Target
+    >>> from workings.trace.formula.tree import Leaf, Sequence
+    >>> pair = Syntax((Target("a, b", (Target("a"), Target("b"))),))
+    >>> both = Step("assign", "a, b", "a, b = x, y", Sequence((Leaf("x"), Leaf("y"))), {"x": 1, "y": 2}, (1, 2), syntax=pair)
+    >>> [(part.name, part.formula, part.result) for part in separate(both)]
+    [('a', Leaf(text='x'), 1), ('b', Leaf(text='y'), 2)]
+    """
+    target, formula, values = step.syntax.target, step.formula, step.result
+    if step.kind != "assign" or target is None or len(step.syntax.targets) != 1 or not isinstance(formula, Sequence):
+        return []
+    if not isinstance(values, tuple | list) or not len(target.parts) == len(formula.items) == len(values):
+        return []
+    if any(part.parts or part.is_starred or part.whole is not None for part in target.parts):
+        return []
+    found: list[Step] = []
+    for place, item, value in zip(target.parts, formula.items, values, strict=True):
+        if {part.name for part in found} & {*_names_in(item)}:
+            return []
+        source = f"{place.text} = {code}" if (code := _reshaping(item)) else step.source
+        syntax = Syntax((Target(place.text),))
+        found.append(Step("assign", place.text, source, item, step.operands, value, step.where, syntax=syntax))
+    return found
+
+
+def _reshaping(formula: Formula) -> str:
+    """The Python of x.view(2, 3).mT, of which every part has a name; nothing for other formulas."""
+    match formula:
+        case Leaf(text):
+            return text
+        case Apply("reshape", (inner,), (("by", call),)) if code := _reshaping(inner):
+            return f"{code}.{call}"
+    return ""
+
+
+def is_renaming(step: Step, known: Mapping[str, Any]) -> bool:
+    """Whether it only says `β = beta`, of a β that is known already."""
+    if step.kind != "assign" or not isinstance(step.formula, Leaf) or text_name(step.name) != text_name(step.formula.text):
+        return False
+    before = [value for name, value in known.items() if text_name(name) == text_name(step.name)]
+    return bool(before) and is_same(before[-1], step.result)
+
+
+def _names_in(formula: Formula) -> list[str]:
+    return [name for text in leaves(formula) for name in (text, text.partition(".")[0], text.partition("[")[0])]
 
 
 def _entry(step: Step, at: Index) -> Any:

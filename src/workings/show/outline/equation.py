@@ -210,7 +210,7 @@ def _values(step: Step, formula: Formula, options: Options, latex: bool, whole: 
     if `whole`, these are filled in where everything in them is known."""
     if (step.kind == "return" and _is_named(formula)) or (isinstance(formula, Call) and is_opaque(step.result)):
         return {}
-    if _is_in_words(formula):  # the same numbers stand in the result
+    if _is_in_words(formula) or isinstance(formula, Leaf):  # the same numbers stand in the result
         return {}
     seen = {text: step.operands[text] for text in leaves(formula) if text in step.operands} | entries_of(step, formula)
     found = {text: inline_of(value, options, latex) for text, value in seen.items()}

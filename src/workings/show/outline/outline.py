@@ -19,8 +19,8 @@ from typing import Any
 
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import Options
-from workings.show.outline.assignment import entry_assignment, unpacks
-from workings.show.outline.plumbing import has_error, inside_of, is_aside, is_plumbing
+from workings.show.outline.assignment import entry_assignment, is_renaming, separate, unpacks
+from workings.show.outline.plumbing import has_error, inside_of, is_about_arguments, is_aside, is_ours, is_plumbing
 from workings.show.outline.turns import heading, tall
 from workings.show.value.value import is_same
 from workings.show.write.names import text_name, without_library
@@ -60,26 +60,43 @@ def outline(trace: Trace, options: Options) -> list[Line]:
 def letters_of(trace: Trace) -> frozenset[str]:
     """The single letters that are names somewhere in a work, as they are written: σ for sigma.
 
+    The names inside a function of this library that was opened are its own: its μ is the μ of the layer norm that it writes
+    out.
+
     >>> letters_of(Trace(Step("root", children=[Step("assign", "sigma"), Step("assign", "a, b")]))) == {"σ", "a", "b"}
     True
     """
-    names = {name for step in trace.root.walk() for name in (*step.name.split(", "), *step.operands)}
+    names = {name for step in _authors_steps(_top(trace.root)) for name in (*step.name.split(", "), *step.operands)}
     own = (name for name in names if without_library(name) == name)  # math.pi is no name of the author's
     return frozenset(letter for letter in map(text_name, own) if len(letter) == 1)
+
+
+def _authors_steps(step: Step) -> Iterator[Step]:
+    yield step
+    for child in step.children:
+        if child.kind not in _INSIDE or not any(map(is_ours, child.children)):
+            yield from _authors_steps(child)
+
+
+def _top(root: Step) -> Step:
+    """The function itself, whose statements are not inside any other."""
+    while len(root.children) == 1 and root.children[0].kind in _INSIDE:
+        root = root.children[0]
+    return root
 
 
 def _lines(root: Step, options: Options) -> list[Line]:
     if options.only:
         return [line for line in _Outline(options).named_lines(root) if line.step.kind != "root"]
-    while len(root.children) == 1 and root.children[0].kind in _INSIDE:
-        root = root.children[0]
+    root = _top(root)
     lines = list(_Outline(options).inside_lines(root, 0, 1))
     return [*lines, Line(0, "note", root, root.note)] if root.note else lines
 
 
 def note_of(step: Step, options: Options) -> str:
     """The remark on a step, as far as the reader wants it."""
-    return "" if not options.checks and step.note.startswith(RULE_CHECKED) else step.note
+    unwanted = not options.checks and step.note.startswith(RULE_CHECKED)
+    return "" if unwanted or is_about_arguments(step) else step.note
 
 
 def agreement(trace: Trace, options: Options) -> str:
@@ -142,7 +159,7 @@ class _Outline:
     def inside_lines(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: dict[str, Any] = {}
         for step in inside_of(parent):
-            if not self.is_named(step, self.options.hide) and not is_plumbing(step):
+            if not (self.is_named(step, self.options.hide) or is_plumbing(step) or is_renaming(step, known)):
                 yield from _RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
 
@@ -151,7 +168,10 @@ class _Outline:
         """A statement: its line, its note, what is inside it."""
         failed = step.kind != "error" and has_error(step)
         kind = {"input": "input", "error": "error", "branch": "branch"}.get(step.kind, "equation")
-        yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
+        if kind == "equation" and not failed and (parts := separate(step)):
+            yield from (Line(level, kind, part) for part in parts if not is_renaming(part, known))
+        else:
+            yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
         if step.kind != "error" and (note := note_of(step, self.options)):
             yield Line(level + 1, "note", step, note)
         yield from self.inner_lines(step, level + 1, depth)

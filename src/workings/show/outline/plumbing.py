@@ -6,23 +6,93 @@ They are recorded like all others (`work.steps()`, JSON) and left out when a wor
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import torch
 
 from workings.own_code import is_own
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, walk
+from workings.show.options import Options
+from workings.show.value.value import is_same, shape_of, text_of
+from workings.show.write.names import text_name
+from workings.trace.formula.targets import unpack
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence, walk
 from workings.trace.step import Step
 
 
 def is_plumbing(step: Step) -> bool:
-    """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone."""
-    ours = step.where is not None and is_own(step.where.file)
-    if ours and step.kind == "assign" and step.name == "_":
-        return not has_error(step)
+    """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone.
+
+    Of this library's own code, so is a test of settings or one that nothing came of, and an assignment that leaves its
+    arguments what they were: `N, F, S, P = possible(N, F, S, P)`.
+    """
+    ours = is_ours(step)
+    if ours and step.kind == "assign":
+        return not has_error(step) and (step.name == "_" or _hands_on(step))
     if ours and step.kind == "expression":
         return step.result is None and _is_call_by_name(step.formula) and all(map(_is_check, step.children))
-    return step.kind == "branch" and not step.children and any(_asks(part, ours) for part in _parts(step.formula))
+    if step.kind != "branch":
+        return False
+    if ours and not isinstance(step.result, torch.Tensor) and (not step.result or not _has_tensor(step.operands)):
+        return step.result is not None and all(map(_is_check, step.children))
+    return not step.children and any(_asks(part, ours) for part in _parts(step.formula))
+
+
+def is_ours(step: Step) -> bool:
+    """Whether a statement stands in code of this library."""
+    return step.where is not None and is_own(step.where.file)
+
+
+def _hands_on(step: Step) -> bool:
+    """Whether an assignment gives its names the values they had, or numbers that it was given: `h, w = pair(size)`."""
+    target, calls = step.syntax.target, _calls(step.formula)
+    if target is None or any(child.kind == "gradient" for child in step.children):
+        return False
+    if not calls:
+        return False
+    values = [value for _, value, _ in unpack(target, target.text, step.result, step.result)]
+    before = {text_name(name): value for name, value in step.operands.items()}
+    names = [text_name(name) for name in target.names]
+    if len(names) == len(values) and all(
+        name in before and _looks_same(before[name], value) for name, value in zip(names, values, strict=True)
+    ):
+        return True
+    given = [value for call in calls for arg in call.args if isinstance(value := _number(arg, step), int)]
+    return all(type(value) is int for value in values) and bool(given) and {*values} <= {*given}
+
+
+def _calls(formula: Formula | None) -> list[Call]:
+    """The calls that a right side consists of, none where there is anything else."""
+    parts = formula.items if isinstance(formula, Sequence) else (formula,)
+    calls = [part for part in parts if isinstance(part, Call)]
+    return calls if len(calls) == len(parts) else []
+
+
+def _number(arg: Formula, step: Step) -> object:
+    match arg:
+        case Number(value):
+            return value
+        case Leaf(text):
+            return step.operands.get(text)
+    return None
+
+
+def _looks_same(before: object, after: object) -> bool:
+    """Whether a reader sees the same value: 2 and the tensor 2, a float and the exact value it is."""
+    if is_same(before, after):
+        return True
+    small = all(not isinstance(x, torch.Tensor) or x.numel() <= _FEW for x in (before, after))
+    return small and shape_of(before) == shape_of(after) and text_of(before, Options()) == text_of(after, Options())
+
+
+_FEW = 64
+"""Entries of a tensor that are compared as they are written."""
+_ABOUT_ARGUMENTS = re.compile(r"since (.*\bis (not )?None\b.*|isinstance\(.*\)|\w+) is (true|false)$")
+
+
+def is_about_arguments(step: Step) -> bool:
+    """Whether the note on a statement of this library only says which arguments it was given: «since m is None is true»."""
+    return is_ours(step) and _ABOUT_ARGUMENTS.match(step.note) is not None
 
 
 def _parts(formula: Formula | None) -> Iterator[Formula | ast.AST]:

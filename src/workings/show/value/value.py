@@ -15,6 +15,7 @@ from typing import Any
 
 import torch
 
+from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import matrix_latex
 from workings.show.options import Options
@@ -317,6 +318,8 @@ def is_same(a: Any, b: Any) -> bool:
     if a is b:
         return True
     if isinstance(a, torch.Tensor) or isinstance(b, torch.Tensor):
+        if isinstance(a, ExactTensor) and isinstance(b, ExactTensor):
+            return a.shape == b.shape and all(x is y for x, y in zip(a.elements(), b.elements(), strict=True))
         return type(a) is type(b) is torch.Tensor and _equal(a, b)
     if isinstance(a, tuple | list) and type(a) is type(b):
         return len(a) == len(b) and all(map(is_same, a, b))
