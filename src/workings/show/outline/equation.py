@@ -14,8 +14,20 @@ from workings.show.formula.shown import as_shown
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment, unpacks
 from workings.show.outline.outline import Line
-from workings.show.value.value import inline_of, is_list, is_opaque, is_scalar, latex_forms, shape_of, text_forms
+from workings.show.value.in_names import in_names
+from workings.show.value.value import (
+    inline_of,
+    is_list,
+    is_opaque,
+    is_scalar,
+    latex_forms,
+    latex_of_form,
+    shape_of,
+    text_forms,
+    text_of_form,
+)
 from workings.show.write.block import beside, plain, width
+from workings.show.write.cells import Form
 from workings.show.write.names import latex_name, text_name, without_self
 from workings.trace.code.look_up import MISSING
 from workings.trace.formula.targets import unpack
@@ -56,6 +68,8 @@ def text_equation(line: Line, options: Options) -> Equation:
     links = _links(line, options, latex=False)
     names, parts = _targets(step)
     forms = text_forms(parts, options, names) if _has_value(line) else []
+    if forms and (named := _in_names(step, options)) is not None:
+        forms = [(named.sign, text_of_form(named, options))]
     place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else text_forms(place.entry, options)
@@ -69,6 +83,11 @@ def text_equation(line: Line, options: Options) -> Equation:
         latex=False,
     )
     return replace(found, below=is_list(step.result) and "\n" in "".join(block for _, block in forms))
+
+
+def _in_names(step: Step, options: Options) -> Form | None:
+    """A value that is too long to write, in the names of what it was computed from."""
+    return in_names(step.result, step.formula, step.operands, options.most)
 
 
 def _with_tuple_brackets(name: str, write: Callable[[str], str]) -> str:
@@ -99,6 +118,8 @@ def latex_equation(line: Line, options: Options) -> Equation:
     """The equation of a line in LaTeX."""
     step = line.step
     forms = latex_forms(step.result, options) if _has_value(line) else []
+    if forms and (named := _in_names(step, options)) is not None:
+        forms = [(named.sign, latex_of_form(named))]
     place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else latex_forms(place.entry, options)

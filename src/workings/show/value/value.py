@@ -72,6 +72,15 @@ def text_forms(value: Any, options: Options, names: Sequence[str] = ()) -> list[
     return [(form.sign, _text_grid(form, options, value.dim() - shown.dim())) for form in forms(shown, options)]
 
 
+def text_of_form(form: Form, options: Options) -> str:
+    """One way a value is written, as a block of text."""
+    return _text_grid(form, options)
+
+
+def latex_of_form(form: Form) -> str:
+    return _latex_matrix(form.latex)
+
+
 _LABEL = re.compile(r"^\[(?=[\d, ]+, :, :\] =$)", re.MULTILINE)
 
 
@@ -353,6 +362,8 @@ def inline_of(value: Any, options: Options, latex: bool = False) -> str | None:
     if squeezed(value).dim() > 2:
         return None
     form = forms(squeezed(value), options)[0]
+    if "⟨" in str(form.text):  # a formula that is too long to write
+        return None
     if latex:
         return _latex_matrix(form.latex)
     return _text_grid(form, options) if value.dim() >= 2 else _inline(form.text)
