@@ -120,7 +120,7 @@ def test_a_name_that_is_raised_already():
 def test_one_spelling_for_one_name():
     assert text_name("∂loss/∂mu from mu#2") == "∂loss/∂μ from μ#2"
     assert latex_name("∂L/∂b from h#2") == r"{\frac{\partial L}{\partial b}}_{\text{from }h^{(2)}}"
-    assert latex_name("hs[0]#2") == r"\texttt{hs[0]}^{(2)}"
+    assert latex_name("hs[0]#2") == r"\mathrm{hs}[0]^{(2)}"
 
     def f(x, theta):
         theta = theta * x

@@ -47,7 +47,7 @@ def _is_of_library(name: str, shapes: Shapes, source: str) -> bool:
 
 def _has_notation(name: str) -> bool:
     row = OPERATIONS.get(OPERATIONS.calls.get(name.rpartition(".")[2], ""))
-    return row is not None and bool(row.notation or row.spelled or row.means or row.elementwise or row.reduces)
+    return row is not None and bool(row.notation or row.spelled or row.means or row.elementwise or row.reduces or row.window)
 
 
 def _read(call: Call, shapes: Shapes) -> Formula:

@@ -22,6 +22,7 @@ from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment, is_renaming, separate, unpacks
 from workings.show.outline.plumbing import has_error, inside_of, is_about_arguments, is_aside, is_ours, is_plumbing
 from workings.show.outline.turns import heading, tall
+from workings.show.outline.window import first_window
 from workings.show.value.value import is_same
 from workings.show.write.names import text_name, without_library
 from workings.trace.formula.targets import unpack
@@ -172,6 +173,8 @@ class _Outline:
             yield from (Line(level, kind, part) for part in parts if not is_renaming(part, known))
         else:
             yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
+            if kind == "equation" and not failed and self.options.substitution != "none" and (part := first_window(step)):
+                yield Line(level + 1, kind, part)
         if step.kind != "error" and (note := note_of(step, self.options)):
             yield Line(level + 1, "note", step, note)
         yield from self.inner_lines(step, level + 1, depth)

@@ -34,7 +34,7 @@ _SHORT = 8
 _MARK = "zzz"
 _IN_TEXT, _IN_LATEX = re.compile(rf"{_MARK}(\d+)"), re.compile(rf"\\mathrm\{{{_MARK}\}}_\{{(\d+)\}}")
 
-Entry = tuple[str, tuple[int, ...]]
+_Entry = tuple[str, tuple[int, ...]]
 """An entry of an operand: its name and where it stands."""
 
 
@@ -81,9 +81,9 @@ def _longest_entry(x: ExactTensor) -> float:
     return max((float("inf") if cell.startswith("⟨") else len(cell) for cell in written), default=0)
 
 
-def _with_letters(formula: Formula, operands: Mapping[str, Any]) -> tuple[dict[str, Any], list[Entry]]:
+def _with_letters(formula: Formula, operands: Mapping[str, Any]) -> tuple[dict[str, Any], list[_Entry]]:
     """The operands with letters in place of the long ones, and the entries that the letters stand for, by number."""
-    given, entries = dict(operands), list[Entry]()
+    given, entries = dict(operands), list[_Entry]()
     for name in leaves(formula):
         value = operands.get(name)
         if not isinstance(value, ExactTensor) or not any(map(_is_long, value.elements())):

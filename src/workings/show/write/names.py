@@ -21,6 +21,8 @@ _LIBRARY = re.compile(r"^(math|np|numpy|torch)\.(?=(pi|tau|inf)$)")
 _UNPACKED = re.compile(r"^(?=.*, )[\w.,*() ]+$")
 """`(c, *d), e`"""
 _BETWEEN = frozenset((", ", " = ", "(", ")", "*", ""))
+_ENTRY = re.compile(r"^((?:self\.)?[^\W\d]\w*)\[((?:-?\d+|[A-Za-z]\w*)(?:, (?:-?\d+|[A-Za-z]\w*))*)\]$")
+"""x[0, t]"""
 _GREEK_WORD = re.compile(r"^([A-Za-z]+?)(\d*)$")
 
 
@@ -96,7 +98,10 @@ def latex_name(name: str) -> str:
     >>> print(*[latex_name(n) for n in ("W_Q", "y_hat", "alpha_1", "d_model", "h1", "attn.scores", "∂L/∂A", "h#2")])
     W_{Q} \hat{y} \alpha_{1} d_{\mathrm{model}} h_{1} \mathrm{attn.scores} \frac{\partial L}{\partial A} h^{(2)}
 
-    h#2 is the second value that was called h.
+    h#2 is the second value that was called h, and y[0, t] an entry of y.
+
+    >>> print(latex_name("y_hat[0, t]"))
+    \hat{y}[0, t]
     """
     again = AGAIN.match(name)
     if again:
@@ -106,11 +111,18 @@ def latex_name(name: str) -> str:
         variable, origin, place = found[2].partition(" from ")
         fraction = rf"\frac{{\partial {latex_name(found[1])}}}{{\partial {latex_name(variable)}}}"
         return rf"{{{fraction}}}_{{\text{{from }}{latex_name(place)}}}" if origin else fraction
+    entry = _ENTRY.match(name)
+    if entry:
+        return f"{latex_name(entry[1])}[{', '.join(map(_latex_index, entry[2].split(', ')))}]"
     spelled = spelled_out(without_library(without_self(name)))
     parts = re.split(r"(, | = )" if not _UNPACKED.match(spelled) else r"(, |[(*)])", spelled)
     return "".join(
         _latex_path(part) if _PATH.match(part) else part if part in _BETWEEN else latex_code(part) for part in parts
     )
+
+
+def _latex_index(text: str) -> str:
+    return text if re.fullmatch(r"-?\d+", text) else latex_name(text)
 
 
 def _latex_path(path: str) -> str:

@@ -119,6 +119,10 @@ class Operation:
     reach: Reach | None = None
     """Which cells of its operands a cell needs."""
 
+    window: Callable[..., tuple[Formula, dict[str, Any]] | None] | None = None
+    """Of an operation on windows, its first entry: a formula in `window` and `kernel`, with their values, from the values
+    of the operands by their names; None where a window is too large to be read, or reaches over the edge."""
+
     definitions: Mapping[Any, Callable[..., Any]] = field(default_factory=dict)
     """PyTorch's functions, each with what gives its written-out definition or refuses an option."""
     misfit: Callable[..., Any] | None = None

@@ -1,12 +1,14 @@
-"""Formulas put together in their simplest form: −(−a) is a, (aᵀ)ᵀ is a, 1·a is a, 2·(a/2) is a.
+"""Formulas put together in their simplest form: −(−a) is a, (aᵀ)ᵀ is a, 1·a is a, 2·(a/2) and 2·(0.5·a) are a.
 
-Every constructor pulls the whole-number coefficient of its parts to the front, so that it meets the others and cancels:
+Every constructor pulls the coefficient of its parts to the front, so that it meets the others and cancels:
 
-    over(times(Number(2), x), Number(2))  →  x
+    over(times(Number(2), x), Number(2))      →  x
+    times(Number(2), times(Number(0.1), x))   →  0.2·x
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from typing import Any
 
@@ -17,19 +19,57 @@ ONE = Number(1)
 ZERO = Number(0)
 
 
+class _Decimal(Fraction):
+    """A coefficient that was written with a point, and so is what is made of it. It meets other coefficients only, where
+    Fraction's own signatures know of floats."""
+
+    def __add__(self, other: Any) -> _Decimal:  # type: ignore[override]
+        return _Decimal(Fraction.__add__(self, other))
+
+    def __mul__(self, other: Any) -> _Decimal:  # type: ignore[override]
+        return _Decimal(Fraction.__mul__(self, other))
+
+    def __truediv__(self, other: Any) -> _Decimal:  # type: ignore[override]
+        return _Decimal(Fraction.__truediv__(self, other))
+
+    def __rtruediv__(self, other: Any) -> _Decimal:  # type: ignore[override]
+        return _Decimal(Fraction.__rtruediv__(self, other))
+
+    def __neg__(self) -> _Decimal:
+        return _Decimal(Fraction.__neg__(self))
+
+    __radd__, __rmul__ = __add__, __mul__  # type: ignore[assignment]
+
+
+_MOST_DIGITS = 12
+"""Digits of a decimal that is computed with; a longer one, such as √2 in floats, stays as it is."""
+
+
+def _number(formula: Formula) -> Fraction | None:
+    """The coefficient that a literal is: a whole number, or a short decimal."""
+    match formula:
+        case Number(value=bool()):
+            return None
+        case Number(value=int(value)):
+            return Fraction(value)
+        case Number(value=float(value)) if math.isfinite(value) and len(repr(value)) <= _MOST_DIGITS:
+            return _Decimal(repr(value))
+    return None
+
+
 def split(formula: Formula) -> Term:
     """The rational coefficient and what it multiplies (None: nothing but the number)."""
+    if (number := _number(formula)) is not None:
+        return number, None
     match formula:
-        case Number(value=int(value)) if not isinstance(value, bool):
-            return Fraction(value), None
         case Apply(op="neg", args=(part,)):
             return _scaled(Fraction(-1), part)
-        case Apply(op="mul", args=(Number(value=int(value)), part)):
-            return _scaled(Fraction(value), part)
-        case Apply(op="mul", args=(part, Number(value=int(value)))):
-            return _scaled(Fraction(value), part)
-        case Apply(op="div", args=(part, Number(value=int(value)))) if value:
-            return _scaled(Fraction(1, value), part)
+        case Apply(op="mul", args=(a, part)) if (number := _number(a)) is not None:
+            return _scaled(number, part)
+        case Apply(op="mul", args=(part, b)) if (number := _number(b)) is not None:
+            return _scaled(number, part)
+        case Apply(op="div", args=(part, b)) if number := _number(b):
+            return _scaled(1 / number, part)
     return Fraction(1), formula
 
 
@@ -39,11 +79,14 @@ def _scaled(factor: Fraction, part: Formula) -> Term:
 
 
 def join(coefficient: Fraction, core: Formula | None) -> Formula:
-    """The coefficient times the core, as it is written: −a, 2a, a/3, 2a/3."""
+    """The coefficient times the core, as it is written: −a, 2a, a/3, 2a/3, 0.2a."""
     if coefficient < 0:
         positive = join(-coefficient, core)
         return Number(-positive.value) if isinstance(positive, Number) else Apply("neg", (positive,))
     top, bottom = coefficient.numerator, coefficient.denominator
+    if isinstance(coefficient, _Decimal) and bottom != 1 and len(repr(float(coefficient))) <= _MOST_DIGITS:
+        decimal = Number(float(coefficient))
+        return decimal if core is None else Apply("mul", (decimal, core))
     if core is None or top == 0:
         numerator: Formula = Number(top)
     else:
@@ -80,8 +123,12 @@ def over(a: Formula, b: Formula) -> Formula:
 
 
 def plus(a: Formula, b: Formula) -> Formula:
-    if a == b:
-        return times(Number(2), a)
+    (p, x), (q, y) = split(a), split(b)
+    if x is not None and x == y and p + q:  # of a − a only its shape is known
+        return join(p + q, x)
+    match a:
+        case Apply(op="add", args=(first, last)) if y is not None and split(last)[1] == y and split(last)[0] + q:
+            return plus(first, plus(last, b))
     if a == ZERO or b == ZERO:
         return b if a == ZERO else a
     if isinstance(b, Apply) and b.op == "neg":

@@ -19,7 +19,7 @@ from workings.precedence import MATMUL, POWER
 from workings.trace.definitions.definition import Definition, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, Rewrite, called, captured
-from workings.trace.formula.simplify import ONE, linear, negate, over, split, times, transposed
+from workings.trace.formula.simplify import ONE, join, linear, negate, over, split, times, transposed
 from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options, Sequence
 from workings.trace.operations.arithmetic import argument, minus_first
 from workings.trace.operations.node import Gradients, Node, RuleError, f, unbroadcast
@@ -35,7 +35,7 @@ def _outer(a: Formula, b: Formula) -> Formula:
     """a bᵀ"""
     (p, x), (q, y) = split(a), split(b)
     assert x is not None and y is not None, "a vector is no number"
-    return times(over(Number(p.numerator * q.numerator), Number(p.denominator * q.denominator)), f("outer", x, y))
+    return join(p * q, f("outer", x, y))
 
 
 def _matmul(node: Node) -> Gradients:

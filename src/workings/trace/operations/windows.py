@@ -21,7 +21,7 @@ from workings.trace.definitions.definition import Definition, NotCovered, refuse
 from workings.trace.formula import notation
 from workings.trace.formula.operation import CALL, FORMULA, Args, Layer, Operation, called
 from workings.trace.formula.simplify import linear
-from workings.trace.formula.tree import Apply, Formula, Number, Options
+from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, f
 from workings.trace.shapes import arithmetic, explain_layers
 
@@ -110,6 +110,56 @@ def _spread_windows(g: Tensor, *, shape: tuple[int, ...], rank: int, **options: 
         x = g.new_zeros(shape).requires_grad_()
         (found,) = torch.autograd.grad(pool(x, **options), x, g)
     return found
+
+
+# ---- the first window, with its numbers
+
+_MOST_CELLS = 9
+"""Cells of a window that is written out."""
+
+
+def _convolution_window(
+    input: Tensor,
+    weight: Tensor,
+    bias: Any = None,
+    stride: Any = 1,
+    padding: Any = 0,
+    dilation: Any = 1,
+    groups: int = 1,
+) -> tuple[Formula, dict[str, Any]] | None:
+    """Σ (window ⊙ kernel) + b"""
+    size, kernel = tuple(weight.shape[2:]), weight[0, 0]
+    if kernel.numel() > _MOST_CELLS or weight.shape[1] > 1 or set(_numbers(dilation, len(size))) != {1}:
+        return None
+    sides = (0,) * len(size) if padding == "valid" else _numbers(padding, len(size)) if padding != "same" else None
+    if sides is None:
+        return None
+    window = _first_window(F.pad(input, [n for side in reversed(sides) for n in (side, side)]), size)
+    total = f("sum", f("mul", Leaf("window"), Leaf("kernel")))
+    found = {"window": window, "kernel": kernel}
+    return (total, found) if bias is None else (f("add", total, Leaf("bias")), found | {"bias": bias[0]})
+
+
+def _pool_window(op: str, rank: int) -> Callable[..., tuple[Formula, dict[str, Any]] | None]:
+    """max(window), or its mean"""
+
+    def first(
+        input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, *others: Any, **options: Any
+    ) -> tuple[Formula, dict[str, Any]] | None:
+        size = _numbers(kernel_size, rank)
+        plain = not any(_numbers(padding, rank)) and options.get("dilation", 1) == 1 and not others
+        if not plain or math.prod(size) > _MOST_CELLS:
+            return None
+        return f(op, Leaf("window")), {"window": _first_window(input, size)}
+
+    return first
+
+
+def _first_window(x: Tensor, size: tuple[int, ...]) -> Tensor:
+    """The cells of the first image and channel that the first window covers."""
+    while x.dim() > len(size):
+        x = x[0]
+    return x[tuple(slice(n) for n in size)]
 
 
 # ---- how a convolution is written
@@ -233,6 +283,7 @@ def _convolution_row(
         f"{name}(input weight bias? stride padding dilation groups): convolution",
         read=read,
         gradient=_convolution,
+        window=_convolution_window,
         definitions={getattr(F, name): define},
         misfit=explain_layers.convolution,
         one_dtype=True,
@@ -254,6 +305,7 @@ def _pool_row(name: str, cls: type[nn.Module], extra: str, **columns: Any) -> Op
     return called(
         f"{name}(input {_POOL_OPTIONS} {extra}): the {kind} entry of each window",
         gradient=(_max_pool if kind == "largest" else _mean_pool)(rank),
+        window=_pool_window("max" if kind == "largest" else "mean", rank),
         misfit=explain_layers.pool(name, rank),
         layers=Layer(classes=(cls,), parameters="", options=_POOL_OPTIONS, definition=definition, **_POOL),
         **columns,
