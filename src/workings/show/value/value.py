@@ -22,7 +22,7 @@ from workings.show.options import Options
 from workings.show.write.block import beside, plain, width
 from workings.show.write.brief import name_of, short_repr
 from workings.show.write.cells import Form, forms
-from workings.show.write.decimals import align_points, decimal, latex_decimal
+from workings.show.write.decimals import align_points, decimal, latex_decimal, map_cells
 from workings.show.write.escape import latex_code, latex_text
 from workings.show.write.saved import saved_of, summary_of
 from workings.show.write.sparkline import Summary
@@ -362,11 +362,24 @@ def inline_of(value: Any, options: Options, latex: bool = False) -> str | None:
     if squeezed(value).dim() > 2:
         return None
     form = forms(squeezed(value), options)[0]
-    if "⟨" in str(form.text):  # a formula that is too long to write
+    if _has_long_letters(value, form):
         return None
     if latex:
         return _latex_matrix(form.latex)
     return _text_grid(form, options) if value.dim() >= 2 else _inline(form.text)
+
+
+_LONGEST = 60
+"""Characters of an entry with letters that is put into a formula."""
+
+
+def _has_long_letters(value: torch.Tensor, form: Form) -> bool:
+    """Whether an entry is a formula in letters that is too long to be read within another."""
+    if not isinstance(value, ExactTensor) or not any(v.free for v in value.elements()):
+        return False
+    written: list[str] = []
+    map_cells(form.text, written.append)
+    return any(len(cell) > _LONGEST or cell.startswith("⟨") for cell in written)
 
 
 def _inline(cells: Any) -> str:
