@@ -135,10 +135,10 @@ def test_exact_prints_latex():
 
 
 def test_demo_works_attention_forward_and_backward():
-    # Row 2 of S is (1/√2, 0), so A = (0.6698, 0.3302) there and Z = A V = (1.340, 0.3302).
+    # Row 2 of S is (1/√2, 0), so A = (0.6698, 0.3302) there and Z = A V = (1.3395, 0.3302).
     done = workings("demo")
     assert done.returncode == 0, done.stderr
-    for piece in ("S = Q Kᵀ / √d", "A = softmax(S)", "Z = A V", "∂L/∂K = (∂L/∂S)ᵀ Q / √d", "0.6698", "1.340"):
+    for piece in ("S = Q Kᵀ / √d", "A = softmax(S)", "Z = A V", "∂L/∂K = (∂L/∂S)ᵀ Q / √d", "0.6698", "1.3395"):
         assert piece in done.stdout
 
 

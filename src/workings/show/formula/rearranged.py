@@ -28,8 +28,8 @@ def with_words(formula: Formula, shapes: Shapes) -> Formula:
     inner, calls = formula, list[Call]()
     while isinstance(inner, Apply) and inner.op == "reshape" and isinstance(by := dict(inner.options).get("by"), Call):
         inner, calls = inner.args[0], [by, *calls]
-    shape = shapes.of(inner)
-    if not calls or shape is None:
+    shape = shapes.of(inner) if calls else None
+    if shape is None:
         return formula
     said: list[str] = []
     try:

@@ -10,7 +10,8 @@ import torch
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.formula.arguments import FormulaError
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.tree import Formula, Leaf, Number
+from workings.trace.formula.operation import OPERATIONS
+from workings.trace.formula.tree import Apply, Formula, Leaf, Number
 
 Shape = tuple[int, ...]
 
@@ -41,7 +42,12 @@ class Shapes:
             return None
 
     def rank(self, part: Formula) -> int | None:
-        """How many axes a part has."""
+        """How many axes a part has; of sums and transposes that is known without PyTorch's meta device, which takes long
+        to load."""
+        row = OPERATIONS.get(part.op) if isinstance(part, Apply) else None
+        if isinstance(part, Apply) and row is not None and (row.elementwise or part.op == "transpose"):
+            ranks = [self.rank(arg) for arg in part.args]
+            return None if not ranks or None in ranks else max(rank for rank in ranks if rank is not None)
         shape = self.of(part)
         return None if shape is None else len(shape)
 
