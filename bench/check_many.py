@@ -15,9 +15,9 @@ from time import process_time
 
 from command import command_seconds
 
-from workings.check.document.checked import Checked
 from workings.check.report.html import html
 from workings.check.report.json_form import json_form
+from workings.check.report.report import Report
 from workings.check.report.sarif import sarif
 from workings.check.report.text import Style, text
 from workings.check.run.checker import check
@@ -63,7 +63,7 @@ def figures(formulas: int) -> dict[str, float]:
         path = Path(folder) / "many.md"
         path.write_text(source, encoding="utf-8")
         found = {"whole command": command_seconds("check", str(path), "--no-cache", "--quiet")}
-    results: list[Checked] = []
+    results: list[Report] = []
     found["checker"] = seconds(lambda: results.append(check(source)))
     printers = {"text": lambda: text(results, Style(verbose=True, undecided=True)), "HTML": lambda: html(results, "likely")}
     printers |= {"JSON": lambda: json_form(results, "likely"), "SARIF": lambda: sarif(results, "likely")}

@@ -44,7 +44,7 @@ ROOMS = {
     "character character_transformer decoding weights",
     "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
     "scalar_rnn selection temporal examples",
-    "check": "document latex value extract argument claims knowledge prose run report",
+    "check": "document latex value extract argument claims knowledge prose report run",
     "cli": "arguments command output train_help evaluate_errors show_run check data demo evaluate exact generate neighbors "
     "shapes show systems train",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",

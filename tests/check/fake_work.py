@@ -5,10 +5,10 @@ import re
 import signal
 import time
 
-from workings.check.document.checked import Checked
 from workings.check.document.document import Document
-from workings.check.document.finding import Counts, Finding, Report, Unread
+from workings.check.document.finding import Counts, Finding, Results, Unread
 from workings.check.document.relation import Relation
+from workings.check.report.report import Report
 from workings.errors import WorkingsError
 
 OUTCOMES = {
@@ -32,14 +32,14 @@ def fake(job, options, progress=None):
             progress.so_far = lambda: checked(job.name, text)
         time.sleep(60)
     if "HUGE" in text:
-        return Checked(job.name, Document(job.name, "x" * (3 << 30), "text"))
+        return Report(job.name, Document(job.name, "x" * (3 << 30), "text"))
     if "DEEP" in text:
         raise RecursionError
     if "REFUSED" in text:
         raise WorkingsError(f"{job.path} is refused.")
     if "BUG" in text:
         raise KeyError("lost")
-    return Checked(job.name, Document(job.name, text, "markdown"), report(text, "run" if options.run_code else "12/7"))
+    return Report(job.name, Document(job.name, text, "markdown"), report(text, "run" if options.run_code else "12/7"))
 
 
 def report(text, truth="12/7"):
@@ -51,7 +51,7 @@ def report(text, truth="12/7"):
             start = text.find(word, start + 1)
     start = text.find("UNREAD")
     unread = [Unread(start, start + 6, "Nobody can read it.")] if start >= 0 else []
-    return Report(findings, unread, relations(text), Counts(len(text.split()), len(unread)))
+    return Results(findings, unread, relations(text), Counts(len(text.split()), len(unread)))
 
 
 def relations(text):
@@ -73,4 +73,4 @@ def relations(text):
 
 
 def checked(name, text, **fields):
-    return Checked(name, Document(name, text, "markdown", **fields), report(text))
+    return Report(name, Document(name, text, "markdown", **fields), report(text))

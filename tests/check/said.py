@@ -1,11 +1,11 @@
 """What the checker says about a text, in a form that is easy to compare."""
 
-from workings.check.document.finding import LEVELS, Report
+from workings.check.document.finding import LEVELS, Results
 from workings.check.extract import read_text
 from workings.check.run.checker import check_document
 
 
-def report(text: str, name: str = "page.md") -> Report:
+def report(text: str, name: str = "page.md") -> Results:
     """The report of a text."""
     return check_document(read_text(text, name))
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from workings.check.document.checked import Checked
     from workings.check.report.explain import Line
+    from workings.check.report.report import Report
     from workings.check.run.workers import Job
 
 _STDIN = "<stdin>"
@@ -146,7 +146,7 @@ class _Request:
             return 2
         return int(self.form.explain is None and any(result.findings(self.form.level) for result in results))
 
-    def results(self) -> tuple[list[Checked], list[str]]:
+    def results(self) -> tuple[list[Report], list[str]]:
         """Everything checked: the files, then standard input, then what could not be found; and what has no source."""
         from workings.check.document.options import Options
         from workings.check.run.cache import Cache
@@ -164,7 +164,7 @@ class _Request:
             )
         return [*results, *found.failures], found.skipped
 
-    def write_files(self, results: list[Checked], skipped: list[str]) -> None:
+    def write_files(self, results: list[Report], skipped: list[str]) -> None:
         """The files that were asked for."""
         from workings.atomic import write_text
 
@@ -181,7 +181,7 @@ class _Request:
 
             write_text(self.outputs.csv, csv_form(results))
 
-    def print_report(self, results: list[Checked], skipped: list[str], seconds: float) -> None:
+    def print_report(self, results: list[Report], skipped: list[str], seconds: float) -> None:
         """The report, then on standard error what could not be checked; the time only on a terminal."""
         from workings.check.report.text import Style, failures, skipped_text, text
 

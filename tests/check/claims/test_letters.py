@@ -6,7 +6,7 @@ from workings.check import check
 
 
 def outcomes(text: str) -> list[str]:
-    return [relation.outcome for relation in check(text).report.relations if relation.role in ("claim", "numbers put in")]
+    return [relation.outcome for relation in check(text).results.relations if relation.role in ("claim", "numbers put in")]
 
 
 @pytest.mark.parametrize(
@@ -30,7 +30,7 @@ def test_a_wrong_entry_in_letters_is_a_note():
 
 def test_values_put_in_for_names_that_have_none():
     text = r"$$X = \begin{bmatrix} a & 0 \\ 0 & 1 \end{bmatrix}$$ $$Y = X W = X \begin{bmatrix} 1 \\ 2 \end{bmatrix}$$"
-    assert [relation.evidence for relation in check(text).report.relations][-1] == (
+    assert [relation.evidence for relation in check(text).results.relations][-1] == (
         "something put in for names without a value"
     )
 

@@ -387,7 +387,7 @@ def found(text: str, name: str = "page.md") -> list[str]:
     argument = Argument(read_text(text, name))
     claims_in_prose(argument)
     ids = {claim.truth: claim.id for claim in claims()}
-    return [ids[note.truth] for note in argument.report.findings]
+    return [ids[note.truth] for note in argument.results.findings]
 
 
 @pytest.mark.parametrize("id, text", [(id, text) for id, texts in SAID.items() for text in texts])

@@ -12,13 +12,14 @@ import pytest
 
 from tests.check.fake_work import checked
 from workings.atomic import write_text
-from workings.check.document.checked import Checked, from_row, to_row
+from workings.check.document.report_data import to_row
 from workings.check.report.html import html
 from workings.check.report.json_form import json_form
+from workings.check.report.report import Report
 from workings.check.report.sarif import sarif, uri
 from workings.errors import WorkingsError
 
-GONE = Checked("b.md", failure="There is no file b.md.")
+GONE = Report("b.md", failure="There is no file b.md.")
 
 
 COUNTS = {
@@ -93,16 +94,16 @@ def test_json_of_a_notebook_names_the_cell():
 def test_a_claim_that_ends_with_its_line_ends_on_it():
     # Positions 0…6 of "WRONG\n\nx": the claim of the first line and its break ends behind the break, on line 1.
     result = checked("a.md", "WRONG\n\nx")
-    result.report.findings[:] = [replace(result.report.findings[0], end=6)]
+    result.results.findings[:] = [replace(result.results.findings[0], end=6)]
     found = json.loads(json_form([result], "error"))["files"][0]["findings"][0]
     assert (found["end_line"], found["end_column"]) == (1, 7)
 
 
 def test_rows_come_back_as_they_went():
     result = checked("a.ipynb", "one\n\nso WRONG UNREAD", cells=[(0, 1), (5, 4)])
-    assert from_row("a.ipynb", json.loads(json.dumps(to_row(result)))) == result
+    assert Report.from_row("a.ipynb", json.loads(json.dumps(to_row(result)))) == result
     assert to_row(result, result.document.text)["text"] is None
-    assert from_row("a.ipynb", to_row(result, result.document.text), result.document.text) == result
+    assert Report.from_row("a.ipynb", to_row(result, result.document.text), result.document.text) == result
 
 
 @pytest.mark.parametrize(
@@ -119,7 +120,7 @@ def test_rows_come_back_as_they_went():
 )
 def test_damaged_rows_are_refused(damage):
     with pytest.raises((ValueError, KeyError, TypeError)):
-        from_row("a.md", to_row(checked("a.md", "WRONG")) | damage)
+        Report.from_row("a.md", to_row(checked("a.md", "WRONG")) | damage)
 
 
 # ------------------------------------------------------------------------------------------------- SARIF
@@ -263,8 +264,8 @@ def test_text_stays_text_on_the_page():
 
 def test_claims_that_overlap_share_a_mark_of_the_gravest():
     result = checked("a.md", "abc WRONG def\nnext")
-    outer = replace(result.report.findings[0], start=0, end=16, level="note")
-    result.report.findings.append(outer)
+    outer = replace(result.results.findings[0], start=0, end=16, level="note")
+    result.results.findings.append(outer)
     page = html([result], "note")
     assert Nesting(page).marks == ["abc ", "WRONG", " def", "ne"]
     assert page.index('<mark class="note">ne') < page.index('<details class="finding note"')

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workings.check.document.checked import Checked
 from workings.check.document.document import Document
-from workings.check.document.finding import Finding, Report
+from workings.check.document.finding import Finding, Results
 from workings.check.document.relation import Relation
 from workings.check.extract import read
 from workings.check.latex import syntax
@@ -20,6 +19,7 @@ from workings.check.latex.parse import ParseError, parse
 from workings.check.report.formulas import formula_of, readable, tree, truth_tree
 from workings.check.report.links import Links
 from workings.check.report.mathml import WRITERS, formula
+from workings.check.report.report import Report
 
 DOCUMENTS = Path(__file__).parents[1] / "documents"
 CHILDREN = {"mfrac": 2, "mroot": 2, "msub": 2, "msup": 2, "munder": 2, "mover": 2, "msubsup": 3, "munderover": 3}
@@ -164,7 +164,7 @@ def test_one_line_has_the_value_of_the_formula(source):
 
 
 def result_of(text, relations=(), findings=()):
-    return Checked("a.md", Document("a.md", text, "markdown"), Report(list(findings), [], list(relations)))
+    return Report("a.md", Document("a.md", text, "markdown"), Results(list(findings), [], list(relations)))
 
 
 def test_the_formula_is_that_of_the_smallest_relation_around_a_finding():

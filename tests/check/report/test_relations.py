@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from tests.check.fake_work import checked
-from workings.check.document.checked import Checked, from_row, to_row
 from workings.check.document.coverage import Coverage, coverage, total
+from workings.check.document.report_data import to_row
 from workings.check.report.by_file import csv_form
 from workings.check.report.explain import explain, read_line
 from workings.check.report.html import html
 from workings.check.report.json_form import json_form
 from workings.check.report.links import Links, same_errors
+from workings.check.report.report import Report
 from workings.check.report.sarif import sarif
 from workings.check.report.text import Style, outcome_text, skipped_text, text
 from workings.errors import WorkingsError
@@ -31,12 +32,12 @@ def test_coverage_counts_claims_and_reasons():
 
 
 def test_coverage_adds_up_with_the_commonest_reason_first():
-    reports = [checked(name, "a = x LEFT").report for name in "ab"]
-    other = checked("c", "a = x LEFT").report
+    reports = [checked(name, "a = x LEFT").results for name in "ab"]
+    other = checked("c", "a = x LEFT").results
     other.relations[:] = [replace(relation, reason=reason) for relation in other.relations for reason in "zyyy"]
     assert list(coverage(other).undecided) == ["y", "z"]
     assert list(total([*reports, other]).undecided.items()) == [("y", 3), ("letters without a value", 2), ("z", 1)]
-    assert str(coverage(checked("d", "").report)) == "no claims"
+    assert str(coverage(checked("d", "").results)) == "no claims"
 
 
 def test_rare_reasons_are_told_together():
@@ -47,7 +48,7 @@ def test_rare_reasons_are_told_together():
 
 def test_relations_come_back_as_they_went():
     result = replace(checked("a.md", WORK), unfinished="It stopped.")
-    assert from_row("a.md", json.loads(json.dumps(to_row(result)))) == result
+    assert Report.from_row("a.md", json.loads(json.dumps(to_row(result)))) == result
 
 
 # ------------------------------------------------------------------------------------------------- text
@@ -73,7 +74,7 @@ def test_verbose_says_how_each_relation_was_read():
 
 
 def test_several_files_have_a_table():
-    results = [checked("a.md", WORK), checked("long name.md", "a = 1"), Checked("c.md", failure="gone")]
+    results = [checked("a.md", WORK), checked("long name.md", "a = 1"), Report("c.md", failure="gone")]
     assert "\n".join(text(results, Style()).split("\n\n")[-2].split("\n")) == (
         "file          claims  decided  error\na.md               4        3      1\nlong name.md       1        1      ·"
     )
@@ -185,7 +186,7 @@ def test_json_has_relations_and_consequences():
 
 
 def test_csv_is_a_row_for_each_file():
-    results = [checked("a, b.md", WORK), Checked("=1.md", failure="There is no file =1.md.")]
+    results = [checked("a, b.md", WORK), Report("=1.md", failure="There is no file =1.md.")]
     head, first, second = csv.reader(io.StringIO(csv_form(results)))
     assert head == ("file formulas unread claims decided right wrong follows error likely note possible problem".split())
     assert first == ["a, b.md", "22", "0", "4", "3", "1", "1", "1", "1", "0", "0", "0", ""]

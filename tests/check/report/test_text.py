@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.check.fake_work import checked
-from workings.check.document.checked import Checked
 from workings.check.report.excerpt import excerpt, plain
+from workings.check.report.report import Report
 from workings.check.report.text import BOLD, END, RED, Style, failures, text
 
 WHOLE = """\
@@ -67,8 +67,8 @@ def test_colours():
 
 def test_a_claim_of_several_lines_is_underlined_on_each():
     result = checked("a.md", "a WRONG\n\n   b = 2\n c\nd\ne f")
-    found = replace(result.report.findings[0], end=len(result.document.text) - 2)
-    result.report.findings[:] = [found]
+    found = replace(result.results.findings[0], end=len(result.document.text) - 2)
+    result.results.findings[:] = [found]
     assert text([result], Style()).split("\n")[1:8] == [
         "  a WRONG",
         "    ^^^^^",
@@ -89,12 +89,12 @@ def test_documents_do_not_reach_the_terminal():
     result = checked("a\x1b[2J.md", "\x1b[31m WRONG \x9b \u202e")
     output = text([result], Style())
     assert not any(c in output for c in "\x1b\x9b\u202e")
-    assert failures([Checked("a", failure="a\x1bb\nc is gone.")]) == "a�b c is gone."
+    assert failures([Report("a", failure="a\x1bb\nc is gone.")]) == "a�b c is gone."
 
 
 def test_long_sentences_are_wrapped_under_themselves():
     result = checked("a.md", "WRONG")
-    result.report.findings[:] = [replace(result.report.findings[0], why="word " * 20)]
+    result.results.findings[:] = [replace(result.results.findings[0], why="word " * 20)]
     lines = text([result], Style(width=40)).split("\n")
     at = next(i for i, line in enumerate(lines) if line.startswith("  why"))
     assert lines[at : at + 2] == [  # 40 − 12 columns hold five words of 4 and four spaces

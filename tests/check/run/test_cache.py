@@ -123,6 +123,6 @@ def test_what_is_known_is_not_checked_again(cache, job, monkeypatch):
     row["findings"][0]["truth"] = "from the cache"
     entry.write_text(json.dumps(row))
     again = check_jobs([job], cache=cache)
-    assert first[0].report.findings[0].truth == "12/7"
-    assert again[0].report.findings[0].truth == "from the cache"
-    assert check_jobs([job])[0].report.findings[0].truth == "12/7"
+    assert first[0].results.findings[0].truth == "12/7"
+    assert again[0].results.findings[0].truth == "from the cache"
+    assert check_jobs([job])[0].results.findings[0].truth == "12/7"

@@ -81,7 +81,7 @@ def test_a_bad_document_ends_in_a_message_and_the_others_go_on():
     jobs = [Job(name, files.Path(name)) for name in asked]
     found = dict(check_with_workers(jobs, Options(), 2, 1, fake))
     assert [found[i].failure for i in range(len(MESSAGES))] == list(MESSAGES.values())
-    assert [len(found[i].report.findings) for i in range(len(MESSAGES), len(jobs))] == [1, 1, 1]
+    assert [len(found[i].results.findings) for i in range(len(MESSAGES), len(jobs))] == [1, 1, 1]
 
 
 def test_at_the_limit_of_time_what_was_found_is_handed_over():
@@ -93,7 +93,7 @@ def test_at_the_limit_of_time_what_was_found_is_handed_over():
     assert found[0].unfinished == (
         "slow.md: it takes longer than 0.5 s, the limit (--timeout). What was found until then is listed."
     )
-    assert [len(found[i].report.findings) for i in range(2)] == [1, 1]  # the next document has a worker again
+    assert [len(found[i].results.findings) for i in range(2)] == [1, 1]  # the next document has a worker again
 
 
 def test_a_worker_that_does_not_hear_its_alarm_is_ended(monkeypatch):
@@ -107,14 +107,14 @@ def test_the_checker_fills_its_report_as_it_goes(monkeypatch):
     seen = []
 
     def stop(argument):
-        seen.append(len(argument.report.findings))
+        seen.append(len(argument.results.findings))
         raise MemoryError
 
     monkeypatch.setattr("workings.check.run.checker.claims_in_prose", stop)
     write("a.md", "So $1 + 1 = 3$.")
     job, progress = Job("a.md", files.Path("a.md")), workers.Progress()
     result = workers.result_or_failure(workers.check_job, job, Options(), progress)
-    assert (seen, len(result.report.findings), len(result.relations)) == ([1], 1, 1)
+    assert (seen, len(result.results.findings), len(result.relations)) == ([1], 1, 1)
     assert result.unfinished == "a.md needs more than 2 GB of memory. What was found until then is listed."
 
 
@@ -142,13 +142,13 @@ def test_a_mistake_of_the_checker_names_its_line():
 
 def test_the_options_reach_the_workers():
     write("a.md", "WRONG")
-    assert check_files(["a.md"], Options(run_code=True))[0].report.findings[0].truth == "run"
+    assert check_files(["a.md"], Options(run_code=True))[0].results.findings[0].truth == "run"
 
 
 def test_processes_that_are_started_anew_do_the_same(monkeypatch):
     monkeypatch.setattr(workers, "start_method", lambda: "spawn")
     write("a.md", "WRONG")
-    assert len(check_files(["a.md"])[0].report.findings) == 1
+    assert len(check_files(["a.md"])[0].results.findings) == 1
 
 
 def test_as_many_workers_as_pay():

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from workings.check import check
-from workings.check.document.checked import Checked
+from workings.check.report.report import Report
 from workings.cli import app
 
 CATALOGUE = tomllib.loads((Path(__file__).parents[3] / "src/workings/cli/systems.toml").read_text(encoding="utf-8"))
@@ -32,16 +32,16 @@ def commands() -> dict[str, list[str]]:
     return {name: line for name, line in kept.items() if not any("runs/" in word for word in line)}
 
 
-def printed(command: list[str], form: str) -> Checked | None:
+def printed(command: list[str], form: str) -> Report | None:
     """What a command prints, checked; none where it shows a mistake."""
     result = CliRunner().invoke(app, [*command, form])
     return check(result.output, kind=FORMATS[form]) if result.exit_code == 0 else None
 
 
-def changed(checked: Checked, rng: random.Random) -> tuple[str, int] | None:
+def changed(checked: Report, rng: random.Random) -> tuple[str, int] | None:
     """The text with one digit of a decided result changed, and where; none where nothing was decided."""
     text = checked.document.text
-    right = [relation for relation in checked.report.relations if relation.outcome == "right"]
+    right = [relation for relation in checked.results.relations if relation.outcome == "right"]
     ends = [(text.rfind("=", r.start, r.end), text.rfind("approx", r.start, r.end), r.end) for r in right]
     places = [found for a, b, end in ends for found in NUMBER.finditer(text, max(a, b, 0), end)]
     if not places:
@@ -67,7 +67,7 @@ def read_all(names: list[str]) -> None:
             checked = printed(commands()[name], form)
             if checked is None:
                 continue
-            found = checked.report.counts
+            found = checked.results.counts
             counts.update(claims=found.claims, decided=found.decided, unread=found.unread, documents=1)
             worst.append((found.decided / max(1, found.claims), f"{name} {form}: {found.decided} of {found.claims}"))
             alarms += [f"{name} {form}:{checked.document.place(f.start)} {f.why}" for f in checked.findings("likely")]
@@ -96,7 +96,7 @@ def test_names_inside_an_opened_call_are_its_own():
     inside = "> **f**\n>\n>> $$\n>> x = 3\n>> $$\n>>\n>> **g**\n>>\n>> > $$x = 7$$\n>>\n>> $$\n>> y = x + 1 = {}\n>> $$\n\n"
     text = "$$x = 5$$\n\n" + inside + "$$z = x + 1 = {}$$\n"
     right = check(text.format(4, 6), kind="markdown")
-    assert right.findings("note") == [] and right.report.counts.decided == right.report.counts.claims == 2
+    assert right.findings("note") == [] and right.results.counts.decided == right.results.counts.claims == 2
     assert [found.says for found in check(text.format(6, 4), kind="markdown").findings("note")] == ["x + 1 = 6", "x + 1 = 4"]
     assert [found.says for found in check(text.format(8, 6), kind="markdown").findings("note")] == ["x + 1 = 8"]
 

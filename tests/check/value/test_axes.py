@@ -29,7 +29,7 @@ M = r"\begin{bmatrix} 1 & 3 \\ 4 & 8 \end{bmatrix}"
     ],
 )
 def test_decided(right, wrong):
-    assert [relation.outcome for relation in check(f"$$a = {right}$$").report.relations][-1] == "right"
+    assert [relation.outcome for relation in check(f"$$a = {right}$$").results.relations][-1] == "right"
     head = right.rpartition(" = ")[0]
     assert check(f"$$a = {head} = {wrong}$$").findings("note")
 
@@ -40,5 +40,5 @@ def test_shapes_that_nothing_explains_are_still_found():
 
 
 def test_code_is_what_a_program_says():
-    [first, second] = check(r"$$d = \texttt{Q.shape[-1]} = 2$$").report.relations
+    [first, second] = check(r"$$d = \texttt{Q.shape[-1]} = 2$$").results.relations
     assert (first.role, second.role, second.evidence) == ("given", "given", "what a program says")

@@ -13,7 +13,7 @@ from workings.check.argument.lines import EQUAL, Line, has_scale, lines
 from workings.check.argument.values import Values, View
 from workings.check.argument.words import source
 from workings.check.document.document import Document, Formula
-from workings.check.document.finding import LEVELS, Finding, Report, Unread
+from workings.check.document.finding import LEVELS, Finding, Results, Unread
 from workings.check.document.relation import Outcome, Relation, Role
 from workings.check.latex.calls import SIGMOID, function_letters, powers_of_calls
 from workings.check.latex.parse import ParseError, parse
@@ -59,7 +59,7 @@ class Argument:
 
     document: Document
     lines: list[Line] = field(default_factory=list)
-    report: Report = field(default_factory=Report)
+    results: Results = field(default_factory=Results)
     lone_letters: set[Node] = field(default_factory=set)
     """The letters that stand alone as a formula, as when a letter is introduced."""
     alike: dict[tuple[str, ...], list[Finding]] = field(default_factory=dict)
@@ -102,7 +102,7 @@ class Argument:
 
     def _read(self, formula: Formula) -> Node | None:
         """The tree of a formula, whole or what can be read of it."""
-        counts = self.report.counts
+        counts = self.results.counts
         counts.formulas += 1
         try:
             return parse(formula.text)
@@ -111,7 +111,7 @@ class Argument:
             if pieces is not None and pieces[1] == 0:
                 return pieces[0]
             counts.unread += 1
-            self.report.unread.append(Unread(formula.start, formula.end, error.reason))
+            self.results.unread.append(Unread(formula.start, formula.end, error.reason))
             self.partly_read.add(formula.start)
             return pieces[0] if pieces is not None else None
 
@@ -176,8 +176,8 @@ class Argument:
     def give_up(self, line: Line, error: Exception) -> None:
         """A line that cannot be computed is unread."""
         formula = line.formulas[0]
-        self.report.counts.unread += 1
-        self.report.unread.append(Unread(formula.start, formula.end, f"It could not be computed: {error}"))
+        self.results.counts.unread += 1
+        self.results.unread.append(Unread(formula.start, formula.end, f"It could not be computed: {error}"))
 
     def window(self, line: Line, before: int = 1500, after: int = 300) -> str:
         """The text around a line, formulas included."""
@@ -187,7 +187,7 @@ class Argument:
         """Whether something was already found in a side."""
         formula, (first, last) = line.formulas[index], line.sides[index].span
         start, end = formula.position(first), formula.position(max(first, last - 1))
-        return any(start <= f.start <= end and f.level in ("error", "likely") for f in self.report.findings)
+        return any(start <= f.start <= end and f.level in ("error", "likely") for f in self.results.findings)
 
     def add_at(
         self, start: int, end: int, level: str, kind: str, truth: str, why: str, reading: str = "", basis: str = "course"
@@ -195,7 +195,7 @@ class Argument:
         """Report a place of the text that is no side of a line."""
         says = " ".join(self.document.text[start:end].split())[:160]
         level = cautious_level(level, kind, basis)
-        self.report.findings.append(Finding(start, end, level, kind, says, truth, why, reading, basis))
+        self.results.findings.append(Finding(start, end, level, kind, says, truth, why, reading, basis))
 
     def add(
         self,
@@ -220,7 +220,7 @@ class Argument:
             basis = "partly read"
         level = cautious_level(level, kind, basis)
         found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
-        self.report.findings.append(found)
+        self.results.findings.append(found)
         sides = line.sides[first], line.sides[last]
         if not all(map(_is_plain_arithmetic, sides)):  # which leaves no notation to misunderstand
             forms = () if basis == "declared sizes" else map(_form, sides)
@@ -242,10 +242,10 @@ class Argument:
     def close(self) -> None:
         """The report is complete: the relations in the order of the text, counted, and one finding for a place."""
         self._doubt_what_is_alike()
-        self.report.findings = _without_repeats(self.report.findings)
+        self.results.findings = _without_repeats(self.results.findings)
         readings = sorted(self.readings.values(), key=lambda reading: (reading.line.number, reading.index))
-        self.report.relations = [self._relation(reading) for reading in readings]
-        counts, outcomes = self.report.counts, Counter(reading.outcome for reading in readings)
+        self.results.relations = [self._relation(reading) for reading in readings]
+        counts, outcomes = self.results.counts, Counter(reading.outcome for reading in readings)
         counts.right = outcomes[Outcome.RIGHT] + outcomes[Outcome.FOLLOWS]
         counts.wrong = outcomes[Outcome.WRONG]
         counts.decided = counts.right + counts.wrong
@@ -254,9 +254,9 @@ class Argument:
     def _doubt_what_is_alike(self) -> None:
         """One form that is called wrong again and again is rather notation that is not understood."""
         doubted = {id(found) for alike in self.alike.values() if len(alike) >= _MANY for found in alike}
-        self.report.findings = [
+        self.results.findings = [
             replace(found, level="note", basis=_REPEATED) if id(found) in doubted and found.level in _SURE else found
-            for found in self.report.findings
+            for found in self.results.findings
         ]
 
     def _relation(self, reading: Reading) -> Relation:

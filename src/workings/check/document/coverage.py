@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from workings.check.document.finding import Report
+from workings.check.document.finding import Results
 from workings.check.document.relation import Outcome
 
 _MOST_REASONS = 4
@@ -64,7 +64,7 @@ class Coverage:
         return f"{said}; {left:,} not: {', '.join([*reasons, *([f'{rest:,} for other reasons'] if rest else [])])}"
 
 
-def coverage(report: Report) -> Coverage:
+def coverage(report: Results) -> Coverage:
     """The counts of one report."""
     counts = report.counts
     outcomes = Counter(relation.outcome for relation in report.relations)
@@ -80,7 +80,7 @@ def coverage(report: Report) -> Coverage:
     )
 
 
-def total(reports: Iterable[Report]) -> Coverage:
+def total(reports: Iterable[Results]) -> Coverage:
     """The counts of several reports together."""
     return sum(map(coverage, reports), Coverage())
 

@@ -61,7 +61,7 @@ class Unread:
 
 
 @dataclass
-class Report:
+class Results:
     """Everything that was found in one document."""
 
     findings: list[Finding] = field(default_factory=list)

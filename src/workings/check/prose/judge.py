@@ -25,7 +25,7 @@ def claims_in_prose(argument: Argument) -> None:
         before = prose[index - 1].text if index else ""
         part = headings[bisect_right(headings, prose[index].start, key=lambda heading: heading.start) - 1]
         if not is_doubted(part.text):
-            argument.report.findings += _paragraph_notes(argument, prose[index], before, cued, part.start)
+            argument.results.findings += _paragraph_notes(argument, prose[index], before, cued, part.start)
 
 
 def _candidates(prose: list[Prose]) -> dict[int, list[Claim]]:

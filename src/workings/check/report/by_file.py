@@ -7,8 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from workings.check.document.checked import Checked
 from workings.check.document.finding import LEVELS
+from workings.check.document.report_data import ReportData
 
 
 @dataclass(frozen=True)
@@ -29,12 +29,12 @@ class Row:
     """Why it was not checked, or not to its end."""
 
 
-def rows(results: Sequence[Checked], level: str = "possible") -> list[Row]:
+def rows(results: Sequence[ReportData], level: str = "possible") -> list[Row]:
     """A row for each file, in their order; findings below `level` are not counted."""
     return [_row(result, level) for result in results]
 
 
-def _row(result: Checked, level: str) -> Row:
+def _row(result: ReportData, level: str) -> Row:
     counts = result.coverage
     listed = [found.level for found in result.findings(level)]
     return Row(
@@ -54,7 +54,7 @@ def _row(result: Checked, level: str) -> Row:
 _COLUMNS = ("formulas", "unread", "claims", "decided", "right", "wrong", "follows")
 
 
-def csv_form(results: Sequence[Checked]) -> str:
+def csv_form(results: Sequence[ReportData]) -> str:
     """The rows as CSV with a header, for a spreadsheet. A name that a spreadsheet would compute gets a ' before it."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

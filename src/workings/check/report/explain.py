@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workings.check.document.checked import Checked, Part
+from workings.check.document.report_data import Part, ReportData
 from workings.check.report.excerpt import plain
 from workings.check.report.formulas import formula_of, readable
 from workings.check.report.links import Links
@@ -50,7 +50,7 @@ def read_line(asked: str) -> Line:
     return Line(found[1], int(found[3]), int(found[2]) if found[2] else None)
 
 
-def explain(result: Checked, asked: Line, style: Style) -> str:
+def explain(result: ReportData, asked: Line, style: Style) -> str:
     """The relations and unread formulas on a line, and what was found there."""
     asked = _in_document(result, asked)
     links = Links(result)
@@ -63,13 +63,13 @@ def explain(result: Checked, asked: Line, style: Style) -> str:
         facts += [("values", relation.values or "none put in"), ("outcome", outcome_text(result, links, relation))]
         facts += [(found.level, found.why) for found in result.findings("possible") if links.relation_of(found) is relation]
         blocks.append("\n".join(labelled(label, words, style) for label, words in facts))
-    blocks += [labelled("unread", part.why, style) for part in result.report.unread if _is_on(result, part, asked)]
+    blocks += [labelled("unread", part.why, style) for part in result.results.unread if _is_on(result, part, asked)]
     if len(blocks) == 1:
         blocks.append(labelled("nothing", f"No relation of a formula stands on this line.{_nearest(result, asked)}", style))
     return "\n\n".join(blocks)
 
 
-def _in_document(result: Checked, asked: Line) -> Line:
+def _in_document(result: ReportData, asked: Line) -> Line:
     """The line as asked, if the document has it."""
     cells = [number for _, number in result.document.cells]
     if cells and asked.cell is None:
@@ -85,12 +85,12 @@ def _in_document(result: Checked, asked: Line) -> Line:
     return asked
 
 
-def _is_on(result: Checked, part: Part, asked: Line) -> bool:
+def _is_on(result: ReportData, part: Part, asked: Line) -> bool:
     first, last = result.span(part)
     return first.line <= asked.line <= last.line and first.cell == asked.cell
 
 
-def _source(result: Checked, asked: Line) -> str:
+def _source(result: ReportData, asked: Line) -> str:
     """The text of the line."""
     lines = result.document.text.split("\n")
     start = next((start for start, number in result.document.cells if number == asked.cell), 0)
@@ -98,7 +98,7 @@ def _source(result: Checked, asked: Line) -> str:
     return lines[at] if at < len(lines) else ""
 
 
-def _nearest(result: Checked, asked: Line) -> str:
+def _nearest(result: ReportData, asked: Line) -> str:
     """The lines nearby that have something to explain."""
     places = {result.document.place(relation.start) for relation in result.relations}
     lines = sorted({place.line for place in places if place.cell == asked.cell}, key=lambda line: abs(line - asked.line))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
 from workings.check.document.relation import Relation
+from workings.check.document.report_data import ReportData
 from workings.check.latex.one_line import one_line
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.signs import FUNCTIONS
@@ -48,7 +48,7 @@ def _rows(flat: str) -> str:
     return r" \\ ".join(" & ".join(row.split()) for row in flat.split(";"))
 
 
-def formula_of(result: Checked, links: Links, part: Finding | Relation) -> tuple[str, Node | None]:
+def formula_of(result: ReportData, links: Links, part: Finding | Relation) -> tuple[str, Node | None]:
     """What a part says, and its tree. The text of the document has more than `says`, which is flat and may be cut short."""
     relation = part if isinstance(part, Relation) else links.relation_of(part)
     if relation is not None:

@@ -15,10 +15,10 @@ from functools import cached_property
 from importlib.resources import files
 from itertools import pairwise
 
-from workings.check.document.checked import Checked, Part
 from workings.check.document.coverage import Coverage, total
 from workings.check.document.finding import LEVELS, Finding, Unread
 from workings.check.document.relation import Outcome, Relation
+from workings.check.document.report_data import Part, ReportData
 from workings.check.latex.syntax import Node
 from workings.check.report.by_file import rows
 from workings.check.report.formulas import formula_of, readable, truth_tree
@@ -53,7 +53,7 @@ _VERDICTS = {
 """What each level means, in words."""
 
 
-def html(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
+def html(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ()) -> str:
     """The page; `skipped` are files that have no source to read.
 
     >>> "<h1>workings check</h1>" in html([], "likely")
@@ -65,7 +65,7 @@ def html(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) ->
         for at, result in enumerate(results, 1)
     ]
     title = escaped(results[0].name) if len(results) == 1 else "workings check"
-    counts = total(result.report for result in results)
+    counts = total(result.results for result in results)
     same = _same(pages, same_errors(results, level))
     for page in pages:
         page.elsewhere = same
@@ -98,7 +98,7 @@ class _Page:
     """One document on the page, and what stands where in it."""
 
     number: int
-    result: Checked
+    result: ReportData
     shown: list[_Shown]
     alone: bool
     """Whether it is the only document."""
@@ -149,7 +149,7 @@ def _tallies(counts: Coverage) -> str:
     return f'<p class="tally">{" ".join(said)}</p>' if said else ""
 
 
-def _table(results: Sequence[Checked], level: str) -> str:
+def _table(results: Sequence[ReportData], level: str) -> str:
     """The files by their figures, if there are several."""
     if len(results) < 2:
         return ""
@@ -239,7 +239,7 @@ def _lines(page: _Page) -> str:
         for i in range(first, last + 1):
             on.setdefault(i, []).append(one)
     understood: dict[int, list[Part]] = {}
-    parts: list[Part] = [*result.relations, *result.report.unread]
+    parts: list[Part] = [*result.relations, *result.results.unread]
     for part in parts:
         first, last = page.lines(part)
         understood.setdefault(first, []).append(part)

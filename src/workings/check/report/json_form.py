@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from workings.check.document.checked import Checked, Part
 from workings.check.document.coverage import Coverage, total
 from workings.check.document.finding import LEVELS, Finding
 from workings.check.document.relation import Relation
+from workings.check.document.report_data import Part, ReportData
 from workings.check.report.formulas import formula_of, readable
 from workings.check.report.links import Links, same_errors
 from workings.check.report.mathml import formula
@@ -18,7 +18,7 @@ from workings.check.report.mathml import formula
 _VERSION = 2
 
 
-def json_form(results: Sequence[Checked], level: str, skipped: Sequence[str] = ()) -> str:
+def json_form(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ()) -> str:
     """Every file with its findings at `level` or above and its relations, the counts of all, errors of several files."""
     listed = [found.level for result in results for found in result.findings(level)]
     whole = {
@@ -30,13 +30,13 @@ def json_form(results: Sequence[Checked], level: str, skipped: Sequence[str] = (
             {"kind": kind, "says": says, "truth": truth, "places": [_place(result, found) for result, found in places]}
             for (kind, says, truth), places in same_errors(results, level).items()
         ],
-        "counts": _counts(total(result.report for result in results))
+        "counts": _counts(total(result.results for result in results))
         | {"findings": {name: listed.count(name) for name in LEVELS}},
     }
     return json.dumps(whole, indent=2, ensure_ascii=False).encode("utf-8", "backslashreplace").decode()
 
 
-def _file(result: Checked, level: str) -> dict[str, Any]:
+def _file(result: ReportData, level: str) -> dict[str, Any]:
     links = Links(result)
     return {
         "file": result.name,
@@ -45,7 +45,7 @@ def _file(result: Checked, level: str) -> dict[str, Any]:
         "unfinished": result.unfinished or None,
         "findings": [_finding(result, links, found) for found in result.findings(level)],
         "relations": [_relation(result, links, relation) for relation in result.relations],
-        "unread": [_region(result, part) | {"why": part.why} for part in result.report.unread],
+        "unread": [_region(result, part) | {"why": part.why} for part in result.results.unread],
         "counts": _counts(result.coverage),
     }
 
@@ -58,7 +58,7 @@ def _counts(counts: Coverage) -> dict[str, Any]:
     }
 
 
-def _finding(result: Checked, links: Links, found: Finding) -> dict[str, Any]:
+def _finding(result: ReportData, links: Links, found: Finding) -> dict[str, Any]:
     says, tree = formula_of(result, links, found)
     words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading", "basis")}
     typeset = {"text": readable(says, tree), "mathml": None if tree is None else formula(tree)}
@@ -66,17 +66,17 @@ def _finding(result: Checked, links: Links, found: Finding) -> dict[str, Any]:
     return {"file": result.name} | _region(result, found) | words | typeset | {"consequences": consequences}
 
 
-def _relation(result: Checked, links: Links, relation: Relation) -> dict[str, Any]:
+def _relation(result: ReportData, links: Links, relation: Relation) -> dict[str, Any]:
     words = {name: getattr(relation, name) for name in ("says", "role", "evidence", "outcome", "reason", "values")}
     cause = links.cause(relation)
     return _region(result, relation) | words | {"cause": None if cause is None else _region(result, cause)}
 
 
-def _place(result: Checked, found: Finding) -> dict[str, Any]:
+def _place(result: ReportData, found: Finding) -> dict[str, Any]:
     return {"file": result.name} | _region(result, found)
 
 
-def _region(result: Checked, part: Part) -> dict[str, Any]:
+def _region(result: ReportData, part: Part) -> dict[str, Any]:
     """Lines and columns from 1, in characters; the end column is the one behind the claim."""
     first, last = result.span(part)
     return {"line": first.line, "column": first.column, "end_line": last.line, "end_column": last.column, "cell": first.cell}

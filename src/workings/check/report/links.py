@@ -5,17 +5,17 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
 from workings.check.document.relation import Outcome, Relation
+from workings.check.document.report_data import ReportData
 
-Place = tuple[Checked, Finding]
+Place = tuple[ReportData, Finding]
 
 
 class Links:
     """The relations of one document, by place and by cause."""
 
-    def __init__(self, result: Checked) -> None:
+    def __init__(self, result: ReportData) -> None:
         self._relations = sorted(result.relations, key=lambda relation: relation.start)
         self._starts = [relation.start for relation in self._relations]
         self._furthest: list[int] = []
@@ -27,7 +27,7 @@ class Links:
             if relation.cause >= 0:
                 self._consequences.setdefault(relation.cause, []).append(relation)
         self._findings: dict[int, Finding] = {}
-        for found in result.report.findings:
+        for found in result.results.findings:
             self._findings.setdefault(found.start, found)
 
     def relation_of(self, found: Finding) -> Relation | None:
@@ -49,7 +49,7 @@ class Links:
         return self._findings.get(relation.cause) if relation.cause >= 0 else None
 
 
-def same_errors(results: Sequence[Checked], level: str) -> dict[tuple[str, str, str], list[Place]]:
+def same_errors(results: Sequence[ReportData], level: str) -> dict[tuple[str, str, str], list[Place]]:
     """The errors that stand in more than one file: by kind, what is written and what is right, with their places."""
     places: dict[tuple[str, str, str], list[Place]] = {}
     for result in results:

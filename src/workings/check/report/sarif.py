@@ -11,8 +11,8 @@ from pathlib import Path, PurePath
 from typing import Any
 from urllib.parse import quote
 
-from workings.check.document.checked import Checked
 from workings.check.document.finding import Finding
+from workings.check.document.report_data import ReportData
 from workings.checksum import sha256
 from workings.version import __version__
 
@@ -33,7 +33,7 @@ _RULES = {
 """What each kind of finding means; another kind speaks for itself."""
 
 
-def sarif(results: Sequence[Checked], level: str) -> str:
+def sarif(results: Sequence[ReportData], level: str) -> str:
     """One run: a rule for each kind, a result for each finding at `level` or above."""
     found = [(result, finding) for result in results for finding in result.findings(level)]
     kinds = list(dict.fromkeys(finding.kind for _, finding in found))
@@ -64,13 +64,13 @@ def _rule(kind: str) -> dict[str, Any]:
     return {"id": kind, "shortDescription": {"text": words}, "defaultConfiguration": {"level": "warning"}}
 
 
-def _invocation(results: Sequence[Checked]) -> dict[str, Any]:
+def _invocation(results: Sequence[ReportData]) -> dict[str, Any]:
     failed = [(result, reason) for result in results if (reason := result.failure or result.unfinished)]
     notes = [{"level": "error", "message": {"text": reason}, "locations": [_location(result)]} for result, reason in failed]
     return {"executionSuccessful": not failed, "toolExecutionNotifications": notes}
 
 
-def _result(result: Checked, finding: Finding, rule: int) -> dict[str, Any]:
+def _result(result: ReportData, finding: Finding, rule: int) -> dict[str, Any]:
     return {
         "ruleId": finding.kind,
         "ruleIndex": rule,
@@ -82,7 +82,7 @@ def _result(result: Checked, finding: Finding, rule: int) -> dict[str, Any]:
     }
 
 
-def _message(result: Checked, finding: Finding) -> str:
+def _message(result: ReportData, finding: Finding) -> str:
     first = result.document.place(finding.start)
     cell = f"Cell {first.cell}, line {first.line}, column {first.column}: " if first.cell is not None else ""
     truth = f" True is: {finding.truth}." if finding.truth else ""
@@ -90,7 +90,7 @@ def _message(result: Checked, finding: Finding) -> str:
     return f"{cell}{finding.why or finding.kind}{truth}{reading}"
 
 
-def _location(result: Checked, finding: Finding | None = None) -> dict[str, Any]:
+def _location(result: ReportData, finding: Finding | None = None) -> dict[str, Any]:
     file: dict[str, Any] = {"artifactLocation": {"uri": uri(result.name)}}
     if finding is None:
         return {"physicalLocation": file}

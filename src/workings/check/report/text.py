@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 from rich.cells import cell_len
 
-from workings.check.document.checked import Checked, Part
 from workings.check.document.coverage import Coverage, number, total
 from workings.check.document.finding import LEVELS, Finding, Unread
 from workings.check.document.relation import Outcome, Relation
+from workings.check.document.report_data import Part, ReportData
 from workings.check.report.by_file import rows
 from workings.check.report.excerpt import excerpt, plain
 from workings.check.report.formulas import formula_of, readable
@@ -65,21 +65,21 @@ class Style:
         return f"{colour}{words}{END}" if self.colour and words else words
 
 
-def text(results: Sequence[Checked], style: Style) -> str:
+def text(results: Sequence[ReportData], style: Style) -> str:
     """The findings, one block each, then the files, then the summary."""
     same = same_errors(results, style.level)
     blocks = [block for result in results for block in _blocks(result, style, same)]
     return "\n\n".join(filter(None, [*blocks, _table(results, style), _summary(results, style)]))
 
 
-def _blocks(result: Checked, style: Style, same: dict[tuple[str, str, str], list[Place]]) -> Iterator[str]:
+def _blocks(result: ReportData, style: Style, same: dict[tuple[str, str, str], list[Place]]) -> Iterator[str]:
     links = Links(result)
     for found in result.findings(style.level):
         places = same.get(key(found), [])
         if not places or places[0] == (result, found):
             yield _finding(result, links, found, style, [place for place in places if place != (result, found)])
     if style.undecided or style.verbose:
-        for part in result.report.unread:
+        for part in result.results.unread:
             yield _unread(result, part, style)
     if style.undecided:
         yield from _listed([_undecided(result, links, r, style) for r in result.relations if r.outcome == Outcome.UNDECIDED])
@@ -94,7 +94,7 @@ def _listed(lines: list[str]) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _finding(result: Checked, links: Links, found: Finding, style: Style, elsewhere: list[Place]) -> str:
+def _finding(result: ReportData, links: Links, found: Finding, style: Style, elsewhere: list[Place]) -> str:
     level = style.paint(found.level, _COLOURS[found.level])
     head = f"{style.paint(_place_text(result, found), BOLD)}  {level}  {plain(found.kind)}"
     truth = "" if is_said(found.truth, found.why) else found.truth
@@ -116,14 +116,14 @@ def is_said(truth: str, why: str) -> bool:
     return {word.strip(".,:;()") for word in truth.lower().split()} <= {word.strip(".,:;()") for word in why.lower().split()}
 
 
-def _short_formula(result: Checked, links: Links, part: Finding | Relation, style: Style) -> str:
+def _short_formula(result: ReportData, links: Links, part: Finding | Relation, style: Style) -> str:
     """In readable Unicode where that fits on a line, else as it is written."""
     says, tree = formula_of(result, links, part)
     shown = readable(says, tree)
     return shown if cell_len(shown) <= style.width - _LABEL - 2 else says
 
 
-def _consequence(result: Checked, links: Links, part: Relation) -> str:
+def _consequence(result: ReportData, links: Links, part: Relation) -> str:
     return f"{line_text(result, part)}: {readable(*formula_of(result, links, part))}"
 
 
@@ -132,18 +132,18 @@ def _places_text(places: list[str], between: str) -> str:
     return between.join(places[:_MOST_PLACES]) + (f"{between}and {left} more" if left > 0 else "")
 
 
-def _unread(result: Checked, part: Unread, style: Style) -> str:
+def _unread(result: ReportData, part: Unread, style: Style) -> str:
     head = f"{style.paint(_place_text(result, part), BOLD)}  {style.paint('unread', _DIM)}"
     return "\n".join([head, *_source(result, part, style), labelled("why", part.why, style)])
 
 
-def _undecided(result: Checked, links: Links, part: Relation, style: Style) -> str:
+def _undecided(result: ReportData, links: Links, part: Relation, style: Style) -> str:
     """One line: where, what, why not."""
     place = style.paint(_place_text(result, part), BOLD)
     return f"{place}  {plain(_cut(readable(*formula_of(result, links, part))))}  {style.paint(plain(part.reason), _DIM)}"
 
 
-def _understood(result: Checked, links: Links, part: Relation, style: Style) -> str:
+def _understood(result: ReportData, links: Links, part: Relation, style: Style) -> str:
     """One line: where, what, its role, what came of it, with which values."""
     place = style.paint(_place_text(result, part), BOLD)
     values = f", with {part.values}" if part.values else ""
@@ -155,7 +155,7 @@ def _cut(words: str, most: int = 80) -> str:
     return words if len(words) <= most else words[: most - 1] + "…"
 
 
-def outcome_text(result: Checked, links: Links, part: Relation) -> str:
+def outcome_text(result: ReportData, links: Links, part: Relation) -> str:
     """What came of a relation, in words: `undecided: letters without a value`, `follows from the error on line 3`."""
     cause = links.cause(part)
     if part.outcome == Outcome.FOLLOWS and cause is not None:
@@ -163,22 +163,22 @@ def outcome_text(result: Checked, links: Links, part: Relation) -> str:
     return f"{part.outcome}: {part.reason}" if part.reason else part.outcome
 
 
-def line_text(result: Checked, part: Part) -> str:
+def line_text(result: ReportData, part: Part) -> str:
     """
     >>> from workings.check.document.document import Document
-    >>> line_text(Checked("a.md", Document("a.md", "one", "markdown")), Unread(0, 1, ""))
+    >>> line_text(ReportData("a.md", Document("a.md", "one", "markdown")), Unread(0, 1, ""))
     'line 1'
     """
     place = result.document.place(part.start)
     return f"line {place.line}" if place.cell is None else f"cell {place.cell}, line {place.line}"
 
 
-def _place_text(result: Checked, part: Part) -> str:
+def _place_text(result: ReportData, part: Part) -> str:
     """notes.md:12:7, or book.ipynb:cell 3:2:1."""
     return f"{plain(result.name)}:{result.document.place(part.start)}"
 
 
-def _source(result: Checked, part: Part, style: Style) -> Iterator[str]:
+def _source(result: ReportData, part: Part, style: Style) -> Iterator[str]:
     """The lines of the claim, each underlined where it is part of it."""
     text, columns = result.document.text, max(10, style.width - 2)
     colour = _COLOURS[part.level] if isinstance(part, Finding) else _DIM
@@ -212,7 +212,7 @@ def labelled(label: str, words: str, style: Style) -> str:
     return f"  {style.paint(label, _DIM)}{' ' * (_LABEL - len(label))}" + f"\n{gap}".join(lines)
 
 
-def _table(results: Sequence[Checked], style: Style) -> str:
+def _table(results: Sequence[ReportData], style: Style) -> str:
     """Several files by their figures; of very many, those with something to see."""
     done = [result for result in results if not result.failure]
     if len(done) < 2:
@@ -237,12 +237,12 @@ def _table(results: Sequence[Checked], style: Style) -> str:
     return "\n".join([style.paint(lines[0], _DIM), *lines[1:], *more])
 
 
-def _summary(results: Sequence[Checked], style: Style) -> str:
+def _summary(results: Sequence[ReportData], style: Style) -> str:
     """How much was read and decided, and whether there is more to see."""
     done = [result for result in results if not result.failure]
-    line = f"{number(len(done), 'file')}: {_counts_text(total(result.report for result in done), style)}"
+    line = f"{number(len(done), 'file')}: {_counts_text(total(result.results for result in done), style)}"
     took = f" ({style.seconds:.1f} s)" if style.seconds is not None else ""
-    hidden = [found.level for result in done for found in result.report.findings]
+    hidden = [found.level for result in done for found in result.results.findings]
     lower = {level: hidden.count(level) for level in LEVELS[LEVELS.index(style.level) + 1 :] if level in hidden}
     more = "\n".join(f"{number(n, 'finding')} of level {level} not listed: --level {level}" for level, n in lower.items())
     return "\n".join(filter(None, [line + took, style.paint(more, _DIM)]))
@@ -259,7 +259,7 @@ def _counts_text(counts: Coverage, style: Style) -> str:
     return f"{unread}, {head} ({counts.right:,} right, {wrong}{follows}){semicolon}{rest}"
 
 
-def failures(results: Iterable[Checked]) -> str:
+def failures(results: Iterable[ReportData]) -> str:
     """The documents that could not be checked, or not to their end, a line each."""
     return "\n".join(plain(result.failure or result.unfinished) for result in results if result.failure or result.unfinished)
 

@@ -15,8 +15,9 @@ from functools import cache as once
 from pathlib import Path
 
 from workings.atomic import replacing
-from workings.check.document.checked import Checked, from_row, to_row
 from workings.check.document.options import Options
+from workings.check.document.report_data import to_row
+from workings.check.report.report import Report
 from workings.check.run.workers import Job
 from workings.checksum import sha256
 
@@ -60,18 +61,18 @@ class Cache:
         facts = f"{checker_version()}\0{job.path.suffix.lower()}\0{options}\0".encode()
         return sha256(facts + content)
 
-    def get(self, key: str, job: Job) -> Checked | None:
+    def get(self, key: str, job: Job) -> Report | None:
         """The result of an earlier run, if there is one."""
         path = self.place / f"{key}.json"
         try:
-            found = from_row(job.name, json.loads(path.read_text(encoding="utf-8")), _source_of(job)) if key else None
+            found = Report.from_row(job.name, json.loads(path.read_text(encoding="utf-8")), _source_of(job)) if key else None
         except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
             return None
         with contextlib.suppress(OSError):
             os.utime(path)  # it was used now
         return found
 
-    def put(self, key: str, job: Job, options: Options, result: Checked) -> None:
+    def put(self, key: str, job: Job, options: Options, result: Report) -> None:
         """Keep a result, written aside and renamed. A folder that cannot be written keeps nothing."""
         if not key or self.key(job, options) != key:  # it was changed while it was checked
             return

@@ -12,21 +12,21 @@ from workings.check.claims.letters import FreeLetters
 from workings.check.claims.numbers import Numbers
 from workings.check.claims.shapes import DeclaredShapes
 from workings.check.claims.tables import check_tables
-from workings.check.document.checked import Checked
 from workings.check.document.document import Document
-from workings.check.document.finding import Report
+from workings.check.document.finding import Results
 from workings.check.document.options import Options
 from workings.check.extract import read, read_text
 from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.prose import claims_in_prose
+from workings.check.report.report import Report
 from workings.check.value.value import ball_precision
 
-Watch = Callable[[Callable[[], Report]], None]
+Watch = Callable[[Callable[[], Results]], None]
 """What is told, before the end, how to ask what was found so far."""
 
 
-def check(source: str | Path, *, kind: str | None = None, run_code: bool = False) -> Checked:
+def check(source: str | Path, *, kind: str | None = None, run_code: bool = False) -> Report:
     """`check("notes.md")` finds the wrong lines of a worked solution.
 
     >>> [found] = check("The mean is $(1 + 2 + 5)/3 = 4$.").findings()
@@ -43,12 +43,12 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
     """
     is_text = isinstance(source, str) and (not source.strip() or any(mark in source for mark in "$=\n"))
     document = read_text(str(source), "<text>", kind) if is_text else read(source)
-    return Checked(document.name, document, check_document(document, Options(run_code)))
+    return Report(document.name, document, check_document(document, Options(run_code)))
 
 
-def check_document(document: Document, options: Options | None = None, watch: Watch | None = None) -> Report:
+def check_document(document: Document, options: Options | None = None, watch: Watch | None = None) -> Results:
     """What is found in a document. `watch` is given, at the start, a function that tells what was found so far."""
-    return examine(document, options or Options(), watch).report
+    return examine(document, options or Options(), watch).results
 
 
 def examine(document: Document, options: Options, watch: Watch | None = None) -> Argument:
@@ -79,6 +79,6 @@ def examine(document: Document, options: Options, watch: Watch | None = None) ->
     return argument
 
 
-def _so_far(argument: Argument) -> Report:
+def _so_far(argument: Argument) -> Results:
     argument.close()
-    return argument.report
+    return argument.results

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from workings.check.document.checked import Checked
 from workings.check.document.options import Options
+from workings.check.report.report import Report
 from workings.check.run.cache import Cache
 from workings.check.run.workers import TIMEOUT, Job, check_job, check_with_workers
 
@@ -28,7 +28,7 @@ class Found:
     """The documents that a command line means, and what of it could not be found."""
 
     jobs: list[Job]
-    failures: list[Checked]
+    failures: list[Report]
     skipped: list[str] = field(default_factory=list)
     """Files in the folders that may hold work but no source of it: PDF, images, word processors' files."""
 
@@ -44,9 +44,9 @@ def find(names: Iterable[str]) -> Found:
             paths = [path for path in inside if path.lower().endswith(_SUFFIXES) and _has_content(path)]
             skipped += [path for path in inside if _is_without_source(path)]
             if not paths:
-                failures.append(Checked(name, failure=f"The folder {name} has no document ({' '.join(_SUFFIXES)})."))
+                failures.append(Report(name, failure=f"The folder {name} has no document ({' '.join(_SUFFIXES)})."))
         elif not os.path.exists(name):
-            failures.append(Checked(name, failure=f"There is no file {name}."))
+            failures.append(Report(name, failure=f"There is no file {name}."))
             continue
         for path in paths:
             jobs.setdefault(os.path.realpath(path), Job(path, Path(path)))
@@ -85,7 +85,7 @@ def check_files(
     timeout: float = TIMEOUT,
     cache: Cache | None = None,
     progress: TextIO | None = None,
-) -> list[Checked]:
+) -> list[Report]:
     """Check files and folders; the results come in the order asked for, what could not be found last."""
     found = find(names)
     return check_jobs(found.jobs, options, jobs=jobs, timeout=timeout, cache=cache, progress=progress) + found.failures
@@ -99,10 +99,10 @@ def check_jobs(
     timeout: float = TIMEOUT,
     cache: Cache | None = None,
     progress: TextIO | None = None,
-) -> list[Checked]:
+) -> list[Report]:
     """Check documents: those that the cache knows at once, the others by as many workers as pay."""
     options = options or Options()
-    results: dict[int, Checked] = {}
+    results: dict[int, Report] = {}
     keys = {i: cache.key(job, options) for i, job in enumerate(work)} if cache else {}
     if cache:
         known = {i: cache.get(key, work[i]) for i, key in keys.items()}

@@ -22,9 +22,10 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from workings.check.document.checked import Checked, from_row, to_row
-from workings.check.document.finding import Report
+from workings.check.document.finding import Results
 from workings.check.document.options import Options
+from workings.check.document.report_data import to_row
+from workings.check.report.report import Report
 from workings.errors import WorkingsError
 
 TIMEOUT = 60.0
@@ -47,28 +48,28 @@ class Job:
     path: Path
 
 
-Work = Callable[[Job, Options, "Progress"], Checked]
+Work = Callable[[Job, Options, "Progress"], Report]
 
 
 class Progress:
     """A job that is still going on."""
 
     def __init__(self) -> None:
-        self.so_far: Callable[[], Checked] | None = None
+        self.so_far: Callable[[], Report] | None = None
         """What was found so far; none before the checking begins."""
 
-    def stopped(self, job: Job, reason: str) -> Checked:
+    def stopped(self, job: Job, reason: str) -> Report:
         """What there is so far and why there is no more; without anything yet, a failure."""
         try:
             result = self.so_far() if self.so_far is not None else None
         except Exception:  # it stopped in the middle of something
             result = None
         if result is None:
-            return Checked(job.name, failure=reason)
+            return Report(job.name, failure=reason)
         return replace(result, unfinished=f"{reason} What was found until then is listed.")
 
 
-def check_job(job: Job, options: Options, progress: Progress) -> Checked:
+def check_job(job: Job, options: Options, progress: Progress) -> Report:
     """Read and check one document, here and now."""
     from workings.check.extract import read
     from workings.check.run.checker import check_document
@@ -76,13 +77,13 @@ def check_job(job: Job, options: Options, progress: Progress) -> Checked:
     document = read(job.path)
     document.name = job.name
 
-    def watch(so_far: Callable[[], Report]) -> None:
-        progress.so_far = lambda: Checked(job.name, document, so_far())
+    def watch(so_far: Callable[[], Results]) -> None:
+        progress.so_far = lambda: Report(job.name, document, so_far())
 
-    return Checked(job.name, document, check_document(document, options, watch))
+    return Report(job.name, document, check_document(document, options, watch))
 
 
-def result_or_failure(work: Work, job: Job, options: Options, progress: Progress) -> Checked:
+def result_or_failure(work: Work, job: Job, options: Options, progress: Progress) -> Report:
     """The result, or a message in its place."""
     try:
         return work(job, options, progress)
@@ -144,7 +145,7 @@ def _too_long(name: str, timeout: float) -> str:
     return f"{name}: it takes longer than {timeout:g} s, the limit (--timeout)."
 
 
-def _send(pipe: Connection, result: Checked, is_last: bool = False) -> None:
+def _send(pipe: Connection, result: Report, is_last: bool = False) -> None:
     """A result, and whether the worker ends with it."""
     pipe.send_bytes(json.dumps([to_row(result), is_last]).encode())
 
@@ -244,7 +245,7 @@ def start_method() -> str:
 
 def check_with_workers(
     jobs: list[Job], options: Options, workers: int, timeout: float = TIMEOUT, work: Work = check_job
-) -> Iterator[tuple[int, Checked]]:
+) -> Iterator[tuple[int, Report]]:
     """Each result with the number of its job, as they come."""
     waiting = deque(range(len(jobs)))
     if waiting and work is check_job and start_method() == "fork":
@@ -270,7 +271,7 @@ def _preload() -> None:
     import workings.check.run.checker  # noqa: F401
 
 
-def _answers(crew: list[_Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Checked]]:
+def _answers(crew: list[_Worker], jobs: list[Job], timeout: float) -> Iterator[tuple[int, Report]]:
     """Wait until workers answer or their time is over; those that are of no more use leave the crew."""
     active = [worker for worker in crew if worker.at is not None or not worker.ready]
     nearest = min(worker.deadline for worker in active)
@@ -290,7 +291,7 @@ def _answers(crew: list[_Worker], jobs: list[Job], timeout: float) -> Iterator[t
                     row, is_last = json.loads(message)
                     if is_last:
                         _remove(crew, worker)
-                    yield at, from_row(jobs[at].name, row)
+                    yield at, Report.from_row(jobs[at].name, row)
                 continue
         elif time.monotonic() >= worker.deadline:
             _remove(crew, worker)
@@ -299,7 +300,7 @@ def _answers(crew: list[_Worker], jobs: list[Job], timeout: float) -> Iterator[t
             continue
         if at is None:
             raise WorkingsError("A worker process could not start.")
-        yield at, Checked(jobs[at].name, failure=reason)
+        yield at, Report(jobs[at].name, failure=reason)
 
 
 def _remove(crew: list[_Worker], worker: _Worker) -> str:
