@@ -73,7 +73,7 @@ def test_forms_are_read_by_check_with_no_finding(my: Path) -> None:
     for form, kind in (("--markdown", "markdown"), ("--latex", "latex")):
         report = check(CliRunner().invoke(app, ["shapes", f"{my}:net", "--input", "1x1x32x32", form]).stdout, kind=kind)
         assert report.findings("note") == []
-        assert report.report.counts.decided >= 6
+        assert report.results.counts.decided >= 6
 
 
 def test_a_failure_is_told_in_every_form(my: Path) -> None:

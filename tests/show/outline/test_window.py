@@ -75,7 +75,7 @@ def test_it_is_read_by_check():
         return y
 
     report = check(show(f, IMAGE, KERNEL).markdown(), kind="markdown")
-    assert report.findings("note") == [] and report.report.counts.unread == 0
+    assert report.findings("note") == [] and report.results.counts.unread == 0
 
 
 def test_in_latex():
