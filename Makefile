@@ -4,7 +4,7 @@ PYTHON ?= python3
 BIN    := .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all conformance docs calibrate mutants bench-against format clean check
+.PHONY: help demo test test-all conformance docs calibrate mutants bench-against bench-foreign format clean check
 
 help:  ## list the targets
 	@grep -hE '^[a-z%-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -35,6 +35,9 @@ calibrate: .venv/installed-test  ## count the judged findings of bench/judged, w
 
 bench-against: .venv/installed-test  ## is it slower than it was? make bench-against OLD=../old/src
 	@$(BIN)/python bench/against.py $(OLD)
+
+bench-foreign: .venv/installed-test  ## show the code of others and compare: make bench-foreign FOREIGN=folder
+	@$(BIN)/python bench/foreign.py $(FOREIGN)
 
 mutants: .venv/installed-test  ## make small mistakes in a copy of the sources, and list those that no test notices
 	@$(BIN)/python bench/mutants.py
