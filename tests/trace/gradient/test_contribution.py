@@ -373,9 +373,8 @@ def test_another_librarys_repeat_is_not_pytorchs():
         y = repeat(x, "a b -> 2 a b")
         return (y * y).sum()
 
-    assert gradients(f, X, depth=1)["∂L/∂x"].note == (
-        "the rule is not written out: there is no rule for repeat(…): it has no formula here"
-    )
+    found = gradients(f, X, depth=1)["∂L/∂x"]  # torch.repeat would have added two axes
+    assert found.note.startswith("rule checked") and "repeat" not in str(found.formula)
 
 
 def test_making_a_layer_is_not_calling_it():

@@ -88,7 +88,7 @@ def test_unpacked_results_of_a_recurrent_layer():
     theirs = torch.autograd.grad(net(x), list(net.parameters()))
     for (name, _), gradient in zip(net.named_parameters(), theirs, strict=True):
         torch.testing.assert_close(names[f"∂L/∂{name}"].result, gradient)
-        assert names[f"∂L/∂{name}"].note == UNRECORDED
+        assert names[f"∂L/∂{name}"].note.startswith(UNRECORDED)
     (statement,) = [step for step in trace.steps() if step.source.startswith("out, (h, c)")]
     assert "∂L/∂lstm.weight_ih_l0" in [child.name for child in statement.children]
 
@@ -116,7 +116,7 @@ def test_the_loss_of_what_was_returned():
         assert found.keys() == {"∂loss/∂weight", "∂loss/∂bias", "∂loss/∂input 1"}
         assert found["∂loss/∂weight"].result.tolist() == [[1, 2]]
         assert torch.equal(found["∂loss/∂input 1"].result, lin.weight.detach()[0])
-        assert {step.note for step in found.values()} == {UNRECORDED}
+        assert all(step.note.startswith("rule checked") for step in found.values())
 
 
 def test_parameters_without_known_names_are_counted():
@@ -151,4 +151,4 @@ def test_gpt2_from_the_library(depth):
     ):
         same = [s for s in found if s.result.shape == gradient.shape and torch.allclose(s.result, gradient, atol=1e-6)]
         assert same, name
-    assert not any(step.note.startswith("the rule gives other numbers") for step in found)
+    assert not any("gives other numbers" in step.note for step in found)

@@ -34,14 +34,15 @@ def adjoints(
 
     `upstream` is ∂L/∂(result); `operands` the values of the leaves, for their shapes; `name` and `result` what the statement
     assigns, so that softmax's rule can say A; `wanted` the leaves that are asked for (default: the floating-point tensors).
-    A rule may introduce letters of its own (x̂ of a layer norm): `letters` receives them, else they are spelled out.
+    A rule may introduce letters of its own (x̂ of a layer norm): `letters`, which may have some, receives them; else they are
+    spelled out.
 
     >>> x = torch.ones(3)
     >>> adjoints(Apply("exp", (Leaf("x"),)), Leaf("∂L/∂y"), {"x": x}, name="y")
     {'x': Apply(op='mul', args=(Leaf(text='∂L/∂y'), Leaf(text='y')), options=())}
     """
     asked = {text for text, value in operands.items() if _differentiable(value)} if wanted is None else wanted
-    context = Context(dict(operands), frozenset(asked), loss)
+    context = Context(dict(operands), frozenset(asked), loss, dict(letters or {}))
     if isinstance(result, torch.Tensor):
         context.known[id(formula)] = formula, result
     found: dict[str, Formula] = {}

@@ -18,9 +18,10 @@ from torch import Tensor
 
 from workings.trace.address import address_gradients
 from workings.trace.formula.tree import Apply, Formula, Leaf
-from workings.trace.gradient.contribution import Contribution, contribution
+from workings.trace.gradient.contribution import Contribution, contribution, explain_hidden
 from workings.trace.gradient.flow import STATEMENTS, scopes, tensors
 from workings.trace.gradient.gates import Gates
+from workings.trace.gradient.hidden import HiddenParameters
 from workings.trace.gradient.loss import Loss, find_loss, gradients
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.record import Trace
@@ -28,6 +29,8 @@ from workings.trace.step import Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
 _ELSEWHERE = "elsewhere"
+_MOST_TERMS = 6
+"""Terms of a sum over calls that are written out."""
 UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
 
 
@@ -41,19 +44,25 @@ def backward(trace: Trace, loss: str | None = None) -> None:
     values = {value.key: value for scope in found for value in scope.values.values()}
     target.totals = gradients(target, [*values.values(), *hidden.values()])
     target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
+    target.paths = _parameter_names(trace)
+    parameters = HiddenParameters(target, _leaves_without_reader(found) | hidden)
     filed: set[Hashable] = {target.value.key}
-    for scope in found:
+    for scope in reversed(found):  # the inside of a call before the statement that makes it
         with Gates(scope) as gates:
             for key in scope.uses:
                 parts = _contributions(scope, key, target, gates)
-                _file(parts, scope, key, target)
+                if parts:
+                    scope.flows[key] = _add_up([part.value for part in parts])
+                _file(parts, scope, key, target, scope is found[0])
                 filed |= {key} if parts else set()
+        target.inner[id(scope.step)] = scope
     for scope in found:
         _finish(scope, filed, target)
+    _file_sums(found, trace.root, target)
     for name, value in (_unread(found, filed) | hidden).items():
         total = target.total(value)
         if total is not None:
-            _add(_home(trace.root, name), target.symbol(name), None, {}, total, UNRECORDED)
+            _file_hidden(trace.root, name, value, total, found, parameters)
     address_gradients(trace.root)
     trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
 
@@ -75,35 +84,81 @@ def _contributions(scope: Scope, key: Hashable, loss: Loss, gates: Gates) -> lis
     return [part for part in found if part is not None]
 
 
-def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss) -> None:
-    """Put the contributions under the statements they come from, and their sum under the first of these."""
+def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss, is_outermost: bool) -> None:
+    """Put the contributions under the statements they come from, and their sum under the first of these.
+
+    Of a value that came into a call from outside, the lines in the call have what flows through this call.
+    """
     if not parts:
         return
     total = loss.totals[key]
     assert total is not None
     rest = _remainder(total, [part.value for part in parts])
-    symbol = loss.symbol(scope.names[key])
+    name, note = scope.names[key], ""
+    if rest is not None and not is_outermost and scope.makers.get(key) is None:
+        total, rest, note = scope.flows[key], None, f"this call's part: {name} is used elsewhere too"
+    symbol = loss.symbol(name)
     if len(parts) == 1 and rest is None:
-        _add_part(parts[0], symbol, total)
+        _add_part(parts[0], symbol, total, note)
         return
     terms: dict[str, Tensor] = {}
     for part, label in zip(parts, _labels([part.source for part in parts]), strict=True):
-        name = f"{symbol} from {label}"
-        _add_part(part, name, part.value)
-        terms[name] = part.value
-    note = "" if rest is None else f"{_ELSEWHERE}: uses of {scope.names[key]} that are not among these statements"
+        term = f"{symbol} from {label}"
+        _add_part(part, term, part.value)
+        terms[term] = part.value
     if rest is not None:
+        note = f"{_ELSEWHERE}: uses of {name} that are not among these statements"
         terms = {**terms, f"{symbol} from {_ELSEWHERE}": rest}
     _add(parts[0].step, symbol, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
 
 
-def _add_part(part: Contribution, name: str, value: Tensor) -> None:
+def _file_sums(found: list[Scope], root: Step, loss: Loss) -> None:
+    """The gradient of a parameter that several calls use: the sum of what flows through each."""
+    inside: dict[Hashable, list[Scope]] = {}
+    for scope in found[1:]:
+        for key in scope.flows:
+            if scope.makers.get(key) is None and scope.values[key].edge is None:
+                inside.setdefault(key, []).append(scope)
+    for key, scopes_of in inside.items():
+        total, flows = loss.totals[key], [scope.flows[key] for scope in scopes_of]
+        assert total is not None
+        if len(flows) == 1 or key in found[0].flows or _remainder(total, flows) is not None:
+            continue
+        name = loss.paths.get(key, scopes_of[0].names[key])
+        labels = _labels([scope.step.name if scope.step is not None else "" for scope in scopes_of])
+        terms = {f"{loss.symbol(name)} from {label}": flow for label, flow in zip(labels, flows, strict=True)}
+        under = _home(root, name)
+        if len(terms) > _MOST_TERMS:
+            _add(
+                under,
+                loss.symbol(name),
+                None,
+                {},
+                total,
+                f"the sum of what flows through the {len(terms)} calls that use it",
+            )
+        else:
+            _add(under, loss.symbol(name), _sum([Leaf(text) for text in terms]), dict(terms), total, "")
+
+
+def _file_hidden(
+    root: Step, name: str, value: Value, total: Tensor, found: list[Scope], parameters: HiddenParameters
+) -> None:
+    """A parameter that no recorded statement reads, with the rule of the operation that uses it."""
+    home, loss = _home(root, name), parameters.loss
+    scope = next((scope for scope in found if any(s.step is home for s in scope.statements)), None)
+    part = Contribution(home, name, "", None, {}, total, UNRECORDED)
+    explain_hidden(part, lambda: parameters.rule(name, value, scope))
+    _add_part(part, loss.symbol(name), total)
+
+
+def _add_part(part: Contribution, name: str, value: Tensor, note: str = "") -> None:
     """The letters of a rule, each once for its statement, and the line itself."""
     shown = {child.name for child in part.step.children if child.kind == "gradient"}
     for letter, (formula, operands, meaning) in part.letters.items():
         if letter not in shown and isinstance(meaning, Tensor):
             _add(part.step, letter, formula, operands, meaning, "")
-    _add(part.step, name, part.formula, part.operands, value, part.note)
+    _add(part.step, name, part.formula, part.operands, value, "; ".join(filter(None, (part.note, note))))
 
 
 def _sum(terms: Iterable[Formula]) -> Formula:
@@ -115,10 +170,15 @@ def _sum(terms: Iterable[Formula]) -> Formula:
 
 def _remainder(total: Tensor, values: list[Tensor]) -> Tensor | None:
     """What the contributions leave of the total, if anything."""
+    added = _add_up(values)
+    return None if is_rounding(largest_difference(total, added), total, *values) else total - added
+
+
+def _add_up(values: list[Tensor]) -> Tensor:
     added = values[0]
     for value in values[1:]:
         added = added + value
-    return None if is_rounding(largest_difference(total, added), total, *values) else total - added
+    return added
 
 
 def _labels(names: list[str]) -> list[str]:
@@ -164,11 +224,7 @@ def _unrecorded_values(trace: Trace, found: list[Scope], loss: Loss) -> dict[str
     """The parameters and inputs that the loss depends on and no recorded statement reads, by their names."""
     known = {value.key for scope in found for value in scope.values.values()}
     known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copy_source(value)}
-    names = {
-        id(tensor): f"{path}.{name}" if path else name
-        for path, module in trace.modules.items()
-        for name, tensor in module.named_parameters(recurse=False)
-    }
+    names = _parameter_names(trace)
     hidden: dict[str, Value] = {}
     for tensor in _origins(loss.value):
         value = value_of(tensor)
@@ -178,6 +234,22 @@ def _unrecorded_values(trace: Trace, found: list[Scope], loss: Loss) -> dict[str
             hidden[names.get(id(tensor), f"{kind} {count}")] = value
     order = {name: i for i, name in enumerate(names.values())}
     return dict(sorted(hidden.items(), key=lambda pair: order.get(pair[0], len(order))))
+
+
+def _parameter_names(trace: Trace) -> dict[Hashable, str]:
+    """The parameters of the modules that were called, by their identity."""
+    return {
+        id(tensor): f"{path}.{name}" if path else name
+        for path, module in trace.modules.items()
+        for name, tensor in module.named_parameters(recurse=False)
+    }
+
+
+def _leaves_without_reader(found: list[Scope]) -> dict[str, Value]:
+    """The parameters and inputs that have a name and that no statement uses."""
+    used = {key for scope in found for key in scope.uses}
+    named = {scope.names[key]: v for scope in found for key, v in scope.values.items() if key in scope.names}
+    return {name: value for name, value in named.items() if value.edge is None and value.key not in used}
 
 
 def _unread(found: list[Scope], filed: Collection[Hashable]) -> dict[str, Value]:

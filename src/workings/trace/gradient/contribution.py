@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.flow import STATEMENTS
 from workings.trace.gradient.gates import Gates
+from workings.trace.gradient.graph import GraphRule, Names, graph_rule
 from workings.trace.gradient.loss import Loss
 from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
@@ -69,39 +70,182 @@ def _source(names: list[str]) -> str:
 def _explain(
     found: Contribution, statement: Statement, made: list[tuple[str, Value]], value: Value, scope: Scope, loss: Loss
 ) -> None:
-    """The rule, the values it stands on, and how its numbers compare with autograd's."""
+    """The first rule whose numbers are autograd's: of the statement's formula, or of the operations that PyTorch ran."""
+    own = loss.value.key
+    given = {loss.symbol(name): loss.total(v) for name, v in made if loss.total(v) is not None and v.key != own}
+    reasons: list[str] = []
+    for rule in (_source_rule, _graph_rule_of_calls, _graph_rule):
+        try:
+            formula, known, letters = rule(statement, made, value, scope, loss, found.value, given)
+            note = _checked(formula, known, letters, found.value)
+        except Exception as reason:  # a rule may meet what nobody thought of: the numbers stand without it
+            told = str(reason).removesuffix(".") if isinstance(reason, WorkingsError) else "it does not cover such arguments"
+            reasons.append(told)
+            continue
+        found.formula, found.note = formula, note
+        found.letters = _letters(letters, formula, known)
+        found.operands = {text: known[text] for text in leaves(formula) if text in known}
+        return
+    found.operands, found.note = given, f"{_UNWRITTEN}: {reasons[0]}{_inside(statement.step)}"
+
+
+def explain_hidden(found: Contribution, rule: Callable[[], GraphRule]) -> None:
+    """The rule of a parameter that no statement reads, if its numbers are autograd's."""
+    try:
+        read = rule()
+        note = _checked(read.formula, read.known, read.letters, found.value)
+    except Exception as reason:  # as above
+        found.note += f" ({reason})" if isinstance(reason, RuleError) else ""
+        return
+    found.formula, found.note = read.formula, note
+    found.letters = _letters(read.letters, read.formula, read.known)
+    found.operands = {text: read.known[text] for text in leaves(read.formula) if text in read.known}
+
+
+_Rule = tuple[Formula, dict[str, Any], dict[str, Formula]]
+"""A formula, the values of its leaves, and the letters it introduces."""
+
+
+def _source_rule(
+    statement: Statement,
+    made: list[tuple[str, Value]],
+    value: Value,
+    scope: Scope,
+    loss: Loss,
+    gradient: Tensor,
+    given: Mapping[str, Any],
+) -> _Rule:
+    """The rule of the statement's own formula."""
     renamed = {text: scope.names[v.key] for text, v in statement.read.items() if scope.names[v.key] != text}
-    known = {**statement.operands, **{renamed.get(text, text): v.then for text, v in statement.read.items()}}
-    known |= {loss.symbol(name): loss.total(v) for name, v in made if loss.total(v) is not None}
-    given = {loss.symbol(name): known[loss.symbol(name)] for name, v in made if loss.total(v) is not None}
+    known = {**statement.operands, **{renamed.get(text, text): v.then for text, v in statement.read.items()}, **given}
     letters: dict[str, Formula] = {}
     assert statement.formula is not None
     formula = _rename(statement.formula, renamed)
-    try:
-        _recheck(statement, formula, known, made)
-        upstream, name, result = _upstream(statement, formula, made, scope, loss)
-        texts = [renamed.get(text, text) for text, v in statement.read.items() if v.key == value.key]
-        _all_seen(formula, texts)
-        rules = adjoints(formula, upstream, known, name=name, result=result, wanted=texts, loss=loss.name, letters=letters)
-    except Exception as reason:  # a rule may meet what nobody thought of: the numbers stand without it
-        told = str(reason).removesuffix(".") if isinstance(reason, WorkingsError) else "it does not cover such arguments"
-        found.operands, found.note = given, f"{_UNWRITTEN}: {told}{_inside(statement.step)}"
-        return
+    _recheck(statement, formula, known, made)
+    upstream, name, result = _upstream(statement, formula, made, scope, loss)
+    texts = [renamed.get(text, text) for text, v in statement.read.items() if v.key == value.key]
+    _all_seen(formula, texts)
+    rules = adjoints(formula, upstream, known, name=name, result=result, wanted=texts, loss=loss.name, letters=letters)
     known |= {name: v.then for name, v in made if name not in known}
     total: Formula = Number(0)
     for text in dict.fromkeys(texts):
         total = plus(total, rules[text]) if text in rules else total
-    found.formula = Apply("zeros", (), (("shape", tuple(found.value.shape)),)) if total == Number(0) else total
-    found.letters = _letters(letters, found.formula, known)
-    found.operands = {text: known[text] for text in leaves(found.formula) if text in known}
-    found.note, is_checked = _compare(found.formula, known, letters, found.value)
+    if total == Number(0):
+        total = Apply("zeros", (), (("shape", tuple(gradient.shape)),))
+    _check_seen(statement, value, total, known, letters, gradient)
+    return total, known, letters
+
+
+def _check_seen(
+    statement: Statement,
+    value: Value,
+    formula: Formula,
+    known: dict[str, Any],
+    letters: Mapping[str, Formula],
+    gradient: Tensor,
+) -> None:
+    """Where a part without a formula may depend on the value, and the numbers are others, that part is the reason."""
+    assert statement.formula is not None
     read = {text for text, v in statement.read.items() if v.key == value.key}
     hidden_in = (part for part in walk(statement.formula) if isinstance(part, (Code, Call)) and read & {*_reads(part)})
-    unknown = (part for part in walk(found.formula) if isinstance(part, (Code, Call)))  # it may depend on the value unseen
+    unknown = (part for part in walk(formula) if isinstance(part, (Code, Call)))
     unseen = next(hidden_in, None) or next(unknown, None)
-    if unseen is not None and not is_checked:  # S.size(0) is read without being differentiated
-        found.formula, found.letters, found.operands = None, {}, given
-        found.note = f"{_UNWRITTEN}: {_no_rule(unseen)}{_inside(statement.step)}"
+    if unseen is not None:  # S.size(0) is read without being differentiated
+        known = dict(known)
+        _letters(letters, formula, known)
+        try:
+            _checked(formula, known, letters, gradient)
+        except WorkingsError as reason:
+            raise RuleError(_no_rule(unseen)) from reason
+
+
+# ---- the rule of what PyTorch ran
+
+
+def _graph_rule_of_calls(
+    statement: Statement,
+    made: list[tuple[str, Value]],
+    value: Value,
+    scope: Scope,
+    loss: Loss,
+    gradient: Tensor,
+    given: Mapping[str, Any],
+) -> _Rule:
+    """The rule read off the graph, where the insides of calls are taken from the statements recorded there."""
+    calls = [loss.inner[id(step)] for step in _calls_in(statement.step) if id(step) in loss.inner]
+    if not calls:
+        raise RuleError("no statement was recorded inside")
+    return _read_graph(statement, made, value, scope, loss, given, calls)
+
+
+def _graph_rule(
+    statement: Statement,
+    made: list[tuple[str, Value]],
+    value: Value,
+    scope: Scope,
+    loss: Loss,
+    gradient: Tensor,
+    given: Mapping[str, Any],
+) -> _Rule:
+    """The rule read off the graph, operation by operation."""
+    return _read_graph(statement, made, value, scope, loss, given, [])
+
+
+def _read_graph(
+    statement: Statement,
+    made: list[tuple[str, Value]],
+    value: Value,
+    scope: Scope,
+    loss: Loss,
+    given: Mapping[str, Any],
+    calls: list[Scope],
+) -> _Rule:
+    starts: dict[Hashable, tuple[Any, Formula]] = {}
+    known = dict(given)
+    inside = {key for call in calls for key, maker in call.makers.items() if maker is not None}
+    for name, v in made:
+        if v.edge is not None and loss.total(v) is not None and scope.is_new(statement, v) and v.key not in inside:
+            one = v.key == loss.value.key
+            upstream: Formula = Number(1) if one and not v.tensor.dim() else Leaf(loss.symbol(name))
+            starts[v.key] = (v.edge.node, v.edge.output_nr), upstream
+    for call in calls:
+        for key, flow in call.flows.items():
+            if key not in inside and (key == value.key or scope.makers.get(key) is None):
+                _start_inside(call, key, flow, starts, known, loss)
+    read = {v.key for v in statement.read.values()}
+
+    def is_closed(key: Hashable) -> bool:
+        if key == value.key:
+            return False
+        return key in inside or key in read or scope.makers.get(key) not in (None, statement)
+
+    names = Names({**loss.paths, **scope.names}, {key: v.then for key, v in scope.values.items()})
+    rule = graph_rule(starts, value.key, is_closed, names, loss.symbol, known)
+    return rule.formula, rule.known, rule.letters
+
+
+def _start_inside(
+    call: Scope, key: Hashable, flow: Tensor, starts: dict[Hashable, tuple[Any, Formula]], known: dict[str, Any], loss: Loss
+) -> None:
+    """What arrived at an input of a call is where the rule of the statement around it goes on."""
+    assert call.step is not None
+    edge = call.values[key].edge
+    name = f"{call.step.name.rpartition('.')[2]}.{call.names.get(key, 'input').removeprefix('self.')}"
+    while loss.symbol(name) in known:
+        name += "′"
+    known[loss.symbol(name)] = flow
+    leaf: Formula = Leaf(loss.symbol(name))
+    place = (None, 0) if edge is None else (edge.node, edge.output_nr)
+    starts[key] = place, plus(starts[key][1], leaf) if key in starts else leaf
+
+
+def _calls_in(step: Step) -> Iterator[Step]:
+    """The calls that a statement makes, without those inside them."""
+    for child in step.children:
+        if child.kind in ("call", "module"):
+            yield child
+        elif child.kind not in STATEMENTS:
+            yield from _calls_in(child)
 
 
 def _reads(part: Code | Call) -> list[str]:
@@ -197,17 +341,16 @@ def _inside(step: Step) -> str:
     return "; the steps inside show it" if any(one.kind in STATEMENTS for one in inner) else ""
 
 
-def _compare(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> tuple[str, bool]:
-    """How the numbers of a rule compare with autograd's, in words, and whether they are the same."""
-    try:
-        with torch.no_grad():
-            ours = torch.as_tensor(evaluate(formula, known))
-    except WorkingsError as reason:
-        return f"rule not checked: {reason}", False
+def _checked(formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], value: Tensor) -> str:
+    """That the numbers of a rule are autograd's, in words; RuleError where they are not."""
+    with torch.no_grad():
+        known = dict(known)
+        _letters(letters, formula, known)
+        ours = torch.as_tensor(evaluate(formula, known))
     difference = largest_difference(ours, value)
-    if _is_rounding(difference, formula, known, letters, value, ours):
-        return f"{RULE_CHECKED}: largest difference {difference:.2g}", True
-    return f"the rule gives other numbers than autograd (largest difference {difference:.2g}); autograd's are shown", False
+    if not _is_rounding(difference, formula, known, letters, value, ours):
+        raise RuleError(f"the one that was tried gives other numbers than autograd (largest difference {difference:.2g})")
+    return f"{RULE_CHECKED}: largest difference {difference:.2g}"
 
 
 def _is_rounding(

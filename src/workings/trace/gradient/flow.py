@@ -40,7 +40,7 @@ _SKIPPED = frozenset({"expansion", "gradient", "update"})
 
 def scopes(root: Step, modules: Mapping[str, nn.Module] | None = None) -> Iterator[Scope]:
     """The scopes of a trace, the outermost first. `modules` are the layers that may be called in it, by their paths."""
-    steps, inner, scope = list[Step](), list[Step](), Scope()
+    steps, inner, scope = list[Step](), list[Step](), Scope(step=root)
     _collect(root, steps, scope, inner)
     if steps:
         _ValueFlow(scope, modules or {}).follow(steps)

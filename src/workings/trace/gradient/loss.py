@@ -31,6 +31,10 @@ class Loss:
     value: Value
     totals: dict[Hashable, Tensor | None] = field(default_factory=dict)
     names: dict[Hashable, str] = field(default_factory=dict)
+    paths: dict[Hashable, str] = field(default_factory=dict)
+    """The parameters by their paths, and what layers inside a library's modules gave."""
+    inner: dict[int, Scope] = field(default_factory=dict)
+    """The insides of calls, by the identity of the call's step."""
 
     def symbol(self, name: str) -> str:
         """∂L/∂name"""

@@ -83,6 +83,10 @@ class Scope:
     called: dict[str, list[Hashable]] = field(default_factory=dict)
     makers: dict[Hashable, Statement | None] = field(default_factory=dict)
     """For each value the statement that made it: the first that had it as a result; None if it came from outside."""
+    step: Step | None = None
+    """The call whose inside it is."""
+    flows: dict[Hashable, Tensor] = field(default_factory=dict)
+    """For each value that its statements read, what flows back to it through them."""
 
     def is_new(self, statement: Statement, value: Value) -> bool:
         """Whether a statement made a value, rather than hand on one that was there."""

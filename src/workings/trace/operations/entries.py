@@ -19,7 +19,7 @@ from workings.trace.formula import notation
 from workings.trace.formula.arguments import index_value
 from workings.trace.formula.operation import EVERY, Args, Cells, Index, Layer, Operation, called, captured
 from workings.trace.formula.simplify import ZERO, linear
-from workings.trace.formula.tree import Apply, Call, Formula, Number, Options, Sequence, Slice, entry
+from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Options, Sequence, Slice, entry
 from workings.trace.formula.tree import Index as At
 from workings.trace.operations.node import Gradients, Node, Rule, RuleError, axes, f, unbroadcast
 from workings.trace.shapes import explain_entries, explain_layers, explain_tensors
@@ -114,10 +114,11 @@ def _index_select(node: Node) -> Gradients:
     x, index = node.args[0], node.argument("index")
     assert index is not None
     dim = axes(node.plain("dim"), len(node.shape(x)))[0]
-    if dim:
-        raise RuleError("there is no rule for index_select along another axis than the first")
-    back = Apply("scatter_rows", (node.G, index), (("rows", node.shape(x)[0]),))
-    return node.to_first(back)
+    if not dim and len(node.shape(x)) == 2:
+        return node.to_first(Apply("scatter_rows", (node.G, index), (("rows", node.shape(x)[0]),)))
+    if not isinstance(index, Leaf):
+        raise RuleError("there is no rule for index_select at places that have no name")
+    return node.to_first(linear("scatter", node.G, at=At((*[Slice()] * dim, index)), shape=node.shape(x)))
 
 
 def _embedding(node: Node) -> Gradients:
