@@ -137,7 +137,8 @@ def test_wrong(text: str) -> None:
         (r"2 \in \{1,2,3\}", True), (r"5 \in \{1,2,3\}", False), (r"(1,2) \notin \{(2,1)\}", True), (r"0.5 \in [0,1)", True),
         (r"1 \in [0,1)", False), (r"1 \in (0,1]", True), (r"\{1\} \subset \{1,2\}", True),
         (r"\{1,3\} \subseteq \{1,2\}", False),
-        (r"\{1,2\} \supset \{2\}", True), (r"\{1\} \ne \{2\}", True), (r"x \in \{1\}", None), (r"1 \in \mathbb{R}", None),
+        (r"\{1,2\} \supset \{2\}", True), (r"\{1\} \ne \{2\}", True), (r"x \in \{1\}", None),
+        (r"1 \in \mathbb{R}", True), (r"1 \in \mathbb{N}", None),
     ],
 )  # fmt: skip
 def test_sets_and_intervals(text: str, holds: bool | None) -> None:

@@ -72,7 +72,8 @@ _SUPPOSITION = re.compile(
 )
 """What is supposed right before a formula."""
 _DENIED_AFTER = re.compile(
-    r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|not (?:true|right|correct))(?![a-z])"
+    r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|contradict\w*|violat\w*|infeasible"
+    r"|not (?:true|right|correct|satisfied|hold))(?![a-z])"
     r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~|[\s$)]*(?:[✗✘❌]|\\ding\{5[56]\}|\\xmark)",
     re.IGNORECASE,
 )
@@ -151,7 +152,7 @@ def _is_fragment(formula: Formula, text: str) -> bool:
     """Whether the left side begins outside: a bracket that closes, an operator word, half a number, a range."""
     depth = 0
     for character in re.split(r"[=≈<>]", re.sub(r"\\(?:left|right)?", "", formula.text), maxsplit=1)[0]:
-        depth += {"(": 1, ")": -1}.get(character, 0)
+        depth += (character in "([") - (character in ")]")  # [0, 1) is an interval
         if depth < 0:
             return True
     counted = _COUNT.fullmatch(formula.text.strip())

@@ -40,6 +40,8 @@ from workings.check.value.scope import is_transpose
 SUPPOSED = "it is supposed"
 _LINKS = {"⇒", "⇔", "→", "⟹", "⟺", "⟶", "⟸", "⇐", "↔"}
 _DECLARES = {"∈", "∉", "⊂", "⊆", "~", "∼", "↦", "∋", "⊃", "⊥", "∝", "≡"}
+DECIDED = {"∈", "∉", "⊂", "⊆", "⊃", "⊇", "≡"}
+"""Signs that declare letters, and claim something of numbers."""
 _RANGE = re.compile(r"\s*[\d\w{}]+\s*(?:,\s*[\d\w]+\s*)*,?\s*(?:\\[cl]?dots|…|\.\.\.)|\s*\d\s*,\s*\d\s*(?:,|$)")
 """1, …, n behind i =."""
 _CODE = re.compile(r"[.:(\[=* ]")
@@ -67,6 +69,8 @@ def role(line: Line, index: int, clause: Clause, known: Known) -> Decision:
     """The role of relation `index` of a line."""
     relation, one, other = line.relations[index], line.sides[index], line.sides[index + 1]
     before = line.relations[:index]
+    if relation in DECIDED and is_closed(one) and is_closed(other) and not (clause.is_denied or clause.is_asked):
+        return Role.CLAIM, "numbers on both sides"
     if relation in _DECLARES or relation == ":" or (relation in _LINKS and ":" in before):
         return Role.DECLARATION, f"the sign {relation}"
     if relation in _LINKS:
@@ -158,7 +162,8 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
         if name is not None and _is_underived(one, other, known):
             return Role.DEFINITION, "a derivative, and the rule for it"
         return Role.CLAIM, "a derivative"
-    if name is not None or is_call(one) or is_set(other) or unpacked_names(one):
+    is_told = is_set(other) and not is_closed(one) and not names_in(one) <= known.values
+    if name is not None or is_call(one) or is_told or unpacked_names(one):
         after_link = index > 0 and line.relations[index - 1] in _LINKS
         return _named_role(name, one, other, clause, known, after_link)
     if is_closed(one):

@@ -33,6 +33,7 @@ from workings.check.value.names import (
 )
 from workings.check.value.rounding import Grade, one_shape, units
 from workings.check.value.scope import Decimals, Definition, Rule, is_transpose
+from workings.check.value.sets import is_interval, is_set
 from workings.check.value.value import Table, Value, entries
 
 _PARAGRAPH = re.compile(r"\n[ \t]*\n(?!\s*(?:\$\$|\\\[|\\b))")
@@ -201,7 +202,9 @@ class Carrier:
             behind[text] = abs(number) if agrees else None
 
     def remember_rule(self, line: Line, node: Node, body: Node) -> None:
-        """f(x) = … is a function from here on."""
+        """f(x) = … is a function from here on, A = {1, 2} a set."""
+        if isinstance(node, Symbol | Script) and is_name(node) and is_closed(body) and (is_set(body) or is_interval(body)):
+            self.values.set_rule(node, Rule((), body, line.start, self.argument.part(line)), line.context)
         match node:
             case Product(factors=((_, Symbol() | Script() as name), ("", Group(items=items)))) if items and all(
                 isinstance(item, Symbol) for item in items

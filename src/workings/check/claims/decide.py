@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from flint import arb
 
@@ -47,7 +48,9 @@ from workings.check.latex.syntax import (
     Words,
 )
 from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of, why_undecided
+from workings.check.value.imaginary import imaginary_unit
 from workings.check.value.names import is_acronym, is_closed, is_name, unpacked_names
+from workings.check.value.remainders import has_class, modulo
 from workings.check.value.rounding import Grade
 from workings.check.value.scope import Scope
 from workings.check.value.units import has_units, without_units
@@ -80,13 +83,23 @@ class Decider:
     operations: list[tuple[str, Context]] = field(default_factory=list)
     """The signs of the author's own operations, and where each holds."""
     moduli: dict[Context, tuple[int, ...]] = field(default_factory=dict)
+    imaginary: dict[Context, Symbol] = field(default_factory=dict)
+    """For each problem that shows it, the letter that is √−1."""
     aligned: dict[tuple[int, int], tuple[Side, Scope]] = field(default_factory=dict)
     """For a side in numbers (its line and index): the general formula that the numbers were put into, and its letters."""
+
+    def __post_init__(self) -> None:
+        for line in self.argument.lines:
+            for pair in pairwise(line.sides):
+                if (letter := imaginary_unit(pair)) is not None:
+                    self.imaginary[line.context.problem] = letter
 
     def scope(self, line: Line, view: View | None = None) -> Scope:
         """What names mean at a line."""
         view = self.argument.view(line) if view is None else view
-        return view.scope(self.behind[line.context.problem])
+        scope = view.scope(self.behind[line.context.problem])
+        scope.imaginary = self.imaginary.get(line.context.problem)
+        return scope
 
     def closed_scope(self, line: Line) -> Scope:
         """The scope of numbers alone."""
@@ -119,27 +132,15 @@ class Decider:
 
     def _decide_closed(self, claim: Claim) -> Decision:
         line, one, other = claim.line, claim.one.side, claim.other.side
-        verdict = compare(one, other, self.closed_scope(line), claim.about)
+        verdict = self._compare_classes(claim) or compare(one, other, self.closed_scope(line), claim.about)
         if verdict is None:
             return self._without_value(line, one, other)
         if verdict.grade is not Grade.WRONG:
             return Decision(Outcome.RIGHT, verdict)
-        if sizes_agree(one.node, other.node):
-            return Decision(Outcome.RIGHT)
-        if is_step_of_elimination(claim, verdict):
-            return Decision(Outcome.UNDECIDED, reason="two tables, which may be steps of an elimination or a determinant")
-        if is_set(one.node) != is_set(other.node):
-            return Decision(Outcome.UNDECIDED, reason="a set beside a number: its size or its probability")
-        if has_sliding_kernel(claim) and verdict.judgement is not None and verdict.judgement.shapes:
-            return Decision(Outcome.UNDECIDED, reason="a kernel may slide beyond the edge")
-        behind = bool(line.units & {claim.one.index, claim.other.index})
-        has_unit = behind or has_units(one.node) != has_units(other.node)
-        judgement = verdict.judgement
-        if has_unit and _says_scale(claim) and judgement is not None and not judgement.shapes and is_rescaled(judgement):
-            return Decision(Outcome.RIGHT)
-        if self._is_congruence(line, verdict) or is_loose(claim, verdict) or self._is_meant(claim):
-            return Decision(Outcome.RIGHT)
-        return Decision(Outcome.WRONG, verdict, "a unit behind it" if behind else "units" if has_unit else "closed")
+        for meaning in _CLOSED_MEANINGS:
+            if meaning.fits(self, claim, verdict):
+                return Decision(meaning.outcome, reason=meaning.reason)
+        return Decision(Outcome.WRONG, verdict, _basis_of_units(claim))
 
     def _without_value(self, line: Line, one: Side, other: Side) -> Decision:
         """A closed claim with a side that has no value: √−7 = 5 is wrong, anything else is left undecided."""
@@ -192,7 +193,8 @@ class Decider:
         puts_in = is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)
         if not puts_in and not is_partly_computed(one, other):
             return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)
-        return Decision(Outcome.WRONG, worst, self.basis(claim, view), values=values)
+        basis = self.basis(claim, view) if worst.letter is None else "complex numbers"
+        return Decision(Outcome.WRONG, worst, basis, values=values)
 
     def basis(self, claim: Claim, view: View) -> str:
         """What a wrong claim rests on."""
@@ -207,7 +209,11 @@ class Decider:
             return "an equation alone"
         if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
             return "letters, a power"  # σ² may have a value of its own
-        return _BASES.get(view.visibility(claim.used), "letters")
+        return self.letters_basis(claim.used, view)
+
+    def letters_basis(self, names: frozenset[Node], view: View) -> str:
+        """What a claim about these names rests on, by how far away they got their values."""
+        return _BASES.get(view.visibility(names), "letters")
 
     def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
         """Whether an equation may be one to be solved anew: values from another paragraph, and no «so»."""
@@ -215,6 +221,11 @@ class Decider:
         if clause_of(line.formulas[0], text, False).cue in (Cue.THEN, Cue.ANSWER):
             return False
         return any(_BLANK_LINE.search(text, value.start, line.start) for value in held)
+
+    def is_near(self, line: Line, names: frozenset[Node]) -> bool:
+        """Whether all these names got their values in the paragraph of the line."""
+        text, view = self.argument.document.text, self.argument.view(line)
+        return not any(_BLANK_LINE.search(text, held.start, line.start) for name in names for held in view.seen(name))
 
     def _puts_values_in(self, claim: Claim, view: View) -> bool:
         """Whether the very values of the letters stand in the calculation on the other side."""
@@ -229,7 +240,7 @@ class Decider:
                 return False
         return True
 
-    def _is_meant(self, claim: Claim) -> bool:
+    def is_meant(self, claim: Claim) -> bool:
         """Whether it is right with the brackets that numbers put in for letters were to have: −3² for x² with x = −3."""
         general = self.aligned.get((claim.line.number, claim.one.index))
         if general is None or any(isinstance(given[-1].value, Table) for given in general[1].definitions.values()):
@@ -237,19 +248,30 @@ class Decider:
         verdict = compare(general[0], claim.other.side, general[1], claim.about)
         return verdict is not None and verdict.grade is not Grade.WRONG
 
-    def _is_congruence(self, line: Line, verdict: Verdict) -> bool:
-        """Whether the sides are whole numbers that agree in the arithmetic of remainders that the problem speaks of."""
-        judgement = verdict.judgement
-        if judgement is None or judgement.shapes:
-            return False
-        pairs = list(zip(entries(judgement.left), entries(judgement.right), strict=True))
-        if not all(x.is_integer() and y.is_integer() for x, y in pairs):
-            return False
-        return any(
-            all(int((x - y).unique_fmpz() or 0) % n == 0 for x, y in pairs) for n in self._moduli(line.context.problem)
-        )
+    def is_congruence(self, claim: Claim) -> bool:
+        """Whether the sides agree in the arithmetic of remainders that the problem speaks of."""
+        found = [self.compare_modulo(claim, n) for n in self.moduli_of(claim.line)]
+        return any(verdict is not None and verdict.grade is not Grade.WRONG for verdict in found)
 
-    def _moduli(self, problem: Context) -> tuple[int, ...]:
+    def compare_modulo(self, claim: Claim, n: int) -> Verdict | None:
+        """The sides as remainders modulo n; none if they are no whole numbers."""
+        one, other = (Side(modulo(known.side.node, n), "") for known in (claim.one, claim.other))
+        verdict = compare(one, other, self.closed_scope(claim.line))
+        judgement = None if verdict is None else verdict.judgement
+        if judgement is None or judgement.shapes:
+            return None
+        return verdict if all(x.is_integer() for v in (judgement.left, judgement.right) for x in entries(v)) else None
+
+    def _compare_classes(self, claim: Claim) -> Verdict | None:
+        """[3] + [5] = [1]: residue classes, where the problem speaks of one modulus alone."""
+        if not any(has_class(known.side.node) for known in (claim.one, claim.other)):
+            return None
+        moduli = self.moduli_of(claim.line)
+        return self.compare_modulo(claim, moduli[0]) if len(moduli) == 1 else None
+
+    def moduli_of(self, line: Line) -> tuple[int, ...]:
+        """The moduli that the problem of a line speaks of."""
+        problem = line.context.problem
         if problem not in self.moduli:
             text = self.argument.document.text[problem.start : problem.end]
             found = {int(next(filter(None, match.groups()))) for match in _MODULUS.finditer(text)}
@@ -315,8 +337,67 @@ def _is_application(node: Node, scope: Scope) -> bool:
     return False
 
 
+def _has_unit(claim: Claim) -> bool:
+    """Whether a unit stands behind one of the sides, or in one of them alone."""
+    one, other = claim.one.side.node, claim.other.side.node
+    return bool(claim.line.units & {claim.one.index, claim.other.index}) or has_units(one) != has_units(other)
+
+
+def _basis_of_units(claim: Claim) -> str:
+    """What a wrong claim between numbers rests on."""
+    if claim.line.units & {claim.one.index, claim.other.index}:
+        return "a unit behind it"
+    return "units" if _has_unit(claim) else "closed"
+
+
 def _says_scale(claim: Claim) -> bool:
     """Whether a word such as million or MB stands in or behind the claim: a plain unit scales nothing."""
     words = [part.text for known in (claim.one, claim.other) for part in known.side.node.walk() if isinstance(part, Words)]
     behind = claim.line.formulas[claim.other.index].after
     return any(map(says_scale, (*words, behind)))
+
+
+def _is_in_another_unit(claim: Claim, verdict: Verdict) -> bool:
+    judgement = verdict.judgement
+    is_plain = judgement is not None and not judgement.shapes
+    return judgement is not None and is_plain and _has_unit(claim) and _says_scale(claim) and is_rescaled(judgement)
+
+
+@dataclass(frozen=True)
+class _Meaning:
+    """Another meaning that a claim may have which is wrong as it stands, and what comes of it then."""
+
+    fits: Callable[[Decider, Claim, Verdict], bool]
+    outcome: Outcome
+    reason: str = ""
+
+
+def _sides(claim: Claim) -> tuple[Node, Node]:
+    return claim.one.side.node, claim.other.side.node
+
+
+_CLOSED_MEANINGS = (
+    _Meaning(lambda _, claim, verdict: sizes_agree(*_sides(claim)), Outcome.RIGHT),
+    _Meaning(
+        lambda _, claim, verdict: is_step_of_elimination(claim, verdict),
+        Outcome.UNDECIDED,
+        "two tables, which may be steps of an elimination or a determinant",
+    ),
+    _Meaning(
+        lambda _, claim, verdict: verdict.sets is None and len(set(map(is_set, _sides(claim)))) == 2,
+        Outcome.UNDECIDED,
+        "a set beside a number: its size or its probability",
+    ),
+    _Meaning(
+        lambda _, claim, verdict: (
+            has_sliding_kernel(claim) and verdict.judgement is not None and bool(verdict.judgement.shapes)
+        ),
+        Outcome.UNDECIDED,
+        "a kernel may slide beyond the edge",
+    ),
+    _Meaning(lambda _, claim, verdict: _is_in_another_unit(claim, verdict), Outcome.RIGHT),
+    _Meaning(lambda decider, claim, _: decider.is_congruence(claim), Outcome.RIGHT),
+    _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
+    _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
+)
+"""For numbers alone, in this order."""

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from flint import arb, fmpq
+
 from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
 from workings.check.argument.words import decimal, sign, source, where
@@ -20,7 +22,9 @@ from workings.check.value.compare import Side, Verdict, certainly_none, compare_
 from workings.check.value.names import is_number
 from workings.check.value.reading import choices_text
 from workings.check.value.rounding import Grade, Judgement, max_unit, units
-from workings.check.value.value import Table, entries, size
+from workings.check.value.sets import Members, set_text
+from workings.check.value.units import unit_behind
+from workings.check.value.value import Table, Value, entries, size
 
 _GRADES = {
     Grade.ROUNDED: "{you} wrote {printed}; the numbers as written give {truth}: rounded inputs explain the difference",
@@ -47,6 +51,8 @@ class FindingWriter:
             return None  # `check_tables` reports it
         if verdict.mismatch:
             return self.write_mismatch(claim, decision, verdict)
+        if verdict.sets is not None:
+            return self.write_sets(claim, decision, verdict.sets)
         assert verdict.judgement is not None
         if verdict.judgement.shapes:
             return self.write_shapes(claim, decision, verdict, verdict.judgement)
@@ -61,6 +67,13 @@ class FindingWriter:
         return self.argument.add(
             claim.line, *indices, "likely", "number", "no real value", why, at=wrong.side.node, basis="closed"
         )
+
+    def write_sets(self, claim: Claim, decision: Decision, sets: tuple[Members, Members]) -> Finding:
+        """Two sets that are not one."""
+        truth, printed = (set_text(found, decimal) for found in sets)
+        why = f"You wrote {printed}; correct is {truth}."
+        indices = claim.one.index, claim.other.index
+        return self.argument.add(claim.line, *indices, "error", "set", truth, why, basis=decision.basis)
 
     def write_rounding(self, claim: Claim, decision: Decision) -> None:
         """The last digits are off, or only rounded inputs explain the result: a note."""
@@ -104,10 +117,16 @@ class FindingWriter:
         printed_last = units(other.side.node) is not None or units(one.side.node) is None
         wrong, printed, truth = (other, right, left) if printed_last or confirmed else (one, left, right)
         target = entry_node(wrong.side.node, judgement.entry)
-        if is_number(target):
+        if verdict.letter is not None:
+            texts = [_complex_text(v, one_line(verdict.letter)) for v in (judgement.left, judgement.right)]
+            truth, printed = texts if wrong is other else texts[::-1]
+        elif is_number(target):
             printed = sign(source(claim.line.formulas[wrong.index], *target.span).replace(" ", ""))
-        more = f" ({judgement.off} entries differ)" if judgement.off > 1 else ""
-        place = where(judgement.left, judgement.entry)
+        if verdict.reading.units != "plain":
+            told = judgement.left if wrong is other else judgement.right
+            printed, truth = _in_its_unit(printed, entries(told)[judgement.entry], wrong.side.node, verdict.reading.units)
+        more = f" ({judgement.off} entries differ)" if judgement.off > 1 and verdict.letter is None else ""
+        place = where(judgement.left, judgement.entry) if verdict.letter is None else ""
         at = f"In {place}: " if place else ""
         sentence = _GRADES[grade].format(you="you" if at else "You", truth=truth, printed=printed)
         why = f"{at}{sentence}{more}.{self.origins(claim.line, claim.used)}"
@@ -167,6 +186,24 @@ class FindingWriter:
         places = sorted({self.argument.document.place(start).line for start in starts})
         numbers = ", ".join(map(str, places))
         return f" (with the values of line{'s' if len(places) > 1 else ''} {numbers})"
+
+
+def _complex_text(value: Value, letter: str) -> str:
+    """2 − 3i, of the list (2, −3)."""
+    real, imaginary = map(decimal, entries(value))
+    if imaginary in ("0", "−0"):
+        return real
+    part = f"{imaginary.lstrip('−') if imaginary not in ('1', '−1') else ''}{letter}"
+    minus = imaginary.startswith("−")
+    return f"{'−' if minus else ''}{part}" if real == "0" else f"{real} {'−' if minus else '+'} {part}"
+
+
+def _in_its_unit(printed: str, value: arb, node: Node, reading: str) -> tuple[str, str]:
+    """What is printed and what is true, in the unit in which the author wrote it: 90 min, 120 min."""
+    size, name = unit_behind(node, binary=reading == "binary")
+    number = next((sign(part.text) for part in node.walk() if isinstance(part, Number)), printed) if name else printed
+    truth = decimal(value / arb(fmpq(size.numerator, size.denominator)))
+    return (f"{number} {name}", f"{truth} {name}") if name else (printed, truth)
 
 
 def _read_as(claim: Claim, verdict: Verdict) -> str:

@@ -9,22 +9,24 @@ from workings.check.argument.align import align
 from workings.check.argument.argument import DROPPED, Argument, Reading
 from workings.check.argument.clause import Clause
 from workings.check.argument.lines import ORDER, Line
-from workings.check.argument.roles import SUPPOSED, is_literal, names_in, role
+from workings.check.argument.roles import DECIDED, SUPPOSED, is_literal, names_in, role
 from workings.check.argument.roles import Known as KnownHere
-from workings.check.argument.words import decimal, value_text
+from workings.check.argument.words import decimal
 from workings.check.claims.carry import Carrier
 from workings.check.claims.claim import Claim, Decision, Known, side_at
 from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import FindingWriter
 from workings.check.claims.identities import Identities
+from workings.check.claims.orders import Orders
 from workings.check.claims.restated import Restated
 from workings.check.document.finding import Finding
 from workings.check.document.relation import Outcome, Role
 from workings.check.latex.syntax import Labelled, Product
-from workings.check.value.compare import Side, compare, in_order, value_of
+from workings.check.value.compare import Side, compare, value_of
 from workings.check.value.imaginary import imaginary_unit
-from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number
+from workings.check.value.names import is_closed, is_name, is_number
 from workings.check.value.rounding import Grade, max_unit, units
+from workings.check.value.sets import is_set
 from workings.check.value.value import entries
 
 
@@ -37,6 +39,7 @@ class Numbers:
         self.writer = FindingWriter(argument, self.decider)
         self.restated = Restated(argument, self.decider, self.writer)
         self.carrier = Carrier(argument, self.decider, self.restated)
+        self.orders = Orders(argument, self.decider)
         self.before: tuple[Line, Clause] | None = None
         self.supposed_until = 0
         """The end of the paragraph in which something false between numbers was supposed."""
@@ -52,8 +55,8 @@ class Numbers:
                     self.check_label(line, index, part)
         for index, relation in enumerate(line.relations):
             reading = self.argument.reading(line, index)
-            if relation in ORDER and reading.role is Role.CLAIM:
-                self.check_order(line, index, relation)
+            if relation in ORDER | DECIDED and reading.role is Role.CLAIM:
+                self.orders.check(line, index, clause)
             elif relation == "→":
                 self.check_arrow(line, index)
         for run in line.runs():
@@ -70,7 +73,8 @@ class Numbers:
         }
         scope = self.decider.scope(line)
         valued = {name for name in names if self.argument.values.held and value_of(Side(name, ""), scope) is not None}
-        if len(line.sides) > 1 and (letter := imaginary_unit((line.sides[0], line.sides[1]))) is not None:
+        valued |= {name for name in names if self.argument.values.rules and is_set(name, scope)}
+        if len(line.sides) > 1 and (letter := imaginary_unit((line.sides[0], line.sides[1]), scope.imaginary)) is not None:
             valued.add(letter)
         known = KnownHere(valued, view.formulas(), self.identities.agree)
         for index in range(len(line.relations)):
@@ -100,25 +104,6 @@ class Numbers:
             truth = decimal(entries(verdict.judgement.left)[0], max_unit([units(node.label)], 0))
             why = f"You wrote {label.text} below the brace; correct is {truth}."
             self.argument.add(line, index, index, "likely", "number", truth, why, at=node.label, basis="below a brace")
-
-    def check_order(self, line: Line, index: int, relation: str) -> None:
-        """a < b between sides with values."""
-        left, right = side_at(line, index), side_at(line, index + 1)
-        reading = self.argument.reading(line, index)
-        if not all(is_closed(side.node) or side.node in CONSTANTS for side in (left, right)):
-            reading.reason = self.decider.reason(line, (left.node, right.node))
-            return
-        scope = self.decider.closed_scope(line)
-        holds = in_order(left, relation, right, scope)
-        if holds is None:
-            reading.reason = self.decider.reason(line, (left.node, right.node))
-            return
-        self.argument.decide(line, index, holds)
-        if not holds:
-            values = [(side, value_of(side, scope)) for side in (left, right)]
-            truth = " and ".join(f"{side.text.strip()} = {value_text(v)}" for side, v in values if v is not None)
-            why = f"The relation {relation} does not hold."
-            self.argument.add(line, index, index + 1, "error", "order", truth, why, basis="order")
 
     def check_arrow(self, line: Line, index: int) -> None:
         """a → b between closed sides: b is a, rounded. Anything else that an arrow may mean is no claim."""

@@ -60,6 +60,8 @@ _INDEX = re.compile(r"[_^]\s*\{\s*\Z")
 _SPACING = re.compile(r"\\[,;:! ]|[\s~]+")
 _KEEP = frozenset("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵀᵗ₀₁₂₃₄₅₆₇₈₉₊₋ₐₑᵢⱼₖₗₘₙₒₚₛₜₓ")
 _APART = frozenset(("", " ", "\n", "\t", "}", "{"))
+_BEFORE_MOD = _APART | {"("}
+"""(mod 5)"""
 _CAMEL = re.compile(r"[A-Za-z]?[a-z]*(?:[A-Z]+[a-z]*){2,}")
 _STYLES = {"textbf": ("bold",), "mathbf": ("bold",), "texttt": ("tt",)}
 _CODE = re.compile(r"[\\_.(\[=:*]")
@@ -120,7 +122,7 @@ def _run(match: re.Match[str], text: str) -> list[Token]:
     operator = OPERATOR_WORDS.get(run)
     if (
         operator
-        and match.string[max(0, start - 1) : start] in _APART
+        and match.string[max(0, start - 1) : start] in (_BEFORE_MOD if operator[1] == "mod" else _APART)
         and match.string[match.end() : match.end() + 1] in _APART
     ):
         return [(*operator, start, match.end())]
@@ -147,6 +149,9 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
         )
         return [("words", inner, *span)] if unit else [(*function, *span)]
     spaced = name != inner if font.startswith(("text", "mbox", "hbox")) else not name
+    operator = OPERATOR_WORDS.get(" ".join(inner.split()).lower())
+    if operator is not None and operator[1] == "mod":
+        return [(*operator, *span)]
     named = _NAME.fullmatch(name) and not spaced
     if named and font != "mathbf" and (len(name) > 1 or font in ("text", "mbox", "hbox")):
         return [("symbol", (name, ("text", *_STYLES.get(font, ()))), *span)]
@@ -154,7 +159,6 @@ def _word(match: re.Match[str], _: str) -> list[Token]:
         return _reread(match, font)
     if _NUMBER.fullmatch(inner.strip()):
         return [("number", inner.strip().replace(",", ""), *span)]
-    operator = OPERATOR_WORDS.get(" ".join(inner.split()).lower())
     if operator:
         return [(*operator, *span)]
     return [("words", inner, *span)] if inner.strip() else []

@@ -22,6 +22,8 @@ from workings.check.prose import claims_in_prose
 from workings.check.report.report import Report
 from workings.check.value.value import ball_precision
 
+_MARKS_OF_TEXT = "$=\n≈≡≤≥<>"
+"""What stands in a text, and hardly in the name of a file."""
 Watch = Callable[[Callable[[], Results]], None]
 """What is told, before the end, how to ask what was found so far."""
 
@@ -35,13 +37,14 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
     >>> found.why
     'You wrote 4; correct is 8/3 ≈ 2.66667.'
 
-    `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a `=` or a line break is a text.
+    `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a relation such as `=` or a line
+    break is a text.
     `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default its looks decide. Code listings are
     parsed; with `run_code` they run, with your rights on files.
 
     To check many files in parallel, with limits of time and memory, use `check_files`.
     """
-    is_text = isinstance(source, str) and (not source.strip() or any(mark in source for mark in "$=\n"))
+    is_text = isinstance(source, str) and (not source.strip() or any(mark in source for mark in _MARKS_OF_TEXT))
     document = read_text(str(source), "<text>", kind) if is_text else read(source)
     return Report(document.name, document, check_document(document, Options(run_code)))
 

@@ -14,7 +14,7 @@ from workings.check.value.imaginary import complex_list, imaginary_unit, printed
 from workings.check.value.reading import USUAL, Reading, readings
 from workings.check.value.rounding import TINY, Grade, Judgement, judge, units
 from workings.check.value.scope import Decimals, Definition, Scope
-from workings.check.value.sets import is_set, relation_of_sets
+from workings.check.value.sets import Members, are_sets, members, relation_of_sets
 from workings.check.value.units import has_units, with_worth, without_units
 from workings.check.value.value import Mismatch, NoValue, Reason, Table, Undecided, Value, entries
 
@@ -106,6 +106,10 @@ class Verdict:
     """If the shapes within a side do not fit together: how."""
     side: int = 0
     """The side in which they do not fit."""
+    sets: tuple[Members, Members] | None = None
+    """The sides, if they are sets."""
+    letter: Symbol | None = None
+    """The imaginary unit, if they are complex numbers, which are lists of two."""
 
 
 def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdict | None:
@@ -113,7 +117,7 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
 
     Where ± is written, the sides must agree with the upper signs and with the lower ones; a pair beside it is an interval.
     """
-    if is_set(left.node) and is_set(right.node):
+    if are_sets(left.node, right.node, scope):
         return _compare_sets(left, right, scope)
     if _has_both_signs(left.node) or _has_both_signs(right.node):
         if interval := _as_interval(left, right) or _as_interval(right, left):
@@ -140,7 +144,7 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
             verdict = compare_as(left, right, scope, about, replace(USUAL, lists=lists))
             if verdict is not None and verdict.grade <= Grade.ROUNDED:
                 return verdict
-    letter = imaginary_unit((left.node, right.node))
+    letter = imaginary_unit((left.node, right.node), scope.imaginary)
     if letter is not None and scope.value(letter) is None:
         return _compare_complex(left, right, letter, scope, about) or best
     return best
@@ -167,11 +171,13 @@ def _is_of_tables(verdict: Verdict) -> bool:
 
 def _compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
     """Two sets, whose elements have no order."""
+    context = EvaluationContext(scope, budget=Budget())
     try:
-        same = relation_of_sets(left.node, "=", right.node, EvaluationContext(scope))
+        same = relation_of_sets(left.node, "=", right.node, context)
+        found = members(left.node, context), members(right.node, context)
     except (Undecided, Mismatch):
         return None
-    return None if same is None else Verdict(Grade.RIGHT if same else Grade.WRONG, USUAL)
+    return Verdict(Grade.RIGHT if same else Grade.WRONG, USUAL, sets=found)
 
 
 def _as_interval(left: Side, right: Side) -> tuple[Side, Side] | None:
@@ -196,7 +202,7 @@ def _compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, abou
         judgement = judge((sides[0], sides[1]), again(Decimals.PRINTED, None), again, about)
     except (Undecided, Mismatch):
         return None
-    return Verdict(judgement.grade, USUAL, judgement)
+    return Verdict(judgement.grade, USUAL, judgement, letter=letter)
 
 
 def _has_both_signs(node: Node) -> bool:
@@ -253,7 +259,7 @@ def compare_as(left: Side, right: Side, scope: Scope, about: bool, reading: Read
 
 def in_order(left: Side, relation: str, right: Side, scope: Scope) -> bool | None:
     """Whether left < right (≤, >, ≥, ≠; ∈, ⊂ … of sets) holds under some reading; none if it cannot be decided."""
-    if relation in "∈∉⊂⊆⊃⊇" or is_set(left.node):
+    if relation in "∈∉⊂⊆⊃⊇" or are_sets(left.node, right.node, scope):
         try:
             return relation_of_sets(left.node, relation, right.node, EvaluationContext(scope))
         except (Undecided, Mismatch):

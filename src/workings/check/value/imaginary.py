@@ -1,8 +1,9 @@
 """Complex numbers: i or j as the imaginary unit, where the formula shows that it is.
 
 A letter i may be an index, an interest rate or √−1. It is the imaginary unit where it stands in the exponent of e, between
-bars or beside √ of a negative number with nothing but numbers, in two conjugate brackets, as i² = −1, or as the a + b i of
-both sides. A complex value is the list of its real and imaginary part.
+bars or beside √ of a negative number with nothing but numbers, in two conjugate brackets, as i² = −1, or as the a + b i or
+the power of it between two sides that both have it. Once a problem shows it, it is so in all of it. A complex value is the
+list of its real and imaginary part.
 """
 
 from __future__ import annotations
@@ -18,12 +19,14 @@ _LARGEST_POWER = 1000
 _CONJUGATES = ("overline", "conj")
 
 
-def imaginary_unit(nodes: tuple[Node, ...]) -> Symbol | None:
-    """The letter that these sides show to be √−1."""
+def imaginary_unit(nodes: tuple[Node, ...], agreed: Symbol | None = None) -> Symbol | None:
+    """The letter that these sides show to be √−1, or that is `agreed` to be, if nothing but it and numbers stand in them."""
     for letter in _LETTERS:
         if any(part == letter for node in nodes for part in node.walk()) and _is_shown(letter, nodes):
             return letter
-    return None
+    if agreed is None or not any(_has(node, agreed) for node in nodes):
+        return None
+    return agreed if all(_is_numeric(node, agreed) for node in nodes) else None
 
 
 def _is_shown(letter: Symbol, nodes: tuple[Node, ...]) -> bool:
@@ -50,9 +53,17 @@ def _is_shown(letter: Symbol, nodes: tuple[Node, ...]) -> bool:
     minus_one = Sum((("-", Number("1")),))
     if nodes[1] == minus_one and nodes[0] == Script(letter, None, Number("2")):
         return True
-    return all(_has(node, letter) and _is_numeric(node, letter) for node in nodes) and any(
-        _is_binomial(node, letter) for node in nodes
-    )
+    if not all(_has(node, letter) and _is_numeric(node, letter) for node in nodes):
+        return False
+    return any(_is_binomial(part, letter) or _is_power(part, letter) for node in nodes for part in node.walk())
+
+
+def _is_power(node: Node, letter: Symbol) -> bool:
+    """i³, i²³: a whole power of the letter."""
+    match node:
+        case Script(base=base, below=None, above=Number(text=text)):
+            return base == letter and text.isdigit()
+    return False
 
 
 def _has(node: Node, letter: Symbol) -> bool:

@@ -27,7 +27,7 @@ from workings.check.value.units import has_units, without_units
 def is_name(node: Node) -> bool:
     """Whether `node = 3` gives a name its value: x, x_1, x', x^{(2)}, K^T, f(2), P(A | B), log p — but not x², 2x, x + 1."""
     match node:
-        case Symbol(name="True" | "False", style=("text",)):
+        case Symbol(name="True" | "False", style=("text",)) | Symbol(name="emptyset" | "varnothing"):
             return False
         case Symbol() | Function():
             return True
@@ -103,7 +103,7 @@ def letters_of(node: Node) -> set[Node]:
 
 def _is_letter(symbol: Symbol) -> bool:
     """A letter, a word; code in typewriter, whatever it begins with."""
-    if symbol.name in ("True", "False"):
+    if symbol.name in ("True", "False", "emptyset", "varnothing"):
         return False
     return symbol.name.lstrip("\\")[:1].isalpha() or "tt" in symbol.style
 

@@ -110,6 +110,8 @@ class Scope:
     """Whether a bold and a plain letter are one name in this document."""
     behind: dict[str, arb | None] = field(default_factory=dict)
     """For a printed decimal the number that was rounded to it; none if there were two."""
+    imaginary: Symbol | None = None
+    """The letter that is √−1 in this problem."""
     used: set[Node] | None = None
     """If given, every name whose value was asked for and known is noted here."""
     called: set[Node] | None = None

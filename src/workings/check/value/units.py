@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
+from math import prod
 
 from workings.check.latex.syntax import Function, Node, Number, Product, Quotient, Script, Symbol, Words
 from workings.check.latex.units import worth
@@ -59,6 +61,20 @@ def without_units(node: Node) -> Node:
     if len(kept) == len(node.factors):
         return node
     return kept[0][1] if len(kept) == 1 else replace(node, factors=kept)
+
+
+def unit_behind(node: Node, binary: bool = False) -> tuple[Fraction, str]:
+    """The unit in which an amount is written, what it is worth, and its name: 90 min is in (60, "min"); (1, "") for none.
+
+    A unit of which nothing is known is worth 1, as in `with_worth`.
+    """
+    if not isinstance(node, Product):
+        return Fraction(1), ""
+    texts = [_unit_text(node.factors[index][1]) or "" for index in range(len(node.factors)) if _is_unit(node, index)]
+    values = [worth(text, binary) for text in texts]
+    return prod((value for value in values if value is not None), start=Fraction(1)), " ".join(
+        text.strip() for text in texts
+    )
 
 
 def with_worth(node: Node, binary: bool = False) -> Node:

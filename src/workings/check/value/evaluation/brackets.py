@@ -11,7 +11,7 @@ from workings.check.latex.syntax import Chain, Group, Matrix, Node, Number, Symb
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call, norm
 from workings.check.value.names import is_capital
-from workings.check.value.sets import elements, is_set
+from workings.check.value.sets import is_set, set_size
 from workings.check.value.value import (
     Mismatch,
     Reason,
@@ -99,8 +99,8 @@ def _list_table(node: Group, context: EvaluationContext) -> Table:
 
 def length(bars: Group, below: Node | None, context: EvaluationContext) -> arb:
     """|x| of a number, ‖x‖ of a vector, |A| of a square matrix (its determinant), |{1, 2}| of a set (its size)."""
-    if below is None and is_set(bars.items[0]):
-        return arb(len(elements(bars.items[0], context)))
+    if below is None and is_set(bars.items[0], context.scope):
+        return arb(set_size(bars.items[0], context))
     x = value(bars.items[0], context)
     if below is None and bars.open == "|":
         if not isinstance(x, Table):

@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
+
+from flint import arb
 
 from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Symbol, Words
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import call
 from workings.check.value.reading import Reading
+from workings.check.value.remainders import remainder
 from workings.check.value.units import UNIT
-from workings.check.value.value import Reason, Table, Undecided, Value, correlation, plus, product, quotient, scalar
+from workings.check.value.value import (
+    Mismatch,
+    Reason,
+    Table,
+    Undecided,
+    Value,
+    correlation,
+    plus,
+    product,
+    quotient,
+    scalar,
+)
 
 _PRODUCTS = {"": "", "·": "·", "*": "·", "×": "×", "∘": "⊙", "⊙": "⊙", "@": "", UNIT: ""}
 """For each sign between two factors the product that it means."""
@@ -23,6 +38,8 @@ def factors_together(node: Product, context: EvaluationContext) -> Value:
     match node.factors:
         case ((_, Number() as whole), (_, Quotient() as part)) if context.reading.mixed:
             return plus(value(whole, context), value(part, context))
+        case (*body, ("mod", number)) if body:
+            return _modulo(body[0][1] if len(body) == 1 else Product(tuple(body)), number, context)
     runs: list[tuple[str, Value]] = []
     for sign, x in _factor_values(node.factors, context):
         if not runs or (_PRODUCTS.get(sign) == "⊙" and context.reading.entrywise == "last"):
@@ -63,19 +80,28 @@ def _combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
         return quotient(a, b, arrays)
     if sign in ("*", "⋆") and isinstance(a, Table) and isinstance(b, Table):
         return correlation(a, b, reading.turned)
-    if sign == "mod":
-        return _remainder(a, b)
     if sign in _PRODUCTS:
         return product(a, b, _PRODUCTS[sign], arrays)
     raise Undecided(f"{sign} is not computed")
 
 
-def _remainder(a: Value, b: Value) -> Value:
-    """a mod b."""
-    x, y = scalar(a), scalar(b)
-    if not y > 0:
+def _modulo(body: Node, number: Node, context: EvaluationContext) -> Value:
+    """a mod n: of each entry of a table; of a fraction and an inverse, what they are among the remainders."""
+    n = scalar(value(number, context))
+    if not n > 0:
         raise Undecided("a remainder by what is not positive")
-    return x - y * (x / y).floor()
+    whole = n.unique_fmpz()
+    if whole is not None and whole > 1:
+        with suppress(Undecided, Mismatch):
+            return arb(remainder(body, int(whole), context))
+    a = value(body, context)
+    if isinstance(a, Table):
+        return Table(tuple(tuple(_remainder(x, n) for x in row) for row in a.rows), a.free)
+    return _remainder(a, n)
+
+
+def _remainder(x: arb, n: arb) -> arb:
+    return x - n * (x / n).floor()
 
 
 def _application(name: Node, argument: Group, context: EvaluationContext) -> Value | None:
