@@ -16,7 +16,7 @@ from workings.check.extract.environments import pairs
 from workings.check.extract.expand import TooLargeError, expanded
 from workings.check.extract.macros import Macros, definitions, settings
 from workings.check.extract.markdown import Layout
-from workings.check.extract.plain import GUARD, numeric_equations, plain_equations
+from workings.check.extract.plain import GUARD, equations, plain_equations, typeset
 from workings.check.extract.repair import repaired
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
@@ -161,7 +161,7 @@ def _outside(layout: Layout, clean: str, found: list[Region], unread: list[Unrea
     titles = [span for heading in layout.headings if heading.depth < 6 for span in [_line_of(gaps, heading)]]
     guarded = _guard(covered(gaps, titles), [*hidden, *bare])
     beside: list[Span] = []
-    spans = [*bare, *numeric_equations(guarded, beside)]
+    spans = [*bare, *equations(guarded, beside)]
     unread += [Unread(start, end, _BESIDE) for start, end in beside]
     for start, end in layout.plain:
         spans += [(start + a, start + b) for a, b in plain_equations(layout.text[start:end])]
@@ -190,9 +190,12 @@ def _formula_of(layout: Layout, clean: str, region: Region, macros: Macros, unre
         text = _COMMENT.sub(lambda found: " " * len(found[0]), text)
     if region.display and ">" in text and not layout.strict:
         text = _unquoted(text, layout.text, region.start)
-    if region.outer == (region.start, region.end) and not region.display and "x" in text and "\\" not in text:
+    is_typed = region.outer == (region.start, region.end) and not region.display and "\\" not in text
+    if is_typed and "x" in text:
         text = _TIMES.sub(r"\1×\2", text)
     written = Traced(text, region.start)
+    if is_typed:
+        written = typeset(written)
     if not region.display and ("$" in text or "\\)" in text):
         written = written.sub(_BETWEEN, _words_between) if region.joined else written
         written = written.sub(_DOLLARS, lambda found: " " * len(found[0]))

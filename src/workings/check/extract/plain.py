@@ -1,72 +1,247 @@
-"""Equations between numbers in prose: `28 × 28 × 8 = 6272`, without dollars. Only what can hardly be anything else."""
+r"""Equations in prose without delimiters: `28 × 28 × 8 = 6272`, `a = 3, b = 4, so a^2 + b^2 = 25`, `12 slices * 1/3 = 4`.
+
+Each line is cut into tokens; words end a run of them, unless they stand behind a number as its unit. What is left must read
+like a formula, with a relation and something on both sides of it, and nothing that belongs to it may stand beside it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import takewhile
 
 from workings.check.extract.spans import Span, covered
+from workings.check.extract.traced import Traced
+from workings.check.latex.signs import FUNCTIONS, JOINING_WORDS
+from workings.check.latex.units import is_measure
 
 GUARD = "\ue000"
 """Stands at both ends of every formula that has delimiters: a number beside it is a part of something else."""
-_NUMBER = r"(?:\\?\$|[€£])?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d*[¼½¾⅓⅔]|\d+(?:\.\d+)?(?:[eE][-+]?\d+)?)"
-_OPERATOR = r"(?:mod|plus|minus|times|divided by|(?<=% )of)(?= [\d(])"
-_RUN = re.compile(
-    rf"(?=[-+−–(√\d$€£¼½¾⅓⅔=≈\\])"
-    rf"(?:(?:{_NUMBER})(?:(?<!\b0)[ \t]?x[ \t]?(?=[\d(]))?|{_OPERATOR}|[-+−–*/×·∙⋅÷^()=≈²³√%]|[ \t])+"
+_NUMBER = (
+    r"(?:\\?\$|[€£])?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?: \d{3})+(?![\d.,])|\d*[¼½¾⅓⅔]"
+    r"|(?:\d+(?:\.\d+)?|(?<![\w.])\.\d+)(?:[eE][-+]?\d+(?!\w))?)"
 )
-_TOKEN = re.compile(rf"(?P<number>{_NUMBER})|(?P<relation>[=≈])|(?P<operator>{_OPERATOR}|[+−–*/×·∙⋅÷^x-])"
-                   r"|(?P<open>\()|(?P<close>\))|(?P<after>[²³%])|(?P<root>√)|(?P<space>[ \t]+)")  # fmt: skip
+_OPERATOR = r"(?:mod|plus|minus|times|divided by|(?<=% )of)(?= [\d(])"
+_LETTER = r"[A-Za-zα-ωΑ-Ω]"
+_NAME = (
+    rf"{_LETTER}(?:_(?:\{{[^{{}}\s]{{1,8}}\}}|[A-Za-z0-9]{{1,5}})|[₀-₉]{{1,2}}|\d{{1,2}}(?![\d.,]\d))?['′]?(?![A-Za-z0-9_])"
+)
+_CALLED = "|".join(
+    sorted((name for name in (*FUNCTIONS, "log2", "log10") if name.isalnum() and len(name) > 1), key=len)[::-1]
+)
+_TOKEN = re.compile(
+    rf"(?P<number>{_NUMBER})|(?P<times>(?<=[\d)% ])(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())|(?P<modulus>\(mod \d+\))"
+    rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥]|<=|>=|(?<=\s)[<>](?=\s))"
+    rf"|(?P<function>(?<![A-Za-z])(?:{_CALLED})(?=\())|(?P<name>(?<![A-Za-z_.]){_NAME})"
+    r"|(?P<word>[A-Za-z][A-Za-z'’-]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,)"
+    r"|(?P<after>[²³%!])|(?P<root>√)|(?P<space>[ \t]+)|(?P<break>.)"
+)
+_CODE = re.compile(
+    r"==|\b0x|[-+*/]=|:=|;[ \t]*$|\{[ \t]*$|\w\(\)|=>|->|<-|</?\w+|^[ \t]*(?:def|for|if|while|return|import|print)\b.*:?$"
+)
+"""What a line of a program has."""
+_GIVEN = re.compile(r"(?<![A-Za-z])([A-Za-z])[ \t]*=")
+"""A letter that is given a value."""
+_RELATION = re.compile(r"[=≈≡≤≥<>]")
 _LABEL = re.compile(
-    r"^[ \t>]*(?:[-*+•☐–—]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)])(?=[ \t])|\*\*|__|https?://\S+|\]\([^)\s]*\)",
+    r"^[ \t>]*(?:[-*+•☐–—]|\(?(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivx]{1,4})[.)])(?=[ \t])|(?<![\w)])\*\*|\*\*(?![\w(])|__|https?://\S+|\]\([^)\s]*\)",
     re.MULTILINE,
 )
-_TOUCHES_BEFORE = re.compile(rf"[\w\\$#@.,<>!~&_{{}}\[{GUARD}]\Z")
+_TOUCHES_BEFORE = re.compile(rf"[\w\\$#@.,<>!~&_{{}}\[{GUARD}'\"]\Z")
 _LETTER_BEFORE_SPACE = re.compile(r"(?:^|[^A-Za-z])[B-HJ-Zb-z][ \t]+\Z")
 _TOUCHES_AFTER = re.compile(
     rf"\.?[\w\\$@#<>~&_{{^\[{GUARD}]|,\d|:\d|[ \t]*[<>]"
     rf"|[ \t]+(?:[b-zB-HJ-Z](?![A-Za-z'’])|\\|\$|{GUARD}|million|billion|thousand|percent|dozen)"
 )
-
-
 _RANGE = re.compile(r"(?<=[A-Za-z] )(\d+)[-–](\d+)\s*=\s*\d")
 """Pages 3-5 = 3 pages: no subtraction, if it would be negative."""
-
-
 _BROKEN = re.compile(r"[A-Za-z][ \t]*=[ \t]*\d+\.[ \t]*\n\Z")
 """What may be the first half of a number that a line end breaks: IQR = 26.⏎86 − 23.13."""
+_ARTICLES = frozenset("aAI")
+"""Letters that are words as well."""
+_MOST_WORDS = 3
+"""Words of a unit: `32 water type Pokemon`."""
 
 
-def numeric_equations(text: str, unread: list[Span] | None = None) -> Iterator[Span]:
-    """Where equations between closed forms of numbers stand; `unread` gets those that are a part of something else.
+@dataclass(frozen=True)
+class _Token:
+    """A piece of a line: what it is, its text, where it stands, whether blanks stand before it."""
 
-    >>> [text[a:b] for text in ["so 3 × 3 × 16 = 144 weights; x + 2 = 5, 1.2.3 = 4"] for a, b in numeric_equations(text)]
-    ['3 × 3 × 16 = 144']
+    kind: str
+    text: str
+    start: int
+    end: int
+    spaced: bool = False
+
+
+def equations(text: str, unread: list[Span] | None = None, letters: bool = True) -> Iterator[Span]:
+    """Where equations stand; `unread` gets those that are a part of something else. Without `letters`, of numbers alone.
+
+    >>> text = "so 3 × 3 × 16 = 144 weights; with x = 3 we get x + 2 = 5, and 6 birds * 2/3 = 4 birds; 1.2.3 = 4"
+    >>> [text[a:b] for a, b in equations(text)]
+    ['3 × 3 × 16 = 144', 'x = 3', 'x + 2 = 5', '6 birds * 2/3 = 4']
     """
-    if "=" not in text and "≈" not in text:
+    if not _RELATION.search(text):
         return
     shown = covered(text, (match.span() for match in _LABEL.finditer(text)))
-    for run in _RUN.finditer(shown):
-        if ("=" in run[0] or "≈" in run[0]) and len(run[0]) > 4:
-            for span, apart in _equations(shown, run):
-                if apart:
-                    yield span
-                elif unread is not None:
-                    unread.append(span)
+    position = 0
+    given = frozenset(_GIVEN.findall(text)) if letters else frozenset()
+    for line in shown.splitlines(keepends=True):
+        if _RELATION.search(line):
+            named = given if letters and not _CODE.search(line.rstrip()) else None
+            for run in _runs(_tokens(shown, position, position + len(line.rstrip()), named)):
+                for part, alone in _parts(run):
+                    yield from _equation(shown, part, alone, unread)
+        position += len(line)
 
 
-def _equations(text: str, run: re.Match[str]) -> Iterator[tuple[Span, bool]]:
-    """The equations in one run of numbers and signs, or in brackets there, each with the answer whether it is apart."""
-    tokens = [match for match in _TOKEN.finditer(text, run.start(), run.end()) if match.lastgroup != "space"]
-    for part in _parts(tokens):
-        first, last = 0, len(part)
-        while first < last and part[first].lastgroup == "relation":
-            first += 1
-        while first < last and part[last - 1].lastgroup == "relation":
-            last -= 1
-        part = part[first:last]
-        if part and _is_equation(part) and not _is_range(text, part[0].start()):
-            yield (part[0].start(), part[-1].end()), _is_apart(text, part)
+def plain_equations(text: str) -> Iterator[Span]:
+    """Those of a block without a language: only what its line begins with, but for a few words; the rest may be code."""
+    for start, end in equations(text, letters=False):
+        if _ALONE.search(text, text.rfind("\n", 0, start) + 1, start):
+            yield start, end
+
+
+_ALONE = re.compile(r"^[A-Za-z \t]*[=:]?[ \t]*\Z", re.MULTILINE)
+
+
+def _tokens(text: str, start: int, end: int, letters: frozenset[str] | None) -> Iterator[_Token]:
+    """The tokens of a line; without `letters` a name is a word, and a word of such letters is a product of names."""
+    spaced = False
+    for match in _TOKEN.finditer(text, start, end):
+        kind = match.lastgroup or "break"
+        if kind == "space":
+            spaced = True
+            continue
+        if kind == "times":
+            kind = "operator"
+        elif kind in ("name", "function") and letters is None:
+            kind = "word"
+        elif kind == "word" and letters is not None and len(match[0]) == 2 and letters.issuperset(match[0]):
+            kind = "word" if match[0] in JOINING_WORDS else "name"
+        yield _Token(kind, match[0], *match.span(), spaced)
+        spaced = False
+
+
+def _runs(tokens: Iterator[_Token]) -> Iterator[list[_Token]]:
+    """The tokens between words and other breaks; words behind a number that an operator follows are its unit.
+
+    A word behind an operator is an operand itself, and what follows it is a part of that calculation.
+    """
+    run: list[_Token] = []
+    words: list[_Token] = []
+    depth = 0
+    for token in tokens:
+        if token.kind == "word" and (words or (run and run[-1].kind in ("number", "after"))) and len(words) < _MOST_WORDS:
+            words.append(token)
+            continue
+        if words:
+            if token.kind in ("operator", "relation", "close") and token.text != "^" and _is_unit(words, run, token):
+                run.append(_Token("unit", "", words[0].start, words[-1].end, words[0].spaced))
+            else:
+                yield [*run, *_measure(words, run)]
+                run, depth = [], 0
+            words = []
+        if token.kind in ("open", "close"):
+            depth = max(0, depth + (1 if token.kind == "open" else -1))
+        if token.kind in ("word", "break") or (token.kind == "comma" and depth == 0):
+            yield run
+            is_operand = token.kind == "word" and bool(run) and run[-1].kind in ("operator", "operand")
+            run, depth = [_Token("operand", "", token.start, token.end)] if is_operand else [], 0
+        else:
+            run.append(token)
+    yield [*run, *_measure(words, run)]
+
+
+def _is_unit(words: list[_Token], run: list[_Token], following: _Token) -> bool:
+    """Whether words between a number and a sign say what it counts; before a relation, the number must be computed with."""
+    if any(word.text.lower() in JOINING_WORDS for word in words):
+        return False
+    side = takewhile(lambda token: token.kind != "relation", reversed(run))
+    return following.kind != "relation" or is_measure(words[0].text) or any(token.kind == "operator" for token in side)
+
+
+def _measure(words: list[_Token], run: list[_Token]) -> list[_Token]:
+    """A unit of measure at the end of a run that has units: 3.6 km = 3700 m; any other word only says what is counted."""
+    if not words or not is_measure(words[0].text) or all(token.kind != "unit" for token in run):
+        return []
+    return [_Token("unit", "", words[0].start, words[0].end, True)]
+
+
+def _parts(tokens: list[_Token]) -> Iterator[tuple[list[_Token], bool]]:
+    """Cut at brackets that do not match, at those with a relation inside, and where one operand follows another.
+
+    Each part with the answer whether it stands alone: a number beside another, as in `1/2 (68) + 10`, belongs to it.
+    """
+    partner = _partners(tokens)
+    part: list[_Token] = []
+    alone = True
+    for index, token in enumerate(tokens):
+        if token.kind in ("open", "close") and index not in partner:
+            yield part, alone
+            part, alone = [], True
+            continue
+        if part and _is_apart_from(part[-1], tokens, index):
+            touches = token.kind != "name"
+            yield part, alone and not touches
+            part, alone = [], not touches
+        part.append(token)
+    yield part, alone
+
+
+def _partners(tokens: list[_Token]) -> dict[int, int]:
+    """For each bracket that has one the bracket it belongs to, with no relation between them."""
+    partner: dict[int, int] = {}
+    waiting: list[int] = []
+    for index, token in enumerate(tokens):
+        if token.kind == "open":
+            waiting.append(index)
+        elif token.kind == "close" and waiting:
+            start = waiting.pop()
+            partner[start], partner[index] = index, start
+        elif token.kind == "relation":
+            waiting.clear()
+    return partner
+
+
+_OPERANDS = ("number", "name", "function", "open", "root")
+_ENDS = ("number", "name", "close", "after", "unit")
+_GOES_ON = ("operator", "relation", "after", "close")
+
+
+def _is_apart_from(before: _Token, tokens: list[_Token], index: int) -> bool:
+    """Whether a token begins something new: an operand behind another, unless the two are one, as 2x, m v² and 1 1/2."""
+    token = tokens[index]
+    if token.kind not in _OPERANDS or before.kind not in _ENDS:
+        return False
+    if not token.spaced:
+        return (before.kind, token.kind) in (("number", "number"), ("unit", "name"))
+    if token.kind == "number" and before.kind == "number":
+        return [other.text for other in tokens[index + 1 : index + 2]] != ["/"]
+    if token.kind != "name" or before.kind == "unit":
+        return True
+    if before.kind == "number" and is_measure(token.text) and index + 1 == len(tokens):
+        return not any(other.kind == "unit" or is_measure(other.text) for other in tokens[:index])
+    following = next((other for other in tokens[index + 1 :] if other.kind != "name" or not other.spaced), None)
+    return token.text in _ARTICLES or following is None or following.kind not in _GOES_ON
+
+
+def _equation(text: str, part: list[_Token], alone: bool, unread: list[Span] | None) -> Iterator[Span]:
+    """The equation of a part, if it is one and stands apart."""
+    first, last = 0, len(part)
+    while first < last and part[first].kind in ("relation", "comma"):
+        first += 1
+    while first < last and part[last - 1].kind in ("relation", "comma"):
+        last -= 1
+    part = part[first:last]
+    if not part or not _is_equation(part) or _is_range(text, part[0].start):
+        return
+    span = part[0].start, part[-1].end
+    if alone and _is_apart(text, part):
+        yield span
+    elif unread is not None and not any(token.kind == "name" for token in part):
+        unread.append(span)
 
 
 def _is_range(text: str, start: int) -> bool:
@@ -75,77 +250,92 @@ def _is_range(text: str, start: int) -> bool:
     return found is not None and int(found[1]) < int(found[2])
 
 
-_ALONE = re.compile(r"^[A-Za-z \t]*[=:]?[ \t]*\Z", re.MULTILINE)
-
-
-def plain_equations(text: str) -> Iterator[Span]:
-    """Those of a block without a language: only what its line begins with, but for a few words; the rest may be code."""
-    for start, end in numeric_equations(text):
-        if _ALONE.search(text, text.rfind("\n", 0, start) + 1, start):
-            yield start, end
-
-
-def _parts(tokens: list[re.Match[str]]) -> Iterator[list[re.Match[str]]]:
-    """Cut at brackets that do not match, and at those with a relation inside."""
-    partner: dict[int, int] = {}
-    waiting: list[int] = []
-    for index, token in enumerate(tokens):
-        if token.lastgroup == "open":
-            waiting.append(index)
-        elif token.lastgroup == "close" and waiting:
-            start = waiting.pop()
-            partner[start], partner[index] = index, start
-        elif token.lastgroup == "relation":
-            waiting.clear()
-    part: list[re.Match[str]] = []
-    for index, token in enumerate(tokens):
-        if token.lastgroup in {"open", "close"} and index not in partner:
-            yield part
-            part = []
-        else:
-            part.append(token)
-    yield part
-
-
-def _is_equation(part: list[re.Match[str]]) -> bool:
-    """Do operands and operators alternate, with a relation, and with something to compute on one side of it?"""
+def _is_equation(part: list[_Token]) -> bool:
+    """Do operands and operators alternate, with a relation, and with a name or something to compute on one side of it?"""
     operand = relation = computes = False
+    kinds = {token.kind for token in part}
     for token in part:
-        match token.lastgroup:
-            case "number" if operand:
+        match token.kind:
+            case "number" | "name" | "function" | "operand":
+                operand = token.kind != "function"
+                computes |= token.kind == "number" and "e" in token.text.lower()
+            case "relation" | "comma" if not operand:
                 return False
-            case "number":
-                operand = True
-            case "relation" if not operand:
-                return False
-            case "relation":
-                operand, relation = False, True
-            case "operator" if not operand and token[0] not in "-−–+":
+            case "relation" | "comma":
+                operand, relation = False, relation or token.kind == "relation"
+            case "operator" if not operand and token.text not in "-−–+":
                 return False
             case "operator":
                 computes |= operand
                 operand = False
             case "open" if operand:
                 computes, operand = True, False
-            case "close" if not operand:
-                return False
-            case "after" if not operand:
+            case "close" | "after" | "unit" if not operand:
                 return False
             case "after" | "root":
-                if token.lastgroup == "root" and operand:
+                if token.kind == "root" and operand:
                     return False
                 computes = True
-    return operand and relation and computes
+    measured = sum(token.kind == "unit" for token in part) > 1
+    has_order = any(token.text in "<>" for token in part)
+    named = "name" in kinds and ("number" in kinds or computes)
+    return (
+        operand
+        and relation
+        and (computes or named or "function" in kinds or "modulus" in kinds or (measured and not has_order))
+    )
 
 
-def _is_apart(text: str, part: list[re.Match[str]]) -> bool:
+def _is_apart(text: str, part: list[_Token]) -> bool:
     """Does nothing that belongs to it, a letter or a sign, stand beside the equation?"""
-    start, end = part[0].start(), part[-1].end()
+    if any(token.kind == "operand" for token in part):
+        return False
+    start, end = part[0].start, part[-1].end
     before = text[max(0, start - 12) : start]
     after = text[end : end + 12]
     if _TOUCHES_BEFORE.search(before) or _TOUCHES_AFTER.match(after) or _BROKEN.search(before):
         return False
     neighbour = before.rstrip(" \t")[-1:]
-    if neighbour == GUARD or (part[0].lastgroup == "operator" and (neighbour.isalnum() or neighbour in ")]}")):
+    if neighbour and neighbour in f"{GUARD}*/×·÷^)]":
         return False
-    return neighbour in {"=", "≈"} or not _LETTER_BEFORE_SPACE.search(before)
+    if neighbour in {"+", "-", "−", "–"} or part[0].kind == "operator":
+        rest = before.rstrip(" \t+-−–")[-1:]
+        return not (rest.isalnum() or rest in ")]}%")
+    return neighbour in {"=", "≈"} or part[0].kind == "name" or not _LETTER_BEFORE_SPACE.search(before)
+
+
+_UNIT = re.compile(
+    rf"(?P<number>{_NUMBER}%?)(?P<space>[ \t]*)"
+    rf"(?P<word>(?!(?:mod|plus|minus|times|of)\b){_LETTER}+(?:[ \t/-]+[A-Za-z'’]{{2,}})*)"
+    r"(?=[ \t]*(?:[-+−–*/×·∙⋅÷=≈≡≤≥<>)\]]|$))"
+)
+_TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (re.compile(r"(?<![A-Za-z])log(2|10)(?=\()"), lambda found: rf"\log_{{{found[1]}}}"),
+    (re.compile(r"\*\*"), lambda _: "^"),
+    (re.compile(r"(?<=\d) / (?=\d+/\d)"), lambda _: " ÷ "),
+    (
+        re.compile(r"(?<![\d.,/])(\d+)[ \t]+(\d+)/(\d+)(?![\d.,])"),
+        lambda found: rf"({found[1]}+\frac{{{found[2]}}}{{{found[3]}}})",
+    ),
+    (re.compile(r"(?<=\d) (?=\d{3}(?!\d))"), lambda _: ""),
+)
+"""What is typed → what LaTeX has."""
+
+
+def typeset(written: Traced) -> Traced:
+    r"""An equation as LaTeX has it: units as words, `**` as a power, log2 as a logarithm to a base, 1 1/2 as a sum.
+
+    >>> typeset(Traced("12 slices * 2**3 = log2(8) km", 0)).text
+    '12\\text{ slices} * 2^3 = \\log_{2}(8) km'
+    """
+    for pattern, change in _TYPESET:
+        written = written.sub(pattern, change)
+    return written.sub(_UNIT, _unit_as_text)
+
+
+def _unit_as_text(found: re.Match[str]) -> str:
+    word = found["word"]
+    is_factor = len(word) == 1 and not (found["space"] and is_measure(word))
+    if is_factor or word.lower() in FUNCTIONS or (not found["space"] and not is_measure(word)):
+        return found[0]
+    return rf"{found['number']}\text{{{found['space']}{word}}}"

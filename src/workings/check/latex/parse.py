@@ -22,6 +22,7 @@ from workings.check.latex.parse_environments import continues
 from workings.check.latex.parse_groups import condition_sign, opens_bar
 from workings.check.latex.parse_scripts import argument, with_scripts
 from workings.check.latex.reader import Reader, product, side_by_side
+from workings.check.latex.signs import JOINING_WORDS
 from workings.check.latex.syntax import (
     Chain,
     Function,
@@ -367,8 +368,9 @@ class Parser(Reader):
         if following in ("relation", "times", "slash", "_", "^"):
             return True
         if following == "sign":
+            joins = not isinstance(last, Number) or not JOINING_WORDS.isdisjoint(words[1].lower().split())
             again = any(token[:2] == words[:2] for token in self.tokens[self.at + 1 :])
-            return sign == "+" or again or worth(words[1]) is not None
+            return sign == "+" or again or not joins or worth(words[1]) is not None
         return isinstance(last, Number) and (following in _ENDS or following in _SEPARATORS)
 
     def divisor(self, below: Node) -> Node:

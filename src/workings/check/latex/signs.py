@@ -172,3 +172,8 @@ SPELLED = frozenset(
     if name[0] == "\\" and name[1:].isalpha() and len(name) > 4 and name[1:].lower() not in FUNCTIONS
 ) | {"begin", "end"}
 """Names of commands: as plain letters in a formula they have lost their backslash."""
+JOINING_WORDS = frozenset(
+    "and or so then is are was were be which that this because since if when where thus hence therefore gives give equals "
+    "makes make means we get to for the has have had but with und oder also ist sind gibt".split()
+)
+"""Words that lead from one statement to the next, and never stand in a unit."""

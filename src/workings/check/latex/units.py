@@ -35,6 +35,8 @@ _COUNTED = frozenset(
     "unit item piece point person people student time year month pixel token parameter weight sample example step".split()
 )
 """What is counted; a year or a month has no fixed worth."""
+_SCALES = frozenset("thousand million billion trillion dozen percent".split())
+"""Words for numbers."""
 _BINARY = {"KB": 2**13, "MB": 2**23, "GB": 2**33, "TB": 2**43, "KiB": 2**13, "MiB": 2**23, "GiB": 2**33, "TiB": 2**43}
 """Bytes with prefixes that count in powers of 1024."""
 _PREFIXED = re.compile(rf"([{''.join(_PREFIXES)}]?)({'|'.join(sorted(_BASES, key=len, reverse=True))})")
@@ -60,6 +62,17 @@ def worth(text: str, binary: bool = False) -> Fraction | None:
             power = int((found[2] or "1").replace("−", "-"))
             total *= one ** (-power if down else power)
     return total if above.strip() else None
+
+
+def is_measure(text: str) -> bool:
+    """Whether a word is a unit of measure: km, hours; not what is counted, and not million.
+
+    >>> is_measure("km"), is_measure("hours"), is_measure("students"), is_measure("million")
+    (True, True, False, False)
+    """
+    lower = text.lower()
+    counts = {lower, lower.removesuffix("s")} & (_COUNTED | _SCALES)
+    return not counts and worth(text) is not None
 
 
 def _one(word: str, binary: bool) -> Fraction | None:
