@@ -70,9 +70,7 @@ def compare_values(work: Work, ran: Ran) -> dict[str, Any]:
         plain = ran.values.get(place, [])
         if not plain:
             continue
-        pairs = list(zip(values, plain, strict=False))
-        pairs = pairs[:50] if len(values) != len(plain) else pairs  # of a long loop, the first turns and the last are kept
-        for turn, (value, expected) in enumerate(pairs):
+        for turn, (value, expected) in enumerate(_aligned(values, plain)):
             if expected is None:
                 continue
             compared += 1
@@ -80,6 +78,20 @@ def compare_values(work: Work, ran: Ran) -> dict[str, Any]:
                 wrong.append(f"{Path(place[0]).name}:{place[1]} {place[2]} (time {turn + 1})")
     result_ok = same(work.result, copied(ran.result))
     return {"values": compared, "wrong": wrong, "result": result_ok}
+
+
+def _aligned(values: list[Any], plain: list[Any]) -> list[tuple[Any, Any]]:
+    """Recorded values with plain ones. Where fewer were recorded (of a long loop, the first turns and the last), each stands
+    beside the next plain value that it is, or else beside the next."""
+    if len(values) >= len(plain):
+        return list(zip(values, plain, strict=False))
+    pairs, start = [], 0
+    for value in values:
+        found = next((place for place in range(start, len(plain)) if same(value, plain[place])), start)
+        if found < len(plain):
+            pairs.append((value, plain[found]))
+        start = found + 1
+    return pairs
 
 
 def same(value: Any, expected: Any) -> bool:
@@ -181,7 +193,7 @@ def _operation(step: Step) -> str:
     return (step.source or step.name or step.kind)[:60]
 
 
-def compare_gradients(work: Work, ran: Ran, parameters: dict[str, torch.Tensor]) -> dict[str, Any]:
+def compare_gradients(work: Work, ran: Ran, parameters: dict[str, torch.Tensor], own: tuple[str, ...]) -> dict[str, Any]:
     """Every ∂L/∂name beside autograd's gradients of the values that had that name in the plain run."""
     steps = [(step, found) for step in work.steps() if step.kind == "gradient" and (found := _GRADIENT.match(step.name))]
     steps = [
@@ -197,7 +209,8 @@ def compare_gradients(work: Work, ran: Ran, parameters: dict[str, torch.Tensor])
         if name not in known:
             known[name] = _gradients_of(name, loss, ran, parameters)
         candidates = [one for one in known[name] if one.shape == step.result.shape]
-        if not candidates:
+        followed = step.where is None or step.where.file.startswith(own) or name in parameters
+        if not candidates or not followed:
             uncompared += 1
             continue
         compared += 1

@@ -2,7 +2,7 @@
 
 A file that belongs to a package is imported as a module of it, any other by its path, with its folder and the repository's
 where it looks for modules. A notebook is its code cells. Of a script that trains when imported, only the definitions are
-loaded: imports (one that fails is left out), functions, classes, and names of plain values.
+loaded: imports (one that fails is left out), functions, classes, and names whose values need no call.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import types
 from pathlib import Path
 from typing import Any
 
+from foreign_inputs import build
 from foreign_list import PACKAGES, Piece, Source
 
 
@@ -72,7 +73,7 @@ def load(piece: Piece, foreign: Path) -> tuple[types.ModuleType, tuple[str, ...]
     sys.argv = [str(path)]
     if piece.definitions or piece.globals or path.suffix == ".ipynb" or piece.path.endswith(".ipynb"):
         sys.path[:0] = [str(path.parent), str(root)]
-        return _definitions(path, piece.globals), own
+        return _definitions(path, {name: build(value, None) for name, value in piece.globals.items()}), own
     return _imported(path, root), own
 
 
@@ -104,7 +105,7 @@ def _imported(path: Path, root: Path) -> types.ModuleType:
     )
     if base != path.parent:
         return importlib.import_module(".".join(path.relative_to(base).with_suffix("").parts))
-    name = re.sub(r"\W", "_", path.stem)
+    name = _module_name(path)
     spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -113,8 +114,14 @@ def _imported(path: Path, root: Path) -> types.ModuleType:
     return module
 
 
-def _definitions(path: Path, given: dict[str, Any]) -> types.ModuleType:
+def _module_name(path: Path) -> str:
+    """The name of a file as a module; a file called torch.py is not PyTorch."""
     name = re.sub(r"\W", "_", path.stem)
+    return f"foreign_{name}" if name in sys.modules else name
+
+
+def _definitions(path: Path, given: dict[str, Any]) -> types.ModuleType:
+    name = _module_name(path)
     module = types.ModuleType(name)
     module.__file__ = str(path)
     vars(module).update(given)
@@ -127,12 +134,19 @@ def _definitions(path: Path, given: dict[str, Any]) -> types.ModuleType:
             case ast.FunctionDef() | ast.ClassDef():
                 with contextlib.suppress(NameError):  # a base class or decorator of a package that is not here
                     _run(node, module, path)
-            case ast.Assign(targets=[ast.Name(id=target)], value=ast.Constant() | ast.List() | ast.Tuple()) if (
-                target not in given
-            ):
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target not in given and not _calls(value):
                 with contextlib.suppress(Exception):
                     _run(node, module, path)
     return module
+
+
+def _calls(value: ast.expr) -> bool:
+    """Whether computing a value calls something now; what is inside a lambda waits."""
+    if isinstance(value, ast.Lambda):
+        return False
+    return isinstance(value, ast.Call) or any(
+        _calls(part) for part in ast.iter_child_nodes(value) if isinstance(part, ast.expr)
+    )
 
 
 def _run(node: ast.stmt, module: types.ModuleType, path: Path) -> None:

@@ -8,9 +8,9 @@
 | `{ bools = [4, 4] }`, `{ causal = 4 }`, `{ eye = 4 }`, `{ range = 4 }`, `{ values = [1, 2] }` | tensors |
 | `{ none = true }` | None |
 | `{ tuple = […] }`, `{ dict = {…} }`, `{ options = {…} }` | a tuple, a dict, an object with these attributes |
-| `{ call = "GPTConfig", n_layer = 2 }` | what a class or function gives; `args` are the positional arguments |
+| `{ call = "GPTConfig", n_layer = 2 }` | what a class or function gives; `"*"` are the positional arguments |
 | `{ the = "torch.nn:ReLU" }` | a class or function itself, of the piece's file, or of a module before the colon |
-| `{ parameters = "torch.nn:Linear" … }` | as `call`, then the list of its parameters |
+| `{ module = "math" }` | a module |
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _FILLED = ("normal", "uniform", "ones", "zeros", "ints", "bools", "causal", "eye
 def arguments(given: Any, home: Any) -> tuple[list[Any], dict[str, Any]]:
     """Positional and named arguments of a list or a table; `home` is the module whose names it may use."""
     if isinstance(given, dict):
-        named = {name: build(value, home) for name, value in given.items() if name != "args"}
-        return [build(value, home) for value in given.get("args", [])], named
+        named = {name: build(value, home) for name, value in given.items() if name != "*"}
+        return [build(value, home) for value in given.get("*", [])], named
     return [build(value, home) for value in given], {}
 
 
@@ -52,9 +52,8 @@ def build(value: Any, home: Any) -> Any:
         case {"call": name, **rest}:
             args, named = arguments(rest, home)
             return find(name, home)(*args, **named)
-        case {"parameters": name, **rest}:
-            args, named = arguments(rest, home)
-            return list(find(name, home)(*args, **named).parameters())
+        case {"module": name}:
+            return importlib.import_module(name)
     return _tensor(value)
 
 

@@ -9,12 +9,13 @@ shapes (`foreign_inputs.py` builds them).
 | `path` | the file in the repository, or the module of a package |
 | `callable` | the class or function |
 | `new` | of a class: the arguments it is made with, a list or a table |
-| `inputs` | the arguments of the call, a list or a table; `args` in a table are the positional ones |
+| `inputs` | the arguments of the call, a list or a table; `"*"` in a table are the positional ones |
 | `method` | what is called on the object, if not the object itself |
 | `name` | what the table calls it; by default the callable |
 | `definitions` | true: only imports, functions and classes of the file are loaded (a script that trains when imported) |
 | `globals` | names that a script sets before it uses its functions |
 | `train` | true: the model is in training mode |
+| `single` | true: the code insists on single precision |
 | `backward` | false: no gradient is asked for |
 | `loss` | the name of the value that is differentiated, where `show` cannot know it |
 | `own` | folders or files whose statements are expected, where that is not the whole repository |
@@ -66,6 +67,7 @@ class Piece:
     definitions: bool = False
     globals: dict[str, Any] = field(default_factory=dict)
     train: bool = False
+    single: bool = False
     backward: bool = True
     loss: str = ""
     own: tuple[str, ...] = ()

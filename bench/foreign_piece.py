@@ -7,6 +7,7 @@ anew, from the same seed, for each run.
 from __future__ import annotations
 
 import functools
+import random
 import time
 import warnings
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import foreign_compare as compare
+import numpy as np
 import statements
 import torch
 from foreign_import import check_there, load
@@ -32,12 +34,12 @@ def measure(piece: Piece, foreign: Path, keep: Callable[[str, str], None] | None
     """The figures of a piece; `keep` receives its text and its page."""
     check_there(piece, foreign)
     warnings.simplefilter("ignore")
-    torch.set_default_dtype(torch.float64)
+    torch.set_default_dtype(torch.float32 if piece.single else torch.float64)
     home, own = load(piece, foreign)
 
-    def make(vary: bool = False) -> tuple[Any, Any]:
+    def make(vary: Callable[[Any], Any] | None = None) -> tuple[Any, Any]:
         """The call, and the object it is on: made anew from the seed."""
-        torch.manual_seed(_SEED)
+        _seed()
         subject = find(piece.callable, home)
         if piece.new is not None:
             args, named = arguments(piece.new, home)
@@ -46,9 +48,9 @@ def measure(piece: Piece, foreign: Path, keep: Callable[[str, str], None] | None
             subject.train(piece.train)
         called = getattr(subject, piece.method) if piece.method else subject
         args, named = arguments(piece.inputs, home)
-        if vary:
-            args, named = tree_map(_varying, (args, named))
-        torch.manual_seed(_SEED)
+        if vary is not None:
+            args, named = tree_map(vary, (args, named))
+        _seed()
         return functools.partial(called, *args, **named), subject
 
     figures: dict[str, Any] = {}
@@ -57,8 +59,7 @@ def measure(piece: Piece, foreign: Path, keep: Callable[[str, str], None] | None
         begun = time.perf_counter()
         call()
         figures["plain_seconds"] = time.perf_counter() - begun
-        call, subject = make(vary=piece.backward)
-        ran = statements.run(call, own)
+        ran, subject = _plainly(make, own, piece.backward)
     begun = time.perf_counter()
     work, figures["backward_refused"] = _shown(piece, make)
     figures["show_seconds"] = time.perf_counter() - begun
@@ -72,7 +73,7 @@ def measure(piece: Piece, foreign: Path, keep: Callable[[str, str], None] | None
     )
     figures |= compare.gradient_lines(work)
     parameters = dict(subject.named_parameters()) if isinstance(subject, nn.Module) else {}
-    figures |= compare.compare_gradients(work, ran, parameters)
+    figures |= compare.compare_gradients(work, ran, parameters, own)
     begun = time.perf_counter()
     text, page = work.text(), work.html()
     figures["print_seconds"] = time.perf_counter() - begun
@@ -83,12 +84,30 @@ def measure(piece: Piece, foreign: Path, keep: Callable[[str, str], None] | None
     return figures
 
 
+def _seed() -> None:
+    torch.manual_seed(_SEED)
+    np.random.seed(_SEED)
+    random.seed(_SEED)
+
+
+def _plainly(make: Callable[..., tuple[Any, Any]], own: tuple[str, ...], backward: bool) -> tuple[statements.Ran, Any]:
+    """The plain run, and the object it is on; on copies of the inputs where the code changes them in place."""
+    call, subject = make(_varying if backward else None)
+    try:
+        return statements.run(call, own), subject
+    except RuntimeError as error:
+        if "a leaf Variable that requires grad" not in str(error):
+            raise
+    call, subject = make(lambda value: v.clone() if isinstance(v := _varying(value), torch.Tensor) else v)
+    return statements.run(call, own), subject
+
+
 def _varying(value: Any) -> Any:
     """An input that autograd follows, as `show` follows it."""
     return value.detach().requires_grad_() if isinstance(value, torch.Tensor) and value.is_floating_point() else value
 
 
-def _shown(piece: Piece, make: Callable[[], tuple[Any, Any]]) -> tuple[Work, str]:
+def _shown(piece: Piece, make: Callable[..., tuple[Any, Any]]) -> tuple[Work, str]:
     """The work with its gradients; without them where `show` refuses, and why."""
     call, _ = make()
     if not piece.backward:

@@ -148,7 +148,7 @@ class _Tracer:
 
     def finish(self, statement: Statement, frame: types.FrameType) -> None:
         for name in statement.names:
-            if name in frame.f_locals:
+            if name in frame.f_locals and "empty" not in statement.text:  # what is in new memory is nobody's value
                 value = frame.f_locals[name]
                 kept = self.ran.values.setdefault((statement.file, statement.line, name), [])
                 if len(kept) < _MOST_TIMES:

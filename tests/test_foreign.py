@@ -112,7 +112,7 @@ def test_objects_are_made_by_name():
     from foreign_inputs import arguments
 
     given = [
-        {"call": "torch.nn:Linear", "args": [2], "out_features": 3},
+        {"call": "torch.nn:Linear", "*": [2], "out_features": 3},
         {"tuple": [1, {"none": True}]},
         {"options": {"n": 1}},
     ]
@@ -180,7 +180,7 @@ def test_what_is_not_shown_or_wrong_is_found(foreign):
             step.result = step.result + 1
     assert compare.compare_statements(work, ran)["missing"] == ["scale.py:26 Return return total"]
     assert compare.compare_values(work, ran)["wrong"] == ["scale.py:14 total (time 1)"]
-    wrong = compare.compare_gradients(work, ran, dict(model.named_parameters()))["gradients_wrong"]
+    wrong = compare.compare_gradients(work, ran, dict(model.named_parameters()), own)["gradients_wrong"]
     assert wrong and all("/∂x" in one for one in wrong)
 
 
