@@ -131,7 +131,7 @@ def test_a_method_of_a_module_knows_the_paths():
             return self.inner(x)
 
     trace = capture(Net().encode, torch.ones(1))
-    assert [s.name for s in trace.steps() if s.kind == "module"] == ["inner"]
+    assert [s.name for s in trace.steps() if s.kind == "module"] == ["inner", "inner.0"]
 
 
 def test_hooks_of_modules_still_run():

@@ -42,7 +42,9 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
         kind = type(module)
         if recorder.muted or get_ident() != thread:
             return original(module, *args, **kwargs)
-        known = kinds.get(kind) or kinds.setdefault(kind, _get_kind(kind))
+        known = kinds.get(kind) or kinds.setdefault(kind, _get_kind(recorder, kind))
+        if recorder.closed and known.closed:
+            return original(module, *args, **kwargs)
         if names and len(stack) > 1:
             if kind not in parts:
                 parts[kind] = _parts(getattr(kind, "forward", None), names)
@@ -58,7 +60,7 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
         return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
     updates = contextlib.nullcontext() if names else _record_optimizers(recorder, thread)
-    with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates:
+    with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates, recorder.callbacks:
         yield
 
 
@@ -131,7 +133,9 @@ class _Kind:
     closed: bool
 
 
-def _get_kind(kind: Any) -> _Kind:
+def _get_kind(recorder: Recorder, kind: Any) -> _Kind:
+    if recorder.depth >= 2:
+        recorder.callbacks.meet(kind)  # a library's forward may call methods that the author wrote
     code = _code_of(getattr(kind, "forward", None))  # TorchScript has none
     return _Kind(kind.__name__, code, code is None or is_library(code))
 
@@ -174,6 +178,8 @@ def _open_module(recorder: Recorder, original: Any, module: Any, known: _Kind, n
     forward, title, thread = module.forward, known.title, get_ident()
     if not _has_hooks(module):
         return _run(recorder, module, known, forward, name, args, kwargs)
+    for hooks in (module._forward_pre_hooks, module._forward_hooks):
+        recorder.callbacks.open_all(hooks.values())
     own = {"forward": module.__dict__["forward"]} if "forward" in module.__dict__ else {}
 
     def reporting(*a: Any, **k: Any) -> Any:
@@ -232,14 +238,17 @@ def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, titl
         f"input {i + 1}" if i else "x": recorder.snapshot(a) for i, a in enumerate(args) if isinstance(a, torch.Tensor)
     }
     recorder.stack[-1].children.append(step)
-    recorder.muted += 1
+    depth, closed = len(recorder.stack), recorder.closed
+    recorder.stack.append(step)
+    recorder.closed = True
     try:
         value = original(module, *args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
     finally:
-        recorder.muted -= 1
+        recorder.closed = closed
+        del recorder.stack[depth:]
     recorder.keep(step, value)
     if recorder.depth >= 4:
         _expand_module(recorder, step, module, args, kwargs)

@@ -16,6 +16,7 @@ import numpy as np
 import torch
 
 from workings.own_code import is_check
+from workings.trace.capture.callbacks import Callbacks
 from workings.trace.capture.generators import PIECES, PausedFunction
 from workings.trace.capture.loops import STATEMENTS
 from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
@@ -37,7 +38,7 @@ _BUILTIN = (types.BuiltinFunctionType, types.MethodWrapperType, type)
 _FUNCTION = (types.FunctionType, types.MethodType)
 _MODULE = torch.nn.Module
 _CACHED = type(functools.cache(len))
-KEPT = "not opened: functools.lru_cache keeps its results and runs it only for new arguments"
+KEPT = "not run again: functools.lru_cache has kept its result"
 
 
 class Recorder(Statements):
@@ -51,16 +52,19 @@ class Recorder(Statements):
         self.known_code: dict[tuple[Any, Any], Rewritten | str] = {}
         self.bound: dict[types.FunctionType, types.FunctionType] = {}
         self.called: tuple[Any, str] = (None, "")
+        self.closed = False  # in a library's module that is not opened: what is the author's in it is
+        self.callbacks = Callbacks(self)
 
     # ---- calls
     def get(self, owner: Any, name: str, text: str) -> Any:
         """A property of the author's: computed as a step of its own, and an operand of the statement."""
         pending, found = self.pending, property_of(type(owner), name)
-        if self.muted or found is None or not self._is_wanted(found.fget.__code__):  # type: ignore[union-attr]
+        getter = None if found is None else self.callbacks.original(found.fget)
+        if self.muted or getter is None or not self._is_wanted(getter.__code__):
             value = getattr(owner, name)
         else:
             try:
-                value = self.run(types.MethodType(found.fget, owner), (), {}, "call", text)  # type: ignore[arg-type]
+                value = self.run(types.MethodType(getter, owner), (), {}, "call", text)
             except AttributeError:
                 value = getattr(owner, name)  # which may have another way
         if not self.muted:
@@ -79,22 +83,38 @@ class Recorder(Statements):
         # `f(x)` alone was noted as a possible effect before f was known. Now it is: if its statements report, they tell
         # their effects themselves; if not, the call as a whole is one.
         pending, self.pending = self.pending, ""
-        found = self._substitute(function, text)
+        found = self._substitute(self.callbacks.original(function), text)
         if pending and not self.terse and not hasattr(getattr(found, "func", found), _REPORTS):
-            return self._call_alone(function, found, pending)
-        if self.saved_state is None or self.quiet:
-            return found
-        if isinstance(found, type) and not issubclass(found, VALUES):
-            return lambda *args, **kwargs: self.note_new(found(*args, **kwargs))
-        if changes_its_owner(function):
+            found = self._call_alone(function, found, pending)
+        elif self.saved_state is not None and not self.quiet and changes_its_owner(function):
             self.note_change(function.__self__, f"{text}(…)")
-        return found
+        if self.muted or self.terse or self.depth < 2 or not _may_call_back(found):
+            return self._make(found) if isinstance(found, type) else found
+        return self._call_with_callbacks(found)
+
+    def _make(self, kind: type) -> Any:
+        """An object that is made in the run: changing it is no effect."""
+        if self.saved_state is None or self.quiet or issubclass(kind, VALUES):
+            return kind
+        return lambda *args, **kwargs: self.note_new(kind(*args, **kwargs))
+
+    def _call_with_callbacks(self, function: Any) -> Any:
+        """A library's function, or a class: the author's functions among its arguments report when they are called."""
+        made = self._make(function) if isinstance(function, type) else function
+        self.callbacks.open_all((function,))
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.callbacks.open_all(args)
+            self.callbacks.open_all(kwargs.values())
+            return made(*args, **kwargs)
+
+        return run
 
     def _call_alone(self, function: Any, found: Any, pending: str) -> Any:
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
-        if own or any(function is c for c in CHECKS) or is_check(function):
+        if own or self._initialises(function) or any(function is c for c in CHECKS) or is_check(function):
             return found
         if self.saved_state is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.note_change(owner, pending)
@@ -103,6 +123,12 @@ class Recorder(Statements):
         else:
             self.effects.append(pending)
         return found
+
+    def _initialises(self, function: Any) -> bool:
+        """`super().__init__()`: a library's class sets up an object that is made in this run."""
+        if self.saved_state is None or not isinstance(function, types.MethodType) or function.__name__ != "__init__":
+            return False
+        return is_library(function.__code__) and not self.saved_state.is_outside(function.__self__)
 
     def _watch(self, function: Any, pending: str) -> Any:
         """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
@@ -127,7 +153,10 @@ class Recorder(Statements):
 
     def _substitute(self, function: Any, text: str) -> Any:
         if self.watching and isinstance(function, _FUNCTION) and not is_library(function.__code__):
-            return self._watch_unopened(function, function) if id(function.__code__) not in self.codes else function
+            if id(function.__code__) in self.codes:
+                return function
+            alone = self.muted == self.watching and self._is_wanted(function.__code__)
+            return self._trace_unmuted(function) if alone else self._watch_unopened(function, function)
         if self.muted or (self.expand is None and isinstance(function, _BUILTIN)):
             return function
         if isinstance(function, torch.nn.Module):
@@ -156,27 +185,43 @@ class Recorder(Statements):
 
     def _open_decorated(self, function: Any) -> Any:
         """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
-        code = getattr(inmost(function), "__code__", None)
-        if code is None or is_library(code) or id(code) in self.codes:
+        if self.depth < 2:
+            return self._watch_decorated(function)
+        if not self.callbacks.opens(function):
             return function
-        found = with_inmost(function, lambda plain: self._open_function(plain, plain, ""))
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            self.callbacks.open_all(args)
+            return function(*args, **kwargs)
+
+        setattr(run, _REPORTS, True)
+        return run
+
+    def _watch_decorated(self, function: Any) -> Any:
+        code = getattr(inmost(function), "__code__", None)
+        if code is None or is_library(code):
+            return function
+        found = with_inmost(function, lambda plain: self._watch_unopened(plain, plain))
         setattr(underlying(found), _REPORTS, True)
         return found
 
     def _open_cached(self, function: Any) -> Any:
         """A function whose values are kept: which of its calls run, only Python knows."""
-        code = getattr(inspect.unwrap(function), "__code__", None)
-        if code is None or self.names or not self._is_wanted(code):
+        if self.names or self.depth < 2 or self.terse or not self.callbacks.opens(function):
             return function
 
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            step = Step("call", call_name(function), note=KEPT)
-            self.file(step)
+            count = len(self.stack[-1].children)
             value = function(*args, **kwargs)
-            self.keep(step, value)
+            if len(self.stack[-1].children) == count:
+                step = Step("call", call_name(function), note=KEPT)
+                self.keep(step, value)
+                self.file(step)
             return value
 
+        setattr(run, _REPORTS, True)
         return run
 
     def _watch_unopened(self, method: Any, function: Any) -> Any:
@@ -208,6 +253,21 @@ class Recorder(Statements):
         setattr(run, _REPORTS, True)
         return run
 
+    def _trace_unmuted(self, function: Any) -> Any:
+        """A function of the author's that a library calls which is only watched: `module.apply(initialise)`."""
+        reporting = self.trace(function)
+
+        @functools.wraps(function)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            muted, watching, self.muted, self.watching = self.muted, self.watching, 0, 0
+            try:
+                return reporting(*args, **kwargs)
+            finally:
+                self.muted, self.watching = muted, watching
+
+        setattr(run, _REPORTS, True)
+        return run
+
     def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any:
         """Call a function as a step of its own, its statements inside."""
         found = self._rewrite(function, kind)
@@ -224,6 +284,7 @@ class Recorder(Statements):
             step.operands = {child.name: child.result for child in step.children}
         self.push(self._frame(function, found, name if kind == "module" else None))
         self.terse += kind == "expansion"
+        closed, self.closed = self.closed, False
         try:
             value = _bind(function, found, self)(*args, **kwargs)
         except Exception:
@@ -231,6 +292,7 @@ class Recorder(Statements):
             raise
         finally:
             self.pop()
+            self.closed = closed
             self.terse -= kind == "expansion"
             self.muted = muted  # an exception, or a generator given up, may have left steps and folded turns open
             del self.stack[depth:]
@@ -344,6 +406,21 @@ class Recorder(Statements):
 
 
 _MOST_ITEMS = 64
+_HIGHER = (types.FunctionType, types.MethodType, type)
+_HIGHER_BUILTINS = frozenset((sorted, max, min, functools.reduce))
+
+
+def _may_call_back(function: Any) -> bool:
+    """Whether a function that is not opened may call functions it is given: a library's, a class, `sorted`, `Function.apply`."""
+    if isinstance(function, _HIGHER):
+        return not hasattr(function, _REPORTS) and getattr(function, "__module__", "") not in _FORMULAS
+    if not isinstance(function, types.BuiltinFunctionType):
+        return False
+    return isinstance(function.__self__, type) or function in _HIGHER_BUILTINS
+
+
+_FORMULAS = frozenset(("torch.nn.functional", "torch.functional", "math", "einops.einops"))
+"""Modules whose functions call nothing of the author's."""
 
 
 def _has_tensors(value: Any) -> bool:

@@ -19,6 +19,16 @@ _INSTALLED = frozenset({"site-packages", "dist-packages"})
 """Folders of packages that are installed elsewhere: for one user, for the whole system, in a place of their own."""
 
 
+UNRECORDED = frozenset(
+    """
+    __repr__ __str__ __format__ __hash__ __eq__ __bool__ __del__ __getattr__ __getattribute__ __setattr__ __delattr__ __dir__
+    __reduce__ __reduce_ex__ __getstate__ __setstate__ __copy__ __deepcopy__ __instancecheck__ __subclasscheck__ __new__
+    __init_subclass__ __set_name__ __torch_function__ __torch_dispatch__ __array__
+    """.split()
+)
+"""Methods by which anybody looks at an object, this library too: that they ran says nothing about the computation."""
+
+
 def is_library(code: types.CodeType) -> bool:
     """Whether the code is installed or part of Python, not the author's."""
     return _in_library(code.co_filename)

@@ -290,8 +290,9 @@ class Instrumenter(ast.NodeTransformer):
         if called in _EAGER and node.args and isinstance(node.args[0], ast.GeneratorExp):
             self.turns(node.args[0])
         text = path(node.func)
+        container = isinstance(node.func, ast.Attribute) and path(node.func.value) in self.fresh
         self.generic_visit(node)
-        if called not in PLAIN_CALLS and text.partition(".")[0] not in self.fresh:
+        if called not in PLAIN_CALLS and not container:
             self.called.add(text)
             node.func = ast.copy_location(_recorder("call", node.func, ast.Constant(text)), node.func)
         return node

@@ -26,7 +26,6 @@ from workings.trace.first_bad import first_bad, first_nan
 from workings.trace.follow.calls import (
     call_info,
     caller,
-    is_called,
     is_comprehension,
     is_exact,
     is_fused,
@@ -184,7 +183,7 @@ class Block:
         if is_comprehension(frame.f_code):
             return self._in_turns(frame)
         back = caller(frame, self.followers)
-        if back not in self.followers or id(frame.f_code) in self.recorder.codes or not is_called(frame):
+        if back not in self.followers or id(frame.f_code) in self.recorder.codes:
             return None
         if is_module_call(frame.f_code):
             record_module_call(self.recorder, frame)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import linecache
 import types
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -16,7 +17,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.own_code import is_own, is_readable
 from workings.trace.capture.recorder import Recorder
 from workings.trace.code.decorated import with_inmost
-from workings.trace.code.functions import call_name, is_library
+from workings.trace.code.functions import UNRECORDED, call_name, is_library
 from workings.trace.code.instrument import path
 from workings.trace.code.look_up import MISSING
 from workings.trace.definitions.expand import compare
@@ -32,10 +33,10 @@ _AWAITED = inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 @by_identity
 def is_opened(code: types.CodeType) -> bool:
     """Whether this is a function of the author's: not of a library, not one that Python calls of its own accord."""
-    own = code.co_name.startswith("__") and code.co_name.endswith("__") and code.co_name != "__call__"
     function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & _AWAITED and not is_comprehension(code)
     ours = is_own(code.co_filename) and not is_readable(code.co_filename)
-    return bool(function) and not own and not ours and not is_library(code)
+    made = code.co_name.startswith("__") and not linecache.getlines(code.co_filename)  # the __init__ of a dataclass
+    return bool(function) and not ours and not made and not is_library(code) and code.co_name not in UNRECORDED
 
 
 def is_comprehension(code: types.CodeType) -> bool:
@@ -43,13 +44,22 @@ def is_comprehension(code: types.CodeType) -> bool:
 
 
 def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> types.FrameType | None:
-    """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in."""
-    back = _outermost(frame).f_back
-    while back is not None and (
-        (is_comprehension(back.f_code) and back not in followed) or (is_fused(back.f_code) and is_exact(back))
-    ):
+    """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in, and what
+    a library calls to the statement that called the library."""
+    back, handed = _outermost(frame).f_back, is_opened(frame.f_code)
+    while back is not None and back not in followed and (_is_seen_through(back) or (handed and _calls_back(back.f_code))):
         back = back.f_back
     return back
+
+
+def _is_seen_through(frame: types.FrameType) -> bool:
+    return is_comprehension(frame.f_code) or (is_fused(frame.f_code) and is_exact(frame))
+
+
+@by_identity
+def _calls_back(code: types.CodeType) -> bool:
+    """Whether this is a library's code; what ours calls is no part of the block."""
+    return is_library(code) and not is_own(code.co_filename)
 
 
 def _outermost(frame: types.FrameType) -> types.FrameType:
@@ -70,11 +80,6 @@ def _decorates(frame: types.FrameType, code: types.CodeType) -> bool:
     """Whether this frame belongs to a function that was made around one with this code."""
     closed_over = (frame.f_locals.get(name) for name in frame.f_code.co_freevars)
     return is_calling(frame) and any(getattr(value, "__code__", None) is code for value in closed_over)
-
-
-def is_called(frame: types.FrameType) -> bool:
-    """Whether a call made this frame, not an operator or an attribute; a generator goes on wherever it is asked to."""
-    return is_generator(frame.f_code) or (frame.f_back is not None and is_calling(frame.f_back))
 
 
 def is_generator(code: types.CodeType) -> bool:

@@ -41,6 +41,7 @@ class SavedState:
         self.arrays: list[np.ndarray] = []  # their ids are keys, so they must live
         self.iterators: list[tuple[Any, Any]] = []
         self.fresh: list[Any] = []
+        self.fresh_ids: set[int] = set()
         self.moved: list[TensorState] = []
         self.copied, self.sums = 0, False
         self.add(*roots)
@@ -53,6 +54,8 @@ class SavedState:
             value = waiting.pop()
             if isinstance(value, ATOMS) or id(value) in self.held or id(value) in self.tensors:
                 continue
+            if id(value) in self.fresh_ids:
+                continue  # there was nothing before the run to put back
             if isinstance(value, torch.Tensor):
                 self._tensor(value)
             elif isinstance(value, np.ndarray):
@@ -192,6 +195,7 @@ class SavedState:
         """Something that came about in the run: it and what it leads to is no one else's."""
         if not isinstance(value, (*ATOMS, torch.Tensor)):
             self.fresh.append(value)
+            self.fresh_ids.add(id(value))
 
     def is_outside(self, owner: Any) -> bool:
         """Whether changing this object is an effect: it is neither put back nor known to be made in the run."""
