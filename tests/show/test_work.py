@@ -443,7 +443,7 @@ def test_a_decorator_is_folded():
             return z
 
     work = workings.show(Outer(), torch.ones(1))
-    assert work.text().startswith("… a decorator around Outer: 2 steps are not shown\nx = [1]  (1)\nz = inner(x)")
+    assert work.text().startswith("… a decorator around Outer: 3 steps are not shown\nx = [1]  (1)\nz = inner(x)")
     assert "y = 2·x" in work.text()
     assert "kwargs" not in work.text()
     assert "kwargs" not in work.html()

@@ -45,7 +45,7 @@ def test_each_turn_of_a_loop_holds_the_piece_that_made_its_item():
     (loop,) = [s for s in trace.steps() if s.kind == "loop"]
     first, second = loop.children
     assert [c.name for c in first.children] == ["generate", "total"]
-    assert [c.name for c in first.children[0].children] == ["x", "h", "h", "yield"]
+    assert [c.name for c in first.children[0].children] == ["x", "h", "for", "h", "yield"]
     assert (second.children[0].name, second.children[0].source) == ("generate", "up to yield 2")
     assert [c.name for c in piece(trace, "after the last yield").children] == ["z", ""]
 
@@ -154,7 +154,10 @@ def test_a_generator_that_is_shown_is_asked_for_its_values():
     (call,) = trace.root.children
     (loop,) = [s for s in call.children if s.kind == "loop"]
     assert loop.source == "next(generate)"
-    assert [[s.name for s in turn.children] for turn in loop.children] == [["h", "h", "yield"], ["h", "yield", "z", ""]]
+    assert [[s.name for s in turn.children] for turn in loop.children] == [
+        ["h", "for", "h", "yield"],
+        ["h", "yield", "z", ""],
+    ]
 
 
 def test_endless_generators_are_stopped():

@@ -405,7 +405,7 @@ def test_an_attribute_that_is_computed_is_not_read_again(tmp_path):
 
 def test_suppressed_exceptions(tmp_path):
     box = blocked(tmp_path, "with contextlib.suppress(ValueError):\n    a = fails(x)\nb = x + 1\nreturn b", *given())
-    a, e, r, b, _ = [s for s in box.work.steps() if s.kind not in ("input", "call")]
+    _, a, e, r, b, _ = [s for s in box.work.steps() if s.kind not in ("input", "call")]
     assert [s.note for s in (a, e, r, b)] == ["", "", "raised ValueError, which was caught: no", ""]
     assert box.work.error is None
 

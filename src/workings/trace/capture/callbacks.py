@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 import torch
+from torch.autograd.function import FunctionCtx
 
 from workings.trace.capture.substitute import copy_function, substitute_code
 from workings.trace.code.functions import UNRECORDED, call_name, is_library
@@ -26,6 +27,8 @@ from workings.trace.step import CONTAINERS
 
 _MOST_ITEMS = 64
 _ATOMS = (torch.Tensor, torch.nn.Parameter, torch.Size, np.ndarray, int, float, bool, str, bytes, slice, type(None))
+
+
 class _Recorder(Protocol):
     """What a callback reports to."""
 
@@ -75,15 +78,15 @@ class Callbacks:
     def opens(self, function: Any) -> bool:
         """Whether there is a function of the author's behind a library's decorators; if so, it reports from now on."""
         is_method = isinstance(function, types.MethodType)
-        plain = inmost_function(function.__func__ if is_method else function)
+        plain = _inmost_function(function.__func__ if is_method else function)
         self._exchange(plain, is_method)
         return plain in self.originals
 
     def _open(self, value: Any) -> None:
         if isinstance(value, types.FunctionType):
-            self._exchange(inmost_function(value))
+            self._exchange(_inmost_function(value))
         elif isinstance(value, types.MethodType):
-            self._exchange(inmost_function(value.__func__), is_method=True)
+            self._exchange(_inmost_function(value.__func__), is_method=True)
             owner = value.__self__
             self.meet(owner if isinstance(owner, type) else type(owner))
         elif isinstance(value, functools.partial):
@@ -113,7 +116,8 @@ class Callbacks:
             if recorder.muted or get_ident() != self.thread:
                 return original(*args, **kwargs)
             pending, bound = recorder.pending, types.MethodType(original, args[0]) if is_method and args else original
-            if is_method and function.__name__ == "__init__" and recorder.saved_state is not None:
+            new = (is_method and function.__name__ == "__init__") or isinstance(next(iter(args), None), FunctionCtx)
+            if new and recorder.saved_state is not None:
                 recorder.saved_state.note_new(args[0])
             try:
                 return recorder.run(bound, args[bound is not original :], kwargs, "call", call_name(bound))
@@ -124,7 +128,7 @@ class Callbacks:
         self.recorder.codes.add(id(function.__code__))
 
 
-def inmost_function(function: Any) -> Any:
+def _inmost_function(function: Any) -> Any:
     """The author's function that decorators of libraries stand around."""
     while not _is_authors(function) and hasattr(function, "__wrapped__"):
         function = function.__wrapped__
@@ -148,7 +152,7 @@ def _methods(kind: type) -> list[tuple[Any, bool]]:
     if kind not in _METHODS:
         names = {"forward"} | UNRECORDED if issubclass(kind, torch.nn.Module) else UNRECORDED
         every = [(name, value) for cls in kind.__mro__ for name, value in vars(cls).items() if name not in names]
-        found = [(inmost_function(plain), bound) for _, value in every for plain, bound in _functions_of(value)]
+        found = [(_inmost_function(plain), bound) for _, value in every for plain, bound in _functions_of(value)]
         _METHODS[kind] = [(plain, bound) for plain, bound in found if _is_authors(plain)]
     return _METHODS[kind]
 

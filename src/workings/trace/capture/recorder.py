@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.autograd.function import FunctionCtx
 
 from workings.own_code import is_check
 from workings.trace.capture.callbacks import Callbacks
@@ -29,6 +30,7 @@ from workings.trace.code.mutators import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VA
 from workings.trace.code.rewrite import Rewritten, rewrite
 from workings.trace.code.statement import Statement
 from workings.trace.step import Step, Where
+from workings.trace.tensors.transformed import transformation_note
 
 __all__ = ["MISSING", "MOST_DEPTH", "STATEMENTS", "Frame", "Recorder"]
 
@@ -114,7 +116,7 @@ class Recorder(Statements):
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
-        if own or self._initialises(function) or any(function is c for c in CHECKS) or is_check(function):
+        if own or self._sets_up(function) or any(function is c for c in CHECKS) or is_check(function):
             return found
         if self.saved_state is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.note_change(owner, pending)
@@ -124,11 +126,13 @@ class Recorder(Statements):
             self.effects.append(pending)
         return found
 
-    def _initialises(self, function: Any) -> bool:
-        """`super().__init__()`: a library's class sets up an object that is made in this run."""
-        if self.saved_state is None or not isinstance(function, types.MethodType) or function.__name__ != "__init__":
+    def _sets_up(self, function: Any) -> bool:
+        """`super().__init__()`, `ctx.save_for_backward(x)`: a library's method of an object that is made in this run."""
+        if self.saved_state is None or not isinstance(function, types.MethodType) or not is_library(function.__code__):
             return False
-        return is_library(function.__code__) and not self.saved_state.is_outside(function.__self__)
+        owner = function.__self__
+        own = function.__name__ == "__init__" or isinstance(owner, FunctionCtx)
+        return own and not self.saved_state.is_outside(owner)
 
     def _watch(self, function: Any, pending: str) -> Any:
         """A library's method of a module, such as `self.train()`: run as it is, and its effects are noted."""
@@ -273,7 +277,8 @@ class Recorder(Statements):
         found = self._rewrite(function, kind)
         if isinstance(found, Rewritten) and found.code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
             return self._in_pieces(function, found, args, kwargs, name)
-        step = Step(kind, name, title)
+        note = transformation_note()
+        step = Step(kind, name, title, note="" if note and any(s.note == note for s in self.stack) else note)
         self.file(step)
         if not isinstance(found, Rewritten):
             return self._run_unseen(step, function, args, kwargs, found)
@@ -411,9 +416,10 @@ _HIGHER_BUILTINS = frozenset((sorted, max, min, functools.reduce))
 
 
 def _may_call_back(function: Any) -> bool:
-    """Whether a function that is not opened may call functions it is given: a library's, a class, `sorted`, `Function.apply`."""
+    """Whether a function that is not opened may call functions it is given: a library's, a class, `sorted`."""
     if isinstance(function, _HIGHER):
-        return not hasattr(function, _REPORTS) and getattr(function, "__module__", "") not in _FORMULAS
+        plain = hasattr(function, _REPORTS) or getattr(function, "__module__", "") in _FORMULAS or is_check(function)
+        return not plain
     if not isinstance(function, types.BuiltinFunctionType):
         return False
     return isinstance(function.__self__, type) or function in _HIGHER_BUILTINS

@@ -97,13 +97,24 @@ class Statements(Loops):
             step.live = value
         return value
 
+    def leave_header(self, step: Step | None, value: Any) -> Any:
+        """What a `with` opens is there: the line has no value of its own."""
+        self.leave(step, None)
+        return value
+
     def leave_changed(self, value: Any) -> None:
         """`x += e` or `y[0] = e` is over, and x or y is this."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], value)
 
+    def leave_unpacked(self, parts: Any) -> None:
+        """`a, b = e` is over; e may be used up, as `map(f, xs)` is, and then its parts are what it was."""
+        if not self.muted and self.stack[-1].kind in STATEMENTS:
+            held = self.stack[-1].live
+            self.leave(self.stack[-1], held if isinstance(held, (tuple, list, torch.Tensor, dict)) else tuple(parts))
+
     def leave_held(self) -> None:
-        """`a, b = e` is over."""
+        """`a.h, b = e` is over."""
         if not self.muted and self.stack[-1].kind in STATEMENTS:
             self.leave(self.stack[-1], self.stack[-1].live)
 
@@ -260,11 +271,12 @@ class Statements(Loops):
     def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
         """The values the statement reads: as they are now, and the tensors themselves."""
         outside, is_recording = self.globals[-1], torch.is_grad_enabled()
+        live = self.snapshots.live
         for wanted in known.reads:
             value = look_up(wanted, here, outside)
             if isinstance(value, torch.Tensor):
                 step.operands[wanted.text] = now = self.snapshot(value)
-                step.lives[wanted.text] = value if is_recording or value.requires_grad else now
+                step.lives[wanted.text] = live(value, now)
             elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float, np.ndarray))):
                 step.operands[wanted.text] = self.snapshot(value)
                 if type(value) in CONTAINERS and is_recording:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import functools
+import inspect
 import types
 from collections.abc import Callable, Iterator, Set
 from typing import Any
@@ -58,49 +58,81 @@ def _substitute(self: Any, *args: Any, _original: Any, _other: Any, _passed: Set
 
 @contextlib.contextmanager
 def substitute_code(function: types.FunctionType, other: Callable[..., Any]) -> Iterator[None]:
-    """While this is open, a call of the function, by whoever holds it, is a call of the other.
+    """While this is open, a call of the function, by whoever holds it, is a call of the other. Its signature stays.
 
-    >>> def double(x):
-    ...     return 2 * x
+    >>> def double(x, by=2):
+    ...     return by * x
     >>> held = [double]
-    >>> with substitute_code(double, lambda x: x + 1):
-    ...     held[0](5)
-    6
+    >>> with substitute_code(double, lambda x, by=0: x + by):
+    ...     held[0](5), held[0](5, by=1)
+    (5, 6)
     >>> held[0](5)
     10
     """
     code = function.__code__
-    passing = _passing_code(len(code.co_freevars))
-    # The other function is a constant of the code: nothing that leads to it is seen on the function, and its defaults,
-    # keywords and closure stay as they are.
-    constants = tuple(other if value == _OTHER else value for value in passing.co_consts)
-    function.__code__ = passing.replace(
-        co_consts=constants, co_filename=code.co_filename, co_name=code.co_name, co_firstlineno=code.co_firstlineno
-    )
+    passing, usual, named = _passing_code(code), function.__defaults__ or (), function.__kwdefaults__ or {}
+
+    def call(args: tuple[Any, ...], extra: tuple[Any, ...], kwargs: dict[str, Any], more: dict[str, Any]) -> Any:
+        count = len(args)
+        while not extra and (i := count - 1 - len(args) + len(usual)) >= 0 and args[count - 1] is usual[i]:
+            count -= 1
+        given = {name: value for name, value in kwargs.items() if name not in named or value is not named[name]}
+        return other(*args[:count], *extra, **given, **more)
+
+    # The call is a constant of the code: nothing that leads to it is seen on the function, and its defaults, keywords and
+    # closure stay as they are.
+    constants = tuple(call if value == _CALL else value for value in passing.co_consts)
+    function.__code__ = passing.replace(co_consts=constants)
     try:
         yield
     finally:
         function.__code__ = code
 
 
-_OTHER = "the other function"
-_PASSING = f"""
-def outer():
-    def passing(*args, **kwargs):
-        other = {_OTHER!r}
-        return other(*args, **kwargs)
-"""
+_CALL = "call the other function"
 
 
-@functools.cache
-def _passing_code(count: int) -> types.CodeType:
-    """Code that hands its arguments on, with this many free variables: those of the function it is exchanged with."""
-    module = ast.parse(_PASSING)
-    (outer,) = [n for n in module.body if isinstance(n, ast.FunctionDef)]
-    (passing,) = [n for n in outer.body if isinstance(n, ast.FunctionDef)]
-    names = [f"_{i}" for i in range(count)]
-    outer.body[:0] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in names]
-    passing.body += [ast.Expr(ast.Name(name, ast.Load())) for name in names]  # never reached; it makes them free
-    compiled = compile(ast.fix_missing_locations(module), __file__, "exec", dont_inherit=True)
-    (around,) = [c for c in compiled.co_consts if isinstance(c, types.CodeType)]
-    return next(c for c in around.co_consts if isinstance(c, types.CodeType))
+def _passing_code(code: types.CodeType) -> types.CodeType:
+    """Code with the same parameters and as many free variables that hands its arguments on: the positional ones, those of
+    `*args`, the named ones, those of `**kwargs`."""
+    names = iter(code.co_varnames)
+    positional = [next(names) for _ in range(code.co_argcount)]
+    keywords = [next(names) for _ in range(code.co_kwonlyargcount)]
+    extra = next(names) if code.co_flags & inspect.CO_VARARGS else None
+    more = next(names) if code.co_flags & inspect.CO_VARKEYWORDS else None
+    parameters = ast.arguments(
+        posonlyargs=[ast.arg(name) for name in positional[: code.co_posonlyargcount]],
+        args=[ast.arg(name) for name in positional[code.co_posonlyargcount :]],
+        vararg=ast.arg(extra) if extra else None,
+        kwonlyargs=[ast.arg(name) for name in keywords],
+        kw_defaults=[None for _ in keywords],
+        kwarg=ast.arg(more) if more else None,
+        defaults=[],
+    )
+    read = [
+        ast.Tuple([_read(name) for name in positional], ast.Load()),
+        _read(extra) if extra else ast.Tuple([], ast.Load()),
+    ]
+    read += [ast.Dict([*map(ast.Constant, keywords)], [*map(_read, keywords)]), _read(more) if more else ast.Dict([], [])]
+    call: ast.expr = ast.Call(ast.Name(_LOCAL, ast.Load()), read, [])
+    body: list[ast.stmt] = [ast.Assign([ast.Name(_LOCAL, ast.Store())], ast.Constant(_CALL)), ast.Return(call)]
+    free = [f"_free_{i}" for i in range(len(code.co_freevars))]
+    body += [ast.Expr(_read(name)) for name in free]  # never reached; it makes them free
+    passing = ast.FunctionDef("passing", parameters, body, [], None, type_params=[])  # type: ignore[call-arg]
+    around: list[ast.stmt] = [ast.Assign([ast.Name(name, ast.Store())], ast.Constant(None)) for name in free]
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    outer = ast.FunctionDef("outer", nothing, [*around, passing], [], None, type_params=[])  # type: ignore[call-arg]
+    module = ast.fix_missing_locations(ast.Module([outer], []))
+    found = _inside(_inside(compile(module, code.co_filename, "exec", dont_inherit=True)))
+    return found.replace(co_name=code.co_name, co_qualname=code.co_qualname, co_firstlineno=code.co_firstlineno)
+
+
+_LOCAL = "_workings_call"
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _inside(code: types.CodeType) -> types.CodeType:
+    return next(c for c in code.co_consts if isinstance(c, types.CodeType))

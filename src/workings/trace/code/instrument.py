@@ -6,7 +6,7 @@ The rewritten code knows the recorder as `__w`:
     A = f(B) + C        →   A = __w.leave(__w.enter(7, locals()), __w.call(f, "f")(B) + C)
     x += e              →   x += __w.hold(__w.enter(8, locals()), e);  __w.leave_changed(x)
     y[0] = e            →   y[0] = __w.hold(__w.enter(8, locals()), e);  __w.leave_changed(y)
-    a, b = e            →   a, b = __w.hold(__w.enter(8, locals()), e);  __w.leave_held()
+    a, b = e            →   a, b = __w.hold(__w.enter(8, locals()), e);  __w.leave_unpacked((a, b))
     raise e             →   __w.enter(16, locals());  raise e
     for t in steps:     →   for t in __w.loop(9, steps):
     if test:            →   if __w.leave(__w.enter(10, locals()), test):
@@ -14,6 +14,9 @@ The rewritten code knows the recorder as `__w`:
     a if test else b    →   a if __w.choose(13, test) else b
     (n := e)            →   (n := __w.leave_named(__w.enter_named(14, locals()), e))
     yield e             →   yield __w.leave(__w.enter(15, locals()), e)
+    assert test         →   assert __w.hold(__w.enter(17, locals()), test);  __w.leave_held()
+    with e as x:        →   with __w.leave_header(__w.enter(18, locals()), e) as x:  __w.leave(__w.enter(19, locals()), x)
+    del x               →   __w.leave(__w.enter(20, locals()), None);  del x
 """
 
 from __future__ import annotations
@@ -158,8 +161,22 @@ class Instrumenter(ast.NodeTransformer):
 
     def visit_Delete(self, node: ast.Delete) -> Any:
         text = ast.unparse(node)
+        said = self.say("del", node, text)
         node.targets = [self.target(target, text) for target in node.targets]
-        return node
+        return [*said, node]
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        """Its step is over when the test is known to hold."""
+        text = f"assert {ast.unparse(node.test)}:"
+        node.msg = node.msg and self.visit(node.msg)
+        node.test = self.record("branch", node, "assert", node.test, text)
+        return [node, *self.report_after("assert", node)]
+
+    def say(self, name: str, like: Any, text: str) -> list[ast.stmt]:
+        """A line of its own, for a statement that has no value: `del x`, the `case` that is taken."""
+        if self.names:
+            return []
+        return [_expression(_recorder("leave", _enter_call(self.number("branch", like, name, None, text)), _NONE), like)]
 
     def target(self, node: Any, text: str) -> Any:
         """What is assigned to; an object whose attribute or entry that is is handed to the recorder."""
@@ -177,10 +194,12 @@ class Instrumenter(ast.NodeTransformer):
             return self.report_after(name, target) if isinstance(target, (ast.Subscript, *_UNPACKED)) else []
         if isinstance(target, ast.Subscript):
             return self.report_after(name, target, self.visit(_load(target.value)))
+        if isinstance(target, _UNPACKED) and all(isinstance(n, _UNPACKING) for n in ast.walk(target)):
+            return self.report_after(name, target, self.visit(_load(target)), method="leave_unpacked")
         return self.report_after(name, target) if isinstance(target, _UNPACKED) else []
 
-    def report_after(self, name: str, like: Any, *read: ast.expr) -> list[ast.stmt]:
-        report = _recorder("leave_changed" if read else "leave_held", *read)
+    def report_after(self, name: str, like: Any, *read: ast.expr, method: str = "leave_changed") -> list[ast.stmt]:
+        report = _recorder(method if read else "leave_held", *read)
         return [] if self.names and name not in self.names else [_expression(report, like)]
 
     def visit_Return(self, node: ast.Return) -> Any:
@@ -189,7 +208,9 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_Expr(self, node: ast.Expr) -> Any:
-        if isinstance(node.value, (ast.Yield, ast.YieldFrom)):
+        if isinstance(node.value, ast.YieldFrom):
+            return [*self.say("yield from", node.value, ast.unparse(node)), self.generic_visit(node)]
+        if isinstance(node.value, ast.Yield):
             return self.generic_visit(node)
         if not isinstance(node.value, ast.Constant):
             node.value = self.record("expression", node, "", node.value)
@@ -204,19 +225,23 @@ class Instrumenter(ast.NodeTransformer):
         header = f"for {_target(node.target)} in {ast.unparse(node.iter)}:"
         unchanged = ast.For(node.target, copy.deepcopy(node.iter), [], [])
         node.iter = self.visit(node.iter)
-        if not _pauses(node):  # what runs after a yield belongs to whoever asks next, not to this turn
+        if pauses := _pauses(node):  # what runs after a yield belongs to whoever asks next, not to this turn
+            said = self.say("for", unchanged.iter, header)
+        else:
             n = self.number("loop", node, _target(node.target), None, header, unchanged)
             node.iter = _recorder("loop", ast.Constant(n), node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-        return node
+        return [*said, node] if pauses else node
 
     def visit_While(self, node: ast.While) -> Any:
         header = f"while {ast.unparse(node.test)}:"
+        unchanged = copy.deepcopy(node.test)
         test, pauses = self.visit(node.test), _pauses(node)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         if pauses:
+            said = self.say("while", unchanged, header)
             node.test = test
-            return node
+            return [*said, node]
         n = self.number("loop", node, "while", None, header)
         loop = f"{RECORDER}_loop_{n}"
         asks, turn, closed = (_recorder(name, ast.Name(loop, ast.Load())) for name in ("ask", "turn", "close_loop"))
@@ -229,13 +254,29 @@ class Instrumenter(ast.NodeTransformer):
         return [ast.copy_location(opened, node), node, _expression(closed, node)]
 
     def visit_AsyncFor(self, node: ast.AsyncFor) -> Any:
+        said = self.say("for", node.iter, f"async for {_target(node.target)} in {ast.unparse(node.iter)}:")
         node.iter = self.visit(node.iter)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
-        return node
+        return [*said, node]
 
     def visit_With(self, node: Any) -> Any:
-        node.items = [self.visit(item) for item in node.items]
-        node.body = self.block(node.body)
+        given: list[ast.stmt] = []
+        for item in node.items:
+            place = node if item is node.items[0] else item.context_expr
+            text = f"with {ast.unparse(item)}:"
+            target = item.optional_vars
+            if not self.names:
+                n = self.number("branch", place, "with", item.context_expr, text)
+                item.context_expr = _recorder("leave_header", _enter_call(n), self.visit(item.context_expr))
+            else:
+                item.context_expr = self.visit(item.context_expr)
+            if target is not None:
+                name = _target(target)
+                if not self.names or name in self.names:
+                    n = self.number("assign", target, name, None, text, ast.Assign([copy.deepcopy(target)], _NONE))
+                    given.append(_expression(_recorder("leave", _enter_call(n), self.visit(_load(target))), target))
+                item.optional_vars = self.target(target, text)
+        node.body = [*given, *self.block(node.body)]
         return node
 
     visit_AsyncWith = visit_With
@@ -251,9 +292,12 @@ class Instrumenter(ast.NodeTransformer):
         return [mark, node]
 
     def visit_Match(self, node: ast.Match) -> Any:
-        node.subject = self.visit(node.subject)
+        node.subject = self.record("expression", node, "", node.subject, f"match {ast.unparse(node.subject)}:")
         for case in node.cases:
-            case.body = self.block(case.body)
+            guard = f" if {ast.unparse(case.guard)}" if case.guard is not None else ""
+            said = self.say("case", case.pattern, f"case {ast.unparse(case.pattern)}{guard}:")
+            case.guard = case.guard and self.visit(case.guard)
+            case.body = [*said, *self.block(case.body)]
         return node
 
     def visit_Global(self, node: Any) -> Any:
@@ -349,12 +393,15 @@ def _recorder(method: str, *args: ast.expr) -> ast.Call:
 
 
 _UNPACKED = (ast.Tuple, ast.List)
+_UNPACKING = (*_UNPACKED, ast.Starred, ast.Name, ast.expr_context)
+"""What a target is made of that gives names to the parts of a value and does nothing else."""
+_NONE = ast.Constant(None)
 
 
 def _can_fail_after(node: Any) -> bool:
     """Whether the statement can fail when its value is there already."""
     target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
-    return isinstance(node, ast.AugAssign) or isinstance(target, (ast.Subscript, *_UNPACKED))
+    return isinstance(node, (ast.AugAssign, ast.Assert)) or isinstance(target, (ast.Subscript, *_UNPACKED))
 
 
 def _enter_call(n: int, suffix: str = "") -> ast.Call:
@@ -397,7 +444,9 @@ def path(node: ast.expr) -> str:
 def _load(target: ast.expr) -> Any:
     """The place that is assigned to, as an expression that reads it."""
     place: Any = copy.deepcopy(target)
-    place.ctx = ast.Load()
+    parts: list[Any] = [part for part in ast.walk(place) if isinstance(getattr(part, "ctx", None), ast.Store)]
+    for part in parts:
+        part.ctx = ast.Load()
     return place
 
 

@@ -84,6 +84,8 @@ class Block:
             self.closing.enter_context(Expander(self.recorder, self.followers))
         self.listener.start(frame, self._guard(self._on_event), plan.crowded)
         if self.outer is not None:
+            if frame in self.outer.followers:
+                self.outer.followers[frame].forget_open()  # this `with`
             self.outer.recorder.muted += 1
 
     def _open_hooks(self) -> None:

@@ -44,8 +44,8 @@ def is_comprehension(code: types.CodeType) -> bool:
 
 
 def caller(frame: types.FrameType, followed: Container[types.FrameType]) -> types.FrameType | None:
-    """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in, and what
-    a library calls to the statement that called the library."""
+    """The frame whose statement makes this call; a comprehension without turns belongs to the statement it stands in, what a
+    library calls to the statement that called the library."""
     back, handed = _outermost(frame).f_back, is_opened(frame.f_code)
     while back is not None and back not in followed and (_is_seen_through(back) or (handed and _calls_back(back.f_code))):
         back = back.f_back

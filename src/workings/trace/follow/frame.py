@@ -76,16 +76,20 @@ class Follower:
             self.finish(frame, node)
         if self.thrown is not None:
             self._on_caught(node)
-        self.node, self.began = node, offset
+        before, self.node, self.began = self.node, node, offset
         if node is None:
             self._leave_loops([])
             return
-        self._enter_loops(node, offset)
+        self._enter_loops(frame, node, offset)
         if self.recorder.muted:
             return
-        if node in self.plan.numbers and not isinstance(node, LOOPS):
+        if node in self.plan.numbers and not isinstance(node, LOOPS) and not self._is_left(before, node):
             self.open = self.recorder.enter(self.plan.numbers[node], frame.f_locals)
         self._on_part(frame, offset)
+
+    def _is_left(self, before: ast.stmt | None, node: ast.stmt) -> bool:
+        """Whether the frame comes to a `with` from inside it."""
+        return isinstance(node, (ast.With, ast.AsyncWith)) and self.plan.within(before, node, "body")
 
     def _on_part(self, frame: types.FrameType, offset: int) -> None:
         """Inside a statement: `(n := e)` is a step before it, `a if test else b` is the branch that runs."""
@@ -131,11 +135,36 @@ class Follower:
             self._pop(step)
             if isinstance(node, ast.Return):
                 self.returning = step  # its value comes when the frame returns
+            elif isinstance(node, ast.Assert):
+                self._keep(step, True)
             elif isinstance(node, ast.If):
                 self._keep(step, self.plan.within(following, node, "body"))
             else:
                 self._keep(step, statement_value(node, step, Names(frame), self.called))
+            self._say_inside(frame, node, following)
         self.called = None, None
+
+    def _say_inside(self, frame: types.FrameType, node: ast.stmt, following: ast.stmt | None) -> None:
+        """The lines that follow from a statement: the case that is taken, what a `with` gives a name to."""
+        if isinstance(node, ast.Match):
+            taken = (case.pattern for case in node.cases if following in case.body)
+            self._say(frame, next(taken, None))
+        elif isinstance(node, (ast.With, ast.AsyncWith)):
+            for item in node.items:
+                value = MISSING if item.optional_vars is None else Names(frame).read(item.optional_vars)
+                self._say(frame, item.optional_vars, None if value is MISSING else value)
+
+    def _say(self, frame: types.FrameType, subject: ast.AST | None, value: Any = None) -> None:
+        if subject in self.plan.said and not self.recorder.muted:
+            step = self.recorder.enter(self.plan.said[subject], frame.f_locals)
+            self.recorder.leave(step, value)
+
+    def forget_open(self) -> None:
+        """The statement that is open is no step after all."""
+        if self.open is not None:
+            self._pop(self.open)
+            self.recorder.stack[-1].children.pop()
+            self.open = None
 
     def give(self, value: Any) -> None:
         """The frame returns this, or yields it."""
@@ -179,7 +208,7 @@ class Follower:
         self.recorder.failing = self.recorder.failed = self.recorder.interrupted = self.recorder.at = None
 
     # ---- loops
-    def _enter_loops(self, node: ast.stmt, offset: int) -> None:
+    def _enter_loops(self, frame: types.FrameType, node: ast.stmt, offset: int) -> None:
         """Leave the loops that are over, enter those that begin, and begin turns."""
         around = self.plan.loops[node]
         header = isinstance(node, LOOPS)
@@ -190,13 +219,19 @@ class Follower:
             self._leave_loops(around)  # not the next turn of this loop: the loop once more
         again = bool(self.loops) and self.loops[-1].node is node
         for outer in around[len(self.loops) - again :]:
+            self._say_header(frame, outer)
             self.loops.append(_Loop(outer, offset))  # a loop without a header to evaluate: `while True`
         if not again:
             self._turns(offset)
         if header:
             if not again:
+                self._say_header(frame, node)
                 self.loops.append(_Loop(node, offset))
             self._ask(self.loops[-1], first=not again)
+
+    def _say_header(self, frame: types.FrameType, loop: Any) -> None:
+        """A loop of a generator that yields has no turns, and a line for its header."""
+        self._say(frame, loop.test if isinstance(loop, ast.While) else loop.iter)
 
     def _is_at_top(self, offset: int) -> bool:
         return bool(self.loops) and (self.loops[-1].at_header or offset <= self.loops[-1].began)

@@ -63,6 +63,9 @@ class Plan:
     comprehensions: dict[Comprehension, int] = field(default_factory=dict)
     """The comprehensions that have turns, with the number of their first `for`: those of the others and of the element
     follow."""
+    said: dict[ast.AST, int] = field(default_factory=dict)
+    """The lines without a value, by what they are about: the pattern of a `case`, what a `with` gives a name to, what a loop
+    of a generator goes through."""
     known: dict[int, Any] = field(default_factory=dict)
     """The plans of comprehensions that have run, by their code."""
 
@@ -123,6 +126,7 @@ def _plan(code: types.CodeType, body: list[ast.stmt]) -> Plan:
         [_innermost(named, place) for place in places],
         [_branch(branches, place) for place in places],
         {n: reader.comprehensions[key] for n in comprehensions if (key := _key(n)) in reader.comprehensions},
+        {n: reader.numbers[key] for s in every for n in _subjects(s) if (key := _key(n)) in reader.numbers},
     )
 
 
@@ -137,6 +141,18 @@ def parts(plan: Plan, code: types.CodeType, expressions: list[ast.expr]) -> Plan
         named=[_innermost(named, place) for place in places],
         chosen=[_branch(branches, place) for place in places],
     )
+
+
+def _subjects(node: ast.stmt) -> list[ast.AST]:
+    """What the lines of a statement are about that stand beside it."""
+    match node:
+        case ast.Match(cases=cases):
+            return [case.pattern for case in cases]
+        case ast.With(items=items) | ast.AsyncWith(items=items):
+            return [item.optional_vars for item in items if item.optional_vars is not None]
+        case ast.For(iter=subject) | ast.AsyncFor(iter=subject) | ast.While(test=subject):
+            return [subject]
+    return []
 
 
 def _branches(inside: list[ast.AST]) -> list[tuple[ast.expr, int, bool]]:

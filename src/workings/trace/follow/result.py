@@ -20,6 +20,8 @@ def statement_value(node: ast.stmt, step: Step, names: Names, called: tuple[ast.
         return _assigned_value(node.targets[0], names)
     if isinstance(node, (ast.AnnAssign, ast.AugAssign)):
         return _assigned_value(node.target, names) if isinstance(node, ast.AnnAssign) else names.read(node.target)
+    if isinstance(node, ast.Match):
+        return _expression(node.subject, step, names, called)
     return _expression(node.value, step, names, called) if isinstance(node, (ast.Expr, ast.Return)) and node.value else None
 
 

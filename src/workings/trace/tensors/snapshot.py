@@ -10,6 +10,7 @@ import torch
 
 from workings.trace.tensors.dense import is_ordinary, ordinary
 from workings.trace.tensors.state import same_bits, sum_of_bits, version_of
+from workings.trace.tensors.transformed import is_wrapped, unwrap
 
 COPIED = 1 << 16
 """Tensors of up to this many elements are copied; larger ones are kept by reference."""
@@ -49,10 +50,12 @@ class Snapshots:
     def live(self, value: Any, now: Any) -> Any:
         """What stands for the value itself: its copy where no gradients are recorded, so that its memory is free again."""
         if isinstance(value, torch.Tensor):
-            return value if value.requires_grad or torch.is_grad_enabled() else now
+            return value if (value.requires_grad or torch.is_grad_enabled()) and not is_wrapped(value) else now
         return value if not isinstance(value, (tuple, list)) or torch.is_grad_enabled() else now
 
     def _new(self, value: torch.Tensor, version: int) -> Any:
+        if is_wrapped(value):
+            return unwrap(value)
         base = None if version < 0 else value._base
         now = self._copy(value, version) if base is None else self._view(value, base, version)
         if (node := value.grad_fn) is not None and isinstance(now, torch.Tensor):
