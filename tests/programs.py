@@ -245,6 +245,19 @@ def objects(x):
     return u
 
 
+class Handed:
+    def __init__(self, function):
+        self.function = function
+
+
+@program
+def lambda_below(x):
+    held = Handed(lambda t:
+                  t.sum() * 2)  # fmt: skip
+    y = held.function(x)
+    return y
+
+
 @program
 def callbacks(x):
     def called(t):

@@ -1,5 +1,8 @@
 """The plain run beside the captured one: what is repeated, and what must not be."""
 
+import random
+
+import numpy as np
 import pytest
 import torch
 from torch import nn
@@ -288,3 +291,31 @@ def test_a_hook_that_stays_is_an_effect():
         return x + 1
 
     assert "x.register_hook" in capture(f, torch.ones(2, requires_grad=True)).agreement
+
+
+def test_what_only_computes_is_no_effect():
+    def f(x, given=None):
+        torch.broadcast_shapes(x.shape, (2, 2))
+        torch.manual_seed(3)
+        np.random.seed(4)
+        random.seed(5)
+        numbers = np.zeros(2)
+        numbers[0] = 1
+        items = given if given is not None else [x]
+        items.pop()
+        others = items.copy()
+        others.append(x)
+        return others[0] + numbers.sum() + torch.rand(2)
+
+    assert capture(f, torch.ones(2)).agreement == AGREES
+
+
+def test_what_sets_something_is_an_effect():
+    def f(x):
+        torch.set_printoptions(precision=4)
+        return x
+
+    try:
+        assert capture(f, torch.ones(2)).agreement.startswith("not compared")
+    finally:
+        torch.set_printoptions(profile="default")

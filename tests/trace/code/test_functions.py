@@ -61,7 +61,7 @@ def test_a_library_s_methods_open_with_its_modules(package):
     assert is_library(package.doubled.__code__)
     assert not is_library(names.__code__)
     assert names(net, 2) & {"z", "h", "y", "u"} == {"z"}
-    assert names(net, 3) & {"z", "h", "y", "u"} == {"z", "h", "y"}  # a function is one step
+    assert names(net, 3) & {"z", "h", "y", "u"} == {"z", "h", "y", "u"}  # its functions too
 
 
 def test_methods_of_pytorch_stay_closed():

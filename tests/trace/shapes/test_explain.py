@@ -107,6 +107,14 @@ def explained(call, *args, before=None, **kwargs) -> str:
             "use left @ right, which takes any number of axes",
         ),
         (
+            (torch.cat, [zeros(), zeros()]),
+            "cat joins along an axis, and tensor 1 of 2 is a single number, which has none; use torch.stack(…)",
+        ),
+        (
+            (torch.cat, [zeros(2), zeros()]),
+            "cat joins along an axis, and tensor 2 of 2 is a single number, which has none; use x.reshape(1)",
+        ),
+        (
             (torch.cat, [zeros(2, 3), zeros(2, 4)]),
             "cat along dim=0 needs equal sizes in every other axis, but [2, 3] and [2, 4] differ; use dim=1",
         ),

@@ -37,6 +37,8 @@ class _Recorder(Protocol):
     saved_state: Any
     codes: set[int]
 
+    def is_wanted_part(self, method: Any) -> bool: ...
+
     def run(self, function: Any, args: Any, kwargs: Any, kind: str, name: str, title: str = "") -> Any: ...
 
 
@@ -105,7 +107,11 @@ class Callbacks:
                 self._exchange(function, is_method)
 
     def _exchange(self, function: Any, is_method: bool = False) -> None:
-        if self.closing is None or function in self.originals or not _is_authors(function):
+        if self.closing is None or function in self.originals:
+            return
+        if not isinstance(function, types.FunctionType) or not (
+            _is_authors(function) or self.recorder.is_wanted_part(function)
+        ):
             return
         if self.recorder.saved_state is not None:
             self.recorder.saved_state.add(function)  # while its own code tells which names it reads

@@ -26,7 +26,7 @@ from workings.trace.code.decorated import inmost, with_inmost
 from workings.trace.code.functions import MOST_VALUES, call_name, call_of, is_library, underlying, written_out
 from workings.trace.code.instrument import RECORDER
 from workings.trace.code.look_up import MISSING, computed_attributes, property_of
-from workings.trace.code.mutators import CHANGEABLE, CHECKS, KEPT_BY_TENSORS, VALUES, changes_its_owner
+from workings.trace.code.mutators import CHANGEABLE, KEPT_BY_TENSORS, VALUES, changes_its_owner, changes_nothing
 from workings.trace.code.rewrite import Rewritten, rewrite
 from workings.trace.code.statement import Statement
 from workings.trace.step import Step, Where
@@ -116,7 +116,7 @@ class Recorder(Statements):
         """A call whose value nobody wants: what it changes may be put back, or is an effect."""
         owner = getattr(function, "__self__", None)
         own = isinstance(owner, torch.Tensor) and function.__name__ not in KEPT_BY_TENSORS
-        if own or self._sets_up(function) or any(function is c for c in CHECKS) or is_check(function):
+        if own or self._sets_up(function) or changes_nothing(function) or is_check(function):
             return found
         if self.saved_state is not None and isinstance(function, types.BuiltinMethodType) and isinstance(owner, CHANGEABLE):
             self.note_change(owner, pending)
@@ -181,11 +181,12 @@ class Recorder(Statements):
     def _open_function(self, method: Any, function: Any, text: str) -> Any:
         if not isinstance(method, _FUNCTION) or not hasattr(method, "__code__") or id(method.__code__) in self.codes:
             return function
-        if self._is_wanted(method.__code__) or self._is_wanted_part(method):
+        library = is_library(method.__code__)
+        if library and hasattr(method, "__wrapped__") and not self.terse:
+            return self._open_decorated(function)
+        if self._is_wanted(method.__code__) or self.is_wanted_part(method):
             return self.trace(method, name="" if method is function else text or type(function).__name__)
-        if is_library(method.__code__):
-            return self._open_decorated(function) if hasattr(method, "__wrapped__") and not self.terse else function
-        return function if self.terse else self._watch_unopened(method, function)
+        return function if library or self.terse else self._watch_unopened(method, function)
 
     def _open_decorated(self, function: Any) -> Any:
         """The author's function behind a library's decorators, `@torch.no_grad()`: these do their work around it."""
@@ -242,10 +243,13 @@ class Recorder(Statements):
     def _is_wanted(self, code: types.CodeType) -> bool:
         return self.depth >= 2 and not self.terse and not is_library(code)
 
-    def _is_wanted_part(self, method: Any) -> bool:
-        """A method of a library's module opens with it: `self.forward_features(x)`. Those of PyTorch's modules do not."""
-        ours = self.depth >= 3 and not self.terse and isinstance(getattr(method, "__self__", None), torch.nn.Module)
-        return ours and not str(method.__module__).startswith("torch.")
+    def is_wanted_part(self, method: Any) -> bool:
+        """A method of a library's module opens with it, `self.forward_features(x)`; so do the functions of its file,
+        `rotate_half(q)`. Those of PyTorch's modules do not."""
+        if self.depth < 3 or self.terse or str(method.__module__).startswith("torch."):
+            return False
+        beside = bool(self.globals) and getattr(underlying(method), "__globals__", None) is self.globals[-1]
+        return beside or isinstance(getattr(method, "__self__", None), torch.nn.Module)
 
     def trace(self, function: Any, kind: str = "call", name: str = "", title: str = "") -> Any:
         """The function, rewritten to report here."""

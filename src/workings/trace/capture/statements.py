@@ -145,7 +145,8 @@ class Statements(Loops):
     def note_change(self, owner: Any, text: str, attribute: bool = False) -> None:
         """It is an effect unless the object is put back for the plain run, or was made in this one."""
         assert self.saved_state is not None
-        if attribute if isinstance(owner, torch.Tensor) else self.saved_state.is_outside(owner):
+        # The numbers of tensors and arrays are compared: what a statement writes into one that can be reached is put back.
+        if attribute if isinstance(owner, (torch.Tensor, np.ndarray)) else self.saved_state.is_outside(owner):
             self.effects.append(text)
 
     def note_new(self, value: Any) -> Any:

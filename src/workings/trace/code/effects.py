@@ -74,7 +74,7 @@ def own_containers(function: ast.FunctionDef | ast.AsyncFunctionDef) -> frozense
     for node in ast.walk(function):
         if isinstance(node, (ast.Assign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            made.update(id(name) for target in targets for name, value in _pairs(target, node.value) if is_new(value))
+            made.update(id(name) for target in targets for name, value in _pairs(target, node.value) if _is_container(value))
     stores = [n for n in ast.walk(function) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
     other |= {n.id for n in stores if id(n) not in made}
     other |= {name for n in ast.walk(function) if isinstance(n, (ast.Global, ast.Nonlocal)) for name in n.names}
@@ -90,7 +90,12 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def is_new(value: ast.expr) -> bool:
-    """[], {}, [x for x in xs], list(xs), [0] * n"""
+    """[], {}, [x for x in xs], list(xs), [0] * n, xs.copy()"""
+    copies = isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "copy"
+    return copies or _is_container(value)
+
+
+def _is_container(value: ast.expr) -> bool:
     match value:
         case ast.Call(func=ast.Name(id=name)):
             return name in _MAKERS

@@ -121,6 +121,8 @@ class Instrumenter(ast.NodeTransformer):
         return ast.copy_location(_recorder("leave", _recorder("note_effect", ast.Constant(n)), self.visit(value)), value)
 
     def mark_new(self, value: ast.expr) -> ast.expr:
+        if isinstance(value, ast.IfExp):
+            value.body, value.orelse = self.mark_new(value.body), self.mark_new(value.orelse)
         return ast.copy_location(_recorder("note_new", value), value) if is_new(value) else value
 
     def visit_expression(self, value: ast.expr) -> ast.expr:

@@ -63,7 +63,7 @@ def _lambda(code: types.CodeType, text: str, first: int) -> ast.Lambda:
 def _longest_lambda(text: str) -> ast.Lambda | None:
     for end in range(len(text), 0, -1):
         try:
-            node = ast.parse(text[:end].strip(), mode="eval").body
+            node = ast.parse(f"({text[:end].strip()}\n)", mode="eval").body  # its body may begin on the next line
         except SyntaxError:
             continue
         return node if isinstance(node, ast.Lambda) else next((n for n in ast.walk(node) if isinstance(n, ast.Lambda)), None)

@@ -98,10 +98,15 @@ def product_of(axes: int, name: str) -> Callable[..., Explanation | None]:
 # ---- joining
 def cat(tensors: Sequence[Tensor], dim: int = 0, before: Shape = ()) -> Explanation | None:
     shapes = [tuple(x.shape) for x in tensors]
+    if () in shapes:
+        problem = (
+            f"cat joins along an axis, and tensor {shapes.index(()) + 1} of {len(shapes)} is a single number, which has none"
+        )
+        return Explanation(problem, "use x.reshape(1)" if any(shapes) else "use torch.stack(…)")
     fitting = [d for d in range(len(shapes[0])) if _is_joinable(shapes, d)]
-    if dim % max(len(shapes[0]), 1) in fitting:
+    other = next((s for s in shapes if s != shapes[0]), None)
+    if other is None or dim % len(shapes[0]) in fitting:
         return None
-    other = next(s for s in shapes if s != shapes[0])
     problem = f"cat along dim={dim} needs equal sizes in every other axis, but {[*shapes[0]]} and {[*other]} differ"
     return Explanation(problem, f"use dim={fitting[0]}" if fitting else "")
 
