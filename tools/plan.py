@@ -22,6 +22,7 @@ FLOORS = [
     "errors",
     "atomic checksum lazy own_code precedence shape_check version written_out",
     "fused",
+    "page",
     "equations",
     "exact",
     "trace",

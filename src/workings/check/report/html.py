@@ -7,12 +7,10 @@ every request and every script but its own, and all text of a document passes th
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib.resources import files
 from itertools import pairwise
 
 from workings.check.document.coverage import Coverage, total
@@ -26,7 +24,7 @@ from workings.check.report.links import Links, Place, key, same_errors
 from workings.check.report.markup import escaped
 from workings.check.report.mathml import formula
 from workings.check.report.text import is_said, line_text, outcome_text, skipped_text
-from workings.checksum import source_hash
+from workings.page.document import asset, document
 
 _AROUND = 3
 """Lines on either side of a finding that are always unfolded."""
@@ -72,7 +70,9 @@ def html(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ())
     header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{_TOOLS}</header>"
     missed = f'<p class="failure">{escaped(skipped_text(skipped))}</p>' if skipped else ""
     overview = f"{_table(results, level)}{missed}{_contents(pages)}"
-    return _document(f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>')
+    body = f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>'
+    style, script = (asset("workings.check.report", name) for name in ("page.css", "page.js"))
+    return document("workings check", body, style, script)
 
 
 _TOOLS = (
@@ -362,26 +362,3 @@ def _consequence(page: _Page, part: Relation) -> str:
         f'<p class="consequence"><i>{_ARROW}</i> follows {origin}: '
         f"{_typeset(*formula_of(page.result, page.links, part))} is right for the value written there.</p>"
     )
-
-
-def _document(body: str) -> str:
-    """A whole page around its one element. The font for mathematics is embedded where there is some."""
-    style, script = (_font() if "<math" in body else "") + _asset("page.css"), _asset("page.js")
-    policy = f"default-src 'none'; style-src {source_hash(style)}; script-src {source_hash(script)}; font-src data:"
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f"<title>workings check</title><style>{style}</style></head>"
-        f"<body>{body}<script>{script}</script></body></html>\n"
-    )
-
-
-def _asset(name: str) -> str:
-    return (files("workings.check.report") / "assets" / name).read_text(encoding="utf-8")
-
-
-def _font() -> str:
-    """Brackets grow only in a font that has their pieces, which not every system has."""
-    data = b64encode((files("workings.check.report") / "assets" / "workings-math.woff2").read_bytes()).decode()
-    return f'@font-face {{ font-family: "Workings Math"; src: url(data:font/woff2;base64,{data}) format("woff2"); }}\n'
