@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from workings.show.options import Options
-from workings.show.printers.html import fragment
+from workings.show.printers.html import solution
 from workings.show.printers.latex import latex
 from workings.show.printers.markdown import markdown
 from workings.show.printers.text import text
@@ -28,8 +28,8 @@ def load(name):
 
 def html(trace, options):
     """The page without style and script, an element a line; pictures, which have tests of their own, are left out."""
-    body = re.sub(r"<svg.*?</svg>", "<svg>…</svg>", fragment(trace, options), flags=re.DOTALL)
-    return re.sub(r"(?<=>)(?=<(main|header|h1|ol|ul|li|div|p|details|table|/ol|/ul|/li|/details|/main)\b)", "\n", body)
+    body = re.sub(r"<svg.*?</svg>", "<svg>…</svg>", solution(trace, options, "Workings"), flags=re.DOTALL)
+    return re.sub(r"(?<=>)(?=<(main|nav|header|h1|ol|ul|li|div|p|details|table|/ol|/ul|/li|/details|/main)\b)", "\n", body)
 
 
 PRINTERS = {"txt": text, "tex": latex, "md": markdown, "html": html}

@@ -282,10 +282,10 @@ def test_what_was_recorded_is_printed():
 def test_labels_name_the_axes_of_heatmaps():
     work = workings.show(lambda A: A + 0, torch.eye(2))
     page = work.html(labels=["the", "<script>cat"])
-    assert "<title>the, &lt;script&gt;cat: 0</title>" in page
+    assert 'data-rows="[&quot;the&quot;, &quot;&lt;script&gt;cat&quot;]"' in page and ">the</text>" in page
     assert "<script>cat" not in page
     rows = work.html(labels={-2: ["q1", "q2"], -1: ["k1", "k2"]})
-    assert "<title>q2, k1: 0</title>" in rows
+    assert 'data-columns="[&quot;k1&quot;, &quot;k2&quot;]"' in rows and ">q2</text>" in rows
     assert "<svg" not in work.html(labels=["one"])  # a matrix of another size has no labels
     message = r"labels are \{-2: names of the rows, -1: names of the columns\}, or one list for both\."
     for wrong in ({0: ["a"]}, "ab"):

@@ -102,7 +102,9 @@ class Work(Trace):
         return self.text(width=shutil.get_terminal_size((100, 24)).columns, colour=sys.stdout.isatty())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self.html()}
+        from workings.show.printers.html import fragment
+
+        return {"text/plain": str(self), "text/html": fragment(self, self.options)}
 
     # ---- asking
     def step(self, address: str) -> Step:

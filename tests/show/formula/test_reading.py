@@ -1,6 +1,7 @@
 """Formulas and values as they are written: entries that are assigned, lists, names, what is returned."""
 
 import math
+import re
 import shutil
 import subprocess
 
@@ -75,7 +76,7 @@ def test_an_entry_has_its_value_and_the_whole_its_own():
     assert "= 7 ⇒ out = [3  7]  (2)" in text
     assert text.split("\n")[-3] == "return out"  # which stands above
     assert r"= 7 \Rightarrow \mathrm{out} = \left[3,\ 7\right]" in work.latex()
-    assert "<mn>7</mn></math></span>" in work.html()
+    assert "<mn>7</mn></math>" in work.html()
     assert workings.show.Work.from_json(work.json()).text() == work.text()
 
 
@@ -131,7 +132,7 @@ def test_one_spelling_for_one_name():
     assert "theta" not in text
     page = workings.show(f, torch.ones(2), torch.ones(2), backward=True).html()
     assert "<mi>θ</mi>" in page
-    assert "theta#2" not in page.partition("<main")[2].replace("theta = theta * x", "")
+    assert "theta#2" not in re.sub(r'(id|href)="[^"]*"', "", page.partition("<main")[2])
 
 
 def test_a_subscript_that_has_another():

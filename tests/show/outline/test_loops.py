@@ -106,7 +106,7 @@ def test_each_turn_says_what_it_is_about():
         "for t, x in enumerate(xs): turn 2 of 2, t = 1, x = [3, 4]",
     ]
     assert workings.show.Work.from_json(work.json()).text() == work.text()
-    assert '<code class="name">1, t = 0, x = [1, 2]</code>' in work.html()
+    assert "<code>1, t = 0, x = [1, 2]</code>" in work.html()
 
 
 def test_a_matrix_that_a_turn_is_about_stands_below_its_title():

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 from tests.formulas import at
-from workings import exact
+from workings import exact, show
+from workings.exact import ExactTensor
 from workings.show.formula.mathml import name, value
 from workings.show.formula.notation import mathml_formula
 from workings.show.options import Options
@@ -25,6 +26,10 @@ VOID = {"meta", "br", "hr", "link", "img", "input"}
 Q, K, V, S, A = (Leaf(letter) for letter in "QKVSA")
 RELATION = '<mo form="infix" lspace="0" rspace="0.28em">=</mo>'
 EVIL = "<script>alert(1)</script>\"'&<img src=x onerror=alert(2)>"
+
+
+def str_of_shape(x) -> str:
+    return f"{type(x).__name__} {'×'.join(map(str, x.shape))}"
 
 
 def attention() -> Trace:
@@ -131,9 +136,12 @@ def test_the_page_is_well_formed_and_self_contained():
     page = html(attention(), Options(depth=3))
     found = parsed(page)
     assert {"math", "mfrac", "msqrt", "msup", "mtable", "svg", "details", "summary"} <= set(found.tags)
-    assert not re.search(r"https?:|//\w|@import|url\(", page)
+    without_data = re.sub(r'data:(font/woff2|image/png);base64,[\w+/=]+|data-values="[^"]*"|// .*', "", page)
+    assert not re.search(r"https?:|//\w|@import|url\((?!\))", without_data)
     assert not [
-        a for a in found.attributes if a[1] in ("src", "onclick", "onload") or (a[1] == "href" and not a[2].startswith("#"))
+        a
+        for a in found.attributes
+        if a[1] in ("src", "onclick", "onload") or (a[1] == "href" and not a[2].startswith(("#", "data:image/png;")))
     ]
     assert found.tags.count("script") == 1
     assert ("meta", "name", "viewport") in found.attributes
@@ -153,12 +161,13 @@ def test_substituted_values_stand_between_formula_and_result():
     page = html(Trace(Step("root", children=[step])), Options())
     parts = re.findall(r'<math displaystyle="true">(.*?)</math>', page)
     assert parts == [
-        "<mi>z</mi><mo>=</mo><mrow><mi>x</mi><mo>·</mo><mi>y</mi></mrow>",
+        "<mi>z</mi>",
+        RELATION + "<mrow><mi>x</mi><mo>·</mo><mi>y</mi></mrow>",
         RELATION + "<mrow><mn>2</mn><mo>·</mo><mn>3</mn></mrow>",
         RELATION + "<mn>6</mn>",
     ]
     without = html(Trace(Step("root", children=[step])), Options(substitution="none"))
-    assert re.findall(r'<math displaystyle="true">(.*?)</math>', without) == [parts[0], parts[2]]
+    assert re.findall(r'<math displaystyle="true">(.*?)</math>', without) == [parts[0], parts[1], parts[3]]
 
 
 def test_depth_opens_levels():
@@ -169,8 +178,8 @@ def test_depth_opens_levels():
 
 def test_gradients_stand_open_under_their_line():
     page = html(attention(), Options())
-    start = page.index('<code class="source">A = S.softmax(dim=-1)</code>')
-    assert page.index("steps gradients", start) < page.index("Z = A @ V")
+    start = page.index("<code>A = S.softmax(dim=-1)</code>")
+    assert page.index('<ol class="gradients">', start) < page.index("Z = A @ V")
 
 
 def test_nothing_of_the_trace_is_markup():
@@ -259,24 +268,81 @@ def test_deep_nesting_stays_bounded():
     assert "180 steps nested deeper are not shown." in page and "y = x + 1 + …" in page
 
 
-@pytest.mark.parametrize(
-    "result", [exact("1 1/2; sqrt(2) 0"), torch.randn(64, 64), torch.randn(4, 4)], ids=["exact", "large", "small"]
-)
-def test_500_steps_are_a_page_of_bounded_size(result):
+@pytest.mark.parametrize("result", [exact("1 1/2; sqrt(2) 0"), torch.ones(64, 64), torch.ones(8, 8)], ids=str_of_shape)
+def test_500_statements_are_less_than_three_megabytes(result):
+    torch.manual_seed(0)
+    vary = (lambda i: result + i) if isinstance(result, ExactTensor) else (lambda i: torch.randn(result.shape))
+    values = [vary(i) for i in range(501)]
+    f = Apply("matmul", (Leaf("a"), Leaf("b")))
     steps = [
-        Step(
-            "assign",
-            f"x{i}",
-            f"x{i} = a @ b",
-            Apply("matmul", (Leaf("a"), Leaf("b"))),
-            {"a": result, "b": result},
-            result.clone(),
-            Where("f.py", i),
-        )
+        Step("assign", f"x{i}", f"x{i} = a @ b", f, {"a": values[i], "b": values[i]}, values[i + 1], Where("f.py", i))
         for i in range(500)
     ]
     page = html(Trace(Step("root", children=steps)), Options())
-    assert len(page) < 15_000_000
+    assert len(page.encode()) < 3_000_000
+
+
+def test_a_picture_that_comes_again_is_drawn_once():
+    x = torch.randn(40, 40)
+    steps = [Step("assign", f"x{i}", result=x.clone()) for i in range(9)]
+    page = html(Trace(Step("root", children=steps)), Options())
+    assert page.count("data:image/png") == 2 and page.count("<use ") == 8  # the matrix and its legend
+
+
+def test_booleans_are_letters():
+    page = html(Trace(Step("root", children=[Step("assign", "m", result=torch.tensor([[True, False]]))])), Options())
+    assert "<mtd><mi>T</mi></mtd><mtd><mi>F</mi></mtd>" in page and "Fals" not in page
+
+
+def test_decimals_have_one_format_and_room_for_the_digits_they_lack():
+    page = html(
+        Trace(Step("root", children=[Step("assign", "m", result=torch.tensor([[12.5], [0.0], [-0.25]]))])), Options()
+    )
+    cells = re.findall(r"<mtd>(.*?)</mtd>", page)
+    assert cells == ["<mn>12.50</mn>", "<mn>0</mn><mphantom><mn>.50</mn></mphantom>", "<mn>−0.25</mn>"]
+
+
+def test_ids_are_addresses_and_each_is_there_once():
+    found = parsed(html(attention(), Options()))
+    ids = [value for _, key, value in found.attributes if key == "id"]
+    links = [value for tag, key, value in found.attributes if key == "href" and value.startswith("#") and tag == "a"]
+    assert {"Q", "S", "A", "A.∂L/∂S"} <= set(ids) and len(ids) == len(set(ids)) and not re.search(r"\s", "".join(ids))
+    assert links and {link[1:] for link in links} <= set(ids)
+
+
+def test_contents_lead_to_what_can_be_unfolded():
+    page = html(attention(), Options())
+    nav = page[page.index("<nav") : page.index("</nav>")]
+    assert 'href="#A">A</a>' in nav and re.search(r'href="#[^"]*">blocks.0.mlp <span>2</span></a>', nav)
+    assert "<nav" not in html(Trace(Step("root", children=[Step("assign", "a", result=1)])), Options())
+
+
+def test_a_helper_that_is_called_often_is_counted():
+    def exists(value):
+        return value is not None
+
+    def f(x, y=None):
+        for _ in range(4):
+            if exists(y) or exists(x):
+                x = x + 1
+        return x
+
+    page = show(f, torch.ones(2)).html()
+    assert "Called often and computing nothing, so not opened: <code>exists</code> 8×" in page
+    assert "return value is not None" not in page
+
+
+def test_a_helper_that_is_called_a_few_times_is_shown():
+    def exists(value):
+        return value is not None
+
+    def f(x):
+        if exists(x):
+            x = x + 1
+        return x
+
+    page = show(f, torch.ones(2)).html()
+    assert "return value is not None" in page and "Called often" not in page
 
 
 # ------------------------------------------------------------------------------------------------- MathML

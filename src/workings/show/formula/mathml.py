@@ -139,10 +139,11 @@ def number(digits: str) -> Piece:
     return Piece(power if mantissa == "1" else row(element("mn", escaped(mantissa)), _TIMES, power), PRODUCT)
 
 
-def matrix(rows: Sequence[Sequence[str]]) -> str:
+def matrix(rows: Sequence[Sequence[str]], kind: str = "") -> str:
     """A table of cells, markup already, between square brackets."""
     lines = ["<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in cells) + "</mtr>" for cells in rows]
-    return fenced(f"<mtable>{''.join(lines)}</mtable>", "[", "]")
+    attributes = {"class_": kind} if kind else {}
+    return fenced(element("mtable", "".join(lines), **attributes), "[", "]")
 
 
 # ------------------------------------------------------------------------------------------- exact values

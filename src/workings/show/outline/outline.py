@@ -172,14 +172,14 @@ class _Outline:
         if kind == "equation" and not failed and (parts := separate(step)):
             yield from (Line(level, kind, part) for part in parts if not is_renaming(part, known))
         else:
-            yield Line(level, kind, step, valued=not failed and not self.repeats(step, known))
+            yield Line(level, kind, step, valued=not failed and not self.repeats_name(step, known))
             if kind == "equation" and not failed and self.options.substitution != "none" and (part := first_window(step)):
                 yield Line(level + 1, kind, part)
         if step.kind != "error" and (note := note_of(step, self.options)):
             yield Line(level + 1, "note", step, note)
         yield from self.inner_lines(step, level + 1, depth)
 
-    def repeats(self, step: Step, known: dict[str, Any]) -> bool:
+    def repeats_name(self, step: Step, known: dict[str, Any]) -> bool:
         """Whether this is `return Z` of a Z that stands above, with the value it still has."""
         match step.formula:
             case Leaf(text):
@@ -193,7 +193,7 @@ class _Outline:
     def inner_lines(self, step: Step, level: int, depth: int) -> Iterator[Line]:
         """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
         gradients = [c for c in step.children if c.kind == "gradient"]
-        others = [c for c in step.children if c.kind != "gradient" and not self.is_same(step, c)]
+        others = [c for c in step.children if c.kind != "gradient" and not repeats(step, c)]
         if self.options.depth is None:
             others = [c for c in others if not is_aside(c)]
         if not others or self.options.opens(depth) or has_error(step):
@@ -206,11 +206,6 @@ class _Outline:
             yield Line(level, "fold", step, fold)
         for child in gradients:
             yield from self.step(child, level, depth, {})
-
-    def is_same(self, step: Step, child: Step) -> bool:
-        """Whether the child is a closed module or call whose value is the statement's own."""
-        alone = child.kind in _INSIDE and not child.children and not child.note
-        return alone and (child.kind == "expansion" or _is_call(step.formula)) and is_same(child.result, step.result)
 
     def fold_text(self, steps: list[Step], depth: int) -> str:
         count = sum(1 for step in steps for s in step.walk() if s.kind not in _UNCOUNTED)
@@ -279,6 +274,12 @@ _RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[
     "folded": _Outline.folded_lines,
 }
 """How each kind of step becomes lines; a kind without a row is a statement."""
+
+
+def repeats(step: Step, child: Step) -> bool:
+    """Whether the child is a closed module or call whose value is the statement's own."""
+    alone = child.kind in _INSIDE and not child.children and not child.note
+    return alone and (child.kind == "expansion" or _is_call(step.formula)) and is_same(child.result, step.result)
 
 
 def _is_call(formula: Formula | None) -> bool:

@@ -75,12 +75,15 @@ def html(report: ShapeReport) -> str:
     kind = "failure" if report.failure is not None else "note"
     notes = "".join(element("p", escaped(note), class_=kind) for note in remarks(report))
     title = heading(report)
-    return page(title, f'<main class="workings"><header><h1>{escaped(title)}</h1>{notes}</header>{table}</main>')
+    return page(
+        title,
+        f'<main class="work"><div class="solution"><header><h1>{escaped(title)}</h1>{notes}</header>{table}</div></main>',
+    )
 
 
 def _html_cells(row: tuple[str, ...]) -> Iterator[str]:
     for name, cell in zip(COLUMNS, row, strict=True):
-        yield element("td", escaped(cell), style="text-align: right") if name in RIGHT else element("td", escaped(cell))
+        yield element("td", escaped(cell), class_="right") if name in RIGHT else element("td", escaped(cell))
 
 
 def _cells(row: tuple[str, ...], words: Callable[[str], str]) -> list[str]:

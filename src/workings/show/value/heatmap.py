@@ -1,49 +1,98 @@
-"""Heatmaps of tensors as inline SVG: what a matrix of thousands of numbers looks like.
+"""Heatmaps of tensors: what a matrix of thousands of numbers looks like.
 
-Colour is one hue, drawn the more opaque the larger the number, so it stands on light and dark pages alike: blue for
-positive, orange for negative numbers (a pair that colour-blind readers tell apart). With both signs the scale is symmetric
-about 0; with one it runs from the smallest to the largest. Each cell names its value; what is not finite is crossed out in
-red.
+A picture is SVG around one small PNG for each matrix, a pixel for each cell; the numbers themselves stand beside it in
+base64, and the page's script says the one under the pointer. Colour is one hue, drawn the more opaque the larger the number,
+so it stands on light and dark pages alike: blue for positive, orange for negative numbers (a pair that colour-blind readers
+tell apart). With both signs the scale is symmetric about 0; with one it runs from the smallest to the largest. −∞, by which
+a mask hides what may not be seen, is left empty; NaN and ∞ are red and crossed out.
 """
 
 from __future__ import annotations
 
+import json
 import math
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from workings.checksum import sha256
 from workings.errors import ShapeError
 from workings.exact import ExactTensor
+from workings.show.value.png import Colour, data_address, png
 from workings.show.write.decimals import decimal
-from workings.show.write.markup import element, escaped
+from workings.show.write.markup import escaped
 
 _MOST_CELLS = 4096
-MOST_SLICES = 8
+_MOST_SLICES = 8
 _SIDE = 64
 """A matrix of more than `_MOST_CELLS` cells is pooled to at most `_SIDE` × `_SIDE`."""
+_LEAST_CELLS = 64
+"""A picture of few cells shows fewer matrices rather than coarser ones."""
 _LEVELS = 16
-BLUE, ORANGE, RED = "#2f7fd6", "#dd6b20", "#d01f2e"
-_DIGITS = {torch.float64: 17, torch.float32: 9, torch.float16: 5, torch.bfloat16: 4}
-"""Significant digits that tell every number of a dtype from its neighbours."""
+_BAD, _HIDDEN = 99.0, -99.0
+_MOST_CROSSES = 256
+_BLUE, _ORANGE, _RED = (0x2F, 0x7F, 0xD6), (0xDD, 0x6B, 0x20), (0xD0, 0x1F, 0x2E)
 _FONT = 10
 
 
-def svg(
+def _opacity(level: int) -> int:
+    return max(10, round(255 * level / _LEVELS))
+
+
+_PALETTE: list[Colour] = [
+    *((*_BLUE, _opacity(level)) for level in range(_LEVELS + 1)),
+    (0, 0, 0, 0),
+    (*_RED, 64),
+    *((*_ORANGE, _opacity(level)) for level in range(1, _LEVELS + 1)),
+]
+"""Positive levels, what is hidden, what is not finite, negative levels."""
+
+
+@dataclass(frozen=True)
+class Heatmap:
+    """A picture: what it says in words, its size, its inside, and what its cells are called."""
+
+    label: str
+    width: float
+    height: float
+    inside: str
+    cells: str
+
+    @property
+    def id(self) -> str:
+        """By its content: the same picture has one id wherever it stands."""
+        return f"picture-{sha256(self.inside + self.cells)[:12]}"
+
+    def markup(self) -> str:
+        return self._svg(f' id="{self.id}"{self.cells}', self.inside)
+
+    def again(self) -> str:
+        """The picture once more on the same page."""
+        return self._svg("", f'<use href="#{self.id}"/>')
+
+    def _svg(self, attributes: str, inside: str) -> str:
+        size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}" height="{self.height:.0f}"'
+        return f'<svg class="heatmap" role="img" aria-label="{escaped(self.label)}" {size}{attributes}>{inside}</svg>'
+
+
+def heatmap(
     tensor: Tensor,
     *,
     rows: Sequence[str] | None = None,
     columns: Sequence[str] | None = None,
     title: str = "",
-    most: int = _MOST_CELLS,
-) -> str:
+    most: int = _MOST_SLICES * _MOST_CELLS,
+) -> Heatmap:
     """The matrix, or the first matrices of a tensor with more axes, as SVG; `rows` and `columns` name the last two axes.
 
-    >>> picture = svg(torch.eye(2), rows=["the", "cat"], title="A")
-    >>> "<title>the, column 0: 1</title>" in picture
-    True
+    `most` is how many cells are drawn, of all matrices together.
+
+    >>> picture = heatmap(torch.eye(2), rows=["the", "cat"], title="A")
+    >>> picture.label, ">cat</text>" in picture.markup()
+    ('Heatmap of A: 2×2', True)
     """
     panels = _panels(tensor, most)
     height, width = (tensor.shape[-2] if tensor.dim() > 1 else 1), (tensor.shape[-1] if tensor.dim() else 1)
@@ -52,7 +101,17 @@ def svg(
     scale = _Scale.of(panels.values)
     drawn = [_panel(panels, i, scale, rows, columns) for i in range(len(panels.values))]
     caption = _caption(tensor, panels, scale)
-    return _panel_grid(drawn, scale, caption, f"Heatmap{' of ' + title if title else ''}: {caption}", title)
+    inside, across, down = _panel_grid(drawn, scale, caption)
+    label = f"Heatmap{' of ' + title if title else ''}: {caption}"
+    return Heatmap(label, across, down, inside, _names_of_cells(panels, rows, columns))
+
+
+def _names_of_cells(panels: _Panels, rows: Sequence[str] | None, columns: Sequence[str] | None) -> str:
+    """What the script needs to say which cell is under the pointer: the entries it stands for, or their names."""
+    if panels.is_pooled:
+        return f' data-block="{panels.block[0]:g} {panels.block[1]:g}"'
+    named = (("rows", rows), ("columns", columns))
+    return "".join(f' data-{axis}="{escaped(json.dumps(list(names)))}"' for axis, names in named if names)
 
 
 # ------------------------------------------------------------------------------------------------- numbers
@@ -65,7 +124,6 @@ class _Panels:
     values: Tensor
     indices: list[tuple[int, ...]]
     block: tuple[float, float]
-    digits: int
     left_out: int
 
     @property
@@ -78,16 +136,17 @@ def _panels(tensor: Tensor, most: int) -> _Panels:
     x = x.reshape(1, -1) if x.dim() < 2 else x
     lead, (m, n) = x.shape[:-2], x.shape[-2:]
     count = math.prod(lead)
-    shown = x.reshape(-1, m, n)[:MOST_SLICES] if x.numel() else x.new_zeros(0, m, n)
+    slices = min(_MOST_SLICES, count, max(1, most // min(m * n or 1, _LEAST_CELLS)))
+    shown = x.reshape(-1, m, n)[:slices] if x.numel() else x.new_zeros(0, m, n)
     indices = [_index(i, lead) for i in range(len(shown))]
-    digits = _DIGITS.get(tensor.dtype, 17)
+    most = min(_MOST_CELLS, most // max(1, slices))
     if m * n <= most:
-        return _Panels(shown, indices, (1, 1), digits, count - len(shown))
+        return _Panels(shown, indices, (1, 1), count - len(shown))
     side = min(_SIDE, math.isqrt(most))
     size = (min(m, max(side, most // n)), min(n, max(side, most // m)))
     size = (min(size[0], max(1, most // size[1])), size[1]) if m > 1 else (1, min(n, most, _SIDE * 4))
     pooled = torch.nn.functional.adaptive_avg_pool2d(shown.unsqueeze(1), size).squeeze(1)
-    return _Panels(pooled, indices, (m / size[0], n / size[1]), 4, count - len(shown))
+    return _Panels(pooled, indices, (m / size[0], n / size[1]), count - len(shown))
 
 
 def _plain(tensor: Tensor) -> Tensor:
@@ -114,21 +173,23 @@ class _Scale:
     low: float
     high: float
     bad: int
+    hidden: int
 
     @staticmethod
     def of(values: Tensor) -> _Scale:
         finite = values[torch.isfinite(values)]
-        bad = values.numel() - finite.numel()
+        hidden = int(torch.isneginf(values).sum())
+        bad = values.numel() - finite.numel() - hidden
         if not finite.numel():
-            return _Scale(0.0, 0.0, bad)
-        return _Scale(float(finite.min()), float(finite.max()), bad)
+            return _Scale(0.0, 0.0, bad, hidden)
+        return _Scale(float(finite.min()), float(finite.max()), bad, hidden)
 
     @property
     def diverging(self) -> bool:
         return self.low < 0 < self.high
 
     def levels(self, values: Tensor) -> Tensor:
-        """−LEVELS … LEVELS: negative is orange; 0 is the page itself; NaN and infinities are level 99."""
+        """−LEVELS … LEVELS: negative is orange; 0 is the page itself."""
         if self.diverging:
             top = max(-self.low, self.high)
             found = values / top * _LEVELS
@@ -137,14 +198,15 @@ class _Scale:
             sign = -1 if self.high <= 0 and self.low < 0 else 1
             part = (values - self.low) / span if span > 0 else torch.full_like(values, 0.5 if self.high else 0.0)
             found = part * _LEVELS if sign > 0 else -(1 - part) * _LEVELS
-        return torch.where(torch.isfinite(values), found.round().nan_to_num(), torch.tensor(99.0, dtype=values.dtype))
+        odd = torch.where(torch.isneginf(values), _HIDDEN, _BAD).to(values.dtype)
+        return torch.where(torch.isfinite(values), found.round().nan_to_num(), odd)
 
 
-def _digits(value: float, digits: int) -> str:
-    """With 17 digits the shortest decimals that are this double and no other."""
-    if not math.isfinite(value):
-        return decimal(value)
-    return (repr(value).removesuffix(".0") if digits >= 17 else f"{value:.{digits}g}").replace("-", "−")
+def _number_of(level: float) -> int:
+    """Where the palette has a level."""
+    if level in (_HIDDEN, _BAD):
+        return _LEVELS + (1 if level == _HIDDEN else 2)
+    return int(level) if level >= 0 else _LEVELS + 2 - int(level)
 
 
 # ------------------------------------------------------------------------------------------------- drawing
@@ -168,69 +230,49 @@ def _panel(
     cell = min(28.0, room / n, room / m)
     w, h = (min(28.0, max(cell, 12.0 if count < 12 else room / count if count > 64 else 1.0, 0.5)) for count in (n, m))
     names = (None, None) if panels.is_pooled else (rows, columns)
-    left, left_room = _row_labels(m, h, names[0], panels.block[0])
-    above, above_room = _column_labels(n, w, names[1], panels.block[1])
+    left, left_room = _row_labels(m, h, names[0])
+    above, above_room = _column_labels(n, w, names[1])
     heading = f"[{', '.join(map(str, panels.indices[i]))}]" if panels.indices[i] else ""
     top = above_room + (_FONT + 4 if heading else 0)
-    cells = _cells(matrix, scale.levels(matrix), panels, names)
+    cells = _cells(matrix, scale.levels(matrix))
     body = (
         (f'<text x="{left_room:g}" y="{_FONT}">{heading}</text>' if heading else "")
-        + f'<g transform="translate(0 {top:g})">{left}</g><g transform="translate({left_room:g} {top:g})">{above}</g>'
-        + f'<g transform="translate({left_room:g} {top:g}) scale({w:g} {h:g})" shape-rendering="crispEdges">{cells}</g>'
+        + (f'<g transform="translate(0 {top:g})">{left}</g>' if left else "")
+        + (f'<g transform="translate({left_room:g} {top:g})">{above}</g>' if above else "")
+        + f'<g transform="translate({left_room:g} {top:g}) scale({w:g} {h:g})">{cells}</g>'
         + f'<rect x="{left_room:g}" y="{top:g}" width="{n * w:g}" height="{m * h:g}" class="frame"/>'
     )
     return _DrawnMatrix(body, left_room + n * w + 2, top + m * h + 2)
 
 
-def _cells(matrix: Tensor, levels: Tensor, panels: _Panels, names: tuple[Sequence[str] | None, Sequence[str] | None]) -> str:
-    """One square for each number, those of one colour together."""
-    said_rows, said_columns = (
-        _entry_labels(names[0], "row", len(matrix), panels),
-        _entry_labels(names[1], "column", matrix.shape[1], panels),
+def _cells(matrix: Tensor, levels: Tensor) -> str:
+    """One pixel for each number, and the numbers in base64; crosses over what is not finite."""
+    (m, n), numbers = matrix.shape, [[_number_of(level) for level in row] for row in levels.tolist()]
+    values = b64encode(matrix.to(torch.float32).numpy().astype("<f4").tobytes()).decode()
+    bad = (levels == _BAD).nonzero()[:_MOST_CROSSES].tolist()
+    crosses = "".join(f"M{x} {y}l1 1M{x + 1} {y}l-1 1" for y, x in bad)
+    return (
+        f'<image width="{n}" height="{m}" preserveAspectRatio="none" href="{data_address(png(numbers, _PALETTE))}" '
+        f'data-values="{values}"/>' + (f'<path class="crosses" d="{crosses}"/>' if crosses else "")
     )
-    groups: dict[float, list[str]] = {}
-    for y, (numbers, colours) in enumerate(zip(matrix.tolist(), levels.tolist(), strict=True)):
-        for x, (value, colour) in enumerate(zip(numbers, colours, strict=True)):
-            said = f"{said_rows[y]}, {said_columns[x]}: {_digits(value, panels.digits)}"
-            groups.setdefault(colour, []).append(f'<path d="M{x} {y}h1v1h-1z"><title>{said}</title></path>')
-            if colour == 99.0:
-                groups.setdefault(100.0, []).append(f"M{x} {y}l1 1M{x + 1} {y}l-1 1")
-    return "".join(_group(colour, paths) for colour, paths in sorted(groups.items()))
-
-
-def _entry_labels(names: Sequence[str] | None, axis: str, count: int, panels: _Panels) -> list[str]:
-    if names is not None:
-        return [escaped(name) for name in names]
-    block = panels.block[0 if axis == "row" else 1]
-    return [
-        f"{axis} {i if block == 1 else f'{i * block:.0f}–{max(i * block, (i + 1) * block - 1):.0f}'}" for i in range(count)
-    ]
-
-
-def _group(colour: float, paths: list[str]) -> str:
-    if colour == 100.0:
-        return f'<path class="bad" d="{"".join(paths)}" stroke="{RED}" stroke-width=".12"/>'
-    if colour == 99.0:
-        return f'<g fill="{RED}" fill-opacity=".25">{"".join(paths)}</g>'
-    hue, opacity = (BLUE if colour >= 0 else ORANGE), max(0.04, abs(colour) / _LEVELS)
-    return f'<g fill="{hue}" fill-opacity="{opacity:.3g}">{"".join(paths)}</g>'
 
 
 def _short(name: str) -> str:
     return name if len(name) <= 12 else name[:11] + "…"
 
 
-def _ticks(count: int, size: float, names: Sequence[str] | None, block: float) -> list[tuple[int, str, str]]:
+def _ticks(count: int, size: float, names: Sequence[str]) -> list[tuple[int, str, str]]:
     """Which cells of an axis are named, and how: all where there is room, else a few."""
     step = 1
-    while step * size < _FONT + 1 or count / step > (_SIDE if names else 8):
+    while step * size < _FONT + 1 or count / step > _SIDE:
         step *= 2
-    shown = range(0, count, step)
-    return [(i, _short(names[i]) if names else f"{i * block:.0f}", names[i] if names else "") for i in shown]
+    return [(i, _short(names[i]), names[i]) for i in range(0, count, step)]
 
 
-def _row_labels(count: int, size: float, names: Sequence[str] | None, block: float) -> tuple[str, float]:
-    ticks = _ticks(count, size, names, block)
+def _row_labels(count: int, size: float, names: Sequence[str] | None) -> tuple[str, float]:
+    if not names:
+        return "", 1.0
+    ticks = _ticks(count, size, names)
     room = max(len(label) for _, label, _ in ticks) * _FONT * 0.62 + 6
     parts = [
         f'<text x="{room - 4:.1f}" y="{(i + 0.5) * size + 3.5:.1f}" text-anchor="end">{_label(label, full)}</text>'
@@ -239,8 +281,10 @@ def _row_labels(count: int, size: float, names: Sequence[str] | None, block: flo
     return "".join(parts), room
 
 
-def _column_labels(count: int, size: float, names: Sequence[str] | None, block: float) -> tuple[str, float]:
-    ticks = _ticks(count, size, names, block)
+def _column_labels(count: int, size: float, names: Sequence[str] | None) -> tuple[str, float]:
+    if not names:
+        return "", 1.0
+    ticks = _ticks(count, size, names)
     longest = max(len(label) for _, label, _ in ticks) * _FONT * 0.62
     between = (ticks[1][0] - ticks[0][0]) * size if len(ticks) > 1 else count * size
     upright = longest + 4 > between
@@ -255,8 +299,8 @@ def _label(label: str, full: str) -> str:
     return escaped(label) + (f"<title>{escaped(full)}</title>" if full and full != label else "")
 
 
-def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str, said: str, title: str) -> str:
-    """The panels side by side, up to four in a row, above the legend."""
+def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str) -> tuple[str, float, float]:
+    """The panels side by side, up to four in a row, above the legend; with the size of it all."""
     gap, x, y, line, body, right = 14.0, 0.0, 0.0, 0.0, "", 300.0
     for i, panel in enumerate(drawn):
         if i and (i % 4 == 0 or x + panel.width > 720):
@@ -267,27 +311,18 @@ def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str, said: st
     width, height = max(right, len(caption) * _FONT * 0.52), y + line + 2 * _FONT + 22
     words = f'<text y="{2 * _FONT + 8}">{escaped(caption)}</text>'
     legend = f'<g transform="translate(0 {y + line + 8:g})">{_legend(scale)}{words}</g>'
-    style = f"font:{_FONT}px system-ui,sans-serif;max-width:100%;height:auto"
-    head = (
-        f'<svg role="img" aria-label="{escaped(said)}" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" '
-        f'height="{height:.0f}" style="{style}" fill="currentColor" class="heatmap">'
-    )
-    frame = "<style>.heatmap .frame{fill:none;stroke:currentColor;stroke-opacity:.35}.heatmap .bad{fill:none}</style>"
-    return f"{head}{frame}{element('title', escaped(title)) if title else ''}{body}{legend}</svg>"
+    return body + legend, width, height
 
 
 def _legend(scale: _Scale) -> str:
     """The colours from smallest to largest, with the numbers at the ends."""
-    low, high = (_digits(value, 4) for value in (scale.low, scale.high))
+    low, high = (decimal(value, 4) for value in (scale.low, scale.high))
     start = len(low) * _FONT * 0.62 + 4
     steps = torch.linspace(scale.low, scale.high, 24, dtype=torch.float64)
-    boxes = "".join(
-        f'<rect x="{start + 5 * i:.1f}" width="5" height="{_FONT}" fill="{BLUE if level >= 0 else ORANGE}" '
-        f'fill-opacity="{max(0.04, abs(level) / _LEVELS):.3g}"/>'
-        for i, level in enumerate(scale.levels(steps).tolist())
-    )
+    image = data_address(png([[_number_of(level) for level in scale.levels(steps).tolist()]], _PALETTE))
     return (
-        f'<text y="9">{low}</text><g shape-rendering="crispEdges">{boxes}</g><text x="{start + 124:.1f}" y="9">{high}</text>'
+        f'<text y="9">{low}</text><image x="{start:.1f}" width="120" height="{_FONT}" preserveAspectRatio="none" '
+        f'href="{image}"/><text x="{start + 124:.1f}" y="9">{high}</text>'
     )
 
 
@@ -300,6 +335,8 @@ def _caption(tensor: Tensor, panels: _Panels, scale: _Scale) -> str:
         said.append(f"each cell is the mean of {' × '.join(decimal(b, 3) for b in panels.block)} entries")
     if panels.left_out:
         said.append(f"the first {len(panels.values)} of {len(panels.values) + panels.left_out} matrices")
+    if scale.hidden:
+        said.append(f"{scale.hidden:,} cells are −∞, left empty")
     if scale.bad:
         said.append(f"{scale.bad:,} cells not finite, crossed out")
     return "; ".join(said)

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -16,13 +17,13 @@ from torch import Tensor
 
 from workings.errors import WorkingsError
 from workings.exact import ExactTensor
-from workings.exact.numbers.rounding import decimals
 from workings.show.formula import mathml
 from workings.show.formula.mathml import number, relation
 from workings.show.options import Options
-from workings.show.value.heatmap import MOST_SLICES, svg
+from workings.show.value.heatmap import heatmap
 from workings.show.value.value import squeezed
 from workings.show.write.brief import short_repr
+from workings.show.write.cells import forms
 from workings.show.write.decimals import decimal, map_cells
 from workings.show.write.markup import element, escaped
 from workings.show.write.saved import saved_of
@@ -35,11 +36,13 @@ _MOST_ITEMS = 8
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """How a value may be shown where it stands: cells of its heatmap, and whether the heatmap is unfolded."""
+    """How a value may be shown where it stands: cells of its heatmap, whether the heatmap is unfolded, and which
+    pictures the page has already."""
 
     options: Options
     cells: int = 4096
     unfolded: bool = True
+    drawn: set[str] = field(default_factory=set)
 
 
 # ------------------------------------------------------------------------------------------- in a formula
@@ -49,8 +52,7 @@ def term(x: Any, options: Options, most: int | None = None) -> Piece | None:
     """A number or a tensor of at most `most` entries as a term of a formula; None for anything else."""
     most = options.most if most is None else most
     if isinstance(x, Tensor):
-        fits = 0 < x.numel() <= most and _printable(x)
-        return _tensor(x, _cell_of(x, options)) if fits else None
+        return _forms(x, options)[0][1] if 0 < x.numel() <= most and _printable(x) else None
     if isinstance(x, (bool, str)) or x is None:
         return Piece(mathml.words(repr(x))) if len(repr(x)) <= 24 else None
     if isinstance(x, numbers.Number):
@@ -62,32 +64,55 @@ def _printable(x: Tensor) -> bool:
     return x.layout == torch.strided and not x.is_meta and not x.is_quantized
 
 
-def _cell_of(x: Tensor, options: Options) -> Callable[[Any], Piece]:
-    if isinstance(x, ExactTensor):
-        return mathml.value if options.exact else lambda v: _decimal_value(v, options.digits)
-    return lambda v: number(decimal(v, options.digits))
-
-
-def _decimal_value(v: Any, digits: int) -> Piece:
-    try:
-        return mathml.value(v) if v.free else number(decimals(v, digits))
-    except WorkingsError:
-        return mathml.value(v)
-
-
-def _tensor(x: Tensor, cell: Callable[[Any], Piece]) -> Piece:
-    """A number, a row, a matrix; with more axes a column of matrices."""
+def _forms(x: Tensor, options: Options) -> list[tuple[str, Piece]]:
+    """The ways a tensor is written, each after its sign: the exact values, their decimals where they say more."""
     x = squeezed(x)
-    nested = x.nested(cell) if isinstance(x, ExactTensor) else map_cells(x.detach().tolist(), cell)
-    return nested if x.dim() == 0 else Piece(_matrix(nested, x.dim()))
+    *_, last = written = forms(x, replace(options, exact=True))
+    decimals = last.sign, _decimals(last.text, x.dim())
+    if not isinstance(x, ExactTensor):
+        return [decimals]
+    exact = x.nested(mathml.value)
+    found = [("=", exact if x.dim() == 0 else Piece(_matrix(map_cells(exact, lambda cell: cell.string), x.dim())))]
+    return found if len(written) == 1 else [*found, decimals] if options.exact else [decimals]
 
 
-def _matrix(nested: Any, dim: int) -> str:
-    if dim == 1:
-        return mathml.matrix([[cell.string for cell in nested]])
-    if dim == 2:
-        return mathml.matrix([[cell.string for cell in cells] for cells in nested])
-    return mathml.matrix([[_matrix(part, dim - 1)] for part in nested])
+def _matrix(cells: Any, dim: int, write: Callable[[Any], str] = mathml.matrix) -> str:
+    """A row, a matrix; with more axes a column of matrices."""
+    if dim <= 2:
+        return write([cells] if dim == 1 else cells)
+    return mathml.matrix([[_matrix(part, dim - 1, write)] for part in cells])
+
+
+def _decimals(cells: Any, dim: int) -> Piece:
+    """A number, or a matrix whose decimal points stand under each other."""
+    return _entry(cells) if isinstance(cells, str) else Piece(_matrix(cells, dim, _aligned))
+
+
+def _entry(text: str) -> Piece:
+    return Piece(f"<mi>{text}</mi>") if text in ("T", "F") else number(text)
+
+
+def _aligned(cells: list[list[str]]) -> str:
+    """Right-aligned columns; digits that an entry lacks after the point take their room unseen."""
+    columns = [_with_room(list(column)) for column in zip(*cells, strict=True)]
+    return mathml.matrix([list(row) for row in zip(*columns, strict=True)], "decimals")
+
+
+def _with_room(column: list[str]) -> list[str]:
+    tails = [cell.partition(".")[2] if _PLAIN.match(cell) else None for cell in column]
+    most = max((tail for tail in tails if tail is not None), key=len, default="")
+    return [_cell(cell, None if tail is None else most[len(tail) :], tail) for cell, tail in zip(column, tails, strict=True)]
+
+
+def _cell(text: str, missing: str | None, tail: str | None) -> str:
+    """A cell in one element where it can be: matrices are most of a page."""
+    if missing is None:
+        return _entry(text).string
+    digits = f"<mn>{text}</mn>"
+    return digits + f"<mphantom><mn>{'' if tail else '.'}{missing}</mn></mphantom>" if missing else digits
+
+
+_PLAIN = re.compile(r"^−?\d+(\.\d+)?$")
 
 
 # --------------------------------------------------------------------------------------- where there is room
@@ -97,7 +122,8 @@ def value_markup(x: Any, place: ValueOptions, name: str = "") -> str:
     """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap."""
     written = term(x, place.options)
     if written is not None:
-        pieces = [_piece(sign, markup) for sign, markup in _forms(x, written, place.options)]
+        found = _forms(x, place.options) if isinstance(x, Tensor) else [("=", written)]
+        pieces = [_piece(sign, form.string) for sign, form in found]
         return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
     if isinstance(x, Tensor):
         return _large(x, place, name)
@@ -107,28 +133,7 @@ def value_markup(x: Any, place: ValueOptions, name: str = "") -> str:
 
 
 def _piece(sign: str, markup: str) -> str:
-    return element("span", mathml.math(relation(sign), markup), class_="piece")
-
-
-def _forms(x: Any, written: Piece, options: Options) -> Iterator[tuple[str, str]]:
-    """The exact values after =, their decimals after ≈ where they say more; rounded numbers after ≈ only."""
-    if not isinstance(x, ExactTensor):
-        yield "=", written.string
-    elif not options.exact:
-        yield ("=" if _whole(x) or x.free_symbols else "≈"), written.string
-    else:
-        yield "=", written.string
-        if not _whole(x) and not x.free_symbols:
-            yield ("=" if _short(x, options.digits) else "≈"), _tensor(x, lambda v: _decimal_value(v, options.digits)).string
-
-
-def _whole(x: ExactTensor) -> bool:
-    return all(type(v.rational) is int or v.special for v in x.elements())
-
-
-def _short(x: ExactTensor, digits: int) -> bool:
-    """Whether so many digits are all of it: 1/4 is 0.25."""
-    return all(v.kind == "q" and decimals(v, digits) == decimals(v, digits + 4) for v in x.elements())
+    return mathml.math(relation(sign), markup)
 
 
 def _large(x: Tensor, place: ValueOptions, name: str) -> str:
@@ -139,12 +144,14 @@ def _large(x: Tensor, place: ValueOptions, name: str) -> str:
     try:
         plain = x.float64() if isinstance(x, ExactTensor) else x.detach()
         line = _line(summary(plain), place.options.digits)
-        picture = svg(plain, title=name, most=place.cells, **_labels(plain, place.options))
+        picture = heatmap(plain, title=name, most=place.cells, **_labels(plain, place.options))
     except (WorkingsError, RuntimeError, NotImplementedError, TypeError, IndexError):
         said = "formulas in " + ", ".join(sorted(x.free_symbols)) if isinstance(x, ExactTensor) else "values not shown"
         return element("span", f"= {facts(x)}, {escaped(said)}", class_="piece")
     unfolded = " open" if place.unfolded else ""
-    return f'<details class="picture"{unfolded}><summary>{line}</summary>{picture}</details>'
+    drawn = picture.again() if picture.id in place.drawn else picture.markup()
+    place.drawn.add(picture.id)
+    return f'<details class="picture"{unfolded}><summary>{line}</summary>{drawn}</details>'
 
 
 def _labels(x: Tensor, options: Options) -> dict[str, tuple[str, ...] | None]:
@@ -204,8 +211,7 @@ def facts(x: Any) -> str:
 
 
 def pictures(x: Any, options: Options) -> int:
-    """How many matrices of this value are drawn as heatmaps."""
+    """How many tensors of this value are drawn as heatmaps."""
     if isinstance(x, (tuple, list, dict)) and len(x) <= _MOST_ITEMS:
         return sum(pictures(item, options) for item in _items(x) if isinstance(item, Tensor))
-    large = isinstance(x, Tensor) and x.numel() > options.most
-    return min(MOST_SLICES, math.prod(x.shape[:-2])) if large else 0
+    return int(isinstance(x, Tensor) and x.numel() > options.most)

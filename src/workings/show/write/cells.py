@@ -10,7 +10,7 @@ import torch
 from workings.errors import WorkingsError
 from workings.exact.numbers.rounding import decimals
 from workings.exact.numbers.simplest import simplest
-from workings.exact.numbers.value import ZERO, Value, letters
+from workings.exact.numbers.value import Value, letters
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.latex import latex
@@ -74,7 +74,7 @@ def _size(v: Value, digits: int) -> float:
 def _decimals(v: Value, size: float, places: int | None, digits: int) -> str:
     """The certified digits of a value, with the places that all entries have."""
     plain = alike(size, places, digits)
-    if places is None or v.special or v is ZERO or "e" in plain:
+    if places is None or v.special or not size or "e" in plain:
         found = decimals(v, digits).replace("-", "−")
         return {"nan": "NaN"}.get(found, found)
     whole, _, _ = plain.lstrip("−").partition(".")
