@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from workings.page.notebook import register
+
 TYPE_CHECKING = False  # see `workings/__init__.py`
 if TYPE_CHECKING:
     from typing import Any
@@ -97,3 +99,19 @@ class TracePackage(_Package):
 
 CALLABLE: dict[str, Any] = {"exact": ExactPackage, "show": ShowPackage, "trace": TracePackage}
 """Which packages of `workings` can be called."""
+
+
+def _display_exact(tensor: Any) -> dict[str, str]:
+    from workings.show.printers.notebook import of_exact
+
+    return of_exact(tensor)
+
+
+def _display_checked(result: Any) -> dict[str, str]:
+    from workings.check.report.notebook import of_checked
+
+    return of_checked(result)
+
+
+register("exact tensor", _display_exact)
+register("checked document", _display_checked)

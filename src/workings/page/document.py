@@ -21,7 +21,7 @@ def document(title: str, body: str, style: str, script: str) -> str:
     >>> "<title>a &lt; b</title>" in page, "@font-face" in page
     (True, False)
     """
-    style = shared_style(body) + style
+    style = _shared_style(body) + style
     policy = (
         f"default-src 'none'; style-src {source_hash(style)}; script-src {source_hash(script)}; "
         "img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
@@ -37,7 +37,16 @@ def document(title: str, body: str, style: str, script: str) -> str:
     return f'<!doctype html>\n<html lang="en">{page}</html>\n'
 
 
-def shared_style(body: str) -> str:
+def cell(body: str, style: str) -> str:
+    """HTML for the output of a cell of a notebook. Its style and its font are in it and no script: notebooks may forbid them.
+
+    >>> cell("<p>1</p>", "p {}").startswith('<div class="workings"><style>')
+    True
+    """
+    return f'<div class="workings"><style>{_shared_style(body)}{style}</style>{body}</div>'
+
+
+def _shared_style(body: str) -> str:
     """The font, where the page has mathematics, and the tokens: colours, sizes, fonts."""
     return (_font() if "<math" in body else "") + asset("workings.page", "tokens.css")
 

@@ -102,9 +102,9 @@ class Work(Trace):
         return self.text(width=shutil.get_terminal_size((100, 24)).columns, colour=sys.stdout.isatty())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        from workings.show.printers.html import fragment
+        from workings.show.printers.notebook import of_work
 
-        return {"text/plain": str(self), "text/html": fragment(self, self.options)}
+        return of_work(self, self.options)
 
     # ---- asking
     def step(self, address: str) -> Step:
@@ -116,13 +116,13 @@ class Work(Trace):
     def __getitem__(self, address: str) -> Any:
         return self.step(address).result
 
-    def why(self, address: str, index: int | tuple[int, ...] = ()) -> str:
+    def why(self, address: str, index: int | tuple[int, ...] = ()) -> Answer:
         """How one cell came about: its value, the formula, and the operands it was made of, down to the inputs."""
         from workings.show.ask.why import why
 
         return why(self, self.step(address), (index,) if isinstance(index, int) else tuple(index))
 
-    def diff(self, other: Trace) -> str:
+    def diff(self, other: Trace) -> Answer:
         """The first statement whose result differs in another run."""
         from workings.show.ask.diff import diff
 

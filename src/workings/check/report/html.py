@@ -24,7 +24,7 @@ from workings.check.report.links import Links, Place, key, same_errors
 from workings.check.report.markup import escaped
 from workings.check.report.mathml import formula
 from workings.check.report.text import is_said, line_text, outcome_text, skipped_text
-from workings.page.document import asset, document
+from workings.page.document import asset, cell, document
 
 _AROUND = 3
 """Lines on either side of a finding that are always unfolded."""
@@ -57,6 +57,16 @@ def html(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ())
     >>> "<h1>workings check</h1>" in html([], "likely")
     True
     """
+    style, script = (asset("workings.check.report", name) for name in ("page.css", "page.js"))
+    return document("workings check", _report(results, level, skipped, _TOOLS), style, script)
+
+
+def in_cell(result: Checked, level: str = "likely") -> str:
+    """The report on one document as the output of a cell of a notebook."""
+    return cell(_report([result], level), asset("workings.check.report", "page.css"))
+
+
+def _report(results: Sequence[Checked], level: str, skipped: Sequence[str] = (), tools: str = "") -> str:
     numbers = iter(range(1, 1 << 60))
     pages = [
         _Page(at, result, [_Shown(next(numbers), found) for found in result.findings(level)], len(results) == 1)
@@ -67,12 +77,10 @@ def html(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ())
     same = _same(pages, same_errors(results, level))
     for page in pages:
         page.elsewhere = same
-    header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{_TOOLS}</header>"
+    header = f"<header><h1>{title}</h1>{_tallies(counts)}<p>{escaped(counts)}</p>{tools}</header>"
     missed = f'<p class="failure">{escaped(skipped_text(skipped))}</p>' if skipped else ""
     overview = f"{_table(results, level)}{missed}{_contents(pages)}"
-    body = f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>'
-    style, script = (asset("workings.check.report", name) for name in ("page.css", "page.js"))
-    return document("workings check", body, style, script)
+    return f'<main class="check">{header}{overview}{"".join(map(_file, pages))}</main>'
 
 
 _TOOLS = (

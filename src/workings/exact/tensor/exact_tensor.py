@@ -25,6 +25,7 @@ from workings.exact.tensor.represent import represent
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import tensor_latex
 from workings.exact.typeset.text import text
+from workings.page.notebook import bundle
 from workings.written_out import KINDS
 
 
@@ -222,6 +223,9 @@ class ExactTensor(torch.Tensor):
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         return represent(self, self.nested(lambda v: v), len(self.assumptions))
+
+    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
+        return bundle("exact tensor", self)
 
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if spec else repr(self)

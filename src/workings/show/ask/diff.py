@@ -7,13 +7,18 @@ from typing import Any
 
 import torch
 
+from workings.show.ask.answer import Answer, in_words
 from workings.show.options import Options
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
 
-def diff(a: Trace, b: Trace) -> str:
+def diff(a: Trace, b: Trace) -> Answer:
     """A sentence: the runs agree, or where they part."""
+    return in_words(_first_difference(a, b))
+
+
+def _first_difference(a: Trace, b: Trace) -> str:
     for x, y in zip_longest(a.steps(), b.steps()):
         if x is None or y is None:
             return f"One run goes on where the other ends: {_place(x or y)}."

@@ -36,14 +36,8 @@ def html(trace: Trace, options: Options | None = None, title: str = "") -> str:
     >>> "<mtext>&lt;script&gt;</mtext>" in page, "http:" in page
     (True, False)
     """
-    heading = title or _heading(trace)
+    heading = title or title_of(trace)
     return document(heading, solution(trace, options or Options(), heading))
-
-
-def fragment(trace: Trace, options: Options | None = None) -> str:
-    """The same without a document around it and without contents: for the cell of a notebook."""
-    body = element("div", solution(trace, options or Options(), _heading(trace), alone=False), class_="workings")
-    return f"<style>{pages.shared_style(body)}{_asset('page.css')}</style>{body}"
 
 
 def document(title: str, body: str) -> str:
@@ -55,7 +49,7 @@ def _asset(name: str) -> str:
     return pages.asset("workings.show", name)
 
 
-def _heading(trace: Trace) -> str:
+def title_of(trace: Trace) -> str:
     top = top_of(trace.root)
     return trace.root.name or top.name or top.source or "Workings"
 

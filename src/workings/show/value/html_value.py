@@ -118,22 +118,22 @@ _PLAIN = re.compile(r"^−?\d+(\.\d+)?$")
 # --------------------------------------------------------------------------------------- where there is room
 
 
-def value_markup(x: Any, place: ValueOptions, name: str = "") -> str:
-    """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap."""
+def value_markup(x: Any, place: ValueOptions, name: str = "", alone: bool = False) -> str:
+    """The value after its =, as pieces of a line that may wrap: «= exact», «≈ decimals», or a summary with a heatmap.
+
+    A value that stands `alone` begins without a sign.
+    """
     written = term(x, place.options)
     if written is not None:
         found = _forms(x, place.options) if isinstance(x, Tensor) else [("=", written)]
-        pieces = [_piece(sign, form.string) for sign, form in found]
+        signs = ["" if alone and not i else relation(sign) for i, (sign, _) in enumerate(found)]
+        pieces = [mathml.math(sign, form.string) for sign, (_, form) in zip(signs, found, strict=True)]
         return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
     if isinstance(x, Tensor):
         return _large(x, place, name)
     if isinstance(x, (tuple, list, dict)) and 0 < len(x) <= _MOST_ITEMS and any(isinstance(v, Tensor) for v in _items(x)):
         return _several(x, place, name)
     return element("span", f"= {element('code', escaped(short_repr(x)))}", class_="piece")
-
-
-def _piece(sign: str, markup: str) -> str:
-    return mathml.math(relation(sign), markup)
 
 
 def _large(x: Tensor, place: ValueOptions, name: str) -> str:
