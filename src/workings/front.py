@@ -107,11 +107,4 @@ def _display_exact(tensor: Any) -> dict[str, str]:
     return of_exact(tensor)
 
 
-def _display_checked(result: Any) -> dict[str, str]:
-    from workings.check.report.notebook import of_checked
-
-    return of_checked(result)
-
-
 register("exact tensor", _display_exact)
-register("checked document", _display_checked)

@@ -14,14 +14,15 @@ from workings.check import check
 
 MIME = {"text/plain", "text/html", "text/latex"}
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-FENCES = """() => [...document.querySelectorAll("mo[form=prefix]")].filter((mo) => mo.nextElementSibling?.tagName === "mtable")
+FENCES = """() => [...document.querySelectorAll("mo[form=prefix]")]
+  .filter((mo) => mo.nextElementSibling?.tagName === "mtable")
   .map((mo) => mo.getBoundingClientRect().height / mo.nextElementSibling.getBoundingClientRect().height)"""
-ATTENTION = '''def attention(Q, K, V):
+ATTENTION = """def attention(Q, K, V):
     S = Q @ K.mT / Q.shape[-1] ** 0.5
     A = S.softmax(dim=-1)
     Z = A @ V
     return Z
-'''
+"""
 SHOWN = 'work = show(attention, exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1"), backward=True)'
 
 

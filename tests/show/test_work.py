@@ -183,12 +183,6 @@ def test_fused_operations_are_written_out_and_compared():
     assert float(expansion.note.split()[-1]) < 1e-5
 
 
-def test_a_notebook_gets_text_and_html():
-    bundle = worked()._repr_mimebundle_()
-    assert set(bundle) == {"text/plain", "text/html"}
-    assert "<math" in bundle["text/html"]
-
-
 def reloaded(work):
     return workings.show.Work.from_json(work.json())
 

@@ -38,7 +38,7 @@ def document(title: str, body: str, style: str, script: str) -> str:
 
 
 def cell(body: str, style: str) -> str:
-    """HTML for the output of a cell of a notebook. Its style and its font are in it and no script: notebooks may forbid them.
+    """HTML for the output of a notebook's cell. Its style and font are in it, and no script: notebooks may forbid them.
 
     >>> cell("<p>1</p>", "p {}").startswith('<div class="workings"><style>')
     True

@@ -1,7 +1,6 @@
 """How a value displays itself in a notebook: text, HTML and LaTeX, of which the front end takes what it can.
 
-Values of a low floor (an exact tensor, a checked document) are written by printers of a floor above. So the front door
-registers who writes them, and they ask here.
+An exact tensor is written by a printer of a floor above it. So the front door registers who writes it, and it asks here.
 """
 
 from __future__ import annotations

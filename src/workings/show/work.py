@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
@@ -19,6 +19,9 @@ from workings.trace.code.arguments import check_unambiguous
 from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
+
+if TYPE_CHECKING:
+    from workings.show.ask.answer import Answer
 
 
 class Work(Trace):

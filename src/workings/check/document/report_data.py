@@ -13,7 +13,6 @@ from workings.check.document.coverage import Coverage, coverage
 from workings.check.document.document import Document, Place
 from workings.check.document.finding import LEVELS, Counts, Finding, Results, Unread
 from workings.check.document.relation import Relation
-from workings.page.notebook import bundle
 
 T = TypeVar("T")
 Part = Finding | Unread | Relation
@@ -71,9 +70,6 @@ class ReportData:
         if any(not 0 <= part.start <= part.end <= len(text) for part in parts):
             raise ValueError("a place outside the text")
         return cls(name, Document(name, text, row["kind"], cells=cells), found, row["failure"], row["unfinished"])
-
-    def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return bundle("checked document", self)
 
 
 def to_row(result: ReportData, source: str = "") -> dict[str, Any]:

@@ -61,12 +61,12 @@ def html(results: Sequence[ReportData], level: str, skipped: Sequence[str] = ())
     return document("workings check", _report(results, level, skipped, _TOOLS), style, script)
 
 
-def in_cell(result: Checked, level: str = "likely") -> str:
+def in_cell(result: ReportData, level: str = "likely") -> str:
     """The report on one document as the output of a cell of a notebook."""
     return cell(_report([result], level), asset("workings.check.report", "page.css"))
 
 
-def _report(results: Sequence[Checked], level: str, skipped: Sequence[str] = (), tools: str = "") -> str:
+def _report(results: Sequence[ReportData], level: str, skipped: Sequence[str] = (), tools: str = "") -> str:
     numbers = iter(range(1, 1 << 60))
     pages = [
         _Page(at, result, [_Shown(next(numbers), found) for found in result.findings(level)], len(results) == 1)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass
-from html import escape
 from typing import Any
 
 from workings.check.document.finding import LEVELS
 from workings.check.document.report_data import ReportData
 from workings.errors import WorkingsError
-
-_TALLEST = 60
-"""The height of a page in a notebook, in lines."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,13 +51,9 @@ class Report(ReportData):
         return str(self)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, str]:
-        return {"text/plain": str(self), "text/html": self._frame()}
+        from workings.check.report.notebook import of_report
 
-    def _frame(self) -> str:
-        """The page in a frame of its own, so that its style and the notebook's do not meet."""
-        lines = min(_TALLEST, 12 + 8 * len(self.findings()))
-        page = escape(self.html(), quote=True)
-        return f'<iframe srcdoc="{page}" style="width: 100%; height: {lines}em; border: 0"></iframe>'
+        return of_report(self, str(self))
 
 
 def _check_level(level: str) -> str:

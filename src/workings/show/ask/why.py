@@ -62,7 +62,9 @@ class _Reason:
 
     @property
     def latex(self) -> str:
-        because = "" if self.formula is None else rf",\ \text{{since }} {latex_name(self.name)} = {latex_formula(self.formula)}"
+        because = (
+            "" if self.formula is None else rf",\ \text{{since }} {latex_name(self.name)} = {latex_formula(self.formula)}"
+        )
         at = f"[{', '.join(_places(self.index))}]" if self.index else ""
         indent = r"\quad " * self.level
         return f"& {indent}{latex_name(self.name)}{at} = {latex_of(self.value, _OPTIONS)}{because}"
