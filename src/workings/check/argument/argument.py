@@ -10,6 +10,7 @@ from workings.check.argument.clause import Clause, clause_of, continues_list
 from workings.check.argument.contexts import Context, Contexts, Form
 from workings.check.argument.levels import cautious_level
 from workings.check.argument.lines import EQUAL, Line, has_scale, lines
+from workings.check.argument.references import link_references
 from workings.check.argument.values import Values, View
 from workings.check.argument.words import source
 from workings.check.document.document import Document, Formula
@@ -71,6 +72,7 @@ class Argument:
 
     def __post_init__(self) -> None:
         self.contexts = Contexts(self.document)
+        link_references(self.contexts, self.document.text)
         formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
         trees = [(formula, self._read(formula)) for formula in formulas]
         bases: set[Node] = set().union(*(layer_bases(tree) for _, tree in trees if tree is not None))

@@ -93,8 +93,8 @@ _MATHEMATICS = re.compile(
 _OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
 _OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
 """c * $8/3$: an operator in the text, right before the formula."""
-_RANGE = re.compile(r"\d+ ?[-–] ?\d+ ?=")
-"""Pages 3-5 =: from … to, where a noun stands before it."""
+_RANGE = re.compile(r"(\d{1,9}) ?[-–] ?(\d{1,9}) ?=")
+"""Pages 3-5 =: from … to, where a noun stands before it and the second number is the larger one."""
 _COUNT = re.compile(r"(\d{1,9}) ?[-–] ?(\d{1,9}) ?= ?(\d{1,9})")
 """3-5 = 3: how many there are from … to …, both counted."""
 _NOUN_BEFORE = re.compile(r"[A-Za-z]{2,}s? $")
@@ -162,10 +162,19 @@ def _is_fragment(formula: Formula, text: str) -> bool:
     if not formula.display and _OPERATOR_BEFORE.search(left):
         return True
     if not left.endswith(("$", "(", "[", "\n", "}")) and formula.text[:1].isdigit():
-        return bool(re.search(r"\d\.\s*$", left)) or bool(_NOUN_BEFORE.search(left) and _RANGE.match(formula.text))
+        return bool(re.search(r"\d\.\s*$", left)) or bool(_NOUN_BEFORE.search(left) and _is_range(formula.text))
     if re.search(r"[\d.][ \t]*\n$", left) and formula.text[:1].isdigit() and not formula.display:
         return re.search(r"\d\.\s*$", left) is not None
     return not formula.display and _OPERATOR_WORD.search(left.rstrip("$\\( \n~") + " ") is not None
+
+
+def _is_range(text: str) -> bool:
+    """
+    >>> _is_range("3-5 = 3 pages"), _is_range("180-135 = 45")
+    (True, False)
+    """
+    found = _RANGE.match(text)
+    return found is not None and int(found[1]) < int(found[2])
 
 
 def continues_list(one: Formula, other: Formula, text: str) -> bool:

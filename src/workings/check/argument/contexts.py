@@ -38,11 +38,13 @@ class Visibility(IntEnum):
 
     OWN = 0
     """Given here, or around here in the same problem."""
-    SIBLING = 1
+    REFERRED = 1
+    """Given in a part or a problem that the text here refers to."""
+    SIBLING = 2
     """Given in another part of the same problem."""
-    FAR = 2
+    FAR = 3
     """Given in a section around the problem."""
-    HIDDEN = 3
+    HIDDEN = 4
 
 
 @dataclass(eq=False)
@@ -57,6 +59,8 @@ class Context:
     children: list[Context] = field(default_factory=list)
     continues: Context | None = None
     """The problem that a solution solves."""
+    refers_to: list[Context] = field(default_factory=list)
+    """The contexts that its text names: «as in question 1»."""
 
     def path(self) -> Iterator[Context]:
         """This context and those around it, innermost first."""
@@ -105,8 +109,18 @@ class Context:
 
     @cached_property
     def problems_seen(self) -> tuple[Context, ...]:
-        """The problems whose values may be seen from here: its own, and those of the sections around it."""
-        return tuple(dict.fromkeys(context.problem for context in (self, *self.problem.path())))
+        """The problems whose values may be seen from here: its own, those referred to, those of the sections around it."""
+        return tuple(dict.fromkeys(context.problem for context in (self, *self.referred, *self.problem.path())))
+
+    @cached_property
+    def referred(self) -> tuple[Context, ...]:
+        """What the text here refers to, and the text around it in the same problem."""
+        found: list[Context] = []
+        for here in self.path():
+            found += here.refers_to
+            if here is self.problem:
+                break
+        return tuple(found)
 
     @property
     def is_solution(self) -> bool:
@@ -120,9 +134,16 @@ def visibility(here: Context, there: Context) -> Visibility:
         return Visibility.OWN
     if there.form is Form.ASIDE:
         return Visibility.HIDDEN
+    if here.referred and any(belongs(there, target) for target in here.referred):
+        return Visibility.REFERRED
     if here.problem is there.problem:
         return Visibility.SIBLING
     return Visibility.FAR if there.home in here.problem.path() else Visibility.HIDDEN
+
+
+def belongs(context: Context, target: Context) -> bool:
+    """Whether a context stands in another, or in its solution."""
+    return any(part is target or part.continues is target for part in context.path())
 
 
 _LAYOUT = re.compile(

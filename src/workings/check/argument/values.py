@@ -109,13 +109,13 @@ class Values:
         best = min(seen, default=Visibility.HIDDEN)
         if best is Visibility.HIDDEN:
             return [], best
-        if best is not Visibility.OWN and len({str(held.stated.value) for held in seen[best]}) > 1:
+        if best > Visibility.REFERRED and len({str(held.stated.value) for held in seen[best]}) > 1:
             return [], Visibility.HIDDEN  # several parts gave it values of their own: which is meant here?
         return (own or seen[best])[:_MOST_VALUES], best
 
     def formula(self, node: Node, here: Context) -> Placed | None:
-        """The last formula that a name was set equal to here, or around here in the same problem."""
-        return _last_seen(self.formulas.get(self.name(node), []), here, Visibility.OWN)
+        """The last formula that a name was set equal to here, around here in the problem, or where the text refers to."""
+        return _last_seen(self.formulas.get(self.name(node), []), here, Visibility.REFERRED)
 
     def rule(self, node: Node, here: Context) -> Rule | None:
         """The last definition of a function in the same problem."""

@@ -60,6 +60,7 @@ _LETTERS_TOO = (Symbol("e"), Symbol("pi"))
 """Constants that a document may use as names."""
 _BASES = {
     Visibility.OWN: "letters",
+    Visibility.REFERRED: "letters referred to",
     Visibility.SIBLING: "letters of another part",
     Visibility.FAR: "letters of another section",
 }

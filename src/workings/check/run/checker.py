@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from workings.check.argument.argument import Argument
+from workings.check.claims.answers import check_answers
 from workings.check.claims.identities import Identities
 from workings.check.claims.letters import FreeLetters
 from workings.check.claims.numbers import Numbers
@@ -72,6 +73,7 @@ def examine(document: Document, options: Options, watch: Watch | None = None) ->
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
                 argument.give_up(line, error)
         letters.read_again()
+        check_answers(argument)
         scope = argument.everything()
         for rule in AFTER:
             rule(argument, scope)
