@@ -33,6 +33,7 @@ from workings.check.latex.syntax import (
 )
 from workings.check.latex.weights import plain
 from workings.check.value.names import CONSTANTS, is_closed, is_name, is_number, letters_of, unpacked_names
+from workings.check.value.notation import own_notation
 from workings.check.value.recurrences import recurrence
 from workings.check.value.rounding import units
 from workings.check.value.scope import is_transpose
@@ -152,8 +153,8 @@ def _first_role(line: Line, index: int, clause: Clause, known: Known) -> Decisio
         return Role.RECURRENCE, "the same name at an earlier index"
     if clause.cue is Cue.GOAL and not is_literal(other) and name is None and not (is_closed(one) and is_closed(other)):
         return Role.GOAL, "what is to be shown"
-    if _is_own_operation(one, other):
-        return Role.RULE, "two letters with a sign of the author's, explained by a formula"
+    if own_notation(one, other, line.relations[index] == ":=" or clause.cue in (Cue.LET, Cue.NAME)) is not None:
+        return Role.RULE, "notation of the author's, explained by a formula in its letters"
     if line.relations[index] == ":=":
         return Role.DEFINITION, "the sign :="
     if any(isinstance(part, Derivative) for part in one.walk()):
@@ -292,6 +293,8 @@ def names_in(node: Node) -> set[Node]:
             if above is not None and is_transpose(above):
                 return names_in(base) if below is None else {plain(Script(base, below, None))}
             return {plain(node)}
+        case Script(base=Group(open="⟨" | "‖") as base, above=None):
+            return names_in(base)  # the index belongs to the brackets
         case Big():
             return {plain(letter) for letter in letters_of(node)}
     found: set[Node] = set()
@@ -363,11 +366,3 @@ def _indexed(node: Node) -> tuple[Node, Node] | None:
         return None
     index = node.above if isinstance(node.above, Group) else node.below
     return None if index is None else (node.base, index)
-
-
-def _is_own_operation(one: Node, other: Node) -> bool:
-    """a ∗ b = a + b − ab: two letters with a sign of the author's between them, explained by a formula in them."""
-    match one:
-        case Product(factors=((_, Symbol() as a), (sign, Symbol() as b))) if sign not in ("", "·", "×"):
-            return a != b and {a, b} <= letters_of(other)
-    return False

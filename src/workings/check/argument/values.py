@@ -69,6 +69,8 @@ class Values:
     """For each name and each problem the values it was given there, in the order of the text."""
     formulas: dict[Node, list[Placed]] = field(default_factory=dict)
     rules: dict[Node, list[Placed]] = field(default_factory=dict)
+    notations: dict[Node, list[Placed]] = field(default_factory=dict)
+    """For each form that the author gave a meaning of their own, such as ⟨ , ⟩: the rules."""
 
     def name(self, node: Node) -> Node:
         """The form under which a name is kept."""
@@ -89,6 +91,10 @@ class Values:
     def set_rule(self, node: Node, rule: Rule, context: Context) -> None:
         """f(x) = …"""
         self.rules.setdefault(self.name(node), []).append(Placed(rule, context, rule.start))
+
+    def set_notation(self, form: Node, rule: Rule, context: Context) -> None:
+        """⟨x, y⟩ := …, a ∗ b = …"""
+        self.notations.setdefault(form, []).append(Placed(rule, context, rule.start))
 
     def seen(self, node: Node, here: Context, position: int) -> tuple[list[Held], Visibility]:
         """The values of a name that hold at a place, latest first, all of the nearest visibility."""
@@ -119,12 +125,20 @@ class Values:
 
     def rule(self, node: Node, here: Context) -> Rule | None:
         """The last definition of a function in the same problem."""
-        placed = _last_seen(self.rules.get(self.name(node), []), here, Visibility.SIBLING)
-        return placed.what if placed is not None and isinstance(placed.what, Rule) else None
+        return _last_rule(self.rules.get(self.name(node), []), here, Visibility.SIBLING)
+
+    def notation(self, form: Node, here: Context) -> Rule | None:
+        """The last meaning that a form was given, in the same problem or around it."""
+        return _last_rule(self.notations.get(form, []), here, Visibility.FAR)
 
 
 def _last_seen(given: list[Placed], here: Context, farthest: Visibility) -> Placed | None:
     return next((placed for placed in reversed(given) if visibility(here, placed.context) <= farthest), None)
+
+
+def _last_rule(given: list[Placed], here: Context, farthest: Visibility) -> Rule | None:
+    placed = _last_seen(given, here, farthest)
+    return placed.what if placed is not None and isinstance(placed.what, Rule) else None
 
 
 T = TypeVar("T")
@@ -187,6 +201,7 @@ class View:
         return Scope(
             definitions=Seen(self.values.held or self.choice, self.definitions),
             functions=Seen(self.values.rules, lambda name: self.values.rule(name, self.here)),
+            notations=Seen(self.values.notations, lambda form: self.values.notation(form, self.here)),
             one_weight=self.values.one_weight,
             behind={} if behind is None else behind,
         )

@@ -15,7 +15,7 @@ from flint import arb
 
 from workings.check.argument.argument import Argument
 from workings.check.argument.clause import Cue, clause_of
-from workings.check.argument.contexts import Context, Visibility, visibility
+from workings.check.argument.contexts import Context, Visibility
 from workings.check.argument.lines import Line, says_scale
 from workings.check.argument.roles import is_literal, is_program, is_set
 from workings.check.argument.values import Held, View
@@ -50,8 +50,9 @@ from workings.check.latex.syntax import (
 from workings.check.value.compare import Side, Verdict, certainly_none, compare, value_of, why_undecided
 from workings.check.value.imaginary import imaginary_unit
 from workings.check.value.names import is_acronym, is_closed, is_name, unpacked_names
+from workings.check.value.notation import form_of, form_of_sign
 from workings.check.value.remainders import has_class, modulo
-from workings.check.value.rounding import Grade
+from workings.check.value.rounding import Grade, Judgement
 from workings.check.value.scope import Scope
 from workings.check.value.units import has_units, without_units
 from workings.check.value.value import Reason, Table, entries
@@ -81,8 +82,6 @@ class Decider:
     argument: Argument
     behind: dict[Context, dict[str, arb | None]] = field(default_factory=lambda: defaultdict(dict))
     """For each problem: printed decimals, and the number that each was rounded from."""
-    operations: list[tuple[str, Context]] = field(default_factory=list)
-    """The signs of the author's own operations, and where each holds."""
     moduli: dict[Context, tuple[int, ...]] = field(default_factory=dict)
     imaginary: dict[Context, Symbol] = field(default_factory=dict)
     """For each problem that shows it, the letter that is √−1."""
@@ -113,7 +112,7 @@ class Decider:
         if self.is_opaque(line, node):
             return None
         scope = self.scope(line)
-        if is_closed(node) and not self.is_renamed(node, scope):
+        if is_closed(node) and not self.is_renamed(node, scope) and not _has_own_notation(node, scope):
             return None if self.is_unsure(node) else Known(index, side)
         if is_name(node) and not _is_application(node, scope):
             return None
@@ -171,31 +170,25 @@ class Decider:
             worst = worst or verdict
         if nearly is not None:
             return nearly
-        one, other = claim.one.side.node, claim.other.side.node
-        if worst is not None and worst.mismatch and claim.used & set(called_names((one, other))):
-            return Decision(Outcome.UNDECIDED, reason="a letter that may be a function")
-        if (line.number, claim.other.index) in self.aligned and worst is not None and not worst.mismatch:
-            return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters")
-        if is_closed(one) and is_closed(other) and worst is not None:  # e or π, which have another value here
-            usual = compare(claim.one.side, claim.other.side, self.closed_scope(line), claim.about)
-            if usual is not None and usual.grade is not Grade.WRONG:
-                return Decision(Outcome.RIGHT, usual)
         if worst is None:
-            return Decision(Outcome.UNDECIDED, reason=self.reason(line, (one, other)))
+            return Decision(Outcome.UNDECIDED, reason=self.reason(line, _sides(claim)))
         values = self.values_text({name: (held, held.stated) for name in claim.used for held in view.seen(name)[:1]})
-        if worst.judgement is not None and isinstance(worst.judgement.left, Table) != isinstance(
-            worst.judgement.right, Table
-        ):
-            return Decision(
-                Outcome.UNDECIDED, reason="a number where a table is due: its letters mean something else", values=values
-            )
-        if worst.judgement is not None and worst.judgement.wide:
-            return Decision(Outcome.UNDECIDED, reason="its values are rounded too much", values=values)
-        puts_in = is_literal(one) or is_literal(other) or self._puts_values_in(claim, view)
-        if not puts_in and not is_partly_computed(one, other):
-            return Decision(Outcome.UNDECIDED, reason="other numbers are put in for its letters", values=values)
+        for meaning in _OPEN_MEANINGS:
+            if meaning.fits(self, claim, worst):
+                return Decision(meaning.outcome, reason=meaning.reason, values=values)
         basis = self.basis(claim, view) if worst.letter is None else "complex numbers"
         return Decision(Outcome.WRONG, worst, basis, values=values)
+
+    def is_usual(self, claim: Claim) -> bool:
+        """Whether it is right with e or π as usual, where they have another value here."""
+        if not all(map(is_closed, _sides(claim))) or claim.one.called or claim.other.called:
+            return False
+        usual = compare(claim.one.side, claim.other.side, self.closed_scope(claim.line), claim.about)
+        return usual is not None and usual.grade is not Grade.WRONG
+
+    def is_aligned(self, claim: Claim) -> bool:
+        """Whether its right side puts numbers in for the letters of a formula."""
+        return (claim.line.number, claim.other.index) in self.aligned
 
     def basis(self, claim: Claim, view: View) -> str:
         """What a wrong claim rests on."""
@@ -228,9 +221,12 @@ class Decider:
         text, view = self.argument.document.text, self.argument.view(line)
         return not any(_BLANK_LINE.search(text, held.start, line.start) for name in names for held in view.seen(name))
 
-    def _puts_values_in(self, claim: Claim, view: View) -> bool:
-        """Whether the very values of the letters stand in the calculation on the other side."""
-        other = claim.other.side.node
+    def puts_values_in(self, claim: Claim) -> bool:
+        """Whether a side is a printed value, or the very values of the letters stand in the calculation."""
+        one, other = _sides(claim)
+        if is_literal(one) or is_literal(other) or is_partly_computed(one, other):
+            return True
+        view = self.argument.view(claim.line)
         numbers = [value_of(Side(part, ""), Scope()) for part in other.walk() if isinstance(part, Number)]
         for name in claim.used:
             held = view.seen(name)
@@ -288,12 +284,6 @@ class Decider:
             return False
         if isinstance(node, Words | Dots | Derivative | Nothing | Chain):
             return True
-        if isinstance(node, Product) and self.operations:
-            signs = {sign for sign, _ in node.factors}
-            if any(
-                own in signs and visibility(line.context, there) is not Visibility.HIDDEN for own, there in self.operations
-            ):
-                return True
         if is_name(node) and self.argument.view(line).has_value(node):
             return False
         return any(self.is_opaque(line, child) for child in node.children() if not isinstance(child, Chain))
@@ -324,6 +314,15 @@ class Decider:
             f"{one_line(name)} = {value_text(held.stated.value)} (line {place(held.start).line})"
             for name, (held, _) in picked.items()
         )
+
+
+def _has_own_notation(node: Node, scope: Scope) -> bool:
+    """Whether something stands in it that the author gave a meaning of their own."""
+    if not scope.notations:
+        return False
+    forms = [found[0] for part in node.walk() if (found := form_of(part)) is not None]
+    signs = {sign for part in node.walk() if isinstance(part, Product) for sign, _ in part.factors[1:]}
+    return any(scope.notation(form) is not None for form in (*forms, *map(form_of_sign, signs)))
 
 
 def _is_application(node: Node, scope: Scope) -> bool:
@@ -402,3 +401,38 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
 )
 """For numbers alone, in this order."""
+
+
+def _is_number_beside_table(judgement: Judgement | None) -> bool:
+    return judgement is not None and isinstance(judgement.left, Table) != isinstance(judgement.right, Table)
+
+
+_OPEN_MEANINGS = (
+    _Meaning(
+        lambda _, claim, worst: bool(worst.mismatch and claim.used & set(called_names(_sides(claim)))),
+        Outcome.UNDECIDED,
+        "a letter that may be a function",
+    ),
+    _Meaning(
+        lambda decider, claim, worst: not worst.mismatch and decider.is_aligned(claim),
+        Outcome.UNDECIDED,
+        "other numbers are put in for its letters",
+    ),
+    _Meaning(lambda decider, claim, _: decider.is_usual(claim), Outcome.RIGHT),
+    _Meaning(
+        lambda _, claim, worst: _is_number_beside_table(worst.judgement),
+        Outcome.UNDECIDED,
+        "a number where a table is due: its letters mean something else",
+    ),
+    _Meaning(
+        lambda _, claim, worst: worst.judgement is not None and worst.judgement.wide,
+        Outcome.UNDECIDED,
+        "its values are rounded too much",
+    ),
+    _Meaning(
+        lambda decider, claim, _: not decider.puts_values_in(claim),
+        Outcome.UNDECIDED,
+        "other numbers are put in for its letters",
+    ),
+)
+"""With names, in this order."""

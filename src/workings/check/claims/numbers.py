@@ -21,11 +21,13 @@ from workings.check.claims.orders import Orders
 from workings.check.claims.restated import Restated
 from workings.check.document.finding import Finding
 from workings.check.document.relation import Outcome, Role
-from workings.check.latex.syntax import Labelled, Product
+from workings.check.latex.syntax import Labelled
 from workings.check.value.compare import Side, compare, value_of
 from workings.check.value.imaginary import imaginary_unit
 from workings.check.value.names import is_closed, is_name, is_number
+from workings.check.value.notation import own_notation
 from workings.check.value.rounding import Grade, max_unit, units
+from workings.check.value.scope import Rule
 from workings.check.value.sets import is_set
 from workings.check.value.value import entries
 
@@ -79,9 +81,10 @@ class Numbers:
         known = KnownHere(valued, view.formulas(), self.identities.agree)
         for index in range(len(line.relations)):
             self.argument.note_role(line, index, *self.supposed(line, index, role(line, index, clause, known)))
-        first = line.sides[0]
-        if line.relations and self.argument.reading(line, 0).role is Role.RULE and isinstance(first, Product):
-            self.decider.operations.append((first.factors[1][0], line.context))
+        own = own_notation(line.sides[0], line.sides[1], True) if line.relations else None
+        if own is not None and self.argument.reading(line, 0).role is Role.RULE:
+            rule = Rule(own[1], line.sides[1], line.start, self.argument.part(line))
+            self.argument.values.set_notation(own[0], rule, line.context)
 
     def supposed(self, line: Line, index: int, decision: tuple[Role, str]) -> tuple[Role, str]:
         """A role; between numbers, what is said in the paragraph of «suppose 2 + 2 = 5» only follows from that."""

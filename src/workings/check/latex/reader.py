@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from workings.check.latex.syntax import Items, Node, Product
+from workings.check.latex.syntax import Items, Node, Product, Symbol
 from workings.check.latex.tokens import Token, tokens
 from workings.errors import ParseError
 
@@ -120,8 +120,27 @@ def side_by_side(parts: Sequence[Node]) -> Node:
 
 
 def product(factors: Sequence[tuple[str, Node]]) -> Node:
-    """One factor, or several as `Product`."""
+    """One factor, or several as `Product`; a star between two of them is the sign between them."""
+    factors = _with_stars(factors)
     if len(factors) == 1:
         return factors[0][1]
     first = factors[0][1]
     return Product((("", first), *factors[1:]), span=(first.span[0], factors[-1][1].span[1]))
+
+
+def _with_stars(factors: Sequence[tuple[str, Node]]) -> Sequence[tuple[str, Node]]:
+    """a ⋆ b, where ⋆ was read as a letter."""
+    if len(factors) < 3 or all(factor not in _STARS for _, factor in factors):
+        return factors
+    found: list[tuple[str, Node]] = []
+    for sign, factor in factors:
+        if found and not sign and found[-1][1] in _STARS and not found[-1][0] and len(found) > 1:
+            star = found.pop()[1]
+            found.append((_STARS[star], factor))
+        else:
+            found.append((sign, factor))
+    return found
+
+
+_STARS: dict[Node, str] = {Symbol("star"): "⋆", Symbol("#"): "#", Symbol("bullet"): "•", Symbol("diamond"): "◇"}
+"""Letters that are signs where they stand between two operands."""

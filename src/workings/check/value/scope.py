@@ -105,6 +105,8 @@ class Scope:
 
     definitions: Mapping[Node, list[Definition]] = field(default_factory=dict)
     functions: Mapping[Node, Rule] = field(default_factory=dict)
+    notations: Mapping[Node, Rule] = field(default_factory=dict)
+    """The author's own meanings of forms such as ⟨ , ⟩ and ∗."""
     letters: dict[Node, Value] = field(default_factory=dict)
     one_weight: bool = True
     """Whether a bold and a plain letter are one name in this document."""
@@ -125,6 +127,8 @@ class Scope:
         """The last definition of a name."""
         if not self.definitions or not isinstance(node, _NAMES):
             return None
+        if self.letters and isinstance(node, Script) and node.base in self.letters:
+            return None  # an entry of what is bound here
         name = self.name(node)
         found = self.definitions.get(name)
         if found is None and self.letters and isinstance(name, Script):
@@ -154,6 +158,13 @@ class Scope:
         found = self.functions.get(self.name(name)) if self.functions else None
         if found is not None and self.called is not None:
             self.called.add(self.name(name))
+        return found
+
+    def notation(self, form: Node) -> Rule | None:
+        """The author's own meaning of a form, if it has one."""
+        found = self.notations.get(form) if self.notations else None
+        if found is not None and self.called is not None:
+            self.called.add(form)
         return found
 
     def bound(self, letters: Mapping[Node, Value]) -> Scope:

@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from workings.check.latex.syntax import Dots, Node, Nothing, Words
+from workings.check.value.notation import form_of
 from workings.check.value.reading import USUAL, Reading
-from workings.check.value.scope import Decimals, Scope
+from workings.check.value.scope import Decimals, Rule, Scope
 from workings.check.value.value import Reason, Undecided, Value
 
 _MOST_STEPS = 400_000
@@ -76,7 +77,16 @@ def value(node: Node, context: EvaluationContext) -> Value:
     known = context.scope.value(node, context.decimals)
     if known is not None:
         return known
+    if context.scope.notations and (form := form_of(node)) is not None:
+        own = context.scope.notation(form[0])
+        if own is not None:
+            return applied(own, [value(item, context) for item in form[1]], context)
     compute = _RULES.get(type(node))
     if compute is None:
         raise Undecided(f"{type(node).__name__.lower()} has no value", _REASONS.get(type(node), Reason.NOTATION))
     return compute(node, context)
+
+
+def applied(own: Rule, operands: list[Value], context: EvaluationContext) -> Value:
+    """What the author's rule gives for these operands."""
+    return value(own.body, context.bound(dict(zip(own.names, operands, strict=True))))

@@ -8,9 +8,9 @@ from contextlib import suppress
 from flint import arb
 
 from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Script, Symbol, Words
-from workings.check.value.evaluation.context import EvaluationContext, rule, value
+from workings.check.value.evaluation.context import EvaluationContext, applied, rule, value
 from workings.check.value.functions import call
-from workings.check.value.reading import Reading
+from workings.check.value.notation import form_of_sign
 from workings.check.value.remainders import remainder
 from workings.check.value.units import UNIT
 from workings.check.value.value import (
@@ -45,12 +45,12 @@ def factors_together(node: Product, context: EvaluationContext) -> Value:
         if not runs or (_PRODUCTS.get(sign) == "⊙" and context.reading.entrywise == "last"):
             runs.append((sign, x))
         else:
-            runs[-1] = runs[-1][0], _combine(runs[-1][1], sign, x, context.reading)
+            runs[-1] = runs[-1][0], _combine(runs[-1][1], sign, x, context)
     if not runs:
         raise Undecided("an empty product")
     result = runs[0][1]
     for sign, x in runs[1:]:
-        result = _combine(result, sign, x, context.reading)
+        result = _combine(result, sign, x, context)
     return result
 
 
@@ -73,8 +73,12 @@ def _factor_values(factors: tuple[tuple[str, Node], ...], context: EvaluationCon
             yield sign, applied
 
 
-def _combine(a: Value, sign: str, b: Value, reading: Reading) -> Value:
-    """a and b with the sign between them."""
+def _combine(a: Value, sign: str, b: Value, context: EvaluationContext) -> Value:
+    """a and b with the sign between them: as the author explains it, or as it is usual."""
+    own = context.scope.notation(form_of_sign(sign)) if context.scope.notations else None
+    if own is not None:
+        return applied(own, [a, b], context)
+    reading = context.reading
     arrays = reading.lists == "arrays"
     if sign == "÷":
         return quotient(a, b, arrays)
@@ -114,7 +118,7 @@ def _application(name: Node, argument: Group, context: EvaluationContext) -> Val
     function = context.scope.function(name)
     if function is not None and len(function.names) == len(argument.items):
         values = [value(item, context) for item in argument.items]
-        return value(function.body, context.bound(dict(zip(function.names, values, strict=True))))
+        return applied(function, values, context)
     if name == _SIGMOID and context.scope.definition(name) is None:
         return call("sigmoid", [value(item, context) for item in argument.items], context.reading)
     if isinstance(name, Symbol | Script | Postfix) and context.known(name) is None and not _is_factor(name, context):
