@@ -20,16 +20,26 @@ class Unavailable(Exception):
 def definition(code: types.CodeType) -> Any:
     """The syntax tree of a function or lambda, with the line numbers of its file."""
     lines, first = _lines(code)
-    text = textwrap.dedent("".join(lines))
+    text = "".join(lines)
     if code.co_name == "<lambda>":
-        return _lambda(code, text, first)
-    tree = ast.parse(text)
+        return _lambda(code, textwrap.dedent(text), first)
+    tree = _parsed(text)
     ast.increment_lineno(tree, first - 1)
     named = [n for n in ast.walk(tree) if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) and n.name == code.co_name]
     found = [n for n in named if min([n.lineno, *[d.lineno for d in n.decorator_list]]) == code.co_firstlineno]
     if len(found) != 1:
         raise Unavailable("its definition was not found in its source")
     return found[0]
+
+
+def _parsed(text: str) -> ast.Module:
+    """The syntax tree of a definition, which may be indented: it is put into a block, not moved to the margin, because a
+    comment or a text inside it may stand at the margin already."""
+    if not text[:1].isspace():
+        return ast.parse(text)
+    tree = ast.parse(f"if True:\n{text}")
+    ast.increment_lineno(tree, -1)
+    return tree
 
 
 def _lines(code: types.CodeType) -> tuple[list[str], int]:
