@@ -16,7 +16,7 @@ from workings.errors import WorkingsError
 from workings.show import Work
 from workings.show.outline.outline import outline
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.tree import Apply, Formula
+from workings.trace.formula.tree import Apply, Call, Formula
 from workings.trace.step import RULE_CHECKED, Step
 
 _GRADIENT = re.compile(r"∂(?P<loss>.+?)/∂(?P<name>[^∂]+)$")
@@ -175,21 +175,34 @@ def gradient_lines(work: Work) -> dict[str, Any]:
             if step.note.startswith(RULE_CHECKED):
                 checked += 1
             elif step.formula is None or "rule" in step.note:
-                without[f"{_reason(step)} | {_operation(parent)}"] += 1
+                without[f"{_reason(step)} | {_layer(step, work.modules) or _operation(parent)}"] += 1
                 if "other numbers" in step.note:
                     disagree.append(f"{_where(parent)} {parent.source[:80]}: {step.name}")
     return {"checked": checked, "lines": checked + sum(without.values()), "without": dict(without), "disagree": disagree}
 
 
 def _reason(step: Step) -> str:
-    note = re.sub(r"[\d.e+-]{3,}", "…", step.note.split("\n")[0])
-    return note.replace("the rule is not written out: ", "")[:110]
+    note = step.note.split("\n")[0].replace("the rule is not written out: ", "")
+    note = re.sub(r"[\d.e+-]{3,}", "…", note)
+    note = re.sub(r"\b(for|since) [\w.]+\(…\)", r"\1 a call", note)
+    note = re.sub(r"^[\w.]+\(…\) cannot", "a call cannot", note)
+    return note[:110]
+
+
+def _layer(step: Step, modules: dict[str, Any]) -> str:
+    """Of a parameter's gradient, the kind of layer that it belongs to: Conv2d.weight."""
+    found = _GRADIENT.match(step.name)
+    path, _, last = found["name"].partition(" from ")[0].rpartition(".") if found else ("", "", "")
+    return f"{type(modules[path]).__name__}.{last}" if path and path in modules else ""
 
 
 def _operation(step: Step) -> str:
-    """What the statement does, as its operations are called."""
-    if isinstance(step.formula, Apply):
-        return step.formula.op
+    """What the statement does, as its operation or the function it calls is called."""
+    match step.formula:
+        case Apply(op=op):
+            return op
+        case Call(name=name):
+            return f"{name}(…)"
     return (step.source or step.name or step.kind)[:60]
 
 

@@ -8,6 +8,7 @@ decides or changes something: not a docstring, an import, `pass`, `try`, or the 
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import sys
 import types
@@ -159,7 +160,8 @@ class _Tracer:
         values = value if isinstance(value, (list, tuple)) else [value]
         for one in values:
             if isinstance(one, torch.Tensor) and one.requires_grad:
-                self.ran.edges.setdefault(name, {})[get_gradient_edge(one)] = None
+                with contextlib.suppress(AssertionError):  # a view made under no_grad() has no place in the graph
+                    self.ran.edges.setdefault(name, {})[get_gradient_edge(one)] = None
                 if one.numel() == 1:
                     self.ran.numbers[name] = one
 
