@@ -87,7 +87,7 @@ def _names(node: ast.stmt) -> Iterator[str]:
         return
     for target in targets:
         parts = target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]
-        yield from (part.id for part in parts if isinstance(part, ast.Name))
+        yield from (part.id for part in parts if isinstance(part, ast.Name) and part.id != "_")
 
 
 @dataclass
