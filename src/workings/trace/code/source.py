@@ -12,13 +12,21 @@ import textwrap
 import types
 from typing import Any
 
+from workings.trace.code.imports import mark_modules
+
 
 class Unavailable(Exception):
     """Why a function cannot be shown statement by statement."""
 
 
 def definition(code: types.CodeType) -> Any:
-    """The syntax tree of a function or lambda, with the line numbers of its file."""
+    """The syntax tree of a function or lambda, with the line numbers of its file, and the names of modules marked."""
+    found = _definition(code)
+    mark_modules(found, code.co_filename)
+    return found
+
+
+def _definition(code: types.CodeType) -> Any:
     lines, first = _lines(code)
     text = "".join(lines)
     if code.co_name == "<lambda>":

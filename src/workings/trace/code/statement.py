@@ -7,7 +7,7 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workings.trace.formula.from_python import LIBRARIES, formula_of, has_named_axis, is_path
+from workings.trace.formula.from_python import formula_of, has_named_axis, is_library, is_path
 from workings.trace.formula.targets import Target, target_of
 from workings.trace.formula.tree import Formula, Index, Leaf, Slice, leaves, place_of, walk
 from workings.trace.step import NO_SYNTAX, Syntax, Where
@@ -149,7 +149,7 @@ def _changed_target(value: ast.expr) -> Target | None:
             return None
     while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and _is_in_place(owner.func.attr):
         owner = owner.func.value
-    if owner is None or (is_path(owner) and ast.unparse(owner).split(".")[0] in LIBRARIES):
+    if owner is None or is_library(owner):
         return target_of(args[0]) if args and isinstance(formula_of(args[0]), Leaf) else None
     return target_of(owner) if is_path(owner) or isinstance(owner, ast.Subscript) else None
 

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from workings.trace.code.imports import mark_modules
 from workings.trace.code.source import Unavailable
 
 T = TypeVar("T")
@@ -71,6 +72,7 @@ def source_of(file: str, names: dict[str, Any] | None = None) -> Source:
     known = _SOURCES.get(file)
     if known is None or known[0] is not lines:
         known = _SOURCES[file] = lines, _parse("".join(lines))
+        mark_modules(known[1].tree, file)
     return known[1]
 
 

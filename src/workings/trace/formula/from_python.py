@@ -1,7 +1,8 @@
 """From Python to mathematics: the formula of an expression.
 
 The row of an operation has its spellings: `a @ b`, `torch.matmul(a, b)` and `a.bmm(b)` are all `matmul`. A call is read as a
-method (its first operand is what stands before the dot) unless what stands there is a module such as `torch`, `F` or `math`.
+method (its first operand is what stands before the dot) unless what stands there is a module: one that the file imports, as
+its source was marked (`code/imports.py`), or in unmarked source a name that means one to everybody: `torch`, `F`, `np`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,10 @@ from workings.trace.formula.tree import (
 )
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
+"""Names that are modules of mathematics where nothing else is known of them."""
+_MATHEMATICAL = frozenset("torch numpy math einops".split())
+MODULE = "workings_module"
+"""The attribute of a name in a syntax tree that says which module it stands for: nothing where it is a value."""
 
 SPECIAL_METHODS = {
     ast.Add: "add",
@@ -191,11 +196,11 @@ def _call(node: ast.Call) -> Formula | None:
 def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     args = [formula_of(a) for a in node.args]
     root = func.value
-    library = isinstance(root, ast.Name) and root.id in LIBRARIES
-    library = library or (isinstance(root, ast.Attribute) and is_path(root) and ast.unparse(root).split(".")[0] in LIBRARIES)
-    if library:
+    if is_library(root):
         node = _in_order(node, func.attr)
         return _named_call(node, func.attr, [formula_of(a) for a in node.args])
+    if _module(root):
+        return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a function of another module
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a module or method of the author's
     if func.attr in OPERATIONS.spellings or func.attr in ("transpose", "swapaxes", "size", "item"):
@@ -205,6 +210,22 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     inner = formula_of(root)  # (W @ x).chunk(2) reads chunk(W x, 2)
     of_tensor = isinstance(inner, Apply) and inner.op != "index" and hasattr(torch.Tensor, func.attr)
     return Call(func.attr, (inner, *args), keywords(node.keywords)) if of_tensor and not func.attr.endswith("_") else None
+
+
+def is_library(node: ast.expr) -> bool:
+    """Whether this is a module of mathematics, or a part of one: torch, F, np.linalg."""
+    module = _module(node)
+    return module in LIBRARIES or module.partition(".")[0] in _MATHEMATICAL
+
+
+def _module(node: ast.expr) -> str:
+    """The module that a path begins with; nothing where it begins with a value."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return ""
+    known: str | None = getattr(node, MODULE, None)
+    return known if known is not None else node.id if node.id in LIBRARIES else ""
 
 
 def _in_order(node: ast.Call, name: str) -> ast.Call:
