@@ -132,8 +132,12 @@ def test_a_debugger_that_is_started_inside_keeps_its_place():
     found = sys.gettrace()
     sys.settrace(None)
     assert found is theirs
-    assert names(work)[0] == "a"
-    assert work.notes == [LOST]
+    if sys.version_info < (3, 12):
+        assert names(work)[0] == "a"
+        assert work.notes == [LOST]
+    else:  # nobody takes our place: there is one for each tool
+        assert names(work) == ["a", "b"]
+        assert work.notes == []
     assert a < b
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import types
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -35,13 +36,15 @@ from workings.trace.follow.calls import (
     record_module_call,
     write_out,
 )
-from workings.trace.follow.comprehensions import Turns, turns_of
+from workings.trace.follow.comprehension_code import inlined
+from workings.trace.follow.comprehensions import Turns, deliver, turns_of
 from workings.trace.follow.failure import explain_failure
 from workings.trace.follow.frame import Follower
-from workings.trace.follow.listener import Listener, OnEvent, TraceFunction
+from workings.trace.follow.listener import Listener, OnEvent
+from workings.trace.follow.monitoring import MonitoringListener, free_tool
 from workings.trace.follow.names import Names, inputs
-from workings.trace.follow.plan import plan_of_block, plan_of_function
-from workings.trace.follow.source import is_calling, is_yielding
+from workings.trace.follow.plan import Plan, plan_of_block, plan_of_function
+from workings.trace.follow.source import by_identity, is_calling
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -57,7 +60,7 @@ class Block:
         self.recorder = Recorder(depth)
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
-        self.listener = Listener(self._on_call)
+        self.listener = _listener(self._on_call)
         self.listener.block = self  # type: ignore[attr-defined]
         self.followers: dict[types.FrameType, Follower] = {}
         self.paused: dict[types.FrameType, tuple[PausedFunction, Follower]] = {}
@@ -82,7 +85,7 @@ class Block:
             from workings.trace.follow.fused import Expander
 
             self.closing.enter_context(Expander(self.recorder, self.followers))
-        self.listener.start(frame, self._guard(self._on_event), plan.crowded)
+        self.listener.start(frame, self._guard(self._on_event), _needs_instructions(plan, frame.f_code))
         if self.outer is not None:
             if frame in self.outer.followers:
                 self.outer.followers[frame].forget_open()  # this `with`
@@ -162,17 +165,17 @@ class Block:
     def _on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Of the block's own frame."""
         follower = self.followers[frame]
-        if event != "return":
-            follower.on_event(frame, event, arg)
+        if event not in ("yield", "return"):
+            deliver(follower, frame, event, arg)
         elif not self.waiting:
-            follower.give(arg)  # a yield
+            follower.give(arg)
         else:
             follower.give(arg)
             self.trace.result = arg
-            before = self.listener.before[0]
+            around = self.listener.around(frame)
             self._stop(None)
-            if isinstance(before, TraceFunction) and before.ours is not None:  # a block around this one waits for it too
-                before.ours(frame, event, arg)
+            if around is not None:  # a block around this one waits for it too
+                around(frame, event, arg)
 
     def _on_call(self, frame: types.FrameType) -> OnEvent | None:
         """A function is called: the author's own are followed."""
@@ -196,8 +199,8 @@ class Block:
         if not is_opened(frame.f_code):
             return None
         if is_generator(frame.f_code):
-            return self._guard(self._piece(frame, self.followers[back]))
-        return self._guard(self._follow(frame, self.followers[back]))
+            return self._guard(self._piece(frame, self.followers[back].innermost))
+        return self._guard(self._follow(frame, self.followers[back].innermost))
 
     def _silence(self) -> OnEvent:
         """`show` inside the block records for itself."""
@@ -224,30 +227,33 @@ class Block:
         else:
             follower = self.followers[frame] = Follower(self.recorder, plan)
             follower.start(Frame(plan.statements, frame.f_globals, len(self.recorder.stack) + 1, found.path), step)
-            frame.f_trace_opcodes = plan.crowded
+            self.listener.watch(frame, _needs_instructions(plan, frame.f_code))
 
         def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
             if event == "return":
                 self._on_return(frame, step, arg)
                 back.called = found.call, arg
             elif follower is not None:
-                follower.on_event(frame, event, arg)
+                deliver(follower, frame, event, arg)
 
         return on_event
 
     def _in_turns(self, frame: types.FrameType) -> OnEvent | None:
         """A comprehension runs, or a generator expression goes on."""
         turns, back = self.followers.get(frame), None if frame.f_back is None else self.followers.get(frame.f_back)
+        back = None if back is None else back.innermost
         if turns is None and back is not None:
             turns = turns_of(self.recorder, back.plan, frame)
         if not isinstance(turns, Turns):
             return None
+        if frame not in self.followers:
+            self.listener.watch(frame, True)
         self.followers[frame] = turns
 
         def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
-            if event != "return":
-                turns.on_event(frame, event, arg)
-            elif turns.thrown is None and is_yielding(frame):
+            if event not in ("yield", "return"):
+                deliver(turns, frame, event, arg)
+            elif event == "yield" and turns.thrown is None:
                 turns.give(arg)
             else:
                 self._leave(frame)
@@ -269,21 +275,21 @@ class Block:
             running = Frame(plan.statements, frame.f_globals, len(self.recorder.stack), found.path)
             paused = PausedFunction(self.recorder, found.name, running, found.inputs)
             self.paused[frame] = paused, Follower(self.recorder, plan)
-            frame.f_trace_opcodes = plan.crowded
+            self.listener.watch(frame, _needs_instructions(plan, frame.f_code))
         paused, follower = self.paused[frame]
         paused.resume()
         self.followers[frame] = follower
 
         def on_event(frame: types.FrameType, event: str, arg: Any) -> None:
-            if event == "return":
-                if not is_yielding(frame):
+            if event in ("yield", "return"):
+                if event == "return":
                     follower.finish(frame, None)
                     paused.name_last()
                 follower.give(arg)
                 self.followers.pop(frame, None)
                 paused.pause()
             else:
-                follower.on_event(frame, event, arg)
+                deliver(follower, frame, event, arg)
 
         return on_event
 
@@ -313,6 +319,23 @@ class Block:
                 self.trace.notes.append(f"the rest of the block is not shown: tracing it failed ({reason!r})")
 
         return safe
+
+
+def _listener(on_call: Callable[[types.FrameType], OnEvent | None]) -> Listener | MonitoringListener:
+    """The one that disturbs others least: by `sys.monitoring` where Python has it and a tool's place is free."""
+    return Listener(on_call) if free_tool() is None else MonitoringListener(on_call, _may_be_followed)
+
+
+@by_identity
+def _may_be_followed(code: types.CodeType) -> bool:
+    """Whether `_on_call` may want to hear of this code; a library's other code it never does."""
+    ours = code is capture.__code__ or is_module_call(code) or is_fused(code)
+    return ours or is_comprehension(code) or is_opened(code)
+
+
+def _needs_instructions(plan: Plan, code: types.CodeType) -> bool:
+    """Whether lines do not tell enough of this code."""
+    return plan.crowded or bool(inlined(plan, code))
 
 
 def _nothing(frame: types.FrameType, event: str, arg: Any) -> None:

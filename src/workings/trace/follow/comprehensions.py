@@ -1,18 +1,15 @@
 """Comprehensions in a block: each element is a turn, as in a loop.
 
-Up to Python 3.11 a comprehension runs in a frame of its own, and a generator expression does in every version; each
-instruction of that frame is looked at while turns are recorded. (From 3.12 on the other comprehensions run in the frame
-of their statement, and are shown as one statement.) What an element is cannot be read while the frame runs: it is taken
-from the finished list or dictionary, or from what a generator expression gives.
+Each instruction is looked at while turns are recorded, in the comprehension's own frame or, where it is inlined, in the
+frame of its statement. What an element is cannot be read while the frame runs: it is taken from the finished list or
+dictionary, or from what a generator expression gives.
 """
 
 from __future__ import annotations
 
 import ast
-import dis
 import sys
 import types
-from dataclasses import dataclass
 from operator import length_hint
 from typing import Any
 
@@ -21,105 +18,77 @@ import torch
 from workings.trace.capture.loops import MOST_TURNS
 from workings.trace.capture.recorder import Frame, Recorder
 from workings.trace.code.look_up import MISSING
-from workings.trace.code.statement import Statement
+from workings.trace.follow.comprehension_code import ComprehensionCode, comprehension_of, inlined
 from workings.trace.follow.frame import Follower
 from workings.trace.follow.names import Names
-from workings.trace.follow.plan import Comprehension, Plan, parts
+from workings.trace.follow.plan import Plan
 from workings.trace.follow.recompute import COMPUTING
 from workings.trace.follow.result import observed_value, statement_value, try_recompute
-from workings.trace.follow.source import call_at, end, positions, span, start
+from workings.trace.follow.source import call_at
 from workings.trace.step import Step
 from workings.trace.tensors.state import version_of
 
-_ADDING = ("LIST_APPEND", "SET_ADD", "MAP_ADD", "YIELD_VALUE")
 _SIZED: tuple[type, ...] = (type(iter([])), type(iter(())), type(iter(range(0))))
 """Iterators that know how many items there will be."""
 _JUMPS_ARE_LINES = sys.version_info < (3, 12)
 """Whether a jump back is reported as a line, at the instruction it leads to."""
 
 
-@dataclass(frozen=True)
-class ComprehensionCode:
-    """A comprehension, and which of its instructions do what."""
-
-    node: Comprehension
-    plan: Plan
-    loops: tuple[Statement, ...]
-    number: int
-    """Of the element among the statements."""
-    asking: dict[int, int]
-    """By the offset of the instruction that asks for the next item: which loop it belongs to."""
-    inside: dict[int, int]
-    """By the same offset: the one where Python goes on if there is a next item."""
-    element: frozenset[int]
-    """The offsets of the instructions of the element."""
-    adding: frozenset[int]
-    """Where the element is there."""
-
-
-def _whole_of(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
-    """The comprehension that this code is of, among those of a plan."""
-    if id(code) not in plan.known:
-        plan.known[id(code)] = code, _read_comprehension(plan, code)
-    found: ComprehensionCode | None = plan.known[id(code)][1]
-    return found
-
-
-def _read_comprehension(plan: Plan, code: types.CodeType) -> ComprehensionCode | None:
-    places = [place for place in map(span, positions(code)) if place is not None]
-    nodes = [n for n in plan.comprehensions if _name(n) == code.co_name and n.lineno == code.co_firstlineno]
-    nodes = [n for n in nodes if places and all(start(n) <= a and b <= end(n) for a, b in places)]
-    if not nodes:
-        return None
-    node = max(nodes, key=start)
-    first, count = plan.comprehensions[node], len(node.generators)
-    element = node.value if isinstance(node, ast.DictComp) else node.elt
-    steps = list(dis.get_instructions(code))
-    asking = [i for i, step in enumerate(steps) if step.opname == "FOR_ITER"]
-    loops = [n for n, g in enumerate(node.generators) if n == 0 or not _is_assignment(g)]
-    if len(asking) != len(loops):
-        return None
-    own = parts(plan, code, [element, *[test for g in node.generators for test in g.ifs]])
-    return ComprehensionCode(
-        node,
-        own,
-        plan.statements[first : first + count],
-        first + count,
-        {steps[i].offset: n for i, n in zip(asking, loops, strict=True)},
-        {steps[i].offset: steps[i + 1].offset for i in asking},
-        frozenset(2 * i for i, place in enumerate(positions(code)) if _is_within(span(place), element)),
-        frozenset(step.offset for step in steps if step.opname in _ADDING),
-    )
-
-
-def _name(node: Comprehension) -> str:
-    return "<genexpr>" if isinstance(node, ast.GeneratorExp) else f"<{type(node).__name__.lower()}>"
-
-
-def _is_assignment(generator: ast.comprehension) -> bool:
-    """`for y in [f(x)]`, which Python runs as y = f(x)."""
-    items = generator.iter
-    return isinstance(items, (ast.List, ast.Tuple)) and len(items.elts) == 1 and not isinstance(items.elts[0], ast.Starred)
-
-
-def _is_within(place: Any, node: ast.expr) -> bool:
-    return place is not None and start(node) <= place[0] and place[1] <= end(node)
-
-
 def turns_of(recorder: Recorder, plan: Plan, frame: types.FrameType) -> Turns | None:
     """The turns of the comprehension that begins in this frame; of a generator expression, where its values are asked for
     in the call it is written in."""
-    whole = _whole_of(plan, frame.f_code)
+    whole = comprehension_of(plan, frame.f_code)
     if whole is None:
         return None
     if isinstance(whole.node, ast.GeneratorExp):
         call = None if frame.f_back is None else call_at(frame.f_back)
         if call is None or whole.node not in call.args:
             return None
+    return _begin(recorder, whole, frame)
+
+
+def _begin(recorder: Recorder, whole: ComprehensionCode, frame: types.FrameType) -> Turns:
     turns = Turns(recorder, whole)
-    turns.start(Frame(plan.statements, frame.f_globals, len(recorder.stack), recorder.frames[-1].path))
-    frame.f_trace_opcodes = True
+    turns.start(Frame(whole.plan.statements, frame.f_globals, len(recorder.stack), recorder.frames[-1].path))
     return turns
+
+
+# ---- inlined comprehensions
+def deliver(follower: Follower, frame: types.FrameType, event: str, arg: Any) -> None:
+    """What Python reports of a frame, to its follower, or to the inlined comprehension that the frame is in."""
+    if event == "exception":
+        _throw(follower, frame, arg[1])
+        return
+    level = follower.whole.level if isinstance(follower, Turns) else 0
+    around = inlined(follower.plan, frame.f_code).get(frame.f_lasti, ())[level:]
+    if isinstance(follower.inner, Turns) and (not around or around[0] is not follower.inner.whole):
+        follower.leave_inner()
+    if follower.inner is None and around and frame.f_lasti == around[0].first and not follower.recorder.muted:
+        follower.inner = _begin(follower.recorder, around[0], frame)
+    if follower.inner is None:
+        follower.on_event(frame, event, arg)
+    else:
+        deliver(follower.inner, frame, event, arg)
+
+
+def _throw(follower: Follower, frame: types.FrameType, error: BaseException) -> None:
+    """An exception leaves every comprehension that the frame is in, unless it is how a loop of one ends."""
+    if follower.inner is not None:
+        _throw(follower.inner, frame, error)
+        if follower.inner.thrown is not error:
+            return
+        follower.leave_inner()
+    follower.throw(frame, error)
+
+
+def _known_length(items: ast.expr, names: Names) -> int | None:
+    """How many items a list, a tuple or a range has, before an inlined comprehension goes through it."""
+    if isinstance(items, ast.Call) and isinstance(items.func, ast.Name) and items.func.id == "range":
+        limits = [names.read(part) for part in items.args]
+        plain = names.get("range") is MISSING and not items.keywords and all(type(n) is int for n in limits)
+        return len(range(*limits)) if plain and limits else None
+    value = names.read(items)
+    return len(value) if type(value) in (list, tuple, range) else None
 
 
 class Turns(Follower):
@@ -134,10 +103,10 @@ class Turns(Follower):
         self.early: int | None = None  # how many elements there were when counting began
         self.marks: dict[int, tuple[int, int, int]] = {}
         self.turning: dict[int, Step] = {}
-        self.elements: list[tuple[int, Step, Names]] = []
+        self.elements: list[tuple[int, Step, Names, list[Follower]]] = []
+        self.values: dict[int, Any] = {}  # of the elements, by their places, where they are known
         self.count = 0
-        element = whole.node.value if isinstance(whole.node, ast.DictComp) else whole.node.elt
-        self.statement = ast.copy_location(ast.Expr(element), element)
+        self.statement = ast.copy_location(ast.Expr(whole.expression), whole.expression)
 
     def on_instruction(self, frame: types.FrameType, event: str) -> None:
         offset = frame.f_lasti
@@ -164,14 +133,21 @@ class Turns(Follower):
         self._close(loop + 1)
         if loop not in self.turning and not self.recorder.muted:
             self.turning[loop] = self.recorder.open(self.whole.loops[loop])
-            if loop == 0 and type(items := frame.f_locals.get(".0")) in _SIZED:
-                self.recorder.lengths[id(self.turning[0])] = length_hint(items)
+            if loop == 0 and (length := self._length(frame)) is not None:
+                self.recorder.lengths[id(self.turning[0])] = length
         self._forget(loop)
         if loop in self.turning:
             self.recorder.begin(self.turning[loop])
         self.asked = offset
         if loop == 0 and self.recorder.muted and _JUMPS_ARE_LINES and not isinstance(self.whole.node, ast.DictComp):
             self.counting, self.early, frame.f_trace_opcodes = True, self.count, False
+
+    def _length(self, frame: types.FrameType) -> int | None:
+        """How many items the outermost loop will have, where that can be known."""
+        if self.whole.level:
+            return _known_length(self.whole.node.generators[0].iter, Names(frame))
+        items = frame.f_locals.get(".0")
+        return length_hint(items) if type(items) in _SIZED else None
 
     def _forget(self, loop: int) -> None:
         """Elements of turns that were folded away in the meantime: all after the first 50, but the last."""
@@ -219,9 +195,12 @@ class Turns(Follower):
             names = Names(frame)
             value = self._observed_value(step, names)
             if value is MISSING:
-                self.elements.append((self.count, step, names.freeze()))
+                self.elements.append((self.count, step, names.freeze(), self.over))
+                self.over = []
             else:
+                self.values[self.count] = value
                 self._keep(step, value)
+                self.settle_inner(self.statement.value, value)
         self.count += 1
         self.called = None, None
 
@@ -236,6 +215,7 @@ class Turns(Follower):
             self._pop(self.open)
             self._keep(self.open, value)
             self.open = None
+        self.settle_inner(self.statement.value, value)
 
     def throw(self, frame: types.FrameType, error: BaseException) -> None:
         ends = isinstance(error, StopIteration) and self.asked is not None
@@ -252,6 +232,9 @@ class Turns(Follower):
         self._close(0)
         super().close()
 
+    def makes(self, expression: ast.expr | None) -> bool:
+        return expression is self.whole.node
+
     def settle(self, result: Any) -> None:
         """All elements are there: those of a list and a dictionary are in their places. Where one is not, what changes
         nothing is computed again."""
@@ -260,11 +243,23 @@ class Turns(Follower):
             values = result
         elif isinstance(result, dict) and len(result) == self.count:  # no key came twice
             values = [*result.values()]
-        for place, step, names in self.elements:
+        for place, step, names, inner in self.elements:
             late = self.early is not None and place >= self.early  # as many from the end as were seen after it
             place += len(values) - self.count if late else 0
             value = values[place] if 0 <= place < len(values) else try_recompute(self.statement.value, names)
+            self.values[place] = value
             self._keep(step, MISSING if self._may_have_changed(value) else value)
+            self.over = inner
+            self.settle_inner(self.statement.value, value)
+
+    def result(self) -> Any:
+        """The list that was made, put together where nobody keeps it; MISSING where an element is not known."""
+        known = (
+            isinstance(self.whole.node, ast.ListComp)
+            and len(self.values) == self.count
+            and all(v is not None for v in self.values.values())
+        )
+        return [self.values[place] for place in sorted(self.values)] if known else MISSING
 
     def _may_have_changed(self, value: Any) -> bool:
         """Whether a later turn may have written into the tensor."""

@@ -47,6 +47,12 @@ class Follower:
         self.called: tuple[ast.expr | None, Any] = None, None
         self.thrown: BaseException | None = None
         self.returning: Step | None = None
+        self.inner: Follower | None = None  # the inlined comprehension that the frame is in
+        self.over: list[Follower] = []  # those of this statement that are over: what they made is known when it is too
+
+    @property
+    def innermost(self) -> Follower:
+        return self if self.inner is None else self.inner.innermost
 
     def start(self, frame: Frame, step: Step | None = None) -> None:
         """What the frame runs is recorded in this step, or where we are."""
@@ -122,6 +128,7 @@ class Follower:
         ):
             self.recorder.at = self.node, Names(frame).freeze()
         self.thrown = error
+        self.settle_inner(None, None)
         self.named.clear()
         self._pop(self.open)
         self.open = None
@@ -140,8 +147,12 @@ class Follower:
             elif isinstance(node, ast.If):
                 self._keep(step, self.plan.within(following, node, "body"))
             else:
-                self._keep(step, statement_value(node, step, Names(frame), self.called))
+                value = statement_value(node, step, Names(frame), self.called)
+                made = self.settle_inner(_whole_value(node), value)
+                self._keep(step, made if value is None and made is not MISSING else value)
             self._say_inside(frame, node, following)
+        if self.returning is None:
+            self.settle_inner(None, None)
         self.called = None, None
 
     def _say_inside(self, frame: types.FrameType, node: ast.stmt, following: ast.stmt | None) -> None:
@@ -170,13 +181,44 @@ class Follower:
         """The frame returns this, or yields it."""
         if self.returning is not None:
             self._keep(self.returning, value)
+            self.settle_inner(getattr(self.node, "value", None), value)
         elif self.open is not None and self.open.name == "yield":
             self._pop(self.open)
             self._keep(self.open, value)
             self.open = None
 
+    # ---- inlined comprehensions
+    def leave_inner(self) -> None:
+        """The comprehension that the frame was in is over."""
+        if self.inner is not None:
+            self.inner.close()
+            self.over.append(self.inner)
+            self.inner = None
+
+    def settle_inner(self, expression: ast.expr | None, value: Any) -> Any:
+        """The statement is over; its comprehension made this value if it is all there is to the statement's expression.
+        What the comprehension knows of the value is given back."""
+        over, self.over, made = self.over, [], MISSING
+        for turns in over:
+            turns.settle(value if turns.makes(expression) else None)
+            made = turns.result() if turns.makes(expression) else made
+        return made
+
+    def settle(self, result: Any) -> None:
+        """All that the frame makes is there."""
+
+    def result(self) -> Any:
+        """What the frame made, where it is known."""
+        return MISSING
+
+    def makes(self, expression: ast.expr | None) -> bool:
+        """Whether this is the expression that the frame computes."""
+        return False
+
     def close(self) -> None:
         """The frame is over, or the block."""
+        self.leave_inner()
+        self.settle_inner(None, None)
         self._leave_loops([])
         del self.recorder.stack[self.level :]
         self.recorder.muted = self.muted
@@ -271,6 +313,13 @@ class Follower:
             if loop.step is None and loop.at_header and not self.recorder.muted:
                 self._begin(loop)  # not one turn
             self.recorder.close_loop(loop.step)
+
+
+def _whole_value(node: ast.stmt) -> ast.expr | None:
+    """The expression whose value a finished statement is shown with."""
+    targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
+    plain = isinstance(node, ast.Expr) or isinstance(targets[0], ast.Name | ast.Attribute)
+    return node.value if plain and isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign) else None
 
 
 def _is_inside(node: ast.AST | None, outer: ast.AST) -> bool:

@@ -28,4 +28,4 @@ class Expander(TorchFunctionMode):
 
     def _is_followed(self) -> bool:
         """Rewritten code, such as the forward of a module, writes its own fused operations out."""
-        return any(follower.open is self.recorder.stack[-1] for follower in self.followers.values())
+        return any(follower.innermost.open is self.recorder.stack[-1] for follower in self.followers.values())

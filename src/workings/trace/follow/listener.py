@@ -11,10 +11,13 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from workings.trace.follow.source import is_yielding
+
 OnEvent = Callable[[types.FrameType, str, Any], Any]
+"""Told of a frame: "line", "opcode", "exception", "yield" or "return", and what is raised or given."""
 
 
-class TraceFunction:
+class _TraceFunction:
     """The trace function of one frame: ours, then theirs."""
 
     def __init__(self, listener: Listener, ours: OnEvent | None, theirs: OnEvent | None) -> None:
@@ -22,7 +25,7 @@ class TraceFunction:
 
     def __call__(self, frame: types.FrameType, event: str, arg: Any) -> Any:
         if self.ours is not None:
-            self.ours(frame, event, arg)
+            self.ours(frame, "yield" if event == "return" and is_yielding(frame) else event, arg)
         if self.theirs is not None and event != "opcode":  # instructions are reported because we asked for them
             self.theirs = self.theirs(frame, event, arg)
             self.listener.stay()
@@ -47,10 +50,19 @@ class Listener:
         self.theirs = before if self.outer is None else self.outer.theirs
         self.frame, self.before = frame, (frame.f_trace, frame.f_trace_opcodes)
         local: Any = frame.f_trace
-        self.trace_function = TraceFunction(self, ours, local.theirs if isinstance(local, TraceFunction) else local)
+        self.trace_function = _TraceFunction(self, ours, local.theirs if isinstance(local, _TraceFunction) else local)
         frame.f_trace, frame.f_trace_opcodes = self.trace_function, instructions
         self.listening = True
         sys.settrace(self.installed)
+
+    def watch(self, frame: types.FrameType, instructions: bool) -> None:
+        """Lines of a frame that is followed are reported, or each instruction."""
+        frame.f_trace_opcodes = instructions
+
+    def around(self, frame: types.FrameType) -> OnEvent | None:
+        """Whom the block around this one tells of this frame."""
+        before = self.before[0]
+        return before.ours if isinstance(before, _TraceFunction) else None
 
     def stop(self) -> bool:
         """Everything as it was; False where somebody else has taken the place in the meantime, who keeps it."""
@@ -58,7 +70,7 @@ class Listener:
         kept = sys.gettrace() is self.installed
         self.frame.f_trace_opcodes = self.before[1]
         if self.frame.f_trace is self.trace_function:
-            self.frame.f_trace = self.before[0] if isinstance(self.before[0], TraceFunction) else self.trace_function.theirs
+            self.frame.f_trace = self.before[0] if isinstance(self.before[0], _TraceFunction) else self.trace_function.theirs
         if kept and self.outer is not None:
             self.outer.theirs = self.theirs
         if kept:
@@ -72,7 +84,7 @@ class Listener:
             theirs = self.theirs(frame, event, arg)
             self.stay()
         ours = self.on_call(frame)
-        return TraceFunction(self, ours, theirs) if ours is not None or theirs is not None else None
+        return _TraceFunction(self, ours, theirs) if ours is not None or theirs is not None else None
 
     def stay(self) -> None:
         """A debugger that withdraws, or takes the place for itself when it is told something, does not end ours."""

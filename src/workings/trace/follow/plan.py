@@ -66,8 +66,8 @@ class Plan:
     said: dict[ast.AST, int] = field(default_factory=dict)
     """The lines without a value, by what they are about: the pattern of a `case`, what a `with` gives a name to, what a loop
     of a generator goes through."""
-    known: dict[int, Any] = field(default_factory=dict)
-    """The plans of comprehensions that have run, by their code."""
+    known: dict[tuple[int, str], Any] = field(default_factory=dict)
+    """What is known of the comprehensions in a code object, by its identity."""
 
     def around(self, node: ast.stmt) -> Iterator[tuple[ast.stmt, str]]:
         """The compound statements around a statement, inside out."""
