@@ -61,7 +61,7 @@ class Block:
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
         self.listener = _listener(self._on_call)
-        self.listener.block = self  # type: ignore[attr-defined]
+        self.listener.block = self
         self.followers: dict[types.FrameType, Follower] = {}
         self.paused: dict[types.FrameType, tuple[PausedFunction, Follower]] = {}
         self.closing = contextlib.ExitStack()
@@ -121,7 +121,7 @@ class Block:
     @property
     def outer(self) -> Block | None:
         """The block around this one, in this thread."""
-        return getattr(getattr(self.listener, "outer", None), "block", None)
+        return None if self.listener.outer is None else self.listener.outer.block
 
     def _stop(self, error: BaseException | None) -> None:
         if self.followers:

@@ -123,7 +123,7 @@ def _regions(plan: Plan, code: types.CodeType, steps: list[dis.Instruction]) -> 
     nodes = {(start(n), end(n)): n for n in plan.comprehensions if not isinstance(n, ast.GeneratorExp)}
     places, found = positions(code), []
     for i, step in enumerate(steps):
-        node = nodes.get(span(places[step.offset // 2]) or ((0, 0), (0, 0)))  # type: ignore[call-overload]
+        node = nodes.get(span(places[step.offset // 2]) or ((0, 0), (0, 0)))
         if node is None or step.opname not in _BUILDING or step.arg != 0 or _name(node) == code.co_name:
             continue
         loop = next((later for later in steps[i:] if later.opname == "FOR_ITER"), None)

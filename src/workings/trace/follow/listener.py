@@ -40,6 +40,7 @@ class Listener:
         self.installed: OnEvent = self.call  # one object, so that it is known again by its identity
         self.theirs: OnEvent | None = None
         self.outer: Listener | None = None
+        self.block: Any = None  # whose listener it is
         self.listening = False
 
     def start(self, frame: types.FrameType, ours: OnEvent, instructions: bool) -> None:

@@ -35,6 +35,7 @@ class MonitoringListener:
     ) -> None:
         self.on_call, self.follows = on_call, follows
         self.outer: MonitoringListener | None = None
+        self.block: Any = None  # whose listener it is
         self.handlers: dict[types.FrameType, OnEvent] = {}
         self.thread = threading.get_ident()
         self.listening = False
