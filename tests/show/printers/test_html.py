@@ -302,6 +302,27 @@ def test_decimals_have_one_format_and_room_for_the_digits_they_lack():
     assert cells == ["<mn>12.50</mn>", "<mn>0</mn><mphantom><mn>.50</mn></mphantom>", "<mn>−0.25</mn>"]
 
 
+def test_a_term_that_repeats_in_a_long_line_gets_a_name():
+    row = "exp(sqrt(2))/(1+exp(sqrt(2))) 1/(1+exp(sqrt(2))) exp(sqrt(2)) 1+2*exp(sqrt(2)) 3+exp(sqrt(2))"
+    long = exact(f"{row}; {row}")
+    page = html(Trace(Step("root", children=[Step("assign", "y", result=long), Step("assign", "u", result=1)])), Options())
+    assert '<mfrac><mi class="named">v</mi><mrow><mn>1</mn><mo>+</mo><mi class="named">v</mi></mrow></mfrac>' in page
+    assert page.count("<msqrt>") == 1 and '<span class="with">with <math' in page and "<mn>4.113</mn>" in page
+    short = html(Trace(Step("root", children=[Step("assign", "y", result=long[:1])])), Options())
+    assert 'class="named"' not in short
+
+
+def test_a_gradient_inside_a_fraction_stands_on_the_line():
+    gradient, f = Leaf("∂L/∂S"), Apply("div", (Apply("matmul", (Leaf("∂L/∂S"), K)), Number(2)))
+    assert "<mfrac><mrow><mrow><mrow>" in mathml_formula(f) and mathml_formula(f).count("<mfrac>") == 1
+    assert mathml_formula(gradient).count("<mfrac>") == 1
+
+
+def test_a_value_that_stands_there_is_not_written_again():
+    page = html(Trace(Step("root", children=[Step("assign", "loss", "loss = None", Number(None), {}, None)])), Options())
+    assert page.partition("<main")[2].count("None</mtext>") == 1
+
+
 def test_ids_are_addresses_and_each_is_there_once():
     found = parsed(html(attention(), Options()))
     ids = [value for _, key, value in found.attributes if key == "id"]

@@ -20,6 +20,7 @@ from workings.exact.typeset.layout import Layout, fold
 from workings.exact.typeset.text import is_bare_at_end
 from workings.exact.typeset.value_layout import lay_out
 from workings.precedence import ATOM, LOOSE, POWER, PRODUCT, SUM
+from workings.show.formula.repeated import MOST_NODES, NamedTerm
 from workings.show.write.escape import GREEK
 from workings.show.write.markup import element, escaped
 from workings.show.write.names import AGAIN, as_letter, spelled_out, without_library, without_self
@@ -98,6 +99,15 @@ def name(word: str) -> str:
     return _identifier(word) if word.isidentifier() else words(word)
 
 
+_FRACTION = re.compile(r"<mfrac>(<mrow><mo>∂</mo>.*?</mrow>)(<mrow><mo>∂</mo>.*?</mrow>)</mfrac>")
+
+
+def on_the_line(markup: str) -> str:
+    """Gradients as ∂L/∂S, for the inside of a fraction: a bar over a bar is hard to read."""
+    tight = _PARTIAL.replace("<mo>", '<mo lspace="0" rspace="0">')
+    return _FRACTION.sub(lambda found: row(found[1], _SLASH, found[2]).replace(_PARTIAL, tight), markup)
+
+
 def _identifier(word: str) -> str:
     first, *below = [part for part in re.split(r"_|(?<=[^\d_])(?=\d+$)", word) if part] or ["_"]
     if not set(below) & {*_ACCENTS, *_PRIMES} and not as_letter([part for part in word.split("_") if part] or ["_"]):
@@ -152,19 +162,39 @@ _WRITTEN: WeakKeyDictionary[Value, Piece] = WeakKeyDictionary()
 """Values are shared between steps: each is settled and written once."""
 
 
-def value(v: Value) -> Piece:
-    """An exact value in textbook form; one too long to write by its certified decimals."""
-    found = _WRITTEN.get(v)
+def value(v: Value, named: NamedTerm | None = None) -> Piece:
+    """An exact value in textbook form, a term in it by its name; one too long to write by its certified decimals."""
+    found = _WRITTEN.get(v) if named is None else None
     if found is None:
-        found = _WRITTEN[v] = _value(v)
+        found = _value(v, named)
+        if named is None:
+            _WRITTEN[v] = found
     return found
 
 
-def _value(v: Value) -> Piece:
+def _value(v: Value, named: NamedTerm | None) -> Piece:
     with ARENA.working():
         shown = simplest(v)
-        short = elision(shown, 200)
-        return _elision(short) if short is not None else fold(lay_out(shown), _write)[0]
+        short = elision(shown, MOST_NODES)
+        return _elision(short) if short is not None else fold(lay_out(shown), _writer(named))[0]
+
+
+def _writer(named: NamedTerm | None) -> Callable[[Layout, list[tuple[Piece, Piece]]], tuple[Piece, Piece]]:
+    if named is None:
+        return _write
+    letter = Piece(named_letter(named))
+    return lambda layout, parts: (letter, letter) if layout.key == named.key else _write(layout, parts)
+
+
+def named_letter(named: NamedTerm) -> str:
+    return f'<mi class="named">{named.letter}</mi>'
+
+
+def definition(named: NamedTerm) -> str:
+    """u = e^{1/√2} ≈ 2.028"""
+    written = fold(named.layout, _write)[0].string
+    rounded = [operator("≈"), number(named.decimals).string] if named.decimals else []
+    return math(named_letter(named), operator("="), written, *rounded)
 
 
 def _elision(short: Elided) -> Piece:

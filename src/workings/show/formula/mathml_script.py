@@ -50,7 +50,7 @@ class _MathmlScript(TextScript):
         return row(operator(sign), right)
 
     def fraction(self, top: Piece, bottom: Piece) -> Piece:
-        return Piece(f"<mfrac>{top.string}{bottom.string}</mfrac>", POWER)
+        return Piece(f"<mfrac>{mathml.on_the_line(top.string)}{mathml.on_the_line(bottom.string)}</mfrac>", POWER)
 
     def power(self, base: Piece, exponent: Piece) -> Piece:
         return Piece(f"<msup>{self.bracketed(base, ATOM)}{exponent.string}</msup>", POWER)

@@ -6,12 +6,15 @@ breaks before a sign, and the next one begins on it.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+from workings.exact import ExactTensor
 from workings.show.formula import mathml
 from workings.show.formula.mathml import relation
 from workings.show.formula.notation import mathml_formula
+from workings.show.formula.repeated import OFTEN, repeated_term
 from workings.show.formula.shown import as_shown
 from workings.show.formula.sizes import rewrite
 from workings.show.options import Options
@@ -61,7 +64,7 @@ def _above(row: Row) -> str:
 
 
 def _line(step: Step, place: ValueOptions, taken: frozenset[str]) -> str:
-    name, pieces = _equation(step, place, taken)
+    name, pieces = _shortened(step, place, taken)
     if step.kind in _HEADED:
         heading = _heading(step, place.options)
         name = element("code", escaped(heading)) if heading else ""
@@ -81,6 +84,20 @@ def _heading(step: Step, options: Options) -> str:
     return step.source.rstrip(":") or step.name if step.kind == "loop" else step.name
 
 
+def _shortened(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[str, list[str]]:
+    """The equation; a term that its values repeat has a name, which is explained at the end."""
+    exact = [
+        x for x in (*step.operands.values(), step.result) if isinstance(x, ExactTensor) and x.numel() <= place.options.most
+    ]
+    values = [v for x in exact for v in x.elements()] if place.options.exact else []
+    named = repeated_term(values, taken, place.options.digits) if values else None
+    if named is not None:
+        name, pieces = _equation(step, replace(place, named=named), taken)
+        if "".join(pieces).count(mathml.named_letter(named)) >= OFTEN:
+            return name, [*pieces, element("span", f"with {mathml.definition(named)}", class_="with")]
+    return _equation(step, place, taken)
+
+
 def _equation(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[str, list[str]]:
     """The name, and what stands after it: = formula, = the values put in, = result."""
     name = "" if step.kind in _HEADED or not step.name else mathml.math(mathml.name(step.name))
@@ -88,14 +105,15 @@ def _equation(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[s
     if step.formula is not None:
         written = _formula(step.formula, step, taken)
         pieces.append(mathml.math(relation("=") if name else "", written))
-        values = _formula_with_values(step, place.options, taken)
+        values = _formula_with_values(step, place, taken)
         pieces += [mathml.math(relation("="), values)] if values and values != written else []
     if _has_result(step) and not _says_itself(step):
         changed = entry_assignment(step)
         if changed is not None:
             pieces += [value_markup(changed.entry, place, step.name)] if changed.entry is not MISSING else []
             pieces.append(mathml.math(relation("⇒"), mathml.name(changed.whole)))
-        pieces.append(value_markup(step.result, place, step.name if changed is None else changed.whole))
+        value = value_markup(step.result, place, step.name if changed is None else changed.whole)
+        pieces += [value] if value not in pieces else []  # loss = None
     return name, pieces
 
 
@@ -128,9 +146,9 @@ def _scalars(operands: dict[str, Any]) -> frozenset[str]:
     return frozenset(text for text, value in operands.items() if is_scalar(value))
 
 
-def _formula_with_values(step: Step, options: Options, taken: frozenset[str]) -> str:
+def _formula_with_values(step: Step, place: ValueOptions, taken: frozenset[str]) -> str:
     """The formula with small operands in place of their names; nothing where that says no more than the result."""
-    f = step.formula
+    f, options = step.formula, place.options
     most = _SMALL.get(options.substitution, 0)
     if f is None or isinstance(f, (Leaf, Number, Code, Call)) or not most:
         return ""
@@ -140,7 +158,7 @@ def _formula_with_values(step: Step, options: Options, taken: frozenset[str]) ->
         f = rewrite(f, lambda part: Leaf(key) if (key := entry_of(part)) in entries else None)
         given = step.operands | entries
         read = [text for text in leaves(f) if text in given]
-        values = {text: term(given[text], options, most) for text in read}
+        values = {text: term(given[text], options, most, place.named) for text in read}
         known = {text: value for text, value in values.items() if value is not None}
         if not known or (options.substitution == "short" and len(known) < len(read)):
             return ""

@@ -19,6 +19,7 @@ from workings.errors import WorkingsError
 from workings.exact import ExactTensor
 from workings.show.formula import mathml
 from workings.show.formula.mathml import number, relation
+from workings.show.formula.repeated import NamedTerm
 from workings.show.options import Options
 from workings.show.value.heatmap import heatmap
 from workings.show.value.value import squeezed
@@ -36,23 +37,24 @@ _MOST_ITEMS = 8
 
 @dataclass(frozen=True)
 class ValueOptions:
-    """How a value may be shown where it stands: cells of its heatmap, whether the heatmap is unfolded, and which
-    pictures the page has already."""
+    """How a value may be shown where it stands: cells of its heatmap, whether the heatmap is unfolded, a term
+    that has a name here, and which pictures the page has already."""
 
     options: Options
     cells: int = 4096
     unfolded: bool = True
+    named: NamedTerm | None = None
     drawn: set[str] = field(default_factory=set)
 
 
 # ------------------------------------------------------------------------------------------- in a formula
 
 
-def term(x: Any, options: Options, most: int | None = None) -> Piece | None:
+def term(x: Any, options: Options, most: int | None = None, named: NamedTerm | None = None) -> Piece | None:
     """A number or a tensor of at most `most` entries as a term of a formula; None for anything else."""
     most = options.most if most is None else most
     if isinstance(x, Tensor):
-        return _forms(x, options)[0][1] if 0 < x.numel() <= most and _printable(x) else None
+        return _forms(x, options, named)[0][1] if 0 < x.numel() <= most and _printable(x) else None
     if isinstance(x, (bool, str)) or x is None:
         return Piece(mathml.words(repr(x))) if len(repr(x)) <= 24 else None
     if isinstance(x, numbers.Number):
@@ -64,14 +66,14 @@ def _printable(x: Tensor) -> bool:
     return x.layout == torch.strided and not x.is_meta and not x.is_quantized
 
 
-def _forms(x: Tensor, options: Options) -> list[tuple[str, Piece]]:
+def _forms(x: Tensor, options: Options, named: NamedTerm | None = None) -> list[tuple[str, Piece]]:
     """The ways a tensor is written, each after its sign: the exact values, their decimals where they say more."""
     x = squeezed(x)
     *_, last = written = forms(x, replace(options, exact=True))
     decimals = last.sign, _decimals(last.text, x.dim())
     if not isinstance(x, ExactTensor):
         return [decimals]
-    exact = x.nested(mathml.value)
+    exact = x.nested(lambda v: mathml.value(v, named))
     found = [("=", exact if x.dim() == 0 else Piece(_matrix(map_cells(exact, lambda cell: cell.string), x.dim())))]
     return found if len(written) == 1 else [*found, decimals] if options.exact else [decimals]
 
@@ -125,7 +127,7 @@ def value_markup(x: Any, place: ValueOptions, name: str = "", alone: bool = Fals
     """
     written = term(x, place.options)
     if written is not None:
-        found = _forms(x, place.options) if isinstance(x, Tensor) else [("=", written)]
+        found = _forms(x, place.options, place.named) if isinstance(x, Tensor) else [("=", written)]
         signs = ["" if alone and not i else relation(sign) for i, (sign, _) in enumerate(found)]
         pieces = [mathml.math(sign, form.string) for sign, (_, form) in zip(signs, found, strict=True)]
         return "".join(pieces) + (_large(x, place, name) if _is_labelled(x, place.options) else "")
