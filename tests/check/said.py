@@ -11,11 +11,11 @@ def report(text: str, name: str = "page.md") -> Results:
 
 
 def said(text: str, level: str = "note", name: str = "page.md") -> list[str]:
-    """The findings of a text at a level or above: line, level, kind and truth."""
+    """The findings of a text at a level or above: line, kind and truth."""
     document = read_text(text, name)
     wanted = LEVELS[: LEVELS.index(level) + 1]
     return [
-        f"{document.place(found.start).line} {found.level} {found.kind}: {found.truth}"
+        f"{document.place(found.start).line} {found.kind}: {found.truth}"
         for found in check_document(document).findings
         if found.level in wanted
     ]

@@ -3,8 +3,6 @@
 import pytest
 
 from workings.check.argument.align import align
-from workings.check.argument.levels import ENOUGH, NEEDED, cautious_level, judged, measured_level
-from workings.check.document.finding import LEVELS
 from workings.check.document.relation import Role
 from workings.check.extract import read_text
 from workings.check.latex.parse import parse
@@ -56,23 +54,3 @@ def test_numbers_put_in_for_letters():
         assert wrong is not None and wrong.contradicts_itself()
         assert align(parse("a + b"), parse("2 \\cdot 3")) is None
         assert align(parse("a + a"), parse("2 + 3")) is None
-
-
-def test_levels_are_what_judged_findings_earned():
-    for basis, kinds in judged().items():
-        for kind, (count, real) in kinds.items():
-            assert 0 <= real <= count
-            if count >= ENOUGH:
-                level = measured_level(kind, basis)
-                assert level == "possible" or (real + 0.5) / (count + 1) >= NEEDED[level]
-
-
-def test_the_less_sure_level_counts():
-    assert cautious_level("note", "number", "closed") == "note"
-    assert LEVELS.index(cautious_level("error", "number", "an equation alone")) > LEVELS.index("likely")
-
-
-def test_a_form_that_is_called_wrong_again_and_again_is_in_doubt():
-    rows = [r"$\int_0^1 x^2 dx = \frac{1}{2}$", r"$\int_0^1 x^3 dx = \frac{1}{3}$", r"$\int_0^1 x^4 dx = \frac{1}{4}$"]
-    levels = [[f.level for f in check_document(read_text("\n\n".join(rows[:n]), "page.md")).findings] for n in (2, 3)]
-    assert levels == [["error"] * 2, ["note"] * 3]

@@ -50,30 +50,30 @@ RIGHT = [
 ]
 
 WRONG = {
-    "The distribution is $p = (0.2, 0.3, 0.6)$.": "likely rows: a sum of 1",
-    r"$\hat y = \mathrm{softmax}(z) = (0.09, 0.24, 0.76)$": "likely rows: a sum of 1",
-    r"$A = \mathrm{softmax}(S) = \begin{bmatrix}0.5 & 0.5\\0.3 & 0.9\end{bmatrix}$": "likely rows: a sum of 1",
+    "The distribution is $p = (0.2, 0.3, 0.6)$.": "rows: a sum of 1",
+    r"$\hat y = \mathrm{softmax}(z) = (0.09, 0.24, 0.76)$": "rows: a sum of 1",
+    r"$A = \mathrm{softmax}(S) = \begin{bmatrix}0.5 & 0.5\\0.3 & 0.9\end{bmatrix}$": "rows: a sum of 1",
     r"The attention weights are $A = \begin{bmatrix}0.5 & 0.5 & 0\\0.2 & 0.2 & 0.4\\0 & 0 & 1\end{bmatrix}$": (
-        "likely rows: a sum of 1"
+        "rows: a sum of 1"
     ),
-    PQ + r"$D_{KL}(p \| q) = 0.611$.": "likely divergence: 0.5108",
-    PQ + r"$D_{KL}(p \| q) = 0.368$.": "likely divergence: 0.5108",
-    PQ + r"$D_{KL}(p \| q) = -0.511$.": "likely divergence: a number ≥ 0",
-    PQ + r"in bits $H(p) = 1.639$.": "likely entropy: 1.0000",
-    PQ + r"$H(p) = 0.639$.": "likely entropy: 0.6931",
-    PQ + r"$H(p, q) = 1.402$.": "likely entropy: 1.2040",
-    r"$\mathrm{KL}(q \| p) = -0.3$": "likely divergence: a number ≥ 0",
-    r"$\mathrm{ELBO} = \log p(x) + \mathrm{KL}(q(z|x) \| p(z|x))$": "likely bound: log p(x) − KL",
-    r"$\mathrm{ELBO} = \mathbb{E}_q[\log p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))$": "likely bound: E[log p(x|z)] − KL",
-    r"The lower bound is $\mathcal{L} = \log p(x) + D_{KL}(q \| p)$.": "likely bound: log p(x) − KL",
-    r"$\log p(x) = \mathrm{ELBO} - \mathrm{KL}(q(z|x) \| p(z|x))$": "likely bound: ELBO + KL",
-    r"$\log p(x) = -3.2$ and $\mathrm{ELBO} = -2.5$.": "likely bound: at most −3.2",
-    r"$\mathrm{ELBO} = -2.5$ and $\log p(x) = -3.2$.": "likely bound: at least −2.5",
+    PQ + r"$D_{KL}(p \| q) = 0.611$.": "divergence: 0.5108",
+    PQ + r"$D_{KL}(p \| q) = 0.368$.": "divergence: 0.5108",
+    PQ + r"$D_{KL}(p \| q) = -0.511$.": "divergence: a number ≥ 0",
+    PQ + r"in bits $H(p) = 1.639$.": "entropy: 1.0000",
+    PQ + r"$H(p) = 0.639$.": "entropy: 0.6931",
+    PQ + r"$H(p, q) = 1.402$.": "entropy: 1.2040",
+    r"$\mathrm{KL}(q \| p) = -0.3$": "divergence: a number ≥ 0",
+    r"$\mathrm{ELBO} = \log p(x) + \mathrm{KL}(q(z|x) \| p(z|x))$": "bound: log p(x) − KL",
+    r"$\mathrm{ELBO} = \mathbb{E}_q[\log p(x|z)] + \mathrm{KL}(q(z|x) \| p(z))$": "bound: E[log p(x|z)] − KL",
+    r"The lower bound is $\mathcal{L} = \log p(x) + D_{KL}(q \| p)$.": "bound: log p(x) − KL",
+    r"$\log p(x) = \mathrm{ELBO} - \mathrm{KL}(q(z|x) \| p(z|x))$": "bound: ELBO + KL",
+    r"$\log p(x) = -3.2$ and $\mathrm{ELBO} = -2.5$.": "bound: at most −3.2",
+    r"$\mathrm{ELBO} = -2.5$ and $\log p(x) = -3.2$.": "bound: at least −2.5",
     r"$D_{KL}(q \| p) = \frac{1}{2}\sum_{j}(1 + \log\sigma_j^2 - \mu_j^2 - \sigma_j^2)$": (
-        "likely divergence: ½ Σ (μ² + σ² − 1 − log σ²)"
+        "divergence: ½ Σ (μ² + σ² − 1 − log σ²)"
     ),
     r"$D_{KL}(q \| p) = -\frac{1}{2}\sum_{j}(1 + \log\sigma_j^2 + \mu_j^2 - \sigma_j^2)$": (
-        "likely divergence: ½ Σ (μ² + σ² − 1 − log σ²)"
+        "divergence: ½ Σ (μ² + σ² − 1 − log σ²)"
     ),
 }
 

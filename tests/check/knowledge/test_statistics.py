@@ -42,19 +42,19 @@ RIGHT = [
 ]
 
 WRONG = {
-    FAMILY + r"The batch has the variance $\sigma_B^2 = 5.5$.": "likely statistic: 5",
-    ROWS + r"The mean of the batch is $\mu = (3, 5, 2)$.": "likely statistic: 4 in entry 2",
-    ROWS + r"The variance of the batch is $\sigma^2 = (6.5, 3.5, 0.7)$.": "likely statistic: 0.50 in entry 3",
-    FAMILY + r"The mean is $\mu = 5.5$.": "likely statistic: 5",
-    FAMILY + r"The average is $\bar{x} = 4.5$.": "likely statistic: 5",
-    FAMILY + r"The variance is $\sigma^2 = 5.5$.": "likely statistic: 5",
-    FAMILY + r"The standard deviation is $\sigma = 2.42$.": "likely statistic: 2.236",
-    FAMILY + r"Here $\mu = \frac{1}{n}\sum_i x_i = 5.5$.": "likely statistic: 5",
-    r"Let $x = (2, 4, 6, 8)$. The mean is $\mu = 5.5$.": "likely statistic: 5",
-    TABLES + r"The mean is $$\mu = \begin{bmatrix}4 & 3\\3 & 3\end{bmatrix}.$$": "likely statistic: 2 in row 2, column 2",
-    TABLES + r"$$\sigma^2 = \begin{bmatrix}5 & 3\\5 & 4\end{bmatrix}$$": "likely statistic: 2 in row 2, column 2",
-    FAMILY + r"With $\mu = 5$ and $\sigma^2 = 5$ the normalised value is $\hat x_1 = -1.432$.": "likely statistic: −1.3416",
-    FAMILY + r"With $\mu = 5$ and $\sigma = 2.236$ we normalise: $\hat x_1 = 1.342$.": "likely statistic: −1.3417",
+    FAMILY + r"The batch has the variance $\sigma_B^2 = 5.5$.": "statistic: 5",
+    ROWS + r"The mean of the batch is $\mu = (3, 5, 2)$.": "statistic: 4 in entry 2",
+    ROWS + r"The variance of the batch is $\sigma^2 = (6.5, 3.5, 0.7)$.": "statistic: 0.50 in entry 3",
+    FAMILY + r"The mean is $\mu = 5.5$.": "statistic: 5",
+    FAMILY + r"The average is $\bar{x} = 4.5$.": "statistic: 5",
+    FAMILY + r"The variance is $\sigma^2 = 5.5$.": "statistic: 5",
+    FAMILY + r"The standard deviation is $\sigma = 2.42$.": "statistic: 2.236",
+    FAMILY + r"Here $\mu = \frac{1}{n}\sum_i x_i = 5.5$.": "statistic: 5",
+    r"Let $x = (2, 4, 6, 8)$. The mean is $\mu = 5.5$.": "statistic: 5",
+    TABLES + r"The mean is $$\mu = \begin{bmatrix}4 & 3\\3 & 3\end{bmatrix}.$$": "statistic: 2 in row 2, column 2",
+    TABLES + r"$$\sigma^2 = \begin{bmatrix}5 & 3\\5 & 4\end{bmatrix}$$": "statistic: 2 in row 2, column 2",
+    FAMILY + r"With $\mu = 5$ and $\sigma^2 = 5$ the normalised value is $\hat x_1 = -1.432$.": "statistic: −1.3416",
+    FAMILY + r"With $\mu = 5$ and $\sigma = 2.236$ we normalise: $\hat x_1 = 1.342$.": "statistic: −1.3417",
 }
 
 

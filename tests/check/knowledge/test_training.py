@@ -31,16 +31,16 @@ RIGHT = [
 ]
 
 WRONG = {
-    r"The cross-entropy is $H = -\frac{1}{4}(-6) = 1.5$. So $\mathrm{PP} = 4.84$.": "likely perplexity: e^H = 4.482",
-    LOSS + r"Then $\frac{\partial L}{\partial z} = y - \hat y$.": r"likely gradient: \hat y − y",
-    LOSS + r"Then $\nabla_z L = y - \hat y$.": r"likely gradient: \hat y − y",
-    LOSS + r"Then $\frac{\partial L}{\partial z_k} = y_k - \hat y_k$.": r"likely gradient: \hat y_k − y_k",
-    r"With the cross-entropy $L$ we get $\frac{\partial L}{\partial z} = y - \sigma(z)$.": r"likely gradient: \sigma(z) − y",
-    r"Gradient descent: $w_{t+1} = w_t + \eta \nabla L(w_t)$": "note step: a minus before the step",
-    r"SGD updates $\theta \leftarrow \theta + \eta \nabla_\theta L$.": "note step: a minus before the step",
-    "The cross-entropy is 1.5 nats, so the perplexity is 4.84.": "likely perplexity: e^1.5 = 4.482",
-    "The cross-entropy is 1.5 bits, so the perplexity is 4.48.": "likely perplexity: 2^1.5 = 2.828",
-    "The cross-entropy is $H = 1.50$, and the perplexity is $5.48$.": "likely perplexity: e^1.50 = 4.482",
+    r"The cross-entropy is $H = -\frac{1}{4}(-6) = 1.5$. So $\mathrm{PP} = 4.84$.": "perplexity: e^H = 4.482",
+    LOSS + r"Then $\frac{\partial L}{\partial z} = y - \hat y$.": r"gradient: \hat y − y",
+    LOSS + r"Then $\nabla_z L = y - \hat y$.": r"gradient: \hat y − y",
+    LOSS + r"Then $\frac{\partial L}{\partial z_k} = y_k - \hat y_k$.": r"gradient: \hat y_k − y_k",
+    r"With the cross-entropy $L$ we get $\frac{\partial L}{\partial z} = y - \sigma(z)$.": r"gradient: \sigma(z) − y",
+    r"Gradient descent: $w_{t+1} = w_t + \eta \nabla L(w_t)$": "step: a minus before the step",
+    r"SGD updates $\theta \leftarrow \theta + \eta \nabla_\theta L$.": "step: a minus before the step",
+    "The cross-entropy is 1.5 nats, so the perplexity is 4.84.": "perplexity: e^1.5 = 4.482",
+    "The cross-entropy is 1.5 bits, so the perplexity is 4.48.": "perplexity: 2^1.5 = 2.828",
+    "The cross-entropy is $H = 1.50$, and the perplexity is $5.48$.": "perplexity: e^1.50 = 4.482",
 }
 
 

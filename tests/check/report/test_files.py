@@ -54,6 +54,7 @@ def test_the_whole_json():
                         "why": "It is not so.",
                         "reading": "log is ln",
                         "basis": "closed",
+                        "support": "",
                         "text": "WRONG",
                         "mathml": MATHML,
                         "consequences": [],

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 
 from workings.check.argument.clause import Clause, clause_of, continues_list
 from workings.check.argument.contexts import Context, Contexts, Form
 from workings.check.argument.levels import cautious_level
 from workings.check.argument.lines import EQUAL, Line, has_scale, lines
+from workings.check.argument.notation import Notation, features, is_usual
 from workings.check.argument.references import link_references
+from workings.check.argument.support import Support, support_text, supports_in
 from workings.check.argument.values import Values, View
 from workings.check.argument.words import source
 from workings.check.document.document import Document, Formula
@@ -21,7 +24,7 @@ from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
 from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
-from workings.check.latex.syntax import Group, Node, Number, Postfix, Product, Quotient, Root, Script, Sum, Symbol
+from workings.check.latex.syntax import Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_name
 from workings.check.value.scope import Rule, Scope
@@ -34,9 +37,8 @@ _DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.F
 DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
 """Roles that say nothing about the sides as they stand."""
 _SURE = ("error", "likely")
-_REPEATED = "one form again and again"
-_MANY = 3
-"""Findings about one and the same form from which on all of them are in doubt."""
+_OWN_RULES = ("course",)
+"""What rests on rules that know their notation."""
 _BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
 
 
@@ -54,6 +56,16 @@ class Reading:
     cause: int = -1
 
 
+@dataclass(frozen=True)
+class Stated:
+    """A finding as a rule states it, before it is known how sure it is."""
+
+    found: Finding
+    level: str
+    """How sure the rule is."""
+    sides: tuple[Node, Node]
+
+
 @dataclass
 class Argument:
     """The document, its lines in order, what is known of them, and what was found so far."""
@@ -63,8 +75,8 @@ class Argument:
     results: Results = field(default_factory=Results)
     lone_letters: set[Node] = field(default_factory=set)
     """The letters that stand alone as a formula, as when a letter is introduced."""
-    alike: dict[tuple[str, ...], list[Finding]] = field(default_factory=dict)
-    """The findings by their kind and the form of what they are about."""
+    stated: list[Stated] = field(default_factory=list)
+    """The findings with what they are about, until the whole document shows how sure they are."""
     partly_read: set[int] = field(default_factory=set)
     """Where the formulas begin of which only pieces could be read."""
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
@@ -90,7 +102,7 @@ class Argument:
             self.lines += [line for line in found if line is not continued]
             last = found[-1] if found else None
             if last is not None and has_scale(formula.after):
-                last.units.add(len(last.sides) - 1)
+                last.units[len(last.sides) - 1] = formula.after.strip().partition(" ")[0]
             before = (formula, last) if last is not None and formula.display else None
         self.lone_letters |= {side for line in self.lines for side in line.sides if isinstance(side, Symbol)}
         for number, line in enumerate(self.lines):
@@ -211,6 +223,7 @@ class Argument:
         reading: str = "",
         at: Node | None = None,
         basis: str = "course",
+        support: Collection[str] = (),
     ) -> Finding:
         """Report what sides `first` … `last` of a line say; `at` is the very part that is wrong."""
         node = at if at is not None else line.sides[last]
@@ -220,13 +233,14 @@ class Argument:
         says = self.quote(line, first, last)
         if formula.start in self.partly_read:
             basis = "partly read"
-        level = cautious_level(level, kind, basis)
-        found = Finding(start, min(end, len(self.document.text)), level, kind, says, truth, why, reading, basis)
-        self.results.findings.append(found)
         sides = line.sides[first], line.sides[last]
-        if not all(map(_is_plain_arithmetic, sides)):  # which leaves no notation to misunderstand
-            forms = () if basis == "declared sizes" else map(_form, sides)
-            self.alike.setdefault((kind, basis, *forms), []).append(found)
+        supports = {*support, *_by_notation(features(*sides))}
+        best = cautious_level(level, kind, basis, {*supports, Support.NOTATION, Support.DOCUMENT})
+        found = Finding(
+            start, min(end, len(self.document.text)), best, kind, says, truth, why, reading, basis, support_text(supports)
+        )
+        self.results.findings.append(found)
+        self.stated.append(Stated(found, level, sides))
         return found
 
     def quote(self, line: Line, first: int, last: int) -> str:
@@ -243,7 +257,7 @@ class Argument:
 
     def close(self) -> None:
         """The report is complete: the relations in the order of the text, counted, and one finding for a place."""
-        self._doubt_what_is_alike()
+        self._weigh()
         self.results.findings = _without_repeats(self.results.findings)
         readings = sorted(self.readings.values(), key=lambda reading: (reading.line.number, reading.index))
         self.results.relations = [self._relation(reading) for reading in readings]
@@ -253,13 +267,35 @@ class Argument:
         counts.decided = counts.right + counts.wrong
         counts.claims = counts.decided + outcomes[Outcome.UNDECIDED]
 
-    def _doubt_what_is_alike(self) -> None:
-        """One form that is called wrong again and again is rather notation that is not understood."""
-        doubted = {id(found) for alike in self.alike.values() if len(alike) >= _MANY for found in alike}
-        self.results.findings = [
-            replace(found, level="note", basis=_REPEATED) if id(found) in doubted and found.level in _SURE else found
-            for found in self.results.findings
-        ]
+    def _weigh(self) -> None:
+        """The level of each finding, by what the whole document shows of its notation."""
+        notation = self._notation()
+        weighed = {id(stated.found): self._weighed(stated, notation) for stated in self.stated}
+        self.results.findings = [weighed.get(id(found), found) for found in self.results.findings]
+        self.stated = [replace(stated, found=weighed[id(stated.found)]) for stated in self.stated]
+
+    def _notation(self) -> Notation:
+        """How often the notation of the document stood in claims that are right, and in claims that are wrong."""
+        notation = Notation()
+        for reading in self.readings.values():
+            if reading.outcome in (Outcome.RIGHT, Outcome.WRONG):
+                sides = reading.line.sides[reading.index : reading.index + 2]
+                notation.count(tuple(sides), reading.outcome is Outcome.RIGHT)
+        return notation
+
+    def _weighed(self, stated: Stated, notation: Notation) -> Finding:
+        found, used = stated.found, features(*stated.sides)
+        supports = supports_in(found.support) - {Support.NOTATION, Support.DOCUMENT}
+        if found.basis in _OWN_RULES:
+            return found
+        if used and notation.is_confirmed(used):
+            supports.add(Support.NOTATION)
+        if notation.is_sound:
+            supports.add(Support.DOCUMENT)
+        level = cautious_level(stated.level, found.kind, found.basis, supports)
+        if used and level in _SURE and (notation.contradicted(used) or notation.is_doubtful):
+            level = "likely" if supports & {Support.SLIP, Support.ENTRIES} else "note"
+        return replace(found, level=level, support=support_text(supports))
 
     def _relation(self, reading: Reading) -> Relation:
         line, index = reading.line, reading.index
@@ -280,23 +316,9 @@ class Argument:
         )
 
 
-def _form(node: Node, depth: int = 3) -> str:
-    """What a formula looks like, without its numbers and letters.
-
-    >>> _form(parse("2 x + 3")) == _form(parse("5 y + 7"))
-    True
-    """
-    inner = "" if depth == 0 else " ".join(_form(child, depth - 1) for child in node.children())
-    return f"{type(node).__name__}({inner})"
-
-
-def _is_plain_arithmetic(node: Node) -> bool:
-    """Whether nothing but numbers and the four operations stand in it, with powers, roots and brackets."""
-    plain_kinds = Number | Sum | Product | Quotient | Root | Script | Postfix
-    return all(
-        isinstance(part, plain_kinds) or (isinstance(part, Group) and part.open in "([" and len(part.items) == 1)
-        for part in node.walk()
-    )
+def _by_notation(used: frozenset[str]) -> set[Support]:
+    """What supports a finding by its notation alone."""
+    return {Support.USUAL if used else Support.ARITHMETIC} if is_usual(used) else set()
 
 
 def _without_repeats(findings: list[Finding]) -> list[Finding]:

@@ -31,8 +31,8 @@ class Line:
     relations: list[str]
     formulas: list[Formula]
     """For each side the formula it is written in."""
-    units: set[int] = field(default_factory=set)
-    """The sides with words behind a number, as units are."""
+    units: dict[int, str] = field(default_factory=dict)
+    """The sides with words behind a number, as units are, and the words."""
     is_cut: bool = False
     """Whether its first side begins before it: `5% of 200 = 10`."""
     number: int = 0
@@ -138,7 +138,7 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
         behind, words = words, part.text if isinstance(part, Words) else ""
         if isinstance(part, Words):
             if last is not None and _UNIT.fullmatch(part.text.strip(" .,~")):
-                last.units.add(len(last.sides) - 1)
+                last.units[len(last.sides) - 1] = part.text.strip(" .,~")
             else:
                 last = None  # what goes on with `= …` behind words does not go on with what stands before them
             continue
@@ -165,7 +165,9 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
                 continue
         *listed, (sides, relations) = _assignments(sides, relations)
         found += [Line(one, signs, [formula] * len(one)) for one, signs in listed]
-        units = {i for i, side in enumerate(sides) if any(isinstance(part, Words) for part in side.walk())}
+        units = {
+            i: part.text.strip(" .,~") for i, side in enumerate(sides) for part in side.walk() if isinstance(part, Words)
+        }
         last = Line(sides, relations, [formula] * len(sides), units)
         if found and _OF.search(behind):
             last.is_cut = True

@@ -23,12 +23,14 @@ from workings.check.argument.words import value_text
 from workings.check.claims.claim import Claim, Decision, Known, is_same, side_at
 from workings.check.claims.other_meanings import (
     called_names,
+    has_comparable_units,
     has_sliding_kernel,
     is_loose,
     is_partly_computed,
     is_rescaled,
     is_step_of_elimination,
     sizes_agree,
+    with_decimal_commas,
 )
 from workings.check.document.relation import Outcome
 from workings.check.latex.one_line import one_line
@@ -141,6 +143,14 @@ class Decider:
             if meaning.fits(self, claim, verdict):
                 return Decision(meaning.outcome, reason=meaning.reason)
         return Decision(Outcome.WRONG, verdict, _basis_of_units(claim))
+
+    def has_decimal_commas(self, claim: Claim) -> bool:
+        """Whether it is right with 1,177 as 1.177."""
+        verdicts = (
+            compare(*sides, self.closed_scope(claim.line), claim.about)
+            for sides in with_decimal_commas(claim.one.side, claim.other.side)
+        )
+        return any(verdict is not None and verdict.grade is not Grade.WRONG for verdict in verdicts)
 
     def _without_value(self, line: Line, one: Side, other: Side) -> Decision:
         """A closed claim with a side that has no value: √−7 = 5 is wrong, anything else is left undecided."""
@@ -340,12 +350,12 @@ def _is_application(node: Node, scope: Scope) -> bool:
 def _has_unit(claim: Claim) -> bool:
     """Whether a unit stands behind one of the sides, or in one of them alone."""
     one, other = claim.one.side.node, claim.other.side.node
-    return bool(claim.line.units & {claim.one.index, claim.other.index}) or has_units(one) != has_units(other)
+    return bool(claim.line.units.keys() & {claim.one.index, claim.other.index}) or has_units(one) != has_units(other)
 
 
 def _basis_of_units(claim: Claim) -> str:
     """What a wrong claim between numbers rests on."""
-    if claim.line.units & {claim.one.index, claim.other.index}:
+    if claim.line.units.keys() & {claim.one.index, claim.other.index}:
         return "a unit behind it"
     return "units" if _has_unit(claim) else "closed"
 
@@ -399,6 +409,8 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda decider, claim, _: decider.is_congruence(claim), Outcome.RIGHT),
     _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
+    _Meaning(lambda decider, claim, _: decider.has_decimal_commas(claim), Outcome.RIGHT),
+    _Meaning(lambda _, claim, verdict: not has_comparable_units(claim), Outcome.UNDECIDED, "units whose worth is not known"),
 )
 """For numbers alone, in this order."""
 

@@ -11,13 +11,14 @@ from flint import arb, fmpq
 
 from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
+from workings.check.argument.support import Support
 from workings.check.argument.words import decimal, sign, source, where
 from workings.check.claims.claim import Claim, Decision
 from workings.check.claims.decide import Decider
+from workings.check.claims.slips import Slip, density, explain
 from workings.check.document.finding import Finding
 from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Quotient, Root
-from workings.check.value.brackets import with_brackets
 from workings.check.value.compare import Side, Verdict, certainly_none, compare_as
 from workings.check.value.names import is_number
 from workings.check.value.reading import choices_text
@@ -26,6 +27,8 @@ from workings.check.value.sets import Members, set_text
 from workings.check.value.units import unit_behind
 from workings.check.value.value import Table, Value, entries, size
 
+_ROUNDED = 5
+"""Units of the last printed place within which rounding may explain a difference."""
 _GRADES = {
     Grade.ROUNDED: "{you} wrote {printed}; the numbers as written give {truth}: rounded inputs explain the difference",
     Grade.LAST_DIGIT: "{you} wrote {printed}; correct is {truth}: the last digit is off",
@@ -42,8 +45,11 @@ class FindingWriter:
     argument: Argument
     decider: Decider
 
-    def write(self, claim: Claim, decision: Decision, confirmed: bool) -> Finding | None:
-        """Report a claim that is wrong, if it may not be meant so. If it is `confirmed`, what stands before it is right."""
+    def write(self, claim: Claim, decision: Decision, confirmed: bool, in_chain: bool = False) -> Finding | None:
+        """Report a claim that is wrong, if it may not be meant so.
+
+        If it is `confirmed`, what stands before it is right; if `in_chain`, all the rest of its chain.
+        """
         verdict = decision.verdict
         if verdict is None:
             return self.write_no_value(claim, decision)
@@ -56,7 +62,7 @@ class FindingWriter:
         assert verdict.judgement is not None
         if verdict.judgement.shapes:
             return self.write_shapes(claim, decision, verdict, verdict.judgement)
-        return self.write_number(claim, decision, verdict, verdict.judgement, confirmed)
+        return self.write_number(claim, decision, verdict, verdict.judgement, confirmed, in_chain)
 
     def write_no_value(self, claim: Claim, decision: Decision) -> Finding:
         """A side that has no real value: √−7 = 5."""
@@ -83,7 +89,7 @@ class FindingWriter:
             return
         if verdict.grade is Grade.ROUNDED and not (claim.is_closed and verdict.judgement.coarse):
             return
-        self.write_number(claim, decision, verdict, verdict.judgement, False)
+        self.write_number(claim, decision, verdict, verdict.judgement)
 
     def write_mismatch(self, claim: Claim, decision: Decision, verdict: Verdict) -> Finding:
         """Within one side the shapes do not fit together."""
@@ -105,7 +111,13 @@ class FindingWriter:
         )
 
     def write_number(
-        self, claim: Claim, decision: Decision, verdict: Verdict, judgement: Judgement, confirmed: bool
+        self,
+        claim: Claim,
+        decision: Decision,
+        verdict: Verdict,
+        judgement: Judgement,
+        confirmed: bool = False,
+        in_chain: bool = False,
     ) -> Finding | None:
         """The sides, or an entry of them, are two numbers. The printed side is the wrong one, otherwise the later one."""
         one, other = claim.one, claim.other
@@ -131,13 +143,18 @@ class FindingWriter:
         sentence = _GRADES[grade].format(you="you" if at else "You", truth=truth, printed=printed)
         why = f"{at}{sentence}{more}.{self.origins(claim.line, claim.used)}"
         kind = "rounding" if grade is not Grade.WRONG else "matrix" if place else "number"
-        if kind == "number" and (brackets := self.missing_brackets(claim, verdict)):
-            kind, why = "brackets", f"{why} {brackets}"
+        support: set[str] = {Support.CHAIN} if in_chain else set()
+        if grade is Grade.WRONG and (slip := self.slip(claim, verdict, judgement)) is not None:
+            kind = "brackets" if kind == "number" and slip.family == "brackets" else kind
+            why = f"{why} {slip.sentence}"
+            support |= {Support.SLIP} if slip.is_support else set()
+        if place and len(entries(judgement.left)) > 3 and 3 * judgement.off <= len(entries(judgement.left)):
+            support.add(Support.ENTRIES)
         truth = f"{truth} in {place}" if place else truth
         level = "note" if kind == "rounding" else "error"
         indices = claim.one.index, claim.other.index
         found = self.argument.add(
-            claim.line, *indices, level, kind, truth, why, _read_as(claim, verdict), target, decision.basis
+            claim.line, *indices, level, kind, truth, why, _read_as(claim, verdict), target, decision.basis, support
         )
         return found if kind != "rounding" else None
 
@@ -148,14 +165,22 @@ class FindingWriter:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
         return bool(claim.about and abs(x - y) < abs(x) / 10 and _digits(claim.other.side.node) < 3)
 
-    def missing_brackets(self, claim: Claim, verdict: Verdict) -> str:
-        """The brackets that would make a wrong equation right, if there are any."""
-        scope = self.decider.scope(claim.line)
-        for node in with_brackets(claim.one.side.node):
-            again = compare_as(Side(node, ""), claim.other.side, scope, False, verdict.reading)
-            if again is not None and again.grade is Grade.RIGHT:
-                return f"It would be right with brackets: {one_line(node)}."
-        return ""
+    def slip(self, claim: Claim, verdict: Verdict, judgement: Judgement) -> Slip | None:
+        """The small change that makes a wrong equation right, if it is hardly an accident."""
+        scope, one, other = self.decider.scope(claim.line), claim.one.side.node, claim.other.side.node
+        printed, calculation = (one, other) if units(one) is not None and units(other) is None else (other, one)
+        value = entries(judgement.left if printed is one else judgement.right)[judgement.entry]
+        truth = entries(judgement.right if printed is one else judgement.left)[judgement.entry]
+        unit = max_unit([units(printed)], judgement.entry)
+        if unit > 0 and abs(value - truth) < _ROUNDED * unit:
+            return None  # rounding explains it as well
+
+        def agrees(left: Node, right: Node) -> bool:
+            again = compare_as(Side(left, ""), Side(right, ""), scope, False, verdict.reading)
+            return again is not None and again.grade is Grade.RIGHT
+
+        target = entry_node(printed, judgement.entry)
+        return explain(calculation, printed, density(target, value), agrees)
 
     def write_formula(
         self, line: Line, sides: tuple[int, int], start: int, verdict: Verdict, used: frozenset[Node]

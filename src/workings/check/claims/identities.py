@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from workings.check.argument.argument import DROPPED, Argument
 from workings.check.argument.contexts import Context
 from workings.check.argument.lines import EQUAL, Line
+from workings.check.argument.support import Support
 from workings.check.claims.appearance import (
     OPAQUE,
     both_call,
@@ -28,6 +29,7 @@ from workings.check.claims.appearance import (
     sums_silently,
     vector_entries,
 )
+from workings.check.claims.slips import explain_in_letters, other_signs
 from workings.check.claims.witness import MARKS, derivative_truth, place_of_difference
 from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
@@ -45,7 +47,7 @@ from workings.check.latex.syntax import (
     Symbol,
 )
 from workings.check.latex.weights import plain
-from workings.check.value.brackets import other_signs, with_brackets
+from workings.check.value.brackets import with_brackets
 from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
@@ -215,6 +217,7 @@ class Identities:
                     one_line(repaired),
                     why,
                     basis="near miss",
+                    support={Support.SLIP},
                 )
                 return
 
@@ -241,7 +244,18 @@ class Identities:
             basis = (
                 "algebra" if algebra else "matrices" if is_of_matrices(one, other) else "stated identity" if stated else kind
             )
-            self.argument.add(line, index - 1, index, level, kind, truth, why, basis=basis)
+            slip = explain_in_letters(one, other, self.agree)
+            if slip is not None:
+                why = f"{why} {slip.sentence}"
+            support = {Support.SLIP} if slip is not None else set()
+            if self.has_right_neighbours(line, index - 1):
+                support.add(Support.CHAIN)
+            self.argument.add(line, index - 1, index, level, kind, truth, why, basis=basis, support=support)
+
+    def has_right_neighbours(self, line: Line, index: int) -> bool:
+        """Whether the steps before and after relation `index` of a chain are right."""
+        beside = [i for i in (index - 1, index + 1) if 0 <= i < len(line.relations)]
+        return bool(beside) and all(self.argument.reading(line, i).outcome is Outcome.RIGHT for i in beside)
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
         """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""

@@ -174,7 +174,9 @@ class Numbers:
                 skipped = i + 1 < len(claims) and self.is_equal(claim.one, claims[i + 1].other, line)
                 written = None
                 if not found or skipped:
-                    written = self.writer.write(claim, decision, is_confirmed or skipped)
+                    others = [other.outcome for j, other in enumerate(decisions) if j != i and not (skipped and j == i + 1)]
+                    in_chain = skipped or (Outcome.RIGHT in others and Outcome.WRONG not in others)
+                    written = self.writer.write(claim, decision, is_confirmed or skipped, in_chain)
                 self.note_error(reading, decision, written, cause if found else -1)
                 if written is not None and reading.outcome is Outcome.WRONG and not found:
                     cause, found = written.start, True

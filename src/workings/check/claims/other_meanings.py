@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -11,14 +12,48 @@ from workings.check.argument.align import Alignment
 from workings.check.argument.roles import is_literal
 from workings.check.claims.claim import Claim
 from workings.check.latex.calls import called_letters
+from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import Group, Matrix, Node, Number, Product
 from workings.check.latex.weights import plain
-from workings.check.value.compare import Verdict
+from workings.check.value.compare import Side, Verdict
 from workings.check.value.rounding import Judgement
+from workings.check.value.units import are_comparable, unit_texts
 from workings.check.value.value import entries
 
 _SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60, 3600, 24, 86400]
 """How many of a smaller unit make a larger one."""
+
+
+_DECIMAL_COMMA = re.compile(r"(?<=\d)(?:\{,\}|,)(?=\d{3}(?!\d|\{?,))")
+"""A comma before the last three digits, which is a decimal one in many languages."""
+
+
+def with_decimal_commas(one: Side, other: Side) -> Iterator[tuple[Side, Side]]:
+    """1,177 as 1.177, on one side or on both."""
+    read = [_with_decimal_comma(side) for side in (one, other)]
+    for left, right in ((read[0], other), (one, read[1]), (read[0], read[1])):
+        if left is not None and right is not None:
+            yield left, right
+
+
+def _with_decimal_comma(side: Side) -> Side | None:
+    text = _DECIMAL_COMMA.sub(".", side.text)
+    if text == side.text:
+        return None
+    try:
+        return Side(parse(text), text)
+    except ParseError:
+        return None
+
+
+def has_comparable_units(claim: Claim) -> bool:
+    """Whether it is known what the units of the two sides, in them and behind them, are to each other."""
+    behind = claim.line.units
+    ours, theirs = (
+        unit_texts(known.side.node) | ({behind[known.index]} if known.index in behind else set())
+        for known in (claim.one, claim.other)
+    )
+    return are_comparable(ours, theirs)
 
 
 def is_rescaled(judgement: Judgement) -> bool:

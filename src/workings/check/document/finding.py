@@ -30,6 +30,8 @@ class Finding:
     """The reading of ambiguous notation that was used, if there was a choice."""
     basis: str = "closed"
     """What it rests on: `closed` (numbers alone), `letters` (values given in the document), `substitution`, `words`, …"""
+    support: str = ""
+    """Why it can be believed, with commas: `arithmetic`, `usual`, `slip`, `chain`, `entries`, `notation`, `document`."""
 
 
 @dataclass

@@ -60,7 +60,7 @@ def _counts(counts: Coverage) -> dict[str, Any]:
 
 def _finding(result: ReportData, links: Links, found: Finding) -> dict[str, Any]:
     says, tree = formula_of(result, links, found)
-    words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading", "basis")}
+    words = {name: getattr(found, name) for name in ("level", "kind", "says", "truth", "why", "reading", "basis", "support")}
     typeset = {"text": readable(says, tree), "mathml": None if tree is None else formula(tree)}
     consequences = [_region(result, part) | {"says": part.says} for part in links.consequences(found)]
     return {"file": result.name} | _region(result, found) | words | typeset | {"consequences": consequences}

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import fields, replace
-from typing import Any
 
 from workings.check.latex.syntax import Big, Group, Node, Product, Quotient, Sum
 
@@ -45,34 +43,6 @@ def _before(node: Sum, first: int) -> Iterator[Node]:
         case _:
             return
     yield _summed((("+", widened), *tail))
-
-
-def other_signs(node: Node) -> Iterator[Node]:
-    """The formula with one of its signs turned, anywhere in it."""
-    if isinstance(node, Sum):
-        for index, (sign, term) in enumerate(node.terms):
-            turned = {"+": "-", "-": "+"}.get(sign)
-            if turned is not None:
-                yield Sum((*node.terms[:index], (turned, term), *node.terms[index + 1 :]))
-    for part in fields(node):
-        value = getattr(node, part.name)
-        if isinstance(value, Node):
-            yield from (_with(node, part.name, new) for new in other_signs(value))
-        elif isinstance(value, tuple) and part.name != "span":
-            for index, item in enumerate(value):
-                if isinstance(item, Node):
-                    choices: Iterator[Any] = other_signs(item)
-                elif isinstance(item, tuple) and len(item) == 2 and isinstance(item[1], Node):
-                    choices = ((item[0], new) for new in other_signs(item[1]))
-                else:
-                    continue
-                yield from (_with(node, part.name, (*value[:index], new, *value[index + 1 :])) for new in choices)
-
-
-def _with(node: Node, name: str, value: Any) -> Node:
-    """The same node with one part changed."""
-    changed: dict[str, Any] = {name: value}
-    return replace(node, **changed)
 
 
 def _summed(terms: tuple[tuple[str, Node], ...]) -> Node:

@@ -84,6 +84,8 @@ def is_capital(node: Node) -> bool:
     return isinstance(node, Symbol) and node.name[:1].isupper()
 
 
+DIFFERENTIALS = {Symbol("d"), Symbol("d", ("rm",))}
+"""The d of dx."""
 CONSTANTS = {Symbol("e"), Symbol("pi"), Symbol("infty")}
 
 
@@ -96,7 +98,7 @@ def letters_of(node: Node) -> set[Node]:
         outside = [part for part in (node.below, node.above) if part is not None]
         bound = {running} if running else set()
         if running and node.operator == "∫":
-            bound.add(Symbol("d"))
+            bound |= DIFFERENTIALS
         return set().union(*(letters_of(part) for part in (*outside, node.body))) - bound
     return set().union(*(letters_of(part) for part in node.children()))
 
@@ -152,7 +154,7 @@ def _is_closed_as_written(node: Node) -> bool:
             case Script(above=above) if above is not None and is_transpose(above):
                 marks.add(id(above))
             case Big(operator=operator) if (letter := running_letter(part)) is not None:
-                running |= {letter, Symbol("d")} if operator == "∫" else {letter}
+                running |= {letter, *DIFFERENTIALS} if operator == "∫" else {letter}
             case Dots() | Words() | Function(arguments=()):
                 return False
     letters -= running

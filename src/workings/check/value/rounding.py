@@ -30,7 +30,7 @@ from workings.check.latex.syntax import (
     Symbol,
     Words,
 )
-from workings.check.value.scope import Decimals, is_transpose
+from workings.check.value.scope import EVERY, Decimals, is_transpose
 from workings.check.value.value import Mismatch, Table, Undecided, Value, entries
 
 
@@ -206,7 +206,7 @@ def _explained(
         grades = [min(g, e) if e is Grade.RIGHT else g for g, e in zip(grades, exact, strict=True)]
     fine = Grade.LAST_DIGIT if settled else Grade.ROUNDED
     finest = max(_places_in(*sides), default=None)  # coarser decimals beside it are taken at their word
-    for places, better in ((finest, fine), (_places(steps), fine), (None, Grade.IMPRECISE)):
+    for places, better in ((finest, fine), (_places(steps), fine), (None, Grade.IMPRECISE), (EVERY, Grade.IMPRECISE)):
         balls = _pairs(again, Decimals.ROUNDED, places, len(grades)) if max(grades) > better else None
         if balls is not None:
             grades = [

@@ -46,6 +46,10 @@ class Decimals(Enum):
     BEHIND = "behind"
 
 
+EVERY = -1
+"""Places from which on decimals count as rounded: all, even `2.3`, which is otherwise taken at its word."""
+
+
 @dataclass(frozen=True, slots=True)
 class Definition:
     """A name's value in each sense of its decimals, and where it was given."""

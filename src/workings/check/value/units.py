@@ -52,6 +52,18 @@ def has_units(node: Node) -> bool:
     return any(has_unit(part) for part in node.walk() if isinstance(part, Product))
 
 
+def unit_texts(node: Node) -> set[str]:
+    """The units that stand behind numbers in a formula."""
+    products = [part for part in node.walk() if isinstance(part, Product)]
+    found = [_unit_text(part.factors[i][1]) for part in products for i in range(len(part.factors)) if _is_unit(part, i)]
+    return {text.strip(" .,~\\") for text in found if text is not None}
+
+
+def are_comparable(ours: set[str], theirs: set[str]) -> bool:
+    """Whether it is known what the units of two sides are to each other: the same, worth something, or only on the right."""
+    return ours == theirs or not ours or all(worth(text) is not None for text in ours | theirs)
+
+
 def without_units(node: Node) -> Node:
     """The formula with its numbers alone."""
     node = node.rebuilt(without_units)

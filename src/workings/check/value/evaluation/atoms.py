@@ -11,7 +11,7 @@ from flint import arb, fmpq
 
 from workings.check.latex.syntax import Items, Labelled, Nothing, Number, Symbol, Words
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
-from workings.check.value.scope import Decimals
+from workings.check.value.scope import EVERY, Decimals
 from workings.check.value.value import Reason, Undecided, Value
 
 
@@ -23,10 +23,10 @@ def _number(text: str) -> arb:
 
 
 @lru_cache(maxsize=50_000)
-def _rounded_number(text: str) -> arb:
+def _rounded_number(text: str, even_short: bool) -> arb:
     """Everything that a printed decimal may stand for: half a unit of its last place to either side."""
     printed = Number(text)
-    if printed.places is None or not looks_rounded(printed):
+    if printed.places is None or not (looks_rounded(printed) or (even_short and _digits(printed) > 1)):
         return _number(text)
     return arb(_number(text), arb(fmpq(1, 2)) * arb(10) ** -printed.places)
 
@@ -37,8 +37,12 @@ def looks_rounded(printed: Number) -> bool:
     >>> [looks_rounded(Number(text)) for text in ("1.5", "0.001", "0.33", "15.2")]
     [False, False, True, True]
     """
-    digits = printed.text.lower().partition("e")[0].replace(".", "").lstrip("0")
-    return printed.places is not None and (len(digits) > 2 or (len(digits) == 2 and printed.places > 1))
+    digits = _digits(printed)
+    return printed.places is not None and (digits > 2 or (digits == 2 and printed.places > 1))
+
+
+def _digits(printed: Number) -> int:
+    return len(printed.text.lower().partition("e")[0].replace(".", "").lstrip("0"))
 
 
 @rule(Number)
@@ -52,7 +56,7 @@ def printed_number(node: Number, context: EvaluationContext) -> Value:
         return context.scope.behind.get(node.text) or _number(node.text)
     if context.places is not None and node.places < context.places:
         return _number(node.text)
-    return _rounded_number(node.text)
+    return _rounded_number(node.text, context.places == EVERY)
 
 
 @rule(Symbol)

@@ -80,6 +80,8 @@ def big(node: Big, context: EvaluationContext) -> Value:
 _POINTS = 20
 """The points of the rule of Gauss in each panel of an integral."""
 _PANELS = (4, 8, 64, 128)
+_HOPELESS = arb("1e-6")
+"""A change that more panels do not cure: what is integrated has an edge or a pole."""
 
 
 @cache
@@ -112,6 +114,8 @@ def _integral(node: Big, context: EvaluationContext) -> Value:
         total *= width / 2
         if before is not None and abs(total - before) < (abs(total) + 1) * arb("1e-15"):
             return _snapped(total.mid())
+        if before is not None and not abs(total - before) < (abs(total) + 1) * _HOPELESS:
+            break
         before = total
     raise Undecided("an integral that does not settle")
 
@@ -173,6 +177,8 @@ def _points_near(place: Node, context: EvaluationContext) -> list[arb]:
 
 def _snapped(x: arb) -> arb:
     """The short number that a limit is close to, if there is one."""
+    if abs(x) > 1e15:
+        return x
     ratio = Fraction(float(x)).limit_denominator(1000)
     short = arb(fmpq(ratio.numerator, ratio.denominator))
     return short if abs(short - x) < arb("1e-12") else x

@@ -1,0 +1,39 @@
+"""What supports a finding, whatever its kind: the fewer the ways to misread a claim, the surer it is that it is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+
+
+class Support(StrEnum):
+    """One reason to believe a finding."""
+
+    ARITHMETIC = "arithmetic"
+    """Nothing but numbers, the four operations, powers, roots and round brackets: there is no notation to misread."""
+    USUAL = "usual"
+    """Beyond that, nothing but notation that nearly every document uses alike: log, Σ, 3(4), matrices."""
+    SLIP = "slip"
+    """One small change makes the claim right, and hardly by accident."""
+    CHAIN = "chain"
+    """The rest of its chain is right."""
+    ENTRIES = "entries"
+    """Most entries of the table are right."""
+    NOTATION = "notation"
+    """The rest of its notation stands in claims of this document that are right."""
+    DOCUMENT = "document"
+    """Nearly all that was decided in this document is right."""
+
+
+def support_text(supports: Collection[str]) -> str:
+    """In the order of `Support`, with commas.
+
+    >>> support_text({"slip", "arithmetic"})
+    'arithmetic, slip'
+    """
+    return ", ".join(support for support in Support if support in supports)
+
+
+def supports_in(text: str) -> set[str]:
+    """What `support_text` wrote."""
+    return set(text.split(", ")) if text else set()
