@@ -93,7 +93,9 @@ def test_notation_that_is_wrong_again_and_again_is_not_understood():
     assert supports(f"{right} Then $[3] + [4] = [2]$ and $[4] + [4] = [3]$.") == [("note", "notation")] * 2
 
 
-def test_numbers_of_formulas_are_no_numbers():
+def test_what_looks_like_arithmetic_and_is_none():
+    assert [level for level, _ in supports("$1 + 1 = 1$")] == ["note"]
+    assert [level for level, _ in supports("This gives $1 = 3$.")] == ["note"]
     assert [level for level, _ in supports("$(1) + (2) = 0.125$")] == ["note"]
 
 

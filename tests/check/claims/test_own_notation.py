@@ -25,14 +25,14 @@ OWN = {
 def test_it_means_what_the_author_says(rule):
     applied, value, usual = OWN[rule]
     assert check(f"{rule} Then ${applied} = {value}$.").relations[-1].outcome == "right"
-    [found] = check(f"{rule} Then ${applied} = {usual}$.").findings()
+    [found] = check(f"{rule} Then ${applied} = {usual}$.").findings("note")
     assert found.why.startswith(f"You wrote {usual}; correct is {value}.".replace("-", "−"))
 
 
 def test_it_holds_in_its_problem_only():
     text = "## 1\nDefine $\\langle x, y\\rangle := 2x_1y_1 + x_2y_2$.\n\n## 2\nThen $\\langle (1,2), (3,4) \\rangle = {}$."
     assert check(text.format(11)).findings("note") == []
-    assert [found.truth for found in check(text.format(14)).findings()] == ["11"]
+    assert [found.truth for found in check(text.format(14)).findings("note")] == ["11"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,12 @@ import pytest
 from tests.check.said import report
 
 ALARMS = [
+    r"$1{,}177 \cdot 2 = 2.354$",  # a decimal comma
+    r"$10^3 \cdot 2 = 2.000$",  # a point between thousands
+    r"$1234 \cdot 5678 = 7{,}000{,}000$",  # rounded to its first digit
+    r"$\frac{4 - 9.5}{2.3} = -2.5$",  # 2.3 may be rounded
+    r"$1 \text{ parsec} = 206265 \times 1.5 \times 10^8 \text{ km}$",  # what a parsec is worth is not known
+    r"$$\begin{aligned} p &= 4.8 \times 10^{-9} \text{ radians} \\ &= 10^{-3} \text{ arcsec} \end{aligned}$$",
     r"$0.8\cdot 1 - 0.4\cdot 2 = 0$",  # a ball around zero is zero
     r"$0.3 + 0.3 - 0.6 = 0$",
     r"$\sqrt2-\sqrt2=0$",

@@ -28,7 +28,7 @@ from workings.check.latex.syntax import (
     Sum,
     Symbol,
 )
-from workings.check.value.names import CONSTANTS, DIFFERENTIALS, is_capital, running_letter
+from workings.check.value.names import CONSTANTS, DIFFERENTIALS, is_capital, is_number, running_letter
 from workings.check.value.units import has_units
 
 _TIMES = ("×", "·", "*")
@@ -73,6 +73,10 @@ def features(*nodes: Node) -> frozenset[str]:
     ['[ ]', 'function log']
     """
     found: set[str] = set()
+    if len(nodes) > 1 and all(map(is_number, nodes)):
+        found.add("a number for a number")  # 1 = 0: two states, two names, the end of a contradiction
+    elif _is_of_bits(nodes):
+        found.add("bits")  # 1 + 1 = 1
     for node in nodes:
         if has_units(node):
             found.add("units")
@@ -83,6 +87,12 @@ def features(*nodes: Node) -> frozenset[str]:
             if part not in running and id(part) not in bounds:
                 found.update(_of(part))
     return frozenset(found)
+
+
+def _is_of_bits(nodes: Iterable[Node]) -> bool:
+    """Whether no number but 0 and 1 stands in formulas: they may be truth values."""
+    parts = [part for node in nodes for part in node.walk() if isinstance(part, Number | Symbol)]
+    return bool(parts) and all(isinstance(part, Number) and part.text in ("0", "1") for part in parts)
 
 
 def is_usual(found: Iterable[str]) -> bool:

@@ -30,7 +30,7 @@ from workings.check.claims.other_meanings import (
     is_rescaled,
     is_step_of_elimination,
     sizes_agree,
-    with_decimal_commas,
+    with_other_marks,
 )
 from workings.check.document.relation import Outcome
 from workings.check.latex.one_line import one_line
@@ -144,11 +144,11 @@ class Decider:
                 return Decision(meaning.outcome, reason=meaning.reason)
         return Decision(Outcome.WRONG, verdict, _basis_of_units(claim))
 
-    def has_decimal_commas(self, claim: Claim) -> bool:
-        """Whether it is right with 1,177 as 1.177."""
+    def has_other_marks(self, claim: Claim) -> bool:
+        """Whether it is right with 1,177 as 1.177, or with 1.000 as a thousand."""
         verdicts = (
             compare(*sides, self.closed_scope(claim.line), claim.about)
-            for sides in with_decimal_commas(claim.one.side, claim.other.side)
+            for sides in with_other_marks(claim.one.side, claim.other.side)
         )
         return any(verdict is not None and verdict.grade is not Grade.WRONG for verdict in verdicts)
 
@@ -409,7 +409,7 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda decider, claim, _: decider.is_congruence(claim), Outcome.RIGHT),
     _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
-    _Meaning(lambda decider, claim, _: decider.has_decimal_commas(claim), Outcome.RIGHT),
+    _Meaning(lambda decider, claim, _: decider.has_other_marks(claim), Outcome.RIGHT),
     _Meaning(lambda _, claim, verdict: not has_comparable_units(claim), Outcome.UNDECIDED, "units whose worth is not known"),
 )
 """For numbers alone, in this order."""

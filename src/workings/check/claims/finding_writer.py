@@ -161,6 +161,8 @@ class FindingWriter:
     def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
+        if _is_rounded_to_zeros(x, claim.other.side.node):
+            return True
         if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1 and abs(x) > 2:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
         return bool(claim.about and abs(x - y) < abs(x) / 10 and _digits(claim.other.side.node) < 3)
@@ -245,6 +247,14 @@ def entry_node(node: Node, entry: int) -> Node:
         case Group(open="(" | "[", items=items) if len(items) > 1:
             return items[entry] if entry < len(items) else node
     return node
+
+
+def _is_rounded_to_zeros(x: arb, printed: Node) -> bool:
+    """Whether a printed whole number is x with zeros for its last digits: 7,000,000 for 7,006,652."""
+    if not isinstance(printed, Number) or printed.places is not None:
+        return False
+    zeros = len(printed.text) - len(printed.text.rstrip("0"))
+    return zeros > 1 and bool(abs(x - arb(int(printed.value))) <= arb(10) ** zeros / 2)
 
 
 def _digits(node: Node) -> int:

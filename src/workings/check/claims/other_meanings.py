@@ -24,20 +24,24 @@ _SCALES = [*(10**k for k in (2, 3, 6, 9, 12)), *(1024**k for k in (1, 2, 3)), 60
 """How many of a smaller unit make a larger one."""
 
 
-_DECIMAL_COMMA = re.compile(r"(?<=\d)(?:\{,\}|,)(?=\d{3}(?!\d|\{?,))")
-"""A comma before the last three digits, which is a decimal one in many languages."""
+_OTHER_MARKS = (
+    (re.compile(r"(?<=\d)(?:\{,\}|,)(?=\d{3}(?!\d|\{?,))"), "."),
+    (re.compile(r"(?<![\d.,])([1-9]\d{0,2})((?:\.\d{3})+)(?![\d.,])"), ""),
+)
+"""1,177 as a decimal, and 1.000 as a thousand: what many languages mean by comma and point."""
 
 
-def with_decimal_commas(one: Side, other: Side) -> Iterator[tuple[Side, Side]]:
-    """1,177 as 1.177, on one side or on both."""
-    read = [_with_decimal_comma(side) for side in (one, other)]
-    for left, right in ((read[0], other), (one, read[1]), (read[0], read[1])):
-        if left is not None and right is not None:
-            yield left, right
+def with_other_marks(one: Side, other: Side) -> Iterator[tuple[Side, Side]]:
+    """The sides with commas as decimal points, or points between thousands, on one side or on both."""
+    for marks, sign in _OTHER_MARKS:
+        read = [_with_marks(side, marks, sign) for side in (one, other)]
+        for left, right in ((read[0], other), (one, read[1]), (read[0], read[1])):
+            if left is not None and right is not None:
+                yield left, right
 
 
-def _with_decimal_comma(side: Side) -> Side | None:
-    text = _DECIMAL_COMMA.sub(".", side.text)
+def _with_marks(side: Side, marks: re.Pattern[str], sign: str) -> Side | None:
+    text = marks.sub(lambda found: sign or found.group().replace(".", ""), side.text)
     if text == side.text:
         return None
     try:
