@@ -14,6 +14,7 @@ from workings.page.notebook import register
 
 TYPE_CHECKING = False  # see `workings/__init__.py`
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     import workings.exact as _exact
@@ -65,7 +66,7 @@ class ShowPackage(_Package):
         *args: Any,
         depth: int | None = None,
         backward: bool = False,
-        loss: str | None = None,
+        loss: str | Callable[..., Any] | None = None,
         options: _show.Options | None = None,
         **kwargs: Any,
     ) -> _show.Work:

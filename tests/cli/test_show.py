@@ -56,7 +56,8 @@ def test_your_own_file(tmp_path):
         (["attention", "Q=[1, 2", "K=1", "V=1"], "This JSON cannot be read"),
         (
             ["attention", "Q=1 0; 0 1"],
-            "missing a required argument: 'K'. Give values as NAME=VALUE, or sizes as --input 2x3.",
+            'needs K and V too. Give values as NAME=VALUE, for example K="1 0; 0 1" V="1 0; 0 1", '
+            "or sizes as --input 2x3, one for each.",
         ),
         (["softmax", "1 2", "--html", "."], "Could not write .: it is a folder. Name a file in it, such as work.html."),
         (["softmax", "1 2", "y=1"], "got an unexpected keyword argument 'y'"),

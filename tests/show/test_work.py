@@ -108,6 +108,69 @@ def test_diff_names_the_first_statement_that_differs():
     assert a.diff(b).startswith("First difference: K: 1 of 4 entries differ, first at [1, 1]: 1 here, 1.5 there")
 
 
+class Part(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.k = nn.Linear(2, 2)
+
+    def forward(self, x):
+        k = self.k(x)
+        z = torch.log(k - k)
+        return z - z
+
+
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(Part(), Part())
+
+    def forward(self, x):
+        return self.blocks(x)
+
+
+@pytest.mark.parametrize("depth", [2, 3])
+def test_diff_names_the_author_s_statement_and_its_module(depth):
+    torch.manual_seed(0)
+    one, x = Whole(), torch.ones(1, 2)
+    other = copy.deepcopy(one)
+    with torch.no_grad():
+        other.blocks[0].k.bias += 1
+    said = workings.show(one, x, depth=depth).diff(workings.show(other, x, depth=depth))
+    assert said.startswith("First difference: blocks.0.k: k = self.k(x) (")
+    assert "test_work.py" in said
+
+
+def test_the_first_nan_is_in_the_statement_that_made_it():
+    lines = workings.show(Whole(), torch.ones(1, 2)).text().splitlines()
+    assert [line.partition(" (test_work")[0] for line in lines if line.startswith("first")] == [
+        "first infinity: blocks.0: z = torch.log(k - k)",
+        "first NaN: return z - z",
+    ]
+
+
+def test_the_first_infinite_gradient_is_named():
+    def f(x):
+        y = torch.sqrt(x)
+        z = 3 * y
+        L = z.sum()
+        return L
+
+    text = workings.show(f, torch.tensor([0.0, 1.0]), backward=True).text()
+    assert "first NaN or infinity of a gradient: ∂L/∂x, under y = torch.sqrt(x) (test_work.py" in text
+
+
+def test_what_is_asked_for_is_printed_once():
+    text = workings.show(Whole(), torch.ones(1, 2)).text(only="blocks.0.k", checks=False)
+    assert text.count("k = ") == 1
+    assert workings.show(several_times, torch.ones(1)).text(only="h", checks=False).count("h = ") == 2
+
+
+def several_times(x):
+    h = x + 1
+    h = h * 2
+    return h
+
+
 def test_a_block():
     x = torch.tensor([1.0, 2.0])
     with workings.trace() as work:

@@ -132,7 +132,29 @@ def _check_arguments(what: str, function: Any, args: list[Any], kwargs: dict[str
         signature.bind(*args, **kwargs)
     except TypeError as error:
         takes = ", ".join(signature.parameters)
-        raise WorkingsError(f"{name}({takes}): {error}. Give values as NAME=VALUE, or sizes as --input 2x3.") from None
+        missing = _missing(signature, args, kwargs)
+        if not missing:
+            raise WorkingsError(f"{name}({takes}): {error}. Give values as NAME=VALUE, or sizes as --input 2x3.") from None
+        given = " ".join(f'{parameter}="1 0; 0 1"' for parameter in missing)
+        raise WorkingsError(
+            f"{name}({takes}) needs {_listed(missing)} too. Give values as NAME=VALUE, for example {given}, "
+            "or sizes as --input 2x3, one for each."
+        ) from None
+
+
+def _missing(signature: inspect.Signature, args: list[Any], kwargs: dict[str, Any]) -> list[str]:
+    """The parameters that have no value; none where the arguments do not fit for another reason."""
+    try:
+        bound = signature.bind_partial(*args, **kwargs).arguments
+    except TypeError:
+        return []
+    single = [p for p in signature.parameters.values() if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    return [p.name for p in single if p.default is p.empty and p.name not in bound]
+
+
+def _listed(names: list[str]) -> str:
+    """K and V"""
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
 
 
 def _hint_at_numbers(error: BaseException, values: list[str]) -> None:

@@ -6,7 +6,7 @@ import functools
 import inspect
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -16,7 +16,6 @@ from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import DEEPEST, MOST_SAVED, Formatting, Labels, Options, check_whole
 from workings.show.outline.outline import check_names
 from workings.trace.code.arguments import check_unambiguous
-from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -134,7 +133,12 @@ class Work(Trace):
         return diff(self, other)
 
     def backward(self, loss: str | None = None) -> Work:
-        """Add the backward pass: ∂L/∂name for every named value, under the line that caused it."""
+        """Add the backward pass: ∂L/∂name for every named value, under the line that caused it.
+
+        `loss` is the name of a number in the code. Where the code calls `backward()` itself, the gradients are there.
+        """
+        if loss is None and self.is_differentiated:
+            return self
         from workings.trace.gradient.backward import backward
 
         backward(self, loss)
@@ -174,14 +178,15 @@ def show(
     *args: Any,
     depth: int | None = None,
     backward: bool = False,
-    loss: str | None = None,
+    loss: str | Callable[..., Any] | None = None,
     options: Options | None = None,
     **kwargs: Any,
 ) -> Work:
     """Run a function or module and return its worked solution.
 
     `depth` 1 records and prints the statements of the function itself, 2 (the default) also those of your own functions and
-    modules, 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients, of `loss` if named.
+    modules, 3 those of library modules, 4 fused operations too. `backward=True` adds the gradients: of `loss`, the name of a
+    number in the code or a function that makes one of the result; of the number whose `backward()` the code calls.
     A function that has a parameter of one of these names gets it by `functools.partial(function, depth=…)`. The choices of
     `Options` (`digits=6`, `only="A"`) can be given here too, where the function has no parameter of that name.
     """
@@ -204,8 +209,10 @@ def show(
     if backward and "is not differentiable with respect to" in str(work.error):
         work.notes.append("mark the inputs that vary with requires_grad=True; the others are constants")
     try:
-        if backward and work.error is None:
-            work.backward(loss or _add_sum(work))
+        if backward and work.error is None and (loss is not None or not work.is_differentiated):
+            from workings.trace.gradient.added import add_loss, add_sum
+
+            work.backward(add_loss(work, loss, recorded) if callable(loss) else loss or add_sum(work))
     finally:
         if work.cut is not None:
             work.cut((args, kwargs))
@@ -225,12 +232,18 @@ def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:
     return [] if anything else [name for name in named if name not in parameters]
 
 
-def _capture(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
+def _add_gradients(trace: Trace, loss: torch.Tensor) -> None:
+    from workings.trace.gradient.added import add_gradients  # which few works need
+
+    add_gradients(trace, loss)
+
+
+def _capture(function: Any, args: Any, kwargs: Any, depth: int, varying: bool = False) -> Work:
     from workings.trace.assumed import assumption_notes
     from workings.trace.capture.capture import capture
 
     whole = functools.partial(function, *args, **kwargs)  # none of its arguments is taken for one of capture's own
-    work = _as_work(capture(whole, depth=depth))
+    work = _as_work(capture(whole, depth=depth, before_backward=_add_gradients if varying else None))
     work.notes += assumption_notes(work)
     return work
 
@@ -244,12 +257,12 @@ def _capture_varying(function: Any, args: Any, kwargs: Any, depth: int) -> Work:
     from workings.trace.gradient.loss import require_gradients
 
     given, named = require_gradients((args, kwargs))
-    work = _capture(function, given, named, depth)
+    work = _capture(function, given, named, depth, varying=True)
     if _LEAF_CHANGED not in str(work.error) or work.undo is None:
         return work
     work.undo()
     given, named = require_gradients((args, kwargs), copies=True)
-    again = _capture(function, given, named, depth)
+    again = _capture(function, given, named, depth, varying=True)
     if _LEAF_CHANGED in str(again.error):
         return work
     again.notes.append("the code changes an input in place: it changed a copy, your tensor is as it was")
@@ -265,24 +278,6 @@ def _explain_in_names(work: Work) -> None:
         if found is not None and (found.problem in step.note or ";" not in step.note):
             rest = [line for line in step.note.split("\n") if found.problem not in line]
             step.note = "\n".join([str(found), *rest])
-
-
-def _add_sum(work: Work) -> str | None:
-    """A result of several numbers is summed to one, in a step of its own, so that it has a gradient."""
-    result = work.result
-    if not isinstance(result, torch.Tensor) or result.numel() == 1 or not work.root.children:
-        return None
-    from workings.trace.tensors.dense import ordinary
-
-    top = work.root.children[0]
-    last = top.children[-1] if top.children else top
-    name = last.formula.text if isinstance(last.formula, Leaf) else "output"
-    total = result.sum()
-    step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: ordinary(result)}, total.detach())
-    step.live, step.lives = total, {name: result}
-    step.address, step.note = "L", "added here: the result is summed to give one number to differentiate"
-    top.children.append(step)
-    return "L"
 
 
 class Recording:
@@ -306,7 +301,7 @@ class Recording:
         from workings.trace.follow.block import Block
 
         self.work = _as_work(Trace(Step("root")), Options(depth=self.depth))
-        self.block = Block(self.work, 2 if self.depth is None else self.depth)
+        self.block = Block(self.work, 2 if self.depth is None else self.depth, _add_gradients)
         self.block.begin(sys._getframe(1))
         return self.work
 

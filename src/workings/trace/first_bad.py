@@ -1,4 +1,4 @@
-"""The first NaN or infinity: where it came about."""
+"""The first NaN or infinity: where it came about. Of a call, the statement inside it, not the call."""
 
 from __future__ import annotations
 
@@ -27,10 +27,24 @@ def first_nan(trace: Trace) -> Step | None:
     return next((s for s in _suspects(trace) if _makes_nan(s)), None)
 
 
+def bad_gradient(trace: Trace) -> tuple[Step, Step] | None:
+    """The gradient that the first NaN or infinity of the backward pass is in, and the statement it stands under: it has one
+    that the gradients it was computed from have not."""
+    found = [(child, step) for step in trace.root.walk() for child in step.children if child.kind == "gradient"]
+    return next(((g, step) for g, step in reversed(found) if _makes(g, _has_nonfinite)), None)
+
+
 def _suspects(trace: Trace) -> Iterator[Step]:
-    steps = [s for s in trace.steps() if s.kind in _KINDS]
+    steps = [s for s in _inside_out(trace.root) if s.kind in _KINDS and s is not trace.root]
     infinite = _nonfinite_sums({id(t): t for s in steps for t in _tensors(s.result)})
     return (s for s in steps if infinite and any(id(t) in infinite for t in _tensors(s.result)))
+
+
+def _inside_out(step: Step) -> Iterator[Step]:
+    """Steps in the order in which they end."""
+    for child in step.children:
+        yield from _inside_out(child)
+    yield step
 
 
 def _makes_nan(step: Step) -> bool:

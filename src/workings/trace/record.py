@@ -38,6 +38,8 @@ class Trace:
     notes: list[str] = field(default_factory=list)
     first_nan: Step | None = field(default_factory=lambda: None)
     matches: bool | None = None
+    is_differentiated: bool = field(default=False, repr=False, compare=False)
+    """Whether the code itself called `loss.backward()`, and the gradients were added then."""
     modules: dict[str, Any] = field(default_factory=dict, repr=False)
     """The modules that were called and their parts, by their paths: the backward pass names their parameters by these."""
     undo: Callable[[], None] | None = field(default=None, repr=False, compare=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
@@ -9,8 +10,13 @@ import torch
 
 from workings.show.ask.answer import Answer, in_words
 from workings.show.options import Options
+from workings.trace.code.functions import in_library
 from workings.trace.record import Trace
 from workings.trace.step import Step
+
+_Around = tuple[Step, ...]
+"""A step and those it stands in, outside in."""
+_NOWHERE: _Around = ()
 
 
 def diff(a: Trace, b: Trace) -> Answer:
@@ -19,20 +25,36 @@ def diff(a: Trace, b: Trace) -> Answer:
 
 
 def _first_difference(a: Trace, b: Trace) -> str:
-    for x, y in zip_longest(a.steps(), b.steps()):
-        if x is None or y is None:
-            return f"One run goes on where the other ends: {_place(x or y)}."
+    for here, there in zip_longest(_walk(a.root), _walk(b.root), fillvalue=_NOWHERE):
+        if not here or not there:
+            return f"One run goes on where the other ends: {_place(here or there)}."
+        x, y = here[-1], there[-1]
         if (x.kind, x.name, x.source) != (y.kind, y.name, y.source):
-            return f"The runs take different ways: {_place(x)} here, {_place(y)} there."
+            return f"The runs take different ways: {_place(here)} here, {_place(there)} there."
         difference = "" if x.children else _difference(x.result, y.result)  # the steps inside say where it begins
         if difference:
-            return f"First difference: {_place(x)}: {difference}."
+            return f"First difference: {_place(here)}: {difference}."
     return "The runs agree in every step."
 
 
-def _place(step: Step) -> str:
+def _walk(step: Step, around: _Around = _NOWHERE) -> Iterator[_Around]:
+    """All steps inside a step, in the order they happened, each with those around it."""
+    for child in step.children:
+        yield (*around, child)
+        yield from _walk(child, (*around, child))
+
+
+def _place(around: _Around) -> str:
+    """The author's statement that a step stands in, with the path of its module: blocks.1.k: k = self.k(x) (net.py:7).
+
+    What a library does inside it, the author has not written.
+    """
+    own = [step for step in around if step.where is not None and not in_library(step.where.file)]
+    step = own[-1] if own else around[-1]
     at = f" ({step.where})" if step.where is not None else ""
-    return f"{step.source or step.name or step.kind}{at}"
+    path = step.address or next((s.address for s in reversed(around) if s.kind in ("module", "call") and s.address), "")
+    text = step.source or step.name or step.kind
+    return f"{path}: {text}{at}" if path and path != text else f"{text}{at}"
 
 
 def _difference(x: Any, y: Any) -> str:

@@ -150,9 +150,11 @@ class _Outline:
 
     def named_lines(self, root: Step) -> Iterator[Line]:
         """Only the steps that were asked for by name or address, wherever they are."""
-        for step in root.walk():
+        for step in root.children:
             if self.is_named(step, self.options.only) or step.kind == "error":
-                yield from self.step(step, 0, 1, {})
+                yield from self.step(step, 0, 1, {})  # and what is inside it, once
+            else:
+                yield from self.named_lines(step)
 
     def is_named(self, step: Step, names: frozenset[str]) -> bool:
         return bool(names & aliases(step))

@@ -19,6 +19,7 @@ from workings.show.outline.outline import Line, agreement, outline
 from workings.show.value.value import is_list, shape_of, text_of
 from workings.show.write.block import beside, indented, plain, width, wrapped
 from workings.show.write.names import text_name, without_self
+from workings.trace.first_bad import bad_gradient
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -257,17 +258,23 @@ def closing(trace: Trace, options: Options) -> list[str]:
 
 def _bad(trace: Trace) -> list[str]:
     """Where a NaN or an infinity first came about; of both, where the infinity did and where the NaN."""
+    found = bad_gradient(trace)
+    gradient = "" if found is None else f"first NaN or infinity of a gradient: {found[0].name}, under {_named(found[1])}"
     if trace.first_nan is None:
-        return [_first_bad(trace.first_bad)]
-    return [_first_bad(trace.first_bad, "infinity"), _first_bad(trace.first_nan, "NaN")]
+        return [_first_bad(trace.first_bad), gradient]
+    return [_first_bad(trace.first_bad, "infinity"), _first_bad(trace.first_nan, "NaN"), gradient]
 
 
 def _first_bad(step: Step | None, what: str = "NaN or infinity") -> str:
     """The line about this step."""
-    if step is None:
-        return ""
+    return f"first {what}: {_named(step)}" if step is not None else ""
+
+
+def _named(step: Step) -> str:
+    """Where a statement stands: its module, the statement, its line."""
+    around = step.address.partition("#")[0].removesuffix(step.name).rstrip(".") if step.kind == "assign" else ""
     place = f" ({str(step.where).rpartition('/')[2]})" if step.where else ""
-    return f"first {what}: {without_self(step.source or step.name)}{place}"
+    return f"{f'{around}: ' if around else ''}{without_self(step.source or step.name)}{place}"
 
 
 def _closing(trace: Trace, options: Options) -> str:

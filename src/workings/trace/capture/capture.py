@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -23,15 +25,25 @@ from workings.trace.tensors.snapshot import COPIED
 __all__ = ["address", "capture", "check_unambiguous", "first_bad"]
 
 _DEPTH = 2
+BeforeBackward = Callable[[Trace, torch.Tensor], None]
 
 
-def capture(function: Any, *args: Any, depth: int = _DEPTH, names: Any = (), replay: bool = True, **kwargs: Any) -> Trace:
+def capture(
+    function: Any,
+    *args: Any,
+    depth: int = _DEPTH,
+    names: Any = (),
+    replay: bool = True,
+    before_backward: BeforeBackward | None = None,
+    **kwargs: Any,
+) -> Trace:
     """Run `function(*args, **kwargs)` and return its steps. An exception of the code is kept in the trace, not raised.
 
     With `names`, only the statements that assign these are recorded, which costs little. A generator is asked for its first
     50 values, and the result is the list of them; a coroutine is run to its end. Where there is no source, the steps are
     PyTorch's operations. A parameter of the function's own that is called depth, names or replay is given by
-    `functools.partial(function, depth=…)`.
+    `functools.partial(function, depth=…)`. Where the code calls `loss.backward()`, `before_backward` gets the trace up to
+    there and the loss, while autograd's graph is there.
     """
     function, args, kwargs = unwrap(function, args, kwargs)
     given = (("depth", depth, _DEPTH), ("names", names, ()), ("replay", replay, True))
@@ -44,6 +56,8 @@ def capture(function: Any, *args: Any, depth: int = _DEPTH, names: Any = (), rep
     before = PlainRun(function, args, kwargs) if replay else None
     recorder.saved_state = None if before is None else before.saved_state
     trace = Trace(recorder.root)
+    if before_backward is not None:
+        recorder.before_backward = functools.partial(tell, before_backward, trace, recorder)
     with ONE_AT_A_TIME, record_modules(recorder, function, watch=replay):
         try:
             trace.result = run_to_end(_start(recorder, function, args, kwargs))
@@ -52,6 +66,7 @@ def capture(function: Any, *args: Any, depth: int = _DEPTH, names: Any = (), rep
             mark_failure(recorder, error)
         finally:
             recorder.muted += 1  # a generator or closure that outlives the capture reports no more
+            recorder.before_backward = None
             recorder.bound.clear()  # its functions lead back to the recorder, which would wait for the garbage collector
     if recorder.names:
         _prune(trace.root)
@@ -65,6 +80,13 @@ def capture(function: Any, *args: Any, depth: int = _DEPTH, names: Any = (), rep
         varies = any(isinstance(a, torch.Tensor) and a.requires_grad for a in tree_leaves((args, kwargs)))
         trace.cut = before.cut if varies else None
     return trace
+
+
+def tell(before_backward: BeforeBackward, trace: Trace, recorder: Recorder, loss: torch.Tensor) -> None:
+    """The code is about to call `loss.backward()`: hand over the trace so far, with what it takes to read it."""
+    address(trace.root)
+    trace.modules = recorder.modules()
+    before_backward(trace, loss)
 
 
 ONE_AT_A_TIME = threading.RLock()

@@ -90,6 +90,8 @@ class Recorder(Statements):
             found = self._call_alone(function, found, pending)
         elif self.saved_state is not None and not self.quiet and changes_its_owner(function):
             self.note_change(function.__self__, f"{text}(…)")
+        if self.before_backward is not None and not self.muted and underlying(found) is torch.Tensor.backward:
+            return self._call_backward(found)
         if self.muted or self.terse or self.depth < 2 or not _may_call_back(found):
             return self._make(found) if isinstance(found, type) else found
         return self._call_with_callbacks(found)
@@ -99,6 +101,20 @@ class Recorder(Statements):
         if self.saved_state is None or self.quiet or issubclass(kind, VALUES):
             return kind
         return lambda *args, **kwargs: self.note_new(kind(*args, **kwargs))
+
+    def _call_backward(self, function: Any) -> Any:
+        """`loss.backward()`: the graph is there now, and gone afterwards."""
+
+        def run(*args: Any, **kwargs: Any) -> Any:
+            assert self.before_backward is not None
+            self.muted += 1
+            try:
+                self.before_backward(function.__self__)
+            finally:
+                self.muted -= 1
+            return function(*args, **kwargs)
+
+        return run
 
     def _call_with_callbacks(self, function: Any) -> Any:
         """A library's function, or a class: the author's functions among its arguments report when they are called."""

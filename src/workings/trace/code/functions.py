@@ -31,11 +31,12 @@ UNRECORDED = frozenset(
 
 def is_library(code: types.CodeType) -> bool:
     """Whether the code is installed or part of Python, not the author's."""
-    return _in_library(code.co_filename)
+    return in_library(code.co_filename)
 
 
 @functools.cache
-def _in_library(file: str) -> bool:
+def in_library(file: str) -> bool:
+    """Whether a file is installed or part of Python, and not one of ours that is written to be read."""
     installed = file.startswith((*_LIBRARY, FOLDER, "<frozen")) or any(part in _INSTALLED for part in Path(file).parts)
     return installed and not is_readable(file)
 

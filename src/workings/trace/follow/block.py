@@ -9,6 +9,7 @@ way, modules and optimizers report as in `capture`, and libraries run unobserved
 from __future__ import annotations
 
 import contextlib
+import functools
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,7 +19,7 @@ import torch
 
 from workings.trace.address import address
 from workings.trace.assumed import assumption_notes
-from workings.trace.capture.capture import CHANGED, ONE_AT_A_TIME, capture
+from workings.trace.capture.capture import CHANGED, ONE_AT_A_TIME, BeforeBackward, capture, tell
 from workings.trace.capture.generators import PausedFunction
 from workings.trace.capture.modules import record_modules
 from workings.trace.capture.recorder import MOST_DEPTH, TOO_DEEP, Frame, Recorder
@@ -55,11 +56,13 @@ LOST = "another trace function was set inside the block: some of what ran afterw
 class Block:
     """Records the statements of one `with` block into a trace."""
 
-    def __init__(self, trace: Trace, depth: int = 2) -> None:
+    def __init__(self, trace: Trace, depth: int = 2, before_backward: BeforeBackward | None = None) -> None:
         self.trace = trace
         self.recorder = Recorder(depth)
         self.recorder.root = trace.root
         self.recorder.stack = [trace.root]
+        if before_backward is not None:
+            self.recorder.before_backward = functools.partial(tell, before_backward, trace, self.recorder)
         self.listener = _listener(self._on_call)
         self.listener.block = self
         self.followers: dict[types.FrameType, Follower] = {}
@@ -129,6 +132,7 @@ class Block:
                 self.trace.notes.append(LOST)
             self._leave(self.frame)
         self.closing.close()
+        self.recorder.before_backward = None
         if error is not None:
             explain_failure(self.trace, self.recorder, error)
         address(self.trace.root)
@@ -192,6 +196,8 @@ class Block:
             return None
         if is_module_call(frame.f_code):
             record_module_call(self.recorder, frame)
+        elif frame.f_code is torch.Tensor.backward.__code__:
+            self._on_backward(frame)
         if self.recorder.depth < 2:
             return None
         if is_fused(frame.f_code):
@@ -201,6 +207,15 @@ class Block:
         if is_generator(frame.f_code):
             return self._guard(self._piece(frame, self.followers[back].innermost))
         return self._guard(self._follow(frame, self.followers[back].innermost))
+
+    def _on_backward(self, frame: types.FrameType) -> None:
+        """`loss.backward()` begins: the graph is there now."""
+        if self.recorder.before_backward is not None:
+            self.recorder.muted += 1
+            try:
+                self.recorder.before_backward(frame.f_locals["self"])
+            finally:
+                self.recorder.muted -= 1
 
     def _silence(self) -> OnEvent:
         """`show` inside the block records for itself."""

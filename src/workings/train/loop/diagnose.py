@@ -59,17 +59,12 @@ def cause(loss: Loss, model: nn.Module, batch: Any, before: Collection[str] = ()
 def _by_tracing(loss: Loss, model: nn.Module, batch: Any) -> str:
     """The innermost statement that made it, and the module it stands in, by the tracer."""
     from workings.trace.capture.capture import capture
-    from workings.trace.first_bad import first_bad
-    from workings.trace.record import Trace
 
     with torch.no_grad():
         trace = capture(loss, model, batch, replay=False)
     if (step := trace.first_bad) is None:
         return ""
     modules = [s for s in trace.root.walk() if s.kind == "module" and any(inner is step for inner in s.walk())]
-    while (inner := first_bad(Trace(step))) is not None:
-        modules += [s for s in step.walk() if s.kind == "module" and any(deeper is inner for deeper in s.walk())]
-        step = inner
     path = modules[-1].name.partition(".")[2] if modules else ""  # the tracer's begins with the loss's word for the model
     module = _module_name(model, dict(model.named_modules()).get(path)) if modules else ""
     place = f"The first is made in {module}" if module else "The first is made by the loss"

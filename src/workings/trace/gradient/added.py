@@ -1,0 +1,92 @@
+"""A loss that is not among the recorded statements, added to them: the sum of the result, or a function of it; and the
+gradients of one whose `backward()` the code itself calls."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from workings.trace.address import address, address_gradients
+from workings.trace.capture.capture import capture
+from workings.trace.formula.tree import Apply, Call, Leaf
+from workings.trace.gradient.backward import backward
+from workings.trace.gradient.loss import GradientError
+from workings.trace.record import Trace
+from workings.trace.step import Step
+from workings.trace.tensors.dense import ordinary
+
+
+def add_sum(trace: Trace) -> str | None:
+    """A result of several numbers is summed to one, in a step of its own, so that it has a gradient."""
+    result = trace.result
+    if not isinstance(result, torch.Tensor) or result.numel() == 1 or not trace.root.children:
+        return None
+    name, total = _result_name(trace), result.sum()
+    step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: ordinary(result)})
+    step.lives = {name: result}
+    return _add(trace, step, total, "added here: the result is summed to give one number to differentiate")
+
+
+def add_loss(trace: Trace, loss: Callable[..., Any], depth: int) -> str:
+    """`L = loss(result)` as a last step, with the statements of the loss inside. Several results are several arguments where
+    the loss takes as many."""
+    several = isinstance(trace.result, tuple) and _takes(loss, len(trace.result))
+    given = trace.result if several else (trace.result,)
+    name = _result_name(trace)
+    names = [f"{name}[{i}]" for i in range(len(given))] if several else [name]
+    inner = capture(functools.partial(loss, *given), depth=depth, replay=False)
+    text = getattr(loss, "__name__", type(loss).__name__).replace("<lambda>", "loss")
+    if inner.error is not None:
+        raise GradientError(f"loss={text} fails on the result: {inner.error}") from inner.error
+    if not isinstance(inner.result, torch.Tensor) or inner.result.numel() != 1:
+        came = f"shape {[*inner.result.shape]}" if isinstance(inner.result, torch.Tensor) else type(inner.result).__name__
+        raise GradientError(f"loss={text} is to make one number of the result, a tensor of one element, and made {came}.")
+    step = Step("assign", "L", f"L = {text}({', '.join(names)})", Call(text, tuple(map(Leaf, names))))
+    step.children = inner.root.children
+    step.lives = {text: value for text, value in zip(names, given, strict=True) if isinstance(value, torch.Tensor)}
+    step.operands = {text: ordinary(value) for text, value in step.lives.items()}
+    trace.modules = {**inner.modules, **trace.modules}
+    return _add(trace, step, inner.result, "added here: the loss that was given")
+
+
+def add_gradients(trace: Trace, loss: torch.Tensor) -> None:
+    """The gradients of a loss whose `backward()` the code is about to call, while autograd's graph is there. Those of an
+    earlier call, in another turn of a loop, stay."""
+    named = [step.name for step in trace.steps() if step.kind == "assign" and step.live is loss]
+    earlier = [(step, [c for c in step.children if c.kind == "gradient"]) for step in trace.root.walk()]
+    notes = list(trace.notes)
+    try:
+        backward(trace, named[-1] if named else None)
+    except GradientError as reason:
+        notes.append(str(reason))
+    for step, gradients in earlier:
+        step.children += gradients
+    address_gradients(trace.root)
+    trace.notes, trace.is_differentiated = notes, True
+
+
+def _add(trace: Trace, step: Step, value: torch.Tensor, note: str) -> str:
+    step.live, step.result, step.note = value, value.detach(), note
+    trace.root.children[0].children.append(step)
+    address(trace.root)
+    return step.name
+
+
+def _result_name(trace: Trace) -> str:
+    """What the function calls the value it returns."""
+    top = trace.root.children[0]
+    last = top.children[-1] if top.children else top
+    return last.formula.text if isinstance(last.formula, Leaf) else "output"
+
+
+def _takes(loss: Callable[..., Any], count: int) -> bool:
+    """Whether a function takes so many arguments."""
+    try:
+        inspect.signature(getattr(loss, "forward", loss)).bind(*range(count))
+    except (TypeError, ValueError):
+        return False
+    return True
