@@ -1,5 +1,6 @@
 """`workings.show` and `workings.trace`: what a person calls."""
 
+import copy
 import functools
 import math
 

@@ -134,10 +134,11 @@ def shown(path, body, *args, depth=2):
 
 
 def rows(work):
-    """Every step with what it says; the inputs of the whole apart, which are arguments here and names there."""
+    """Every step with what it says; the inputs of the whole apart, which are arguments here and names there, and gradients,
+    which `show` adds where they are asked for."""
     first = work.root.children[:1]
     top = first[0] if first and (first[0].kind, first[0].name) == ("call", "f") else work.root
-    steps = [s for child in top.children if child.kind != "input" for s in child.walk()]
+    steps = [s for child in top.children if child.kind != "input" for s in child.walk() if s.kind != "gradient"]
     return [(s.kind, s.name, s.source, listed(s.result, s.kind), s.note, s.formula) for s in steps]
 
 
