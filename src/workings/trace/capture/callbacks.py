@@ -96,8 +96,12 @@ class Callbacks:
         elif type(value) in CONTAINERS:
             if len(value) <= _MOST_ITEMS:
                 self.open_all(value.values() if isinstance(value, dict) else value)
+        elif isinstance(value, type):
+            self.meet(value)
+            for function in _makers(value):
+                self._exchange(function, is_method=True)
         else:
-            self.meet(value if isinstance(value, type) else type(value))
+            self.meet(type(value))
 
     def meet(self, kind: type) -> None:
         """A class: the methods that the author wrote for it report, also where Python calls them for a sign or a `with`."""
@@ -153,14 +157,23 @@ _METHODS: weakref.WeakKeyDictionary[type, list[tuple[Any, bool]]] = weakref.Weak
 def _methods(kind: type) -> list[tuple[Any, bool]]:
     """The functions that the author wrote for a class and those before it, and whether each gets its owner.
 
-    The forward of a module is not among them: calls of modules report themselves.
+    The forward of a module is not among them, since calls of modules report themselves, nor what only runs where an object
+    is made.
     """
     if kind not in _METHODS:
-        names = {"forward"} | UNRECORDED if issubclass(kind, torch.nn.Module) else UNRECORDED
+        names = {*_MAKERS, *UNRECORDED, *(["forward"] if issubclass(kind, torch.nn.Module) else [])}
         every = [(name, value) for cls in kind.__mro__ for name, value in vars(cls).items() if name not in names]
         found = [(_inmost_function(plain), bound) for _, value in every for plain, bound in _functions_of(value)]
         _METHODS[kind] = [(plain, bound) for plain, bound in found if _is_authors(plain)]
     return _METHODS[kind]
+
+
+_MAKERS = ("__init__", "__post_init__")
+
+
+def _makers(kind: type) -> list[Any]:
+    """What runs when an object of the class is made."""
+    return [_inmost_function(vars(cls)[name]) for cls in kind.__mro__ for name in _MAKERS if name in vars(cls)]
 
 
 def _functions_of(member: Any) -> list[tuple[Any, bool]]:

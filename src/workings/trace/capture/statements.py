@@ -20,6 +20,7 @@ from workings.trace.formula.from_python import with_axes
 from workings.trace.formula.tree import Index
 from workings.trace.shapes.layer_text import layer_call
 from workings.trace.step import CONTAINERS, Step
+from workings.trace.tensors.transformed import is_wrapped
 
 if TYPE_CHECKING:
     from workings.trace.replay.saved_state import SavedState
@@ -273,12 +274,12 @@ class Statements(Loops):
     def _read(self, step: Step, known: Statement, here: dict[str, Any]) -> None:
         """The values the statement reads: as they are now, and the tensors themselves."""
         outside, is_recording = self.globals[-1], torch.is_grad_enabled()
-        live = self.snapshots.live
         for wanted in known.reads:
             value = look_up(wanted, here, outside)
             if isinstance(value, torch.Tensor):
                 step.operands[wanted.text] = now = self.snapshot(value)
-                step.lives[wanted.text] = live(value, now)
+                graph = is_recording or value.requires_grad  # as `Snapshots.live`, without its call: this runs most often
+                step.lives[wanted.text] = value if graph and not is_wrapped(value) else now
             elif value is not MISSING and (not wanted.beside or isinstance(value, (int, float, np.ndarray))):
                 step.operands[wanted.text] = self.snapshot(value)
                 if type(value) in CONTAINERS and is_recording:

@@ -92,7 +92,17 @@ def substitute_code(function: types.FunctionType, other: Callable[..., Any]) -> 
 _CALL = "call the other function"
 
 
+_PASSING: dict[int, tuple[types.CodeType, types.CodeType]] = {}
+"""By the identity of the code that each was made for, which it keeps alive: to hash one goes through all its constants."""
+
+
 def _passing_code(code: types.CodeType) -> types.CodeType:
+    if id(code) not in _PASSING:
+        _PASSING[id(code)] = code, _new_passing_code(code)
+    return _PASSING[id(code)][1]
+
+
+def _new_passing_code(code: types.CodeType) -> types.CodeType:
     """Code with the same parameters and as many free variables that hands its arguments on: the positional ones, those of
     `*args`, the named ones, those of `**kwargs`."""
     names = iter(code.co_varnames)

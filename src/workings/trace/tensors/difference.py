@@ -20,6 +20,9 @@ _ROUNDINGS = 1000
 few digits, that is half of these."""
 
 
+_PLAIN = (torch.float32, torch.float64)
+
+
 def largest_difference(a: Any, b: Any) -> float:
     """The largest difference of two tensors of one shape; 0 for exact values that are proved equal, ∞ for other shapes.
 
@@ -33,6 +36,8 @@ def largest_difference(a: Any, b: Any) -> float:
         return _of_sparse(x, y)
     if isinstance(x, ExactTensor) and isinstance(y, ExactTensor) and equal(x, y).equal:
         return 0.0
+    if x.dtype is y.dtype and x.dtype in _PLAIN and type(x) is type(y) is Tensor and torch.equal(x, y):
+        return 0.0  # so it is most often, and this asks once, without a copy
     try:
         x, y = doubles(x), doubles(y)
     except WorkingsError:  # letters without a sample value
