@@ -113,9 +113,7 @@ class Callbacks:
     def _exchange(self, function: Any, is_method: bool = False) -> None:
         if self.closing is None or function in self.originals:
             return
-        if not isinstance(function, types.FunctionType) or not (
-            _is_authors(function) or self.recorder.is_wanted_part(function)
-        ):
+        if not _has_source(function) or not (_is_authors(function) or self.recorder.is_wanted_part(function)):
             return
         if self.recorder.saved_state is not None:
             self.recorder.saved_state.add(function)  # while its own code tells which names it reads
@@ -146,9 +144,13 @@ def _inmost_function(function: Any) -> Any:
 
 
 def _is_authors(function: Any) -> bool:
-    """Whether its statements can be shown: it is not a library's, and there is a source."""
-    code = function.__code__ if isinstance(function, types.FunctionType) else None
-    return code is not None and not is_library(code) and bool(linecache.getlines(code.co_filename))
+    """Whether it is not a library's, and can be shown."""
+    return _has_source(function) and not is_library(function.__code__)
+
+
+def _has_source(function: Any) -> bool:
+    """Whether its statements can be shown: those of the `__init__` of a dataclass cannot."""
+    return isinstance(function, types.FunctionType) and bool(linecache.getlines(function.__code__.co_filename))
 
 
 _METHODS: weakref.WeakKeyDictionary[type, list[tuple[Any, bool]]] = weakref.WeakKeyDictionary()
