@@ -19,6 +19,8 @@ from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.tree import Apply, Call, Formula
 from workings.trace.step import RULE_CHECKED, Step
 
+_PART = "this call's part"
+"""How `show` says that a gradient is that of an argument in one call alone."""
 _GRADIENT = re.compile(r"∂(?P<loss>.+?)/∂(?P<name>[^∂]+)$")
 
 
@@ -223,7 +225,7 @@ def compare_gradients(work: Work, ran: Ran, parameters: dict[str, torch.Tensor],
             known[name] = _gradients_of(name, loss, ran, parameters)
         candidates = [one for one in known[name] if one.shape == step.result.shape]
         followed = step.where is None or step.where.file.startswith(own) or name in parameters
-        if not candidates or not followed:
+        if not candidates or not followed or _PART in step.note:
             uncompared += 1
             continue
         compared += 1

@@ -27,6 +27,22 @@ def test_questions_about_arguments_are_left_out():
     assert Work.from_json(work.json()).text() == work.text()
 
 
+def test_values_to_be_given_later_are_left_out():
+    def template(x, best=None):
+        loss, dx = None, None
+        cache = None
+        loss = x.sum()
+        nothing = best
+        return loss, dx, cache, nothing
+
+    work = show(template, ONE)
+    assert [line for line in work.text(checks=False).split("\n") if line][1:3] == [
+        "loss = Σ x = Σ [1] = 1",
+        "nothing = best = None",
+    ]
+    assert sum("None" in step.source for step in work.steps()) == 2
+
+
 def test_a_question_that_opens_a_function_is_shown():
     def is_there(x):
         return x is not None

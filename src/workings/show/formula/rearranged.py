@@ -65,7 +65,7 @@ def _change(shape: Shape, call: Call, operands: Mapping[str, Any]) -> tuple[Shap
     if call.name == "squeeze":
         return after, ["axes of length 1 left out"] if after != shape else []
     if call.name in SAME_ORDER:
-        return after, list(_regrouped(shape, after, _texts(call, len(after))))
+        return after, _ones(shape, after) or list(_regrouped(shape, after, _texts(call, len(after))))
     if call.name in PERMUTED:
         return after, _permuted(_order(len(shape), call.name, args, options))
     if call.name in REPEATED:
@@ -79,6 +79,22 @@ def _new_axis(rank: int, axis: int) -> str:
     if rank == 1:
         return "as a column" if place == 1 else "as a row"
     return f"with a new axis {place}"
+
+
+def _ones(before: Shape, after: Shape) -> list[str]:
+    """Where only axes of length 1 come or go: which.
+
+    >>> _ones((4,), (4, 1)), _ones((2, 3), (2, 1, 3)), _ones((2, 1, 3), (2, 3)), _ones((2, 3), (2, 3))
+    (['as a column'], ['with a new axis 1'], ['axes of length 1 left out'], [])
+    """
+    if before == after or [n for n in before if n != 1] != [n for n in after if n != 1]:
+        return []
+    if len(after) == len(before) + 1:
+        place = next((i for i, n in enumerate(before) if n != after[i]), len(before))
+        return [_new_axis(len(before), place)]
+    if len(after) < len(before):
+        return ["axes of length 1 left out"]
+    return [f"{_times(before)} as {_times(after)}"]
 
 
 def _order(rank: int, method: str, args: list[Any], options: dict[str, Any]) -> list[int]:

@@ -21,12 +21,15 @@ from workings.trace.step import Step
 
 
 def is_plumbing(step: Step) -> bool:
-    """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone.
+    """Whether a step only asks which arguments were given: `if mask is not None`, or a check that stands alone; or leaves a
+    value to be given later: `loss, dx = None, None`.
 
     Of this library's own code, so is a test of settings or one that nothing came of, and an assignment that leaves its
     arguments what they were: `N, F, S, P = possible(N, F, S, P)`.
     """
     ours = is_ours(step)
+    if step.kind == "assign" and _gives_none(step.formula):
+        return not step.children
     if ours and step.kind == "assign":
         return not has_error(step) and (step.name == "_" or _hands_on(step))
     if ours and step.kind == "expression":
@@ -36,6 +39,16 @@ def is_plumbing(step: Step) -> bool:
     if ours and not isinstance(step.result, torch.Tensor) and (not step.result or not _has_tensor(step.operands)):
         return step.result is not None and all(map(_is_check, step.children))
     return not step.children and any(_asks(part, ours) for part in _parts(step.formula))
+
+
+def _gives_none(formula: Formula | None) -> bool:
+    """Whether a right side is None, or nothing but Nones."""
+    match formula:
+        case Number(None):
+            return True
+        case Sequence(items):
+            return bool(items) and all(map(_gives_none, items))
+    return False
 
 
 def is_ours(step: Step) -> bool:
