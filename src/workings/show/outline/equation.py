@@ -169,6 +169,8 @@ def _links(line: Line, options: Options, latex: bool) -> list[str]:
     known = step.operands | entries_of(step, formula)
     scalars = frozenset(text for text, value in known.items() if is_scalar(value))
     shown = _plain(write(formula, None, scalars, line.taken), latex)
+    if entry_of(formula) in known and _has_value(line):  # with its value put in, an entry is its value, which follows
+        return [shown]
     for whole in (True, False):  # with everything put in, or with numbers only
         drawn = _block_with_values(formula, _values(step, formula, options, False, whole), scalars, line.taken)
         if options.substitution == "long" or width(drawn) <= _SHORT:
