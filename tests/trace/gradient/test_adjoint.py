@@ -227,6 +227,15 @@ CASES |= {
             op("batch_norm", a, Leaf("m"), Leaf("v"), W, b),
             {"a": normal(4, 3), "m": normal(3), "v": positive(3), "W": normal(3), "b": normal(3)},
         ),
+        (
+            op("batch_norm", a, Number(None), Number(None), W, b, training=True),
+            {"a": normal(2, 3, 2, 2), "W": normal(3), "b": normal(3, seed=1)},
+        ),
+        (
+            op("batch_norm", a, Leaf("m"), Leaf("v"), W, b),
+            {"a": normal(2, 3, 4), "m": normal(3), "v": positive(3), "W": normal(3), "b": normal(3)},
+        ),
+        (op("batch_norm", a, Leaf("m"), Leaf("v")), {"a": normal(2, 3, 2, 2), "m": normal(3), "v": positive(3)}),
     ],
     "normalize": [(op("normalize", a), PAIR), (op("normalize", a, dim=0), PAIR)],
     "cosine_similarity": [

@@ -28,7 +28,7 @@ def is_plumbing(step: Step) -> bool:
     arguments what they were: `N, F, S, P = possible(N, F, S, P)`.
     """
     ours = is_ours(step)
-    if step.kind == "assign" and _gives_none(step.formula):
+    if step.kind == "assign" and step.where is not None and _gives_none(step.formula):
         return not step.children
     if ours and step.kind == "assign":
         return not has_error(step) and (step.name == "_" or _hands_on(step))

@@ -68,24 +68,39 @@ def _rms_norm(node: Node) -> Gradients:
 
 def _batch_norm(node: Node) -> Gradients:
     """In training the batch's own mean and variance; otherwise the ones that were kept, which do not vary."""
-    x, shape = node.args[0], node.shape(node.args[0])
+    x, rank = node.args[0], len(node.shape(node.args[0]))
     eps, training = node.plain("eps", 1e-5), bool(node.plain("training", False))
-    if len(shape) != 2:
-        raise RuleError("there is no rule for batch_norm of more than rows of features")
-    if not training:
-        mean, variance = node.argument("running_mean"), node.argument("running_var")
-        assert mean is not None and variance is not None, "without training there is a mean that was kept"
+    axes = tuple(axis for axis in range(rank) if axis != 1)
+    over_batch = {"dim": 0} if rank == 2 else {"dim": axes, "keepdim": True}
+
+    def mean(a: Formula) -> Formula:
+        return linear("mean", a, **over_batch)
+
+    if training:
+        s = node.let("s", _root(Apply("var", (x,), (*over_batch.items(), ("correction", 0))), eps))
+        hat = node.let("x̂", over(minus(x, mean(x)), s))
+    else:
+        kept = [node.argument(name) for name in ("running_mean", "running_var")]
+        centre, variance = (_channels(part, rank) for part in kept if part is not None)
         s = node.let("s", _root(variance, eps))
-        hat = node.let("x̂", over(minus(x, mean), s))
-        G, to_scale, to_shift = _scale_gradients(node, hat)
-        return _gradients(node, input=over(G, s) if node.varies(x) else None, weight=to_scale, bias=to_shift)
-    variance = Apply("var", (x,), (("dim", 0), ("correction", 0)))
-    s = node.let("s", _root(variance, eps))
-    hat = node.let("x̂", over(minus(x, linear("mean", x, dim=0)), s))
-    G, to_scale, to_shift = _scale_gradients(node, hat)
-    inner = times(hat, linear("mean", times(G, hat), dim=0))
-    to_x = over(minus(minus(G, linear("mean", G, dim=0)), inner), s)
-    return _gradients(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
+        hat = node.let("x̂", over(minus(x, centre), s))
+    G, to_scale, to_shift = _scale_gradients(node, hat) if rank == 2 else _channel_gradients(node, hat, axes)
+    inner = minus(minus(G, mean(G)), times(hat, mean(times(G, hat)))) if training else G
+    return _gradients(node, input=over(inner, s) if node.varies(x) else None, weight=to_scale, bias=to_shift)
+
+
+def _channels(part: Formula, rank: int) -> Formula:
+    """A number for each channel, so that it broadcasts over the images; of rows it does so as it is."""
+    return part if rank == 2 else linear("unsqueeze", part, dim=tuple(axis for axis in range(rank) if axis != 1))
+
+
+def _channel_gradients(node: Node, hat: Formula, axes: tuple[int, ...]) -> tuple[Formula, Formula | None, Formula | None]:
+    """∂L/∂x̂, and the gradients of γ and β, which have one number for each channel."""
+    scale, shift = node.argument("weight"), node.argument("bias")
+    to_scale = linear("sum", times(node.G, hat), dim=axes) if scale is not None and node.varies(scale) else None
+    to_shift = linear("sum", node.G, dim=axes) if shift is not None and node.varies(shift) else None
+    G = node.G if scale is None else node.let_gradient("x̂", times(node.G, _channels(scale, len(axes) + 1)))
+    return G, to_scale, to_shift
 
 
 def _normalised_axes(node: Node) -> int:
