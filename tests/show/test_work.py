@@ -160,6 +160,23 @@ def test_the_first_infinite_gradient_is_named():
     assert "first NaN or infinity of a gradient: ∂L/∂x, under y = torch.sqrt(x) (test_work.py" in text
 
 
+def test_values_and_gradients_have_the_same_numbers():
+    def f(x):
+        h = x * 2
+        for _ in range(2):
+            h = h * h
+        h[0] = 3
+        L = (h + 1).sum()
+        return L
+
+    work = workings.show(f, torch.tensor([1.0, 2.0]), backward=True)
+    assert [work[f"h#{n}"].tolist() for n in (1, 2, 3, 4)] == [[2, 4], [4, 16], [16, 256], [3, 256]]
+    assert work["∂L/∂h#3"].tolist() == [0, 1]
+    assert work["∂L/∂h#2"].tolist() == [0, 32]  # 2 h#2 · ∂L/∂h#3
+    with pytest.raises(WorkingsError, match="No step is called 'h#5'"):
+        work["h#5"]
+
+
 def test_what_is_asked_for_is_printed_once():
     text = workings.show(Whole(), torch.ones(1, 2)).text(only="blocks.0.k", checks=False)
     assert text.count("k = ") == 1

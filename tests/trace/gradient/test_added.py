@@ -87,3 +87,16 @@ def test_a_training_step_in_a_block():
     assert work.backward() is work
     assert [s.name for s in work.steps() if s.kind == "update" and s.source == "SGD"] == ["weight", "bias"]
     assert "rule checked" in work.text()
+
+
+def test_of_several_results_the_first_that_varies():
+    def both(x):
+        z = x * 2
+        n = torch.tanh(z)
+        return z, n, torch.tensor([3])
+
+    work = workings.show(both, X, backward=True)
+    assert work["∂L/∂x"].tolist() == torch.full((2, 2), 2.0).tolist()
+    note = "added here: the sum of z, one of 3 results; loss= chooses another number to differentiate"
+    assert work.step("L").note == note
+    assert workings.show(both, X, backward=True, loss=lambda z, n, k: n.sum()).step("L").result.item() != work["L"].item()

@@ -1,7 +1,8 @@
 """Which step an address asks for.
 
 h            what the name h stood for in the end, in whichever turn of a loop it was assigned last
-h#1, h#2     its first value, its second
+h#1, h#2     its first value, its second, in the order they came about, turns of loops and h[0] = … included, as gradients
+             are numbered: ∂L/∂h#2
 turn 2.h     the one of that turn
 ∂L/∂h        the gradient of the first value that was called h: ∂L/∂h#2 is that of the second, «∂L/∂h from y» a part of a sum
 ∂L/∂lin.W    the same as ∂L/∂self.lin.W, and as lin.∂L/∂W
@@ -39,11 +40,28 @@ def find_step(trace: Trace, address: str) -> Step:
 def _statement(steps: Iterable[Step], address: str) -> Step | None:
     """What is no gradient: the last of this name, or the one of exactly this address."""
     own = [step for step in steps if step.kind != "gradient"]
-    first = [step for step in own if f"{step.address}#1" == address]
     named = [step for step in own if _plain(step.address) == address]
-    found = first[:1] or named or [step for step in own if step.address == address]
+    found = _numbered(steps, address) or named or [step for step in own if step.address == address]
     found = found or [step for step in own if without_self(_plain(step.address)) == without_self(address)]
     return found[-1] if found else None
+
+
+def _numbered(steps: Iterable[Step], address: str) -> list[Step]:
+    """The value of this number among those that a name had."""
+    name, _, number = address.rpartition("#")
+    if not name or not number.isdigit():
+        return []
+    values = [step for step in steps if step.kind in _VALUES and _changed(step) == name]
+    return values[int(number) - 1 : int(number)]
+
+
+_VALUES = frozenset("input assign update operation".split())
+
+
+def _changed(step: Step) -> str:
+    """The address of what a statement gives a value, without its number: h of `h = e` and of `h[0] = e`."""
+    target, plain = step.syntax.target, _plain(step.address)
+    return plain if target is None or target.whole is None else plain.removesuffix(step.name) + target.whole.text
 
 
 def _plain(address: str) -> str:

@@ -12,7 +12,7 @@ import torch
 
 from workings.trace.address import address, address_gradients
 from workings.trace.capture.capture import capture
-from workings.trace.formula.tree import Apply, Call, Leaf
+from workings.trace.formula.tree import Apply, Call, Leaf, Sequence
 from workings.trace.gradient.backward import backward
 from workings.trace.gradient.loss import GradientError
 from workings.trace.record import Trace
@@ -21,14 +21,25 @@ from workings.trace.tensors.dense import ordinary
 
 
 def add_sum(trace: Trace) -> str | None:
-    """A result of several numbers is summed to one, in a step of its own, so that it has a gradient."""
-    result = trace.result
+    """A result of several numbers is summed to one, in a step of its own, so that it has a gradient; of several results, the
+    first that has one."""
+    name, result, note = (
+        _result_name(trace),
+        trace.result,
+        "added here: the result is summed to give one number to differentiate",
+    )
+    if isinstance(result, (tuple, list)):
+        varying = [(i, x) for i, x in enumerate(result) if isinstance(x, torch.Tensor) and x.requires_grad]
+        if not varying or any(x.numel() == 1 for _, x in varying):
+            return None
+        (place, result), count = varying[0], len(result)
+        name = _part_name(trace, place) or f"{name}[{place}]"
+        note = f"added here: the sum of {name}, one of {count} results; loss= chooses another number to differentiate"
     if not isinstance(result, torch.Tensor) or result.numel() == 1 or not trace.root.children:
         return None
-    name, total = _result_name(trace), result.sum()
     step = Step("assign", "L", f"L = {name}.sum()", Apply("sum", (Leaf(name),)), {name: ordinary(result)})
     step.lives = {name: result}
-    return _add(trace, step, total, "added here: the result is summed to give one number to differentiate")
+    return _add(trace, step, result.sum(), note)
 
 
 def add_loss(trace: Trace, loss: Callable[..., Any], depth: int) -> str:
@@ -81,6 +92,14 @@ def _result_name(trace: Trace) -> str:
     top = trace.root.children[0]
     last = top.children[-1] if top.children else top
     return last.formula.text if isinstance(last.formula, Leaf) else "output"
+
+
+def _part_name(trace: Trace, place: int) -> str:
+    """What the function calls one of the values it returns."""
+    top = trace.root.children[0]
+    last = top.children[-1].formula if top.children else None
+    item = last.items[place] if isinstance(last, Sequence) and place < len(last.items) else None
+    return item.text if isinstance(item, Leaf) else ""
 
 
 def _takes(loss: Callable[..., Any], count: int) -> bool:
