@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from flint import arb
 
 from workings.check.argument.argument import CLAIMING, Argument
-from workings.check.argument.clause import Clause, Cue
+from workings.check.argument.clause import Clause, Cue, continues_list
 from workings.check.argument.contexts import Context, Visibility
 from workings.check.argument.lines import Line
 from workings.check.argument.roles import is_literal, names_in
@@ -20,6 +20,7 @@ from workings.check.argument.words import decimal, value_text
 from workings.check.claims.claim import is_same, side_at
 from workings.check.claims.decide import Decider
 from workings.check.claims.finding_writer import FindingWriter
+from workings.check.document.document import Formula
 from workings.check.document.relation import Role
 from workings.check.latex.syntax import Node, Script
 from workings.check.value.compare import Side, Verdict, compare, value_of
@@ -42,6 +43,8 @@ class Equation:
     names: frozenset[Node]
     context: Context
     end: int
+    solved: Formula | None = None
+    """Where one solution was stated: those that follow in the same list are solutions too."""
 
 
 @dataclass
@@ -225,6 +228,9 @@ class Restated:
         equation = next((e for e in reversed(self.equations) if name in e.names), None)
         if equation is None or equation.context.home is not line.context.home or line.start - equation.end > _NEAR:
             return
+        formula, text = line.formulas[k], self.argument.document.text
+        if equation.solved is not None and not continues_list(equation.solved, formula, text):
+            return
         if self.argument.view(line).visibility(equation.names - {name}) is not Visibility.OWN:
             return  # another unknown, or one of another part
         view = View(self.argument.values, line.context, line.start, {name: held.stated})
@@ -233,8 +239,10 @@ class Restated:
             return
         self.equations.remove(equation)
         others = [e for e in self.equations if name in e.names and e.context is equation.context]
-        right = verdict.grade is not Grade.WRONG
-        if right or others:
+        if verdict.grade is not Grade.WRONG:
+            self.equations.append(replace(equation, solved=formula))
+            return
+        if others:
             return  # one of a system: the equation may have been an intermediate one
         self.decide(line, printed, False)
         place = self.argument.document.place(equation.end).line
