@@ -9,7 +9,7 @@ from workings.check import check
     ("text", "says"),
     [
         ("From $2x + 3 = 11$ we get $x = 5$.", "x = 5"),
-        ("The eigenvalues satisfy $\\lambda^2 - 3\\lambda + 2 = 0$, so $\\lambda = 1$ or $\\lambda = 3$.", "λ = 3"),
+        ("The eigenvalues satisfy $\\lambda^2 - 3\\lambda + 2 = 0$, so $\\lambda = 1$ or $\\lambda = 3$.", "\\lambda = 3"),
         ("We solve $x^2 - 5x + 6 = 0$. Therefore $x = 2$ and $x = 4$.", "x = 4"),
         ("$t^3 - 6t^2 + 11t - 6 = 0$ gives $t = 1$, $t = 2$ or $t = 4$.", "t = 4"),
     ],
