@@ -44,15 +44,15 @@ WRONG = {
     r"$3 \times 3 \times 16 = 140$": "number: 144",
     r"$\frac{32-5}{1} + 1 = 27$": "number: 28",
     r"$\exp(3) / (2 \exp(3) + 4) = 0.4574$": "number: 0.45472",
-    r"$0.5 \cdot 0.3 = 0.25$": "number: 0.150",
+    r"$0.5 \cdot 0.3 = 0.25$": "number: 0.15",
     r"$\sqrt{2} = 1.5142$": "number: 1.41421",
     r"$2/3 = 0.66$": "rounding: 0.667",
-    r"$0.40 = 0.41$": "rounding: 0.400",
+    r"$0.40 = 0.41$": "rounding: 0.40",
     r"$2^{64} = 18446744073709551617$": "number: 18446744073709551616",
     r"$7 - 9 = 2$": "number: −2",
     r"$5 < 3$": "order: it does not hold",
     r"$\log_2 8 = 4$": "number: 3",
-    r"$0.45 = 54\%$": "number: 0.450",
+    r"$0.45 = 54\%$": "number: 0.45",
     r"$27/2 = 13$": "rounding: 13.5",  # rounded down, perhaps
 }
 
@@ -76,7 +76,7 @@ def test_the_wrong_link_of_a_chain_is_named():
 def test_the_reading_is_named():
     found = report(r"It is $\log 8 = 3 = 4$.").findings
     assert [(finding.truth, finding.reading) for finding in found] == [("3", "")]
-    assert said(r"$\log 8 = 5.1$") == ["1 number: 3.00"]  # the nearest of its readings
+    assert said(r"$\log 8 = 5.1$") == ["1 number: 3.0"]  # the nearest of its readings
 
 
 @pytest.mark.parametrize(
@@ -186,7 +186,7 @@ def test_both_signs():
     "text, finding",
     [
         (r"In memory: $61706\cdot 4 = 264824$ bytes", "number: 246824"),
-        ("$o = 0.2+0.3 = 0.9$\n$B = 0.5+0.1 = 0.6$", "number: 0.50"),
+        ("$o = 0.2+0.3 = 0.9$\n$B = 0.5+0.1 = 0.6$", "number: 0.5"),
         (r"$$4 + 3 = 8. \hfill\text{(2 pts)}$$", "number: 7"),
         (r"27 weights instead of 49, a ratio of $27/49 \approx 0.651$.", "number: 0.5510"),
         (

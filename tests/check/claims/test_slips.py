@@ -37,6 +37,12 @@ def test_what_may_be_an_accident_supports_nothing(text):
     assert "slip" not in found.support
 
 
+def test_a_number_that_is_only_rounded_to_what_is_printed_is_no_slip():
+    # Without the factor 0.5 it is 0.3, which 0.25 rounds to; but nobody who computes 0.3 prints 0.25.
+    [found] = report(r"$0.3 \cdot 0.5 = 0.25$").findings
+    assert found.why == "You wrote 0.25; correct is 0.15."
+
+
 def test_a_last_digit_may_be_a_rounding():
     [found] = report(r"With $p = 0.2738$ we get $2 p + 1 = 1.5479$.").findings
     assert "slip" not in found.support

@@ -38,10 +38,10 @@ def _flat(matrix: re.Match[str]) -> str:
 
 
 def decimal(x: arb, unit: arb | None = None) -> str:
-    """A number with the digits that its printed place asks for, and one more.
+    """A number with the digits that its printed place asks for, and one more where that is not all of it.
 
-    >>> decimal(arb(2) / 3, arb("0.01"))
-    '0.667'
+    >>> decimal(arb(2) / 3, arb("0.01")), decimal(arb("0.15"), arb("0.01"))
+    ('0.667', '0.15')
     >>> decimal(arb(7))
     '7'
     >>> decimal(arb(2) ** 2144)
@@ -66,7 +66,9 @@ def decimal(x: arb, unit: arb | None = None) -> str:
     if abs(value) >= 1e15 or (value and abs(value) < 10.0 ** -(places - 1)):
         return sign(f"{value:.5g}")
     text = f"{value:.{min(places, 15)}f}"
-    return sign(text if unit is not None and unit > 0 else text.rstrip("0").rstrip("."))
+    if unit is None or not unit > 0:
+        return sign(text.rstrip("0").rstrip("."))
+    return sign(text.removesuffix("0").removesuffix(".") if arb(text).overlaps(x) else text)
 
 
 def sign(text: str) -> str:

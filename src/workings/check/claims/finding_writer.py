@@ -179,7 +179,13 @@ class FindingWriter:
 
         def agrees(left: Node, right: Node) -> bool:
             again = compare_as(Side(left, ""), Side(right, ""), scope, False, verdict.reading)
-            return again is not None and again.grade is Grade.RIGHT
+            if again is None or again.grade is not Grade.RIGHT:
+                return False
+            shown = max_unit([units(right)], judgement.entry)
+            if shown == 0 or again.judgement is None:
+                return True
+            x, y = (entries(v)[judgement.entry] for v in (again.judgement.left, again.judgement.right))
+            return bool(abs(x - y) <= shown)  # 0.3 may be a rounded 0.25, but no calculation that gives it
 
         target = entry_node(printed, judgement.entry)
         return explain(calculation, printed, density(target, value), agrees)
