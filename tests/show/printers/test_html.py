@@ -16,6 +16,8 @@ from workings.show.formula.mathml import name, value
 from workings.show.formula.notation import mathml_formula
 from workings.show.options import Options
 from workings.show.printers.html import html
+from workings.show.value import html_value
+from workings.show.write.sparkline import summary
 from workings.trace.formula.tree import Apply, Call, Code, Index, Leaf, Number, Sequence
 from workings.trace.operations import OPERATIONS
 from workings.trace.record import Trace
@@ -289,6 +291,15 @@ def test_a_picture_that_comes_again_is_drawn_once():
     assert page.count("data:image/png") == 2 and page.count("<use ") == 8  # the matrix and its legend
 
 
+def test_a_value_that_is_handed_on_is_looked_at_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(html_value, "summary", lambda x: looked.append(x) or summary(x))
+    x = torch.randn(40, 40)
+    steps = [Step("assign", name, result=x) for name in ("x", "y", "z")]
+    page = html(Trace(Step("root", children=steps)), Options())
+    assert len(looked) == 1 and all(f'aria-label="Heatmap of {name}: 40×40"' in page for name in "xyz")
+
+
 def test_booleans_are_letters():
     page = html(Trace(Step("root", children=[Step("assign", "m", result=torch.tensor([[True, False]]))])), Options())
     assert "<mtd><mi>T</mi></mtd><mtd><mi>F</mi></mtd>" in page and "Fals" not in page
@@ -336,6 +347,9 @@ def test_contents_lead_to_what_can_be_unfolded():
     nav = page[page.index("<nav") : page.index("</nav>")]
     assert 'href="#A">A</a>' in nav and re.search(r'href="#[^"]*">blocks.0.mlp <span>2</span></a>', nav)
     assert "<nav" not in html(Trace(Step("root", children=[Step("assign", "a", result=1)])), Options())
+    branches = [Step("branch", "if", "if a:", result=True, children=[]) for _ in range(9)]
+    page = html(Trace(Step("root", children=[*branches, Step("assign", "a", result=1)])), Options())
+    assert re.findall(r'<li><a href="[^"]*">(.*?)</a>', page) == ["a"]
 
 
 def test_a_helper_that_is_called_often_is_counted():

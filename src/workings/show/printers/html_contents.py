@@ -34,8 +34,10 @@ def contents(rows: Rows) -> str:
 
 
 def _listed(rows: list[Row], is_top: bool) -> list[Row]:
-    """What has statements inside it; at the top, everything that has a name."""
-    return [row for row in rows if row.inside or (is_top and row.step.name and row.step.kind != "folded")]
+    """What has statements inside it; at the top, every value that has a name."""
+    return [
+        row for row in rows if row.inside or (is_top and row.step.name and row.step.kind in ("input", "assign", "error"))
+    ]
 
 
 def _size(rows: list[Row], depth: int, is_top: bool = True) -> int:

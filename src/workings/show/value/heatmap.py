@@ -53,13 +53,18 @@ _PALETTE: list[Colour] = [
 
 @dataclass(frozen=True)
 class Heatmap:
-    """A picture: what it says in words, its size, its inside, and what its cells are called."""
+    """A picture: what it is of, what it says in words, its size, its inside, and what its cells are called."""
 
-    label: str
+    title: str
+    caption: str
     width: float
     height: float
     inside: str
     cells: str
+
+    @property
+    def label(self) -> str:
+        return f"Heatmap{' of ' + self.title if self.title else ''}: {self.caption}"
 
     @property
     def id(self) -> str:
@@ -102,8 +107,7 @@ def heatmap(
     drawn = [_panel(panels, i, scale, rows, columns) for i in range(len(panels.values))]
     caption = _caption(tensor, panels, scale)
     inside, across, down = _panel_grid(drawn, scale, caption)
-    label = f"Heatmap{' of ' + title if title else ''}: {caption}"
-    return Heatmap(label, across, down, inside, _names_of_cells(panels, rows, columns))
+    return Heatmap(title, caption, across, down, inside, _names_of_cells(panels, rows, columns))
 
 
 def _names_of_cells(panels: _Panels, rows: Sequence[str] | None, columns: Sequence[str] | None) -> str:

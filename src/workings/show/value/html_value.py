@@ -21,7 +21,7 @@ from workings.show.formula import mathml
 from workings.show.formula.mathml import number, relation
 from workings.show.formula.repeated import NamedTerm
 from workings.show.options import Options
-from workings.show.value.heatmap import heatmap
+from workings.show.value.heatmap import Heatmap, heatmap
 from workings.show.value.value import squeezed
 from workings.show.write.brief import short_repr
 from workings.show.write.cells import forms
@@ -45,6 +45,9 @@ class ValueOptions:
     unfolded: bool = True
     named: NamedTerm | None = None
     drawn: set[str] = field(default_factory=set)
+    seen: dict[int, tuple[str, Heatmap, Tensor]] = field(default_factory=dict)
+    """By the id of a tensor (which is kept, so that no other gets its id), its line and its picture: a value that is handed
+    on is looked at once."""
 
 
 # ------------------------------------------------------------------------------------------- in a formula
@@ -144,16 +147,23 @@ def _large(x: Tensor, place: ValueOptions, name: str) -> str:
         line = _line(saved.summary, place.options.digits) if saved.summary else "exact values with letters"
         return element("span", f"= {line} (only its summary was saved)", class_="piece")
     try:
-        plain = x.float64() if isinstance(x, ExactTensor) else x.detach()
-        line = _line(summary(plain), place.options.digits)
-        picture = heatmap(plain, title=name, most=place.cells, **_labels(plain, place.options))
+        line, picture, _ = place.seen.get(id(x)) or _seen(x, place)
     except (WorkingsError, RuntimeError, NotImplementedError, TypeError, IndexError):
         said = "formulas in " + ", ".join(sorted(x.free_symbols)) if isinstance(x, ExactTensor) else "values not shown"
         return element("span", f"= {facts(x)}, {escaped(said)}", class_="piece")
+    picture = replace(picture, title=name)
     unfolded = " open" if place.unfolded else ""
     drawn = picture.again() if picture.id in place.drawn else picture.markup()
     place.drawn.add(picture.id)
     return f'<details class="picture"{unfolded}><summary>{line}</summary>{drawn}</details>'
+
+
+def _seen(x: Tensor, place: ValueOptions) -> tuple[str, Heatmap, Tensor]:
+    plain = x.float64() if isinstance(x, ExactTensor) else x.detach()
+    line = _line(summary(plain), place.options.digits)
+    picture = heatmap(plain, title="", most=place.cells, **_labels(plain, place.options))
+    place.seen[id(x)] = line, picture, x
+    return place.seen[id(x)]
 
 
 def _labels(x: Tensor, options: Options) -> dict[str, tuple[str, ...] | None]:
