@@ -291,6 +291,13 @@ def test_a_picture_that_comes_again_is_drawn_once():
     assert page.count("data:image/png") == 2 and page.count("<use ") == 8  # the matrix and its legend
 
 
+def test_a_thousand_pictures_of_small_matrices_are_less_than_three_megabytes():
+    torch.manual_seed(0)
+    steps = [Step("gradient", f"∂L/∂w{i}", result=torch.randn(8, 8, 3, 3)) for i in range(1000)]
+    page = html(Trace(Step("root", children=steps)), Options())
+    assert page.count("<svg") == 1000 and len(page.encode()) < 3_000_000
+
+
 def test_a_value_that_is_handed_on_is_looked_at_once(monkeypatch):
     looked = []
     monkeypatch.setattr(html_value, "summary", lambda x: looked.append(x) or summary(x))

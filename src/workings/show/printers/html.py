@@ -21,6 +21,8 @@ from workings.trace.step import Step
 
 _PAGE_CELLS = 80_000
 """Cells of all heatmaps of a page together: many large tensors get coarser pictures."""
+_FEWEST_CELLS = 100
+"""Cells of a heatmap, however many there are: a matrix of 10 × 10 can still be read."""
 _UNFOLDED = 12
 """Heatmaps that are unfolded from the start, when there are no more of them."""
 _OPENED = 60
@@ -90,7 +92,7 @@ class _Page:
         rows = rows_of(trace, options)
         steps = [row.step for row in rows.walk()]
         large = sum(pictures(step.result, options) for step in steps)
-        cells = min(8192, max(128, _PAGE_CELLS // max(1, large)))
+        cells = min(8192, max(_FEWEST_CELLS, _PAGE_CELLS // max(1, large)))
         all_open = _DEEPEST if len(steps) <= _OPENED else 1
         return _Page(
             rows,

@@ -30,7 +30,7 @@ _MOST_SLICES = 8
 _SIDE = 64
 """A matrix of more than `_MOST_CELLS` cells is pooled to at most `_SIDE` × `_SIDE`."""
 _LEAST_CELLS = 64
-"""A picture of few cells shows fewer matrices rather than coarser ones."""
+"""A picture of few cells shows fewer matrices rather than coarser ones; a small matrix takes as many bytes as this many."""
 _LEVELS = 16
 _BAD, _HIDDEN = 99.0, -99.0
 _MOST_CROSSES = 256
@@ -140,7 +140,7 @@ def _panels(tensor: Tensor, most: int) -> _Panels:
     x = x.reshape(1, -1) if x.dim() < 2 else x
     lead, (m, n) = x.shape[:-2], x.shape[-2:]
     count = math.prod(lead)
-    slices = min(_MOST_SLICES, count, max(1, most // min(m * n or 1, _LEAST_CELLS)))
+    slices = min(_MOST_SLICES, count, max(1, most // _LEAST_CELLS))
     shown = x.reshape(-1, m, n)[:slices] if x.numel() else x.new_zeros(0, m, n)
     indices = [_index(i, lead) for i in range(len(shown))]
     most = min(_MOST_CELLS, most // max(1, slices))
@@ -255,9 +255,8 @@ def _cells(matrix: Tensor, levels: Tensor) -> str:
     values = b64encode(matrix.to(torch.float32).numpy().astype("<f4").tobytes()).decode()
     bad = (levels == _BAD).nonzero()[:_MOST_CROSSES].tolist()
     crosses = "".join(f"M{x} {y}l1 1M{x + 1} {y}l-1 1" for y, x in bad)
-    return (
-        f'<image width="{n}" height="{m}" preserveAspectRatio="none" href="{data_address(png(numbers, _PALETTE))}" '
-        f'data-values="{values}"/>' + (f'<path class="crosses" d="{crosses}"/>' if crosses else "")
+    return f'<image width="{n}" height="{m}" href="{data_address(png(numbers, _PALETTE))}" data-values="{values}"/>' + (
+        f'<path class="crosses" d="{crosses}"/>' if crosses else ""
     )
 
 
@@ -309,7 +308,8 @@ def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str) -> tuple
     for i, panel in enumerate(drawn):
         if i and (i % 4 == 0 or x + panel.width > 720):
             x, y, line = 0.0, y + line + gap, 0.0
-        body += f'<g transform="translate({x:g} {y:g})">{panel.markup}</g>'
+        moved = f' transform="translate({x:g} {y:g})"' if x or y else ""
+        body += f"<g{moved}>{panel.markup}</g>"
         x, line = x + panel.width + gap, max(line, panel.height)
         right = max(right, x - gap)
     width, height = max(right, len(caption) * _FONT * 0.52), y + line + 2 * _FONT + 22
