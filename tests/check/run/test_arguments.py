@@ -110,6 +110,37 @@ Let $p = 0.5$, $a = 10$ and $b = 41$.
     "whether": "Check whether $3 \\cdot 4=13$ holds.",
     "how many years": "2020-2023 = 4 years",
     "words written as products": r"We get $SE = \sqrt{0.1 \cdot 0.9/100} = 0.03$ and $df = 9$.",
+    "what a problem gives holds in its parts": """
+## Problem 1
+Let $a = 3$ and $b = 4$.
+
+!! (a) The square: $a^2 + 1 = 11$
+
+(b) $2a + b = 10$
+
+(c) Solve $2b + 1 = 11$.
+
+!! (d) $2b = 9$
+""",
+    "what a problem gives holds in its solution": (
+        "## Problem 1\nA box has $n = 10$ balls.\n\n!! **Solution.** $n^2 + 1 = 102$.\n"
+    ),
+    "an update in one item holds in the next": """
+Start with $w = 1$.
+
+- $w \\leftarrow w + 1 = 2$
+- $3w = 6$
+""",
+    "a part that sets a letter anew does so for itself": """
+Let $x = 3$.
+
+(a) Here $x = y + 1$. So $2x = 7$.
+
+!! (b) So $2x = 7$.
+""",
+    "an equation in another paragraph": "Let $x = 3$.\n\nThe line $2x + 1 = 8$ is here.",
+    "a unit between two numbers": "!! They keep $90 \\text{ flowers} - 40 = 60$.",
+    "a product of relations": r"$R = \{(1,2),(2,3)\}$ and $S = \{(2,4),(3,5)\}$, so $R \circ S = \{(1,4),(2,5)\}$.",
 }
 
 

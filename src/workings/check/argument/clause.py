@@ -84,7 +84,7 @@ _QUESTION = re.compile(r"[\s$)*_”\"']*\?")
 _JOIN = re.compile(r"[\s$~,;，、&]*(?:and|or|und|oder|且|和|与|,|;)?[\s$~]*")
 """What stands between the members of a list."""
 _SENTENCE_END = re.compile(
-    r"(?<![\d(][.])(?<!e\.g\.)(?<!i\.e\.)(?:(?<=[.!?。！？；])|(?<=[.!?][)’”]))[\s}]+|\n[ \t]*\n"
+    r"(?<![\d(][.])(?<!e\.g\.)(?<!i\.e\.)(?:(?<=[.!?。！？；])|(?<=[.!?][)’”]))[*_]{0,2}[\s}]+|\n[ \t]*\n"
     r"|(?:^|\n)[ \t>]*(?:[-*+]|\d+[.)])[ \t]|\\item"
 )
 _MATHEMATICS = re.compile(

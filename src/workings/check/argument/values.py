@@ -35,6 +35,8 @@ class Held:
     """Where the calculation gives another value than the one that is stated."""
     is_computed: bool = False
     """Whether it came out of a calculation."""
+    is_given: bool = False
+    """Whether it is given, not found: a name and a number, and no «if»."""
     cause: int = -1
     """Where the finding stands that makes the stated value wrong."""
 
@@ -67,6 +69,8 @@ class Values:
     """Whether a bold and a plain letter are one name."""
     held: dict[Node, dict[Context, list[Held]]] = field(default_factory=dict)
     """For each name and each problem the values it was given there, in the order of the text."""
+    forgotten: dict[Node, list[tuple[Context, int]]] = field(default_factory=dict)
+    """For each name the contexts in which it was set anew, to something without a value, and where."""
     formulas: dict[Node, list[Placed]] = field(default_factory=dict)
     rules: dict[Node, list[Placed]] = field(default_factory=dict)
     notations: dict[Node, list[Placed]] = field(default_factory=dict)
@@ -80,9 +84,9 @@ class Values:
         """A name has a value from here on."""
         self.held.setdefault(self.name(node), {}).setdefault(held.context.problem, []).append(held)
 
-    def forget(self, node: Node) -> None:
-        """A name has no value any more."""
-        self.held.pop(self.name(node), None)
+    def forget(self, node: Node, context: Context, start: int) -> None:
+        """From here on a name has no value in this context any more; elsewhere it keeps those that it has."""
+        self.forgotten.setdefault(self.name(node), []).append((context.home, start))
 
     def set_formula(self, node: Node, formula: Node, context: Context, start: int) -> None:
         """A name was set equal to a formula."""
@@ -101,11 +105,13 @@ class Values:
         given = self.held.get(self.name(node))
         if given is None:
             return [], Visibility.HIDDEN
+        anew = [at for home, at in self.forgotten.get(self.name(node), ()) if home in here.homes and at < position]
+        since = max(anew, default=-1)
         seen: dict[Visibility, list[Held]] = {}
         own: list[Held] = []
         for problem in here.problems_seen:
             for held in reversed(given.get(problem, ())):
-                if position >= held.until:
+                if position >= held.until or held.start < since:
                     continue
                 seen.setdefault(visibility(here, held.context), []).append(held)
                 if held.context.home is here.home:

@@ -65,7 +65,7 @@ class Carrier:
             elif held is not None and (parts := unpacked_names(node)) and len(parts) == len(entries(held.stated.value)):
                 self.give_each(parts, held)
             elif held is None and is_name(node) and line.relations[k] in ("=", ":="):
-                self.values.forget(node)
+                self.values.forget(node, line.context, line.start)
             if is_name(node):
                 self.remember_formula(line, k, run)
 
@@ -94,6 +94,7 @@ class Carrier:
             until,
             computed if differs else None,
             is_computed=len(found) > 1 or any(not is_literal(known.side.node) for known in found),
+            is_given=role is Role.GIVEN and clause.cue is not Cue.IF and not clause.is_answer,
             cause=cause,
         )
 
@@ -132,7 +133,7 @@ class Carrier:
             return
         found = [known for k in range(1, len(line.sides)) if (known := self.decider.known(line, k, False)) is not None]
         given = self.definition(line, found[-1].side, found[-1].is_closed) if found else None
-        self.values.forget(name)
+        self.values.forget(name, line.context.problem, line.start)
         if given is not None:
             self.values.give(name, Held(given, line.context, _FOREVER, is_computed=True))
 

@@ -220,11 +220,18 @@ class Decider:
         return _BASES.get(view.visibility(names), "letters")
 
     def may_be_solved(self, claim: Claim, held: list[Held]) -> bool:
-        """Whether an equation may be one to be solved anew: values from another paragraph, and no «so»."""
+        """Whether an equation may be one to be solved anew: values from another paragraph, and no «so».
+
+        What a problem gives holds in its parts and its solution, unless they ask to solve something.
+        """
         line, text = claim.line, self.argument.document.text
-        if clause_of(line.formulas[0], text, False).cue in (Cue.THEN, Cue.ANSWER):
+        cue = clause_of(line.formulas[0], text, False).cue
+        if cue in (Cue.THEN, Cue.ANSWER):
             return False
-        return any(_BLANK_LINE.search(text, value.start, line.start) for value in held)
+        away = [value for value in held if _BLANK_LINE.search(text, value.start, line.start)]
+        if cue is Cue.SOLVE:
+            return bool(away)
+        return not all(value.is_given and value.context is not line.context for value in away)
 
     def is_near(self, line: Line, names: frozenset[Node]) -> bool:
         """Whether all these names got their values in the paragraph of the line."""

@@ -123,7 +123,7 @@ class Restated:
             return
         self.recurrences.setdefault(line.context.problem, {})[found[0]] = found[1]
         for name in [name for name in self.argument.values.held if is_turn(name, found[0])]:
-            self.argument.values.forget(name)
+            self.argument.values.forget(name, line.context.problem, line.start)
 
     def check_turn(self, line: Line, k: int, printed: int) -> None:
         """a_3 = 16 against a_n = 2 a_{n−1} + 1 with a_2 known."""

@@ -276,6 +276,8 @@ def _is_equation(part: list[_Token]) -> bool:
                 if token.kind == "root" and operand:
                     return False
                 computes = True
+    if "comma" in kinds and not _is_called(part):
+        return False
     measured = sum(token.kind == "unit" for token in part) > 1
     has_order = any(token.text in "<>" for token in part)
     named = "name" in kinds and ("number" in kinds or computes)
@@ -284,6 +286,19 @@ def _is_equation(part: list[_Token]) -> bool:
         and relation
         and (computes or named or "function" in kinds or "modulus" in kinds or (measured and not has_order))
     )
+
+
+def _is_called(part: list[_Token]) -> bool:
+    """Whether all brackets with a comma in them hold the arguments of a function: f(1, 2), not (1, 2)."""
+    opened: list[bool] = []
+    for index, token in enumerate(part):
+        if token.kind == "open":
+            opened.append(index > 0 and not token.spaced and part[index - 1].kind in ("name", "function"))
+        elif token.kind == "close" and opened:
+            opened.pop()
+        elif token.kind == "comma" and not (opened and opened[-1]):
+            return False
+    return True
 
 
 def _is_apart(text: str, part: list[_Token]) -> bool:
@@ -311,7 +326,8 @@ _UNIT = re.compile(
 )
 _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<![A-Za-z])log(2|10)(?=\()"), lambda found: rf"\log_{{{found[1]}}}"),
-    (re.compile(r"\*\*"), lambda _: "^"),
+    (re.compile(r"(?<=[\w)])\*\*(?=[\w(-])"), lambda _: "^"),
+    (re.compile(r"\*\*|__"), lambda _: "  "),
     (re.compile(r"(?<=\d) / (?=\d+/\d)"), lambda _: " ÷ "),
     (
         re.compile(r"(?<![\d.,/])(\d+)[ \t]+(\d+)/(\d+)(?![\d.,])"),

@@ -30,7 +30,7 @@ _RULES: dict[str, Callable[[bool, bool], bool]] = {
     "△": lambda a, b: a != b,
 }
 """For each sign between two sets: whether a point belongs to the result."""
-_SIGNS = {*_RULES, "×"}
+_SIGNS = {*_RULES, "×", "∘"}
 _MOST_ELEMENTS = 10_000
 
 
@@ -61,7 +61,7 @@ def is_set(node: Node, scope: Scope | None = None) -> bool:
             return is_set(only, scope)
         case Product(factors=((_, first), *rest)) if rest and all(sign in _SIGNS for sign, _ in rest):
             parts = [first, *(factor for _, factor in rest)]
-            if any(sign == "×" for sign, _ in rest):  # (1, 2) × (3, 4) may be a product of vectors
+            if any(sign in "×∘" for sign, _ in rest):  # (1, 2) × (3, 4) may be a product of vectors
                 return all(is_set(part, scope) for part in parts)
             return all(_may_be_set(part, scope) for part in parts)
         case Script(base=base, below=None, above=Number(text="2" | "3")):
@@ -205,6 +205,8 @@ def _combined(one: Members, sign: str, other: Members) -> Members:
     """∪, ∩, ∖ or × of two sets."""
     if sign == "×":
         return _pairs(one, other)
+    if sign == "∘":
+        return _composed(_as_list(one), _as_list(other))
     rule = _RULES[sign]
     if isinstance(one, Region) and isinstance(other, Region):
         ends = _sorted((*one.ends, *other.ends))
@@ -250,6 +252,15 @@ def _pairs(one: Members, other: Members) -> list[Element]:
     if len(first) * len(second) > _MOST_ELEMENTS:
         raise Undecided("a product of large sets")
     return [a + b for a in first for b in second]
+
+
+def _composed(one: list[Element], other: list[Element]) -> list[Element]:
+    """S ∘ R, the pairs that lead from one relation into the other, if it is the same from the left and from the right."""
+    first, second = ([(a[0], b[1]) for a in x for b in y if not _order(a[1], b[0])] for x, y in ((other, one), (one, other)))
+    kept = [_written_out(list(pairs)) for pairs in (first, second)]
+    if not _is_empty(_combined(kept[0], "△", kept[1])):
+        raise Undecided("a composition, which some write from the left and some from the right")
+    return _as_list(kept[0])
 
 
 def set_size(node: Node, context: EvaluationContext) -> int:
