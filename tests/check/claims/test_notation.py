@@ -38,6 +38,9 @@ i^{23} = -i
 2\text{ h} + 30\text{ min} = 150\text{ min}
 1 < 2 \le 2 < 3
 5 \notin [0, 5)
+\left|[\tfrac{1}{2}, -2, 1]\right| = [\tfrac{1}{2}, 2, 1]
+\left|[3, -4]\right| = 5
+\begin{bmatrix}1 & 2 & 3 & 4\end{bmatrix}\text{, axis 1 split into 2$\times$2} = \begin{bmatrix}1 & 2 \\ 3 & 4\end{bmatrix}
 \{1\} \subset \{1,2\}
 """
 WRONG = {
@@ -133,3 +136,9 @@ def test_orders_with_letters(text, outcome):
 )
 def test_orders_that_nobody_states(text):
     assert check(text).findings("note") == []
+
+
+def test_entries_in_another_order_are_not_called_wrong():
+    text = r"$$\begin{bmatrix}1 & 2 \\ 3 & 4\end{bmatrix}\text{, axes 0 and 1 swapped} = \begin{bmatrix}1 & 3 \\ 2 & 4\end{bmatrix}$$"
+    [relation] = check(text).relations
+    assert (relation.outcome, relation.reason) == ("undecided", "entries that are put in another order")

@@ -24,9 +24,11 @@ from workings.check.claims.claim import Claim, Decision, Known, is_same, side_at
 from workings.check.claims.other_meanings import (
     called_names,
     has_comparable_units,
+    has_same_entries,
     has_sliding_kernel,
     is_loose,
     is_partly_computed,
+    is_rearranged,
     is_rescaled,
     is_step_of_elimination,
     sizes_agree,
@@ -393,7 +395,12 @@ def _sides(claim: Claim) -> tuple[Node, Node]:
     return claim.one.side.node, claim.other.side.node
 
 
+_REARRANGED = (
+    _Meaning(lambda _, claim, verdict: is_rearranged(claim) and has_same_entries(verdict), Outcome.RIGHT),
+    _Meaning(lambda _, claim, verdict: is_rearranged(claim), Outcome.UNDECIDED, "entries that are put in another order"),
+)
 _CLOSED_MEANINGS = (
+    *_REARRANGED,
     _Meaning(lambda _, claim, verdict: sizes_agree(*_sides(claim)), Outcome.RIGHT),
     _Meaning(
         lambda _, claim, verdict: is_step_of_elimination(claim, verdict),
@@ -427,6 +434,7 @@ def _is_number_beside_table(judgement: Judgement | None) -> bool:
 
 
 _OPEN_MEANINGS = (
+    *_REARRANGED,
     _Meaning(
         lambda _, claim, worst: bool(worst.mismatch and claim.used & set(called_names(_sides(claim)))),
         Outcome.UNDECIDED,

@@ -13,7 +13,7 @@ from workings.check.argument.roles import is_literal
 from workings.check.claims.claim import Claim
 from workings.check.latex.calls import called_letters
 from workings.check.latex.parse import ParseError, parse
-from workings.check.latex.syntax import Group, Matrix, Node, Number, Product
+from workings.check.latex.syntax import Group, Matrix, Node, Number, Product, Words
 from workings.check.latex.weights import plain
 from workings.check.value.compare import Side, Verdict
 from workings.check.value.rounding import Judgement
@@ -76,6 +76,21 @@ def is_loose(claim: Claim, verdict: Verdict) -> bool:
     if not (is_literal(claim.one.side.node) and is_literal(claim.other.side.node)):
         return False
     return all(abs(x - y) <= abs(x) / 100 for x, y in zip(entries(judgement.left), entries(judgement.right), strict=True))
+
+
+def is_rearranged(claim: Claim) -> bool:
+    """Whether words behind a comma say what was done with a side: W, axis 1 split into 2 × 2."""
+    parts = [part for known in (claim.one, claim.other) for part in known.side.node.walk()]
+    return any(isinstance(part, Words) and part.text.lstrip().startswith(",") for part in parts)
+
+
+def has_same_entries(verdict: Verdict) -> bool:
+    """Whether the sides have the same entries in the same order, whatever their shapes."""
+    judgement = verdict.judgement
+    if judgement is None:
+        return False
+    one, other = entries(judgement.left), entries(judgement.right)
+    return len(one) == len(other) and all(abs(x - y) <= abs(x) / 1000 for x, y in zip(one, other, strict=True))
 
 
 def is_step_of_elimination(claim: Claim, verdict: Verdict) -> bool:

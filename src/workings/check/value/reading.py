@@ -29,6 +29,7 @@ _CHOICES: dict[str, dict[Any, str]] = {
     "base": {10: "digits are decimal", 2: "digits are binary"},
     "first": {1: "indices count from 1", 0: "indices count from 0"},
     "entrywise": {"last": "A ⊙ B C is A ⊙ (B C)", "first": "A ⊙ B C is (A ⊙ B) C"},
+    "bars": {"length": "|x| is the length of x", "entries": "|x| is taken of each entry"},
     "lists": {"free": "a list stands as it fits", "columns": "a list is a column", "arrays": "lists and tables as arrays"},
 }
 
@@ -53,6 +54,7 @@ class Reading:
     base: int = 10
     first: int = 1
     entrywise: str = "last"
+    bars: str = "length"
     lists: str = "free"
 
     def __str__(self) -> str:
@@ -115,6 +117,8 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["percent"] = None
                 case Postfix(body=Number(value=share), sign="%") if share >= 1:
                     found["percent"] = None  # returns in percent, weighted: 0.5 · 7 + 0.5 · 8 = 7.5 %; but not 1/4 = 0.25 %
+                case Group(open="|"):
+                    found["bars"] = None
                 case Group(open="[", items=items) if len(items) > 1:
                     found["beside"] = None
                 case Script(above=Number()):

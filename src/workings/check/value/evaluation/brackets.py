@@ -21,6 +21,7 @@ from workings.check.value.value import (
     broadcast,
     concatenate,
     determinant,
+    each,
     entrywise,
     free_list,
     inner,
@@ -40,6 +41,8 @@ def group(node: Group, context: EvaluationContext) -> Value:
     if node.open in "|‖":
         if len(node.items) != 1:
             raise Undecided("several things between bars")
+        if node.open == "|" and context.reading.bars == "entries":
+            return each(abs, value(node.items[0], context))
         return length(node, None, context)
     if node.open == "⌊" or node.open == "⌈":
         return call("floor" if node.open == "⌊" else "ceil", [value(node.items[0], context)], context.reading)
