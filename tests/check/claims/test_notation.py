@@ -139,6 +139,6 @@ def test_orders_that_nobody_states(text):
 
 
 def test_entries_in_another_order_are_not_called_wrong():
-    text = r"$$\begin{bmatrix}1 & 2 \\ 3 & 4\end{bmatrix}\text{, axes 0 and 1 swapped} = \begin{bmatrix}1 & 3 \\ 2 & 4\end{bmatrix}$$"
-    [relation] = check(text).relations
+    table, turned = (rf"\begin{{bmatrix}}{rows}\end{{bmatrix}}" for rows in (r"1 & 2 \\ 3 & 4", r"1 & 3 \\ 2 & 4"))
+    [relation] = check(rf"$${table}\text{{, axes 0 and 1 swapped}} = {turned}$$").relations
     assert (relation.outcome, relation.reason) == ("undecided", "entries that are put in another order")

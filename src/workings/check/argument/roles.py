@@ -60,6 +60,8 @@ class Known:
     """The names that were set equal to a formula."""
     agree: Callable[[Node, Node], bool]
     """Whether two formulas agree wherever their letters stand."""
+    has_rule: Callable[[Node], bool] = lambda _: True
+    """Whether it is known how to compute a function."""
 
 
 Decision = tuple[Role, str]
@@ -212,7 +214,11 @@ def _named_role(name: Node | None, one: Node, other: Node, clause: Clause, known
             return Role.CLAIM, "a result behind an arrow"
         if cue is Cue.IF and (_has_words(other) or (is_call(one) and not clause.is_answer)):
             return Role.CONDITION, "an event"
-        concludes = is_call(one) or (clause.is_answer and (is_known or cue in (Cue.THEN, Cue.ANSWER)))
+        concludes = (
+            _is_computable(one, known)
+            or (is_call(one) and cue in (Cue.THEN, Cue.ANSWER))
+            or (clause.is_answer and (is_known or cue in (Cue.THEN, Cue.ANSWER)))
+        )
         if cue is Cue.LET or not concludes:
             return Role.GIVEN, "a name and a number"
         return Role.CLAIM, "a result"
@@ -232,6 +238,14 @@ def _named_role(name: Node | None, one: Node, other: Node, clause: Clause, known
     if old is not None and old != other and known.agree(old, other):
         return Role.CLAIM, "another formula for the same name"
     return Role.DEFINITION, "a name and a formula"
+
+
+def _is_computable(one: Node, known: Known) -> bool:
+    """Whether it is a call of something that can be computed: max(1, 2), f(2) with f declared; not P(A)."""
+    match one:
+        case Product(factors=((_, name), ("", Group()))):
+            return known.has_rule(name)
+    return is_call(one)
 
 
 def _is_underived(one: Node, other: Node, known: Known) -> bool:

@@ -78,7 +78,7 @@ class Numbers:
         valued |= {name for name in names if self.argument.values.rules and is_set(name, scope)}
         if len(line.sides) > 1 and (letter := imaginary_unit((line.sides[0], line.sides[1]), scope.imaginary)) is not None:
             valued.add(letter)
-        known = KnownHere(valued, view.formulas(), self.identities.agree)
+        known = KnownHere(valued, view.formulas(), self.identities.agree, lambda name: scope.function(name) is not None)
         for index in range(len(line.relations)):
             self.argument.note_role(line, index, *self.supposed(line, index, role(line, index, clause, known)))
         own = own_notation(line.sides[0], line.sides[1], True) if line.relations else None

@@ -9,6 +9,7 @@ from pathlib import Path
 from workings.check.argument.argument import Argument
 from workings.check.claims.answers import check_answers
 from workings.check.claims.identities import Identities
+from workings.check.claims.laws import check_laws
 from workings.check.claims.letters import FreeLetters
 from workings.check.claims.numbers import Numbers
 from workings.check.claims.shapes import DeclaredShapes
@@ -68,6 +69,7 @@ def examine(document: Document, options: Options, watch: Watch | None = None) ->
                 check_tables(line, argument)
                 declared.check(line)
                 numbers.read_line(line)
+                check_laws(line, argument)
                 identities.check_line(line)
                 letters.read_line(line)
             except Exception as error:  # one line must not cost the others; the tests see to it that none gets here
