@@ -143,6 +143,51 @@ Let $x = 3$.
     "a product of relations": r"$R = \{(1,2),(2,3)\}$ and $S = \{(2,4),(3,5)\}$, so $R \circ S = \{(1,4),(2,5)\}$.",
 }
 
+SIBLINGS = {
+    "another recurrence": r"""
+We use $v_t=\rho v_{t-1}+g_t$ with $v_0=0$ and $\rho = 0.5$. $v_1=\rho v_0+g_1=0.5\cdot 0+3=3$
+and $v_2=\rho v_1+g_2=0.5\cdot 3+1=2.5$""",
+    "squares in a recurrence": r"""
+!! $s_t=\beta_2 s_{t-1}+(1-\beta_2)g_t^2$; $s_0=0$; $s_1=\beta_2 s_0+(1-\beta_2)g_1^2=0.99\cdot 0+0.01\cdot 4=0.4$""",
+    "a recurrence in numbers": r"""
+$x_{n+1} = x_n/2 + 1/x_n$, $x_0 = 1$, $x_1 = 1/2 + 1/1 = 1.5$, $x_2 = 1.5/2 + 1/1.5 = 1.4167$""",
+    "a number of another question": "## Q1\n$n=8$\n\n## Q2\n$n^2-3n+2=0$",
+    "a root of another problem": "**Problem 1.** $x = 5$.\n\n**Problem 2.** Solve $x^2 = 4$.",
+    "an index of another section": "## A\n$k=3$\n\n## B\nFind $k$ with $2k + 1 = 9$.",
+    "an identity of tanh": r"$\tanh(x)^2 - 1 = (\tanh(x)-1)(\tanh(x)+1)$",
+    "symmetry of the sigmoid": r"$\sigma(-x) = 1 - \sigma(x)$",
+    "money": "!! $0.3\\cdot 0.5=15$ euros",
+    "apples": "!! $12 / 4 = 4$ apples",
+    "minutes": "!! It takes $3 \\cdot 20 = 80$ minutes.",
+    "then less": "!! $a=4\\cdot 2=9$\n\n$b=a-1=8$",
+    "then its square": "!! $s = 1 + 2 = 4$, so $t = s^2 = 16$ and $u = t + 1 = 17$",
+    "not cyclic": "!! The group is not cyclic: $3+3=7$",
+    "never empty": "!! This is never empty: $4 \\cdot 2 = 9$",
+    "not old": "!! He is not old, $30 - 12 = 19$",
+    "ranges of lines": "Lines 10-12 = 3 lines",
+    "ranges of chapters": "Chapters 1-4 = 4 chapters",
+    "ranges of seats": "Seats A1-A9 = 9 seats",
+    "fractions divided": "$3/4 ÷ 1/2 = 3/2$ and 2/3 ÷ 4/9 = 3/2",
+    "fractions multiplied instead": "!! 1/2 ÷ 1/4 = 1/8",
+    "turns of a circle": r"$e^{j3\pi}=e^{j\pi}$ and $e^{i\pi} = -1$",
+    "a quarter turn": r"!! $e^{i\pi/2} = -i$",
+    "a square without its brackets": r"!! $\|x\|^2=(\sqrt{-3^2+4^2})^2=(\sqrt{(-3)^2+4^2})^2=25$",
+    "a root without its brackets": r"!! $\|v\| = \sqrt{-1^2 + 2^2} = \sqrt{(-1)^2+2^2} = \sqrt 5$",
+    "products as in code": "8*(3*3*4 + 1) = 296 and 2*(10 + 5) + 3*(4 - 1) = 39",
+    "a wrong product as in code": "!! 8*(3*3*4 + 1) = 297",
+    "a block without a language": "```\n!! 3 + 3 = 7\n```",
+    "percent of": "25% of 80 = 20",
+    "wrong percent of": "!! 25% of 80 = 25",
+    "metres and centimetres": "$5 \\text{ m} + 30 \\text{ cm} = 5.3 \\text{ m}$",
+    "halves": "2½ + 1½ = 4",
+    "slashes with spaces": "6 / 3 / 2 = 1 and 10 ÷ 4 = 2.5",
+    "a cell of a table": "| n | n² |\n|---|---|\n!! | 3 | 3·3 = 10 |",
+    "scientific notation": "$1.2 \\times 10^{3} + 300 = 1500$",
+    "wrong scientific notation": "!! $1.2e3 + 300 = 1600$",
+}
+"""What is like the inputs above, and was thought of later."""
+TEXTS |= SIBLINGS
+
 
 def split(text: str) -> tuple[str, set[int]]:
     """The text without its marks, and the lines that have one."""

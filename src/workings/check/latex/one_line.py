@@ -79,6 +79,8 @@ def _product(node: syntax.Product) -> str:
 
 def _is_joined(one: syntax.Node | None, other: syntax.Node) -> bool:
     """Whether two factors stand close: 2x, f(x), and letters that are written so."""
+    if isinstance(other, syntax.Words):
+        return False
     if isinstance(one, syntax.Number) or isinstance(other, syntax.Group):
         return True
     letters = isinstance(one, syntax.Symbol) and isinstance(other, syntax.Symbol | syntax.Script)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from workings.check.latex.syntax import Function, Group, Node, Number, Postfix, Product, Quotient, Script, Symbol
+from workings.check.latex.syntax import Function, Group, Matrix, Node, Number, Postfix, Product, Quotient, Script, Symbol
 from workings.check.value.units import has_unit
 
 _CHOICES: dict[str, dict[Any, str]] = {
@@ -89,7 +89,7 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["log"] = None
                 case Function(name="softmax" | "softargmax" | "logsoftmax"):
                     found["softmax"] = None
-                case Product(factors=factors) if any(sign in ("*", "⋆") for sign, _ in factors):
+                case Product(factors=factors) if any(sign in ("*", "⋆") for sign, _ in factors) and _may_be_table(node):
                     found["turned"] = None
                 case Product(factors=factors) if any(sign == "mod" for sign, _ in factors):
                     found["congruent"] = None
@@ -133,6 +133,13 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
         found["base"] = None
     return found
+
+
+def _may_be_table(node: Node) -> bool:
+    """Whether a table, a list or a name that may stand for one is written in it."""
+    return any(
+        isinstance(part, Matrix | Symbol) or (isinstance(part, Group) and len(part.items) > 1) for part in node.walk()
+    )
 
 
 _NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned", "angle")
