@@ -436,6 +436,8 @@ def test_any_text_is_read_and_every_character_has_a_place(text: str, kind: str) 
         ("3 + 9 = **12 clauses**", ["3 + 9 =   12"]),
         ("- (0, 2) = 0-0", []),
         ("f(1, 2) = 3 + 0", ["f(1, 2) = 3 + 0"]),
+        ("so 33 + 1 != 33", ["33 + 1 ≠ 33"]),
+        ("34 != 33", []),
         ("i = 3; x == 4", []),
         ("print(x = 3)", []),
         ("his 25 friends + his 1 teacher + 1 = 27", []),

@@ -32,7 +32,7 @@ _CALLED = "|".join(
 )
 _TOKEN = re.compile(
     rf"(?P<number>{_NUMBER})|(?P<times>(?<=[\d)% ])(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())|(?P<modulus>\(mod \d+\))"
-    rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥]|<=|>=|(?<=\s)[<>](?=\s))"
+    rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥≠]|<=|>=|!=|(?<=\s)[<>](?=\s))"
     rf"|(?P<function>(?<![A-Za-z])(?:{_CALLED})(?=\())|(?P<name>(?<![A-Za-z_.]){_NAME})"
     r"|(?P<word>[A-Za-z][A-Za-z'’-]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,)"
     r"|(?P<after>[²³%!])|(?P<root>√)|(?P<space>[ \t]+)|(?P<break>.)"
@@ -328,6 +328,7 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<![A-Za-z])log(2|10)(?=\()"), lambda found: rf"\log_{{{found[1]}}}"),
     (re.compile(r"(?<=[\w)])\*\*(?=[\w(-])"), lambda _: "^"),
     (re.compile(r"\*\*|__"), lambda _: "  "),
+    (re.compile(r"!="), lambda _: "≠"),
     (re.compile(r"(?<=\d) / (?=\d+/\d)"), lambda _: " ÷ "),
     (
         re.compile(r"(?<![\d.,/])(\d+)[ \t]+(\d+)/(\d+)(?![\d.,])"),
