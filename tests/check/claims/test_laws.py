@@ -19,12 +19,12 @@ LAWS = {
 def test_a_probability_that_follows_from_others(text):
     right, wrong = LAWS[text]
     assert check(text.replace("{}", right)).relations[-1].outcome == "right"
-    [found] = check(text.replace("{}", wrong)).findings()
+    [found] = check(text.replace("{}", wrong)).findings("note")
     assert (found.kind, found.truth) == ("probability", right)
 
 
 def test_it_is_told_as_a_formula():
-    [found] = check(r"$P(A) = 0.3$, so $P(A^c) = 0.6$.").findings()
+    [found] = check(r"$P(A) = 0.3$, so $P(A^c) = 0.6$.").findings("note")
     assert found.why == "P(A^c) = 1 − P(A) = 0.7, from the probabilities stated before."
 
 

@@ -139,7 +139,7 @@ Let $x = 3$.
 !! (b) So $2x = 7$.
 """,
     "an equation in another paragraph": "Let $x = 3$.\n\nThe line $2x + 1 = 8$ is here.",
-    "a unit between two numbers": "!! They keep $90 \\text{ flowers} - 40 = 60$.",
+    "a unit between two numbers": "!! They keep $90 \\text{ flowers} - 40 = 60 \\text{ flowers}$.",
     "a product of relations": r"$R = \{(1,2),(2,3)\}$ and $S = \{(2,4),(3,5)\}$, so $R \circ S = \{(1,4),(2,5)\}$.",
 }
 

@@ -80,7 +80,7 @@ def equations(text: str, unread: list[Span] | None = None, letters: bool = True)
 
     >>> text = "so 3 × 3 × 16 = 144 weights; with x = 3 we get x + 2 = 5, and 6 birds * 2/3 = 4 birds; 1.2.3 = 4"
     >>> [text[a:b] for a, b in equations(text)]
-    ['3 × 3 × 16 = 144', 'x = 3', 'x + 2 = 5', '6 birds * 2/3 = 4']
+    ['3 × 3 × 16 = 144', 'x = 3', 'x + 2 = 5', '6 birds * 2/3 = 4 birds']
     """
     if not _RELATION.search(text):
         return
@@ -138,7 +138,7 @@ def _runs(tokens: Iterator[_Token]) -> Iterator[list[_Token]]:
             continue
         if words:
             if token.kind in ("operator", "relation", "close") and token.text != "^" and _is_unit(words, run, token):
-                run.append(_Token("unit", "", words[0].start, words[-1].end, words[0].spaced))
+                run.append(_Token("unit", words[-1].text.rstrip("s"), words[0].start, words[-1].end, words[0].spaced))
             else:
                 yield [*run, *_measure(words, run)]
                 run, depth = [], 0
@@ -163,8 +163,9 @@ def _is_unit(words: list[_Token], run: list[_Token], following: _Token) -> bool:
 
 
 def _measure(words: list[_Token], run: list[_Token]) -> list[_Token]:
-    """A unit of measure at the end of a run that has units: 3.6 km = 3700 m; any other word only says what is counted."""
-    if not words or not is_measure(words[0].text) or all(token.kind != "unit" for token in run):
+    """A unit at the end of a run that has units: of measure, 3.6 km = 3700 m, or what is counted before it, too."""
+    counted = {token.text for token in run if token.kind == "unit"}
+    if not words or not counted or not (is_measure(words[0].text) or words[0].text.rstrip("s") in counted):
         return []
     return [_Token("unit", "", words[0].start, words[0].end, True)]
 
