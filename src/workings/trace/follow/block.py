@@ -50,6 +50,7 @@ from workings.trace.record import Trace
 from workings.trace.step import Step
 
 ONCE = "not compared with an unmodified run: a block runs only once"
+_BACKWARD = torch.Tensor.backward.__code__
 LOST = "another trace function was set inside the block: some of what ran afterwards is not shown"
 
 
@@ -196,7 +197,7 @@ class Block:
             return None
         if is_module_call(frame.f_code):
             record_module_call(self.recorder, frame)
-        elif frame.f_code is torch.Tensor.backward.__code__:
+        elif frame.f_code is _BACKWARD:
             self._on_backward(frame)
         if self.recorder.depth < 2:
             return None
@@ -344,7 +345,7 @@ def _listener(on_call: Callable[[types.FrameType], OnEvent | None]) -> Listener 
 @by_identity
 def _may_be_followed(code: types.CodeType) -> bool:
     """Whether `_on_call` may want to hear of this code; a library's other code it never does."""
-    ours = code is capture.__code__ or is_module_call(code) or is_fused(code)
+    ours = code is capture.__code__ or code is _BACKWARD or is_module_call(code) or is_fused(code)
     return ours or is_comprehension(code) or is_opened(code)
 
 
