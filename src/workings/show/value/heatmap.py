@@ -57,6 +57,7 @@ class Heatmap:
 
     title: str
     caption: str
+    legend: str
     width: float
     height: float
     inside: str
@@ -80,7 +81,8 @@ class Heatmap:
 
     def _svg(self, attributes: str, inside: str) -> str:
         size = f'viewBox="0 0 {self.width:.0f} {self.height:.0f}" width="{self.width:.0f}" height="{self.height:.0f}"'
-        return f'<svg class="heatmap" role="img" aria-label="{escaped(self.label)}" {size}{attributes}>{inside}</svg>'
+        drawn = f'<svg class="heatmap" role="img" aria-label="{escaped(self.label)}" {size}{attributes}>{inside}</svg>'
+        return f'{drawn}<p class="legend">{self.legend}<span>{escaped(self.caption)}</span></p>'
 
 
 def heatmap(
@@ -106,8 +108,10 @@ def heatmap(
     scale = _Scale.of(panels.values)
     drawn = [_panel(panels, i, scale, rows, columns) for i in range(len(panels.values))]
     caption = _caption(tensor, panels, scale)
-    inside, across, down = _panel_grid(drawn, scale, caption)
-    return Heatmap(title, caption, across, down, inside, _names_of_cells(panels, rows, columns))
+    inside, across, down = _panel_grid(drawn)
+    return Heatmap(
+        title, caption, _legend(scale) if drawn else "", across, down, inside, _names_of_cells(panels, rows, columns)
+    )
 
 
 def _names_of_cells(panels: _Panels, rows: Sequence[str] | None, columns: Sequence[str] | None) -> str:
@@ -302,9 +306,9 @@ def _label(label: str, full: str) -> str:
     return escaped(label) + (f"<title>{escaped(full)}</title>" if full and full != label else "")
 
 
-def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str) -> tuple[str, float, float]:
-    """The panels side by side, up to four in a row, above the legend; with the size of it all."""
-    gap, x, y, line, body, right = 14.0, 0.0, 0.0, 0.0, "", 300.0
+def _panel_grid(drawn: list[_DrawnMatrix]) -> tuple[str, float, float]:
+    """The panels side by side, up to four in a row; with the size of it all."""
+    gap, x, y, line, body, right = 14.0, 0.0, 0.0, 0.0, "", 1.0
     for i, panel in enumerate(drawn):
         if i and (i % 4 == 0 or x + panel.width > 720):
             x, y, line = 0.0, y + line + gap, 0.0
@@ -312,22 +316,15 @@ def _panel_grid(drawn: list[_DrawnMatrix], scale: _Scale, caption: str) -> tuple
         body += f"<g{moved}>{panel.markup}</g>"
         x, line = x + panel.width + gap, max(line, panel.height)
         right = max(right, x - gap)
-    width, height = max(right, len(caption) * _FONT * 0.52), y + line + 2 * _FONT + 22
-    words = f'<text y="{2 * _FONT + 8}">{escaped(caption)}</text>'
-    legend = f'<g transform="translate(0 {y + line + 8:g})">{_legend(scale)}{words}</g>'
-    return body + legend, width, height
+    return body, right, y + line
 
 
 def _legend(scale: _Scale) -> str:
     """The colours from smallest to largest, with the numbers at the ends."""
-    low, high = (decimal(value, 4) for value in (scale.low, scale.high))
-    start = len(low) * _FONT * 0.62 + 4
-    steps = torch.linspace(scale.low, scale.high, 24, dtype=torch.float64)
-    image = data_address(png([[_number_of(level) for level in scale.levels(steps).tolist()]], _PALETTE))
-    return (
-        f'<text y="9">{low}</text><image x="{start:.1f}" width="120" height="{_FONT}" preserveAspectRatio="none" '
-        f'href="{image}"/><text x="{start + 124:.1f}" y="9">{high}</text>'
-    )
+    top = max(-scale.low, scale.high)
+    low, high = (-top, top) if scale.diverging else (scale.low, scale.high)
+    kind = "both" if scale.diverging else "down" if high <= 0 and low < 0 else "up"
+    return f'{decimal(low, 4)} <i class="{kind}"></i> {decimal(high, 4)}'
 
 
 def _caption(tensor: Tensor, panels: _Panels, scale: _Scale) -> str:
