@@ -141,7 +141,9 @@ class Work(Trace):
             return self
         from workings.trace.gradient.backward import backward
 
-        backward(self, loss)
+        target = backward(self, loss)
+        if loss is None and not isinstance(self.result, torch.Tensor) and self.result is not None:
+            self.notes.append(f"differentiated: {target.name}; loss='name' chooses another number")
         return self
 
 
@@ -210,15 +212,24 @@ def show(
         work.notes.append("mark the inputs that vary with requires_grad=True; the others are constants")
     try:
         if backward and work.error is None and (loss is not None or not work.is_differentiated):
-            from workings.trace.gradient.added import add_loss, add_sum
-
-            work.backward(add_loss(work, loss, recorded) if callable(loss) else loss or add_sum(work))
+            _differentiate(work, loss, recorded)
     finally:
         if work.cut is not None:
             work.cut((args, kwargs))
             work.cut = None
     check_names(work, options)
     return work
+
+
+def _differentiate(work: Work, loss: Any, depth: int) -> None:
+    """The backward pass; where it fails, the forward work stays, and a note says why there are no gradients."""
+    from workings.trace.gradient.added import add_loss, add_sum
+    from workings.trace.gradient.loss import GradientError
+
+    try:
+        work.backward(add_loss(work, loss, depth) if callable(loss) else loss or add_sum(work))
+    except GradientError as reason:
+        work.notes.append(f"no gradients: {reason}")
 
 
 def _choices(function: Any, kwargs: Mapping[str, Any]) -> list[str]:

@@ -14,6 +14,7 @@ def address(root: Step) -> None:
     that is called twice) gets a number, `h#2`.
     """
     _inside(root, "", {})
+    address_gradients(root)
 
 
 def _inside(parent: Step, prefix: str, seen: dict[str, int]) -> None:

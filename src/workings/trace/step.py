@@ -16,6 +16,10 @@ from workings.trace.formula.tree import Formula
 RULE_CHECKED = "rule checked"
 """How the note of a gradient begins whose rule gave autograd's numbers."""
 
+UPDATE_CHECKED, CLIPPING_CHECKED = "update checked", "clipping checked"
+CHECKED = (RULE_CHECKED, UPDATE_CHECKED, CLIPPING_CHECKED)
+"""How remarks begin that say no more than that the numbers agree."""
+
 KINDS = frozenset(
     """
     root input assign return expression call module loop turn branch expansion gradient update operation error folded

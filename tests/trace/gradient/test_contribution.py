@@ -86,10 +86,10 @@ def test_what_a_generator_made_of_its_last_value_is_not_counted_twice():
         return total
 
     found = gradients(f, X)
-    # total = Σ 2x + Σ 4x; the first v has 1 of its own and 2 through the second, so ∂total/∂x = 2·3 = 6.
-    assert found["∂total/∂x"].result.tolist() == [[6, 6], [6, 6]]
-    assert found["∂total/∂v from total#2"].result.tolist() == [[1, 1], [1, 1]]
-    assert "∂total/∂x from v, v#2" not in found
+    # total = Σ 2x + Σ 4x; the first v has 1 of its own and 2 through the second, so ∂total#3/∂x = 2·3 = 6.
+    assert found["∂total#3/∂x"].result.tolist() == [[6, 6], [6, 6]]
+    assert found["∂total#3/∂v from total#2"].result.tolist() == [[1, 1], [1, 1]]
+    assert "∂total#3/∂x from v, v#2" not in found
 
 
 def test_a_number_beside_tensors_has_no_gradient():
@@ -191,8 +191,8 @@ def test_the_rows_of_a_loop_that_counts():
         return L
 
     found = gradients(f, X)
-    assert found["∂L/∂x"].result.tolist() == [[2, 4], [12, 16]] and checked(found)  # 2 r (i + 1)
-    assert found["∂L/∂x"].formula == Apply("stack", (Sequence((Leaf("∂L/∂r"), Leaf("∂L/∂r#2"))),), (("dim", 0),))
+    assert found["∂L#3/∂x"].result.tolist() == [[2, 4], [12, 16]] and checked(found)  # 2 r (i + 1)
+    assert found["∂L#3/∂x"].formula == Apply("stack", (Sequence((Leaf("∂L#3/∂r"), Leaf("∂L#3/∂r#2"))),), (("dim", 0),))
 
 
 def test_a_row_is_the_part_of_its_number():

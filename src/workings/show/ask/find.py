@@ -23,6 +23,8 @@ from workings.trace.step import Step
 from workings.trace.tensors.difference import largest_difference
 
 _TURN = re.compile(r"turn \d+\.")
+_NUMBERED = re.compile(r"∂([^#/]+)#\d+/∂")
+"""∂h#3/∂x, which ∂h/∂x asks for as well"""
 
 
 def find_step(trace: Trace, address: str) -> Step:
@@ -74,6 +76,7 @@ def _gradient(steps: Iterable[Step], address: str) -> Step | None:
     wanted = without_self(address)
     readings: tuple[Callable[[Step], Any], ...] = (
         lambda step: step.address == address,
+        lambda step: _NUMBERED.sub(r"∂\1/∂", step.address) == address,
         lambda step: without_self(_TURN.sub("", step.address)) == wanted,
         lambda step: _by_path(step) == wanted,
     )

@@ -28,7 +28,7 @@ from workings.show.write.names import text_name, without_library
 from workings.trace.formula.targets import unpack
 from workings.trace.formula.tree import Call, Code, Formula, Leaf, Sequence
 from workings.trace.record import Trace
-from workings.trace.step import RULE_CHECKED, Step
+from workings.trace.step import CHECKED, Step
 
 _FIRST_TURNS = 3
 _MANY_TURNS = 5
@@ -96,7 +96,7 @@ def _lines(root: Step, options: Options) -> list[Line]:
 
 def note_of(step: Step, options: Options) -> str:
     """The remark on a step, as far as the reader wants it."""
-    unwanted = not options.checks and step.note.startswith(RULE_CHECKED)
+    unwanted = not options.checks and step.note.startswith(CHECKED)
     return "" if unwanted or is_about_arguments(step) else step.note
 
 
@@ -267,6 +267,19 @@ class _Outline:
     def folded_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
         yield Line(level, "fold", step, f"… {step.note or f'{step.count} more turns'}")
 
+    def update_lines(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
+        """What a step of an optimizer does to a parameter: its equations, under a title where they are several."""
+        if not step.children:
+            yield from self.step(step, level, depth, known)
+            return
+        if alone := len(step.children) == 1:
+            yield Line(level, "equation", step.children[0])
+        else:
+            yield Line(level, "title", step, f"{text_name(step.name)}: one step of {step.source}", valued=False)
+            yield from (Line(level + 1, "equation", line) for line in step.children)
+        if note := note_of(step, self.options):
+            yield Line(level + 1, "note", step, note if not alone else f"one step of {step.source}; {note}")
+
 
 _RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[Line]]] = {
     "loop": _Outline.loop_lines,
@@ -274,6 +287,7 @@ _RULES: dict[str, Callable[[_Outline, Step, int, int, dict[str, Any]], Iterator[
     "call": _Outline.call_lines,
     "expansion": _Outline.call_lines,
     "folded": _Outline.folded_lines,
+    "update": _Outline.update_lines,
 }
 """How each kind of step becomes lines; a kind without a row is a statement."""
 

@@ -14,6 +14,7 @@ from torch.nn.modules import module as modules
 
 from workings.trace.capture.recorder import Recorder
 from workings.trace.capture.substitute import copy_function, substitute_method
+from workings.trace.capture.training import record_training
 from workings.trace.code.decorated import inmost, with_inmost
 from workings.trace.code.functions import is_library
 from workings.trace.code.rewrite import Rewritten, rewrite
@@ -60,7 +61,8 @@ def record_modules(recorder: Recorder, root: Any, watch: bool = True) -> Iterato
         return _module_call(recorder, original, module, known, _name(recorder, module, text), args, kwargs)
 
     updates = contextlib.nullcontext() if names else _record_optimizers(recorder, thread)
-    with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates, recorder.callbacks:
+    others = contextlib.nullcontext() if names else record_training(recorder, thread)
+    with substitute_method(torch.nn.Module._call_impl, original, reporting, passed), updates, others, recorder.callbacks:
         yield
 
 

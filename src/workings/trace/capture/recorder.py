@@ -422,9 +422,8 @@ class Recorder(Statements):
         known = {id(step.live): step.name for step in self.root.walk() if step.kind in ("input", "assign")}
         parameters: dict[str, torch.Tensor] = {}
         for module in self.known:
-            own = dict(module.named_parameters())
-            prefix = f"{self.paths.get(id(module), '')}." if own.keys() & parameters.keys() else ""
-            parameters.update({f"{prefix}{name}": p for name, p in own.items()})
+            path = self.paths.get(id(module), "")
+            parameters.update({f"{path}.{name}" if path else name: p for name, p in module.named_parameters()})
         known.update({id(p): name for name, p in parameters.items()})
         mine = [p for group in optimizer.param_groups for p in group["params"]]
         return {known.get(id(p), f"parameter {i + 1}"): p for i, p in enumerate(mine)}

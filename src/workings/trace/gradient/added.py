@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from workings.trace.address import address, address_gradients
+from workings.trace.address import address
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Apply, Call, Leaf, Sequence
 from workings.trace.gradient.backward import backward
@@ -67,16 +67,11 @@ def add_loss(trace: Trace, loss: Callable[..., Any], depth: int) -> str:
 def add_gradients(trace: Trace, loss: torch.Tensor) -> None:
     """The gradients of a loss whose `backward()` the code is about to call, while autograd's graph is there. Those of an
     earlier call, in another turn of a loop, stay."""
-    named = [step.name for step in trace.steps() if step.kind == "assign" and step.live is loss]
-    earlier = [(step, [c for c in step.children if c.kind == "gradient"]) for step in trace.root.walk()]
     notes = list(trace.notes)
     try:
-        backward(trace, named[-1] if named else None)
+        backward(trace, loss)
     except GradientError as reason:
         notes.append(str(reason))
-    for step, gradients in earlier:
-        step.children += gradients
-    address_gradients(trace.root)
     trace.notes, trace.is_differentiated = notes, True
 
 

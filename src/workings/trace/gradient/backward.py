@@ -10,7 +10,7 @@ A value that several statements use receives a contribution from each; they are 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable
 from typing import Any
 
 import torch
@@ -22,7 +22,7 @@ from workings.trace.gradient.contribution import Contribution, contribution, exp
 from workings.trace.gradient.flow import STATEMENTS, scopes, tensors
 from workings.trace.gradient.gates import Gates
 from workings.trace.gradient.hidden import HiddenParameters
-from workings.trace.gradient.loss import Loss, find_loss, gradients
+from workings.trace.gradient.loss import Loss, find_loss, gradients, origins
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -34,10 +34,11 @@ _MOST_TERMS = 6
 UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
 
 
-def backward(trace: Trace, loss: str | None = None) -> None:
+def backward(trace: Trace, loss: str | Tensor | None = None) -> Loss:
     """Add the gradients of a loss to a trace. `loss` is its name, by default the `loss` of what the code returned, or the
-    last result that is a number."""
-    _forget(trace.root)
+    last result that is a number; or the tensor itself, whose gradients are added to those of others."""
+    if not isinstance(loss, Tensor):
+        _forget(trace.root)
     found = list(scopes(trace.root, trace.modules))
     target = find_loss(found, loss, trace.result)
     hidden = _unrecorded_values(trace, found, target)
@@ -59,12 +60,14 @@ def backward(trace: Trace, loss: str | None = None) -> None:
     for scope in found:
         _finish(scope, filed, target)
     _file_sums(found, trace.root, target)
-    for name, value in (_unread(found, filed) | hidden).items():
+    for name, value in parameters.from_the_last(_unread(found, filed) | hidden):
         total = target.total(value)
         if total is not None:
             _file_hidden(trace.root, name, value, total, found, parameters)
+    _copy_parameters(trace.root, target)
     address_gradients(trace.root)
     trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
+    return target
 
 
 def _forget(root: Step) -> None:
@@ -147,6 +150,13 @@ def _file_hidden(
     """A parameter that no recorded statement reads, with the rule of the operation that uses it."""
     home, loss = _home(root, name), parameters.loss
     scope = next((scope for scope in found if any(s.step is home for s in scope.statements)), None)
+    for layer, gradient, rule in parameters.layers(value, scope):
+        symbol = loss.symbol(layer)
+        if symbol not in {child.name for child in home.children if child.kind == "gradient"}:
+            given = Contribution(home, layer, "", None, {}, gradient, "")
+            explain_hidden(given, rule)
+            if given.formula is not None:
+                _add_part(given, symbol, gradient)
     part = Contribution(home, name, "", None, {}, total, UNRECORDED)
     explain_hidden(part, lambda: parameters.rule(name, value, scope))
     _add_part(part, loss.symbol(name), total)
@@ -200,6 +210,25 @@ def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, An
         under.children.append(step)
 
 
+def _copy_parameters(root: Step, loss: Loss) -> None:
+    """The parameters in the lines as they are now: an optimizer will change them in place."""
+    memories = {_memory(tensor) for tensor in loss.origins} - {0}
+    copies: dict[int, tuple[Tensor, Tensor]] = {}
+    for step in root.walk():
+        for text, value in step.operands.items() if step.kind == "gradient" else ():
+            if isinstance(value, Tensor) and _memory(value) in memories:
+                known = copies.setdefault(id(value), (value, value.detach().clone()))
+                step.operands[text] = known[1]
+
+
+def _memory(tensor: Tensor) -> int:
+    """Where the numbers of a tensor are; 0 where PyTorch does not say."""
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
 # ---- what no recorded statement reads
 
 
@@ -226,7 +255,7 @@ def _unrecorded_values(trace: Trace, found: list[Scope], loss: Loss) -> dict[str
     known |= {id(origin) for scope in found for value in scope.values.values() for origin in _copy_source(value)}
     names = _parameter_names(trace)
     hidden: dict[str, Value] = {}
-    for tensor in _origins(loss.value):
+    for tensor in origins(loss.value):
         value = value_of(tensor)
         if value.key not in known:
             kind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "input"
@@ -266,19 +295,6 @@ def _unread(found: list[Scope], filed: Collection[Hashable]) -> dict[str, Value]
 
 def _values(step: Step) -> list[Value]:
     return [value_of(tensor, then) for _, tensor, then in tensors(step)]
-
-
-def _origins(value: Value) -> Iterator[Tensor]:
-    """The tensors at the beginning of autograd's graph that a value was made of."""
-    queue = [value.edge.node] if value.edge is not None else []
-    seen = set(queue)
-    while queue:
-        node = queue.pop()
-        if hasattr(node, "variable"):
-            yield node.variable
-        following = [after for after, _ in node.next_functions if after is not None and after not in seen]
-        seen.update(following)
-        queue += following
 
 
 def _copy_source(value: Value) -> list[Tensor]:

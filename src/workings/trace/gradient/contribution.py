@@ -219,7 +219,7 @@ def _read_graph(
             return False
         return key in inside or key in read or scope.makers.get(key) not in (None, statement)
 
-    names = Names({**loss.paths, **scope.names}, {key: v.then for key, v in scope.values.items()})
+    names = Names({**loss.paths, **scope.names}, {key: v.then for key, v in scope.values.items()}, scope.constants)
     rule = graph_rule(starts, value.key, is_closed, names, loss.symbol, known)
     return rule.formula, rule.known, rule.letters
 

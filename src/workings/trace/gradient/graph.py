@@ -10,7 +10,7 @@ Where the way leads through a call whose statements are recorded, the gradient t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,9 +53,11 @@ class Names:
 
     names: Mapping[Hashable, str]
     values: Mapping[Hashable, Any]
-    made: dict[Hashable, str] = field(default_factory=dict)
+    constants: Collection[Hashable] = ()
+    """Those that do not vary, so that the graph does not have them."""
     first: str = ""
     """What the first value without a name is called."""
+    made: dict[Hashable, str] = field(default_factory=dict)
 
     def __getitem__(self, key: Hashable) -> str:
         """The name of a value; one that the code does not name is z₁, z₂ …"""
@@ -286,6 +288,9 @@ class _Reader:
 
     def _constant(self, value: Any, name: str) -> Leaf:
         """A tensor that does not vary: the mask of a dropout, an index, a table."""
+        for key in self.names.constants:
+            if key in self.names.names and _is_same(self.names.values[key], value):
+                return self._leaf(key)
         if id(value) not in self.constants:
             letter = "m" if _is_mask(value) else "i" if not value.is_floating_point() else "c"
             while letter in self.known or letter in self.letters:
@@ -341,6 +346,12 @@ class _Reader:
             return False
         own = self.known[text]
         return isinstance(value, Tensor) and is_rounding(largest_difference(value, own), value, own)
+
+
+def _is_same(known: Any, value: Tensor) -> bool:
+    """Whether a constant is a value that has a name."""
+    alike = isinstance(known, Tensor) and known.shape == value.shape and known.dtype == value.dtype
+    return alike and value.dim() > 0 and torch.equal(known, value)
 
 
 def _is_mask(value: Tensor) -> bool:

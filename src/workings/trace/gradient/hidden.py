@@ -7,7 +7,8 @@ A parameter is followed to the operation that uses it, in autograd's graph; what
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from torch.autograd.graph import GradientEdge
@@ -27,6 +28,8 @@ _LIGHT = frozenset(
 )
 """Nodes that only move numbers: the operation that uses a parameter is behind them."""
 _MOST_USES = 6
+_MOST_STEPS = 60
+"""Operations between a layer and the next value that has a name."""
 
 
 class HiddenParameters:
@@ -40,7 +43,10 @@ class HiddenParameters:
             self.uses[value.key] = uses = sorted(dict.fromkeys(self._uses(value.key)), key=_when)
             owner = name.rpartition(".")[0] or name
             for number, edge in enumerate(uses, start=1):
-                loss.paths.setdefault(key_of(edge), owner if len(uses) == 1 else f"{owner} ({number})")
+                label = owner if len(uses) == 1 else f"{owner} ({number})"
+                loss.paths.setdefault(key_of(edge), label)
+                for given in _data_inputs(edge[0], value):
+                    loss.paths.setdefault(key_of(given), f"{label}.input")
         places = {key_of(edge): edge for uses in self.uses.values() for edge in uses}
         asked = [Value(unknown(()), GradientEdge(*edge)) for key, edge in places.items() if key not in loss.totals]
         loss.totals |= gradients(loss, asked)
@@ -54,6 +60,11 @@ class HiddenParameters:
             found += behind or outputs[:1]
         return found
 
+    def from_the_last(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
+        """Parameters in the order of the backward pass: those of the last layer first."""
+        when = {name: -max(map(_when, self.uses.get(value.key, ())), default=0) for name, value in values.items()}
+        return sorted(values.items(), key=lambda pair: when[pair[0]])
+
     def rule(self, name: str, value: Value, scope: Scope | None) -> GraphRule:
         """The rule of a parameter, in the names of the frame where it is shown."""
         uses = [edge for edge in self.uses.get(value.key, ()) if self.loss.totals.get(key_of(edge)) is not None]
@@ -61,16 +72,65 @@ class HiddenParameters:
             raise LookupError("no operation of PyTorch's uses it")
         if len(uses) > _MOST_USES:
             raise RuleError(f"it is used {len(uses)} times")
+        first = f"{name.rpartition('.')[0]}.input"
+        names = self._names(scope, {value.key: name}, "" if first in self.loss.paths.values() else first)
+        return self._rule(uses, value.key, names)
+
+    def layers(self, value: Value, scope: Scope | None) -> Iterator[tuple[str, Any, Callable[[], GraphRule]]]:
+        """The layers that use a parameter, from the last: the name and gradient of what each gave, and its rule."""
+        for edge in reversed(self.uses.get(value.key, ())):
+            key, names = key_of(edge), self._names(scope)
+            gradient = self.loss.totals.get(key)
+            if gradient is not None and (scope is None or key not in scope.names):
+                yield names[key], gradient, partial(self._layer_rule, key, names)
+
+    def _layer_rule(self, key: Hashable, names: Names) -> GraphRule:
+        return self._rule(self._next_names(key, names), key, names)
+
+    def _next_names(self, key: Hashable, names: Names) -> list[Edge]:
+        """The nearest values after this one that have a name and a gradient."""
+        found: list[Edge] = []
+        queue, seen = [key], {key}
+        while queue:
+            for node in self.users.get(queue.pop(), ()):
+                for edge in ((node, i) for i in range(len(node._input_metadata))):
+                    if edge in seen:
+                        continue
+                    seen.add(edge)
+                    if self.loss.totals.get(edge) is not None and edge in names.names:
+                        found.append(edge)
+                    elif len(seen) > _MOST_STEPS:
+                        raise RuleError("too many operations lead to the next value with a name")
+                    else:
+                        queue.append(edge)
+        return found
+
+    def _names(self, scope: Scope | None, more: Mapping[Hashable, str] | None = None, first: str = "") -> Names:
         known = scope.names if scope is not None else {}
         values = {key: v.then for key, v in scope.values.items()} if scope is not None else {}
-        names = Names({**self.loss.paths, **known, value.key: name}, values, first=f"{name.rpartition('.')[0]}.input")
-        starts: dict[Hashable, tuple[Edge, Any]] = {}
-        given = {}
-        for edge in uses:
-            symbol = self.loss.symbol(names[key_of(edge)])
-            starts[key_of(edge)] = edge, Leaf(symbol)
-            given[symbol] = self.loss.totals[key_of(edge)]
-        return graph_rule(starts, value.key, lambda key: False, names, self.loss.symbol, given)
+        return Names(
+            {**self.loss.paths, **known, **(more or {})}, values, scope.constants if scope is not None else (), first
+        )
+
+    def _rule(self, starts: list[Edge], wanted: Hashable, names: Names) -> GraphRule:
+        given = {self.loss.symbol(names[key_of(edge)]): self.loss.totals[key_of(edge)] for edge in starts}
+        begin = {key_of(edge): (edge, Leaf(self.loss.symbol(names[key_of(edge)]))) for edge in starts}
+        return graph_rule(begin, wanted, lambda key: False, names, self.loss.symbol, given)
+
+
+def _data_inputs(node: Node, parameter: Value) -> list[Edge]:
+    """What a layer is applied to: its one input that is neither a parameter nor made of nothing else."""
+    if parameter.tensor.dim() < 2:  # a bias may be added to anything
+        return []
+    others = [edge for edge in inputs_of(node) if not _is_parameter(edge)]
+    return others if len(others) == 1 else []
+
+
+def _is_parameter(edge: Edge) -> bool:
+    node = edge[0]
+    while node is not None and not hasattr(node, "variable") and node_name(node) in _LIGHT:
+        node = node.next_functions[0][0]
+    return node is None or hasattr(node, "variable")
 
 
 def _when(edge: Edge) -> int:

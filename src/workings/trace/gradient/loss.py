@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,6 +43,11 @@ class Loss:
     def total(self, value: Value) -> Tensor | None:
         return self.totals.get(value.key)
 
+    @property
+    def origins(self) -> list[Tensor]:
+        """The tensors at the beginning of autograd's graph that it was made of."""
+        return list(origins(self.value))
+
 
 def require_gradients(given: Any, copies: bool = False) -> Any:
     """What is given, with tensors of real numbers that autograd follows: the caller's own stay as they are.
@@ -69,9 +74,12 @@ def require_gradients(given: Any, copies: bool = False) -> Any:
 _Named = list[tuple[str, Value]]
 
 
-def find_loss(found: list[Scope], name: str | None, result: Any = None) -> Loss:
-    """The loss of this name; or the `loss` of what the code returned; or the last result of the outermost scope that is one
-    number."""
+def find_loss(found: list[Scope], name: str | Tensor | None, result: Any = None) -> Loss:
+    """The loss of this name, or this tensor; or the `loss` of what the code returned; or the last result of the outermost
+    scope that is one number."""
+    if isinstance(name, Tensor):
+        value = value_of(name)
+        return Loss(_name_of(found, value) or "L", value)
     results = [pair for scope in found for statement in scope.statements for pair in statement.made]
     returned = _returned_loss(result)
     if not results and returned is None:
@@ -105,26 +113,39 @@ def _is_complex(found: list[Scope]) -> bool:
 
 
 def _returned_loss(result: Any) -> Value | None:
-    """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`."""
+    """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`, or the first number."""
     if not isinstance(result, Tensor):
-        result = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+        named = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+        numbers = (t for t in tree_leaves(result) if isinstance(t, Tensor) and t.numel() == 1 and t.requires_grad)
+        result = named if named is not None else next(numbers, None)
     return value_of(result) if isinstance(result, Tensor) and result.is_floating_point() else None
 
 
 def _no_name(result: Any) -> str:
-    return "loss" if not isinstance(result, Tensor) else "L" if result.numel() == 1 else "the result"
+    if isinstance(result, Tensor):
+        return "L" if result.numel() == 1 else "the result"
+    named = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
+    return "L" if named is None else "loss"
 
 
 def _name_of(found: list[Scope], value: Value) -> str:
-    """What the code calls a value, without a number: the loss is the last of its name."""
-    return next((scope.names[value.key].partition("#")[0] for scope in found if value.key in scope.names), "")
+    """What the code calls a value."""
+    return next((_own_name(scope, value) for scope in found if value.key in scope.names), "")
+
+
+def _own_name(scope: Scope, value: Value, otherwise: str = "") -> str:
+    """The name of a value in a scope, with its number only where another tensor has the name too: ∂h#3/∂h#2, ∂loss/∂h."""
+    name = scope.names.get(value.key, otherwise)
+    plain, number, _ = name.partition("#")
+    others = (known for key, known in scope.names.items() if key != value.key)
+    return name if number and any(known.partition("#")[0] == plain for known in others) else plain
 
 
 def _named_loss(found: list[Scope], results: _Named, name: str) -> Loss:
     outer = [pair for statement in found[0].statements for pair in statement.made] if found else []
     for known, value in (*reversed(outer), *reversed(results)):
         if known == name or any(scope.names.get(value.key) == name for scope in found):
-            return Loss(name, value)
+            return Loss(_name_of(found, value) or name, value)
     names = list(dict.fromkeys(known for known, _ in results if known))
     hint = did_you_mean(name, names, f"There are {', '.join(names)}.")
     raise GradientError(f"Backward was asked for '{name}', but no statement assigns a tensor of that name.{hint}")
@@ -133,8 +154,21 @@ def _named_loss(found: list[Scope], results: _Named, name: str) -> Loss:
 def _last_number(scope: Scope, results: _Named) -> Loss:
     own = [pair for statement in scope.statements for pair in statement.made] or results
     last = next((p for p in reversed(own) if p[1].tensor.numel() == 1 and p[1].tensor.is_floating_point()), own[-1])
-    name = scope.names.get(last[1].key, last[0]).partition("#")[0]
+    name = _own_name(scope, last[1], last[0])
     return Loss(name or ("L" if last[1].tensor.numel() == 1 else "the result"), last[1])
+
+
+def origins(value: Value) -> Iterator[Tensor]:
+    """The tensors at the beginning of autograd's graph that a value was made of."""
+    queue = [value.edge.node] if value.edge is not None else []
+    seen = set(queue)
+    while queue:
+        node = queue.pop()
+        if hasattr(node, "variable"):
+            yield node.variable
+        following = [after for after, _ in node.next_functions if after is not None and after not in seen]
+        seen.update(following)
+        queue += following
 
 
 def gradients(loss: Loss, values: Iterable[Value]) -> dict[Hashable, Tensor | None]:

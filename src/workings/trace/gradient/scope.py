@@ -92,6 +92,11 @@ class Scope:
         """Whether a statement made a value, rather than hand on one that was there."""
         return self.makers.get(value.key) is statement
 
+    @property
+    def constants(self) -> list[Hashable]:
+        """The values that do not vary."""
+        return [key for key, value in self.values.items() if not value.varies]
+
     def add(self, value: Value, name: str) -> None:
         """Know a value, by this name unless it has one; a name that was another value's before gets a number."""
         self.values.setdefault(value.key, value)

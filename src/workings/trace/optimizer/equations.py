@@ -1,6 +1,7 @@
 """The equations of optimizers, one assignment a line, as data.
 
     SGD      g = θ.grad + λ θ     b = μ b + (1 − τ) g      u = g + μ b (Nesterov) or b      θ = θ − η u
+             without decay g is θ.grad itself
     Adam     m = β₁ m + (1 − β₁) g     v = β₂ v + (1 − β₂) g²
              m̂ = m/(1 − β₁ᵗ)           v̂ = v/(1 − β₂ᵗ)             θ = θ − η m̂/(√v̂ + ε)
     AdamW    θ = (1 − η λ) θ first, with no λ in g; then as Adam
@@ -20,7 +21,7 @@ from workings.trace.formula.tree import Apply, Formula, Leaf, Number
 Equations = list[tuple[str, Formula]]
 """Name and right side, in order."""
 _ONE = Number(1)
-η, λ, μ, τ, ε, t, g, b, m, v = (Leaf(letter) for letter in "ηλμτεtgbmv")
+η, λ, μ, τ, ε, t, _g, b, m, v = (Leaf(letter) for letter in "ηλμτεtgbmv")
 β1, β2, m_hat, v_hat, _largest = Leaf("β₁"), Leaf("β₂"), Leaf("m̂"), Leaf("v̂"), Leaf("v_max")
 
 
@@ -50,7 +51,8 @@ def _gradient(θ: Leaf, given: Mapping[str, Any], decay: bool) -> Equations:
 
 def sgd(θ: Leaf, given: Mapping[str, Any], state: Mapping[str, Any]) -> Equations:
     """Stochastic gradient descent with momentum (Sutskever et al. 2013)."""
-    lines = _gradient(θ, given, bool(given["weight_decay"]))
+    plain = not given["weight_decay"] and not given.get("maximize")
+    lines, g = ([], Leaf(f"{θ.text}.grad")) if plain else (_gradient(θ, given, bool(given["weight_decay"])), _g)
     u = g
     if given["momentum"]:
         first = state.get("momentum_buffer") is None
@@ -69,8 +71,8 @@ def adam(θ: Leaf, given: Mapping[str, Any], state: Mapping[str, Any]) -> Equati
     lines: Equations = [(θ.text, _mul(_sub(_ONE, _mul(η, λ)), θ))] if apart else []
     lines += _gradient(θ, given, bool(given["weight_decay"]) and not apart)
     lines += [
-        ("m", _add(_mul(β1, m), _mul(_sub(_ONE, β1), g))),
-        ("v", _add(_mul(β2, v), _mul(_sub(_ONE, β2), Apply("square", (g,))))),
+        ("m", _add(_mul(β1, m), _mul(_sub(_ONE, β1), _g))),
+        ("v", _add(_mul(β2, v), _mul(_sub(_ONE, β2), Apply("square", (_g,))))),
     ]
     if given["amsgrad"]:
         lines.append(("v_max", Apply("max", (_largest, v))))

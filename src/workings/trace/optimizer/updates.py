@@ -22,7 +22,7 @@ from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.tree import Leaf, leaves
 from workings.trace.optimizer.equations import Equations, adam, sgd
 from workings.trace.optimizer.names import better, names_around
-from workings.trace.step import Step
+from workings.trace.step import UPDATE_CHECKED, Step
 from workings.trace.tensors.difference import doubles, is_rounding, largest_difference
 
 _EQUATIONS: dict[type[Optimizer], Callable[[Leaf, Mapping[str, Any], Mapping[str, Any]], Equations]] = {
@@ -74,7 +74,7 @@ def watch(optimizer: Optimizer, names: Mapping[str, Tensor] | None = None) -> It
     >>> with watch(optimizer, {"w": w}) as steps:
     ...     optimizer.step()
     >>> [(line.name, line.result) for line in steps[0].children]
-    [('g', tensor(2.)), ('w', tensor(0.))]
+    [('w', tensor(0.))]
     """
     steps: list[Step] = []
     before = snapshots(optimizer, names)
@@ -127,7 +127,7 @@ def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
     difference, ends = largest_difference(ours, after.value), (before.value, after.value)
     exact = isinstance(ours, ExactTensor)
     if difference == 0 or (difference < inf and is_rounding(difference, *(doubles(v) if exact else v for v in ends))):
-        return f"update checked: largest difference {difference:.2g}" + (_ROUNDED if exact and difference else "")
+        return f"{UPDATE_CHECKED}: largest difference {difference:.2g}" + (_ROUNDED if exact and difference else "")
     return f"the equations give other numbers than the optimizer (largest difference {difference:.2g}); its own are shown"
 
 
