@@ -51,6 +51,17 @@ def infix(sign: str, level: int, left: int, right: int) -> Notation:
     return _with(2, lambda s, a, b: Piece(s.infix(s.bracketed(a, left), sign, s.bracketed(b, right)), level))
 
 
+def first_to_last(sign: str, level: int) -> Notation:
+    """a + … + z, of many operands"""
+
+    def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
+        first, last = (script.bracketed(part, level) for part in (parts[0], parts[-1]))
+        between = script.infix(first, sign, script.number("…"))
+        return Piece(script.infix(between, sign, last), level)
+
+    return write
+
+
 def prefix(sign: str, level: int, right: int) -> Notation:
     """∘a"""
     return _with(1, lambda s, a: Piece(s.prefix(sign, s.bracketed(a, right)), level))

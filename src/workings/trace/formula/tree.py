@@ -170,6 +170,13 @@ def substitute(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
     return map_parts(formula, lambda part: substitute(part, letters))
 
 
+def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
+    """The formula with other names for some of its leaves."""
+    if isinstance(formula, Leaf):
+        return Leaf(names.get(formula.text, formula.text))
+    return map_parts(formula, lambda part: rename(part, names))
+
+
 def leaves(formula: Formula) -> list[str]:
     """The texts of the leaves, each once, in reading order."""
     return list(dict.fromkeys(part.text for part in walk(formula) if isinstance(part, Leaf)))

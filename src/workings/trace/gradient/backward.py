@@ -131,17 +131,9 @@ def _file_sums(found: list[Scope], root: Step, loss: Loss) -> None:
         labels = _labels([scope.step.name if scope.step is not None else "" for scope in scopes_of])
         terms = {f"{loss.symbol(name)} from {label}": flow for label, flow in zip(labels, flows, strict=True)}
         under = _home(root, name)
-        if len(terms) > _MOST_TERMS:
-            _add(
-                under,
-                loss.symbol(name),
-                None,
-                {},
-                total,
-                f"the sum of what flows through the {len(terms)} calls that use it",
-            )
-        else:
-            _add(under, loss.symbol(name), _sum([Leaf(text) for text in terms]), dict(terms), total, "")
+        parts = tuple(Leaf(text) for text in terms)
+        whole = Apply("sum_of", parts) if len(parts) > _MOST_TERMS else _sum(parts)
+        _add(under, loss.symbol(name), whole, dict(terms), total, f"{len(parts)} calls" if len(parts) > _MOST_TERMS else "")
 
 
 def _file_hidden(

@@ -13,7 +13,7 @@ from workings.errors import WorkingsError
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.magnitude import largest_term
 from workings.trace.formula.simplify import plus
-from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, map_parts, walk
+from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Number, Sequence, leaves, rename, walk
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.flow import STATEMENTS
 from workings.trace.gradient.gates import Gates
@@ -120,7 +120,7 @@ def _source_rule(
     known = {**statement.operands, **{renamed.get(text, text): v.then for text, v in statement.read.items()}, **given}
     letters: dict[str, Formula] = {}
     assert statement.formula is not None
-    formula = _rename(statement.formula, renamed)
+    formula = rename(statement.formula, renamed)
     _recheck(statement, formula, known, made)
     upstream, name, result = _upstream(statement, formula, made, scope, loss)
     texts = [renamed.get(text, text) for text, v in statement.read.items() if v.key == value.key]
@@ -304,14 +304,6 @@ def _arrange(formula: Formula, value: Any, parts: Iterator[Formula]) -> Formula:
         case Sequence(items=items) if isinstance(value, (tuple, list)) and len(items) <= len(value):  # it may have grown
             return Sequence(tuple(_arrange(item, one, parts) for item, one in zip(items, value, strict=False)))
     return next(parts) if isinstance(value, Tensor) else Apply("zeros", (), (("shape", ()),))
-
-
-def _rename(formula: Formula, names: Mapping[str, str]) -> Formula:
-    """The formula with its values by their numbered names."""
-    match formula:
-        case Leaf(text=text):
-            return Leaf(names.get(text, text))
-    return map_parts(formula, lambda part: _rename(part, names))
 
 
 def _letters(

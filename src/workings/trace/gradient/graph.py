@@ -292,7 +292,7 @@ class _Reader:
             if key in self.names.names and _is_same(self.names.values[key], value):
                 return self._leaf(key)
         if id(value) not in self.constants:
-            letter = "m" if _is_mask(value) else "i" if not value.is_floating_point() else "c"
+            letter = "m" if _is_mask(value) else "c" if value.is_floating_point() else "i"
             while letter in self.known or letter in self.letters:
                 letter += "′"
             self.constants[id(value)] = letter
@@ -358,7 +358,7 @@ def _is_mask(value: Tensor) -> bool:
     """Whether the entries are 0 and one other number, as a dropout's are."""
     if not value.is_floating_point():
         return value.dtype == torch.bool
-    return value.numel() <= 1 << 20 and len(value.unique()) <= 2 and bool((value == 0).any())
+    return value.numel() <= 1 << 20 and len(value.unique()) == 2 and bool((value == 0).any())
 
 
 def _is_single(formula: Formula) -> bool:

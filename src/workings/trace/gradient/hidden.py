@@ -7,13 +7,13 @@ A parameter is followed to the operation that uses it, in autograd's graph; what
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Collection, Hashable, Iterator, Mapping
 from functools import partial
 from typing import Any
 
 from torch.autograd.graph import GradientEdge
 
-from workings.trace.formula.tree import Leaf
+from workings.trace.formula.tree import Apply, Formula, Leaf, leaves, rename
 from workings.trace.gradient.graph import Edge, GraphRule, Names, graph_rule, inputs_of, key_of
 from workings.trace.gradient.loss import Loss, gradients
 from workings.trace.gradient.scope import Scope, Value
@@ -39,17 +39,27 @@ class HiddenParameters:
         self.loss = loss
         self.users = _users(loss.value)
         self.uses: dict[Hashable, list[Edge]] = {}
+        self.named = {*loss.paths.values(), *loss.names.values()}
         for name, value in hidden.items():
             self.uses[value.key] = uses = sorted(dict.fromkeys(self._uses(value.key)), key=_when)
             owner = name.rpartition(".")[0] or name
-            for number, edge in enumerate(uses, start=1):
-                label = owner if len(uses) == 1 else f"{owner} ({number})"
-                loss.paths.setdefault(key_of(edge), label)
+            nodes = list(dict.fromkeys(node for node, _ in uses))
+            for edge in uses:
+                label = owner if len(nodes) == 1 else f"{owner} ({nodes.index(edge[0]) + 1})"
+                self._name(key_of(edge), f"{label}[{edge[1]}]" if edge[1] else label)
                 for given in _data_inputs(edge[0], value):
-                    loss.paths.setdefault(key_of(given), f"{label}.input")
+                    self._name(key_of(given), f"{label}.input")
         places = {key_of(edge): edge for uses in self.uses.values() for edge in uses}
         asked = [Value(unknown(()), GradientEdge(*edge)) for key, edge in places.items() if key not in loss.totals]
         loss.totals |= gradients(loss, asked)
+
+    def _name(self, key: Hashable, name: str) -> None:
+        """Call a value so, unless it has a name; no two values have one name."""
+        if key not in self.loss.paths:
+            while name in self.named:
+                name += "′"
+            self.named.add(name)
+            self.loss.paths[key] = name
 
     def _uses(self, key: Hashable) -> list[Edge]:
         """The outputs of the operations that use a value, behind those that only move it."""
@@ -57,7 +67,7 @@ class HiddenParameters:
         for node in self.users.get(key, ()):
             outputs = [(node, i) for i in range(len(node._input_metadata))]
             behind = [edge for output in outputs for edge in self._uses(output)] if node_name(node) in _LIGHT else []
-            found += behind or outputs[:1]
+            found += behind or [edge for edge in outputs if edge in self.users] or outputs[:1]
         return found
 
     def from_the_last(self, values: Mapping[str, Value]) -> list[tuple[str, Value]]:
@@ -71,10 +81,24 @@ class HiddenParameters:
         if not uses:
             raise LookupError("no operation of PyTorch's uses it")
         if len(uses) > _MOST_USES:
-            raise RuleError(f"it is used {len(uses)} times")
+            return self._sum_of_uses(name, value, uses, scope)
         first = f"{name.rpartition('.')[0]}.input"
         names = self._names(scope, {value.key: name}, "" if first in self.loss.paths.values() else first)
         return self._rule(uses, value.key, names)
+
+    def _sum_of_uses(self, name: str, value: Value, uses: list[Edge], scope: Scope | None) -> GraphRule:
+        """Of a parameter that is used many times, as a recurrent layer's at each step: the sum of the rules of its uses."""
+        known: dict[str, Any] = {}
+        formulas: list[Formula] = []
+        for number, edge in enumerate(uses, start=1):
+            part = self._rule([edge], value.key, self._names(scope, {value.key: name}), {*map(key_of, uses)})
+            if not part.letters.keys() <= part.known.keys():
+                raise RuleError(f"it is used {len(uses)} times")
+            texts = [text for text in leaves(part.formula) if text in part.known]
+            again = {text: f"{text} ({number})" for text in texts if text in known and known[text] is not part.known[text]}
+            known |= {again.get(text, text): part.known[text] for text in texts}
+            formulas.append(rename(part.formula, again))
+        return GraphRule(Apply("sum_of", tuple(formulas)), known, {})
 
     def layers(self, value: Value, scope: Scope | None) -> Iterator[tuple[str, Any, Callable[[], GraphRule]]]:
         """The layers that use a parameter, from the last: the name and gradient of what each gave, and its rule."""
@@ -112,10 +136,12 @@ class HiddenParameters:
             {**self.loss.paths, **known, **(more or {})}, values, scope.constants if scope is not None else (), first
         )
 
-    def _rule(self, starts: list[Edge], wanted: Hashable, names: Names) -> GraphRule:
+    def _rule(
+        self, starts: list[Edge], wanted: Hashable, names: Names, closed: Collection[Hashable] = frozenset()
+    ) -> GraphRule:
         given = {self.loss.symbol(names[key_of(edge)]): self.loss.totals[key_of(edge)] for edge in starts}
         begin = {key_of(edge): (edge, Leaf(self.loss.symbol(names[key_of(edge)]))) for edge in starts}
-        return graph_rule(begin, wanted, lambda key: False, names, self.loss.symbol, given)
+        return graph_rule(begin, wanted, closed.__contains__, names, self.loss.symbol, given)
 
 
 def _data_inputs(node: Node, parameter: Value) -> list[Edge]:

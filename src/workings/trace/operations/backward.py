@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from workings.precedence import SUM
 from workings.trace.formula import notation
 from workings.trace.formula.arguments import index_value
 from workings.trace.formula.operation import Operation
@@ -18,8 +21,8 @@ from workings.trace.operations.constants import like
 from workings.trace.operations.logic import RELATIONS
 
 
-def _onehot(operands: Mapping[str, Any], y: Tensor, *, classes: int) -> Tensor:
-    return F.one_hot(y, classes).to(like(operands).dtype)
+def _onehot(operands: Mapping[str, Any], y: Tensor, *, classes: int, dim: int = -1) -> Tensor:
+    return F.one_hot(y, classes).movedim(-1, dim).to(like(operands).dtype)
 
 
 def _indicator(operands: Mapping[str, Any], a: Any, b: Any, *, relation: str) -> Any:
@@ -74,7 +77,7 @@ ROWS = (
         compute_in_scope=_indicator,
     ),
     Operation(
-        "onehot: rows of zeros with a 1 at a; option classes",
+        "onehot: rows of zeros with a 1 at a; options classes, dim",
         notation=notation.onehot,
         constant=True,
         compute_in_scope=_onehot,
@@ -126,6 +129,12 @@ ROWS = (
         "unsort: the entries of a put back where they stood before they were sorted; args a, where they stood; option dim",
         compute=_unsort,
         notation=notation.unsort,
+        linear=True,
+    ),
+    Operation(
+        "sum_of: the sum of all args: a₁ + … + a_n",
+        compute=lambda *terms: functools.reduce(operator.add, terms),
+        notation=notation.first_to_last("+", SUM),
         linear=True,
     ),
     Operation(

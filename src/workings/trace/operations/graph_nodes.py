@@ -264,7 +264,7 @@ def _convolution(i: _Inputs) -> Formula:
     names = ["stride", "padding", "dilation", "groups"]
     name = f"conv{rank}d"
     if i.saved("transposed"):
-        name, names = f"conv_transpose{rank}d", ["stride", "padding", "output_padding", "groups", "dilation"]
+        name, names = "conv_transpose", ["stride", "padding", "output_padding", "groups", "dilation"]
     return f(name, i(0, "input"), i(1, "weight"), i(2) if has_bias else Number(None), **{n: _one(i.saved(n)) for n in names})
 
 
@@ -325,6 +325,34 @@ def _taken(i: _Inputs, dim: int, where: Tensor) -> Formula:
     """The entries that were chosen along an axis."""
     i.values["$where"] = where
     return f("gather", i(0), Number(dim), Leaf("$where"))
+
+
+def _lstm(i: _Inputs) -> Formula:
+    if i.saved("mode") != 2:
+        raise RuleError("there is no rule for PyTorch's fused recurrent layer but an LSTM's")
+    has_biases = i.saved("has_biases")
+    shifts = [i(3, "weight2"), i(4, "weight3")] if has_biases else [Number(None), Number(None)]
+    args = i(0, "input"), i(1, "weight0"), i(2, "weight1"), *shifts, i(5, "hx_"), i(6, "cx_")
+    return f("lstm_layer", *args, **({"reverse": True} if i.saved("reverse") else {}))
+
+
+def _resized(mode: str) -> _Make:
+    def make(i: _Inputs) -> Formula:
+        given: dict[str, Any] = {"size": tuple(i.saved("output_size")), "mode": Number(mode)}
+        if i.saved("align_corners") is not None:
+            given["align_corners"] = Number(i.saved("align_corners"))
+        return f("interpolate", i(0), **given)
+
+    return make
+
+
+def _mirrored(mode: str) -> _Make:
+    return lambda i: f("pad", i(0, "self"), Sequence(tuple(map(Number, i.saved("padding")))), mode=Number(mode))
+
+
+def _adaptive(i: _Inputs) -> Formula:
+    rank = 3 if node_name(i.node).endswith("3D") else 2
+    return f("adaptive_avg_pool", i(0, "self"), output_size=tuple(shape_of(i.node, 0)[-rank:]))
 
 
 def _masked(i: _Inputs) -> Formula:
@@ -424,15 +452,36 @@ _NODES: dict[str, _Make] = {
     "Sort": _ordered,
     "Logsumexp": _of_self("logsumexp", **_ALONG),
     "Softmax": _of_self("softmax", dim="dim"),
+    "SafeSoftmax": _of_self("softmax", dim="dim"),
     "LogSoftmax": _of_self("log_softmax", dim="dim"),
+    "MkldnnRnnLayer": _lstm,
+    **{f"UpsampleNearest{rank}D": _resized("nearest") for rank in (1, 2, 3)},
+    "UpsampleLinear1D": _resized("linear"),
+    "UpsampleBilinear2D": _resized("bilinear"),
+    "UpsampleBicubic2D": _resized("bicubic"),
+    "UpsampleTrilinear3D": _resized("trilinear"),
+    **{f"ReflectionPad{rank}D": _mirrored("reflect") for rank in (1, 2, 3)},
+    **{f"ReplicationPad{rank}D": _mirrored("replicate") for rank in (1, 2, 3)},
+    "AdaptiveAvgPool2D": _adaptive,
+    "AdaptiveAvgPool3D": _adaptive,
+    "PixelShuffle": lambda i: f("pixel_shuffle", i(0), Number(i.saved("upscale_factor"))),
+    "PixelUnshuffle": lambda i: f("pixel_unshuffle", i(0), Number(i.saved("downscale_factor"))),
+    "Unfold": lambda i: f("windows", i(0), *(Number(i.saved(n)) for n in ("dimension", "size", "step"))),
+    "Im2Col": lambda i: f("im2col", i(0), **{n: i.saved(n) for n in ("kernel_size", "dilation", "padding", "stride")}),
+    "Cumprod": lambda i: f("cumprod", i(0, "self"), Number(i.saved("dim"))),
+    "Diagonal": lambda i: f("diagonal", i(0)),
+    "Trace": lambda i: f("trace", i(0)),
     "NativeLayerNorm": _layer_norm,
     "NativeBatchNorm": _batch_norm,
     "NativeGroupNorm": _group_norm,
     "Convolution": _convolution,
     "MaxPool2DWithIndices": _pool("max_pool2d", "kernel_size stride padding dilation ceil_mode"),
+    "MaxPool3DWithIndices": _pool("max_pool3d", "kernel_size stride padding dilation ceil_mode"),
+    "AvgPool3D": _pool("avg_pool3d", "kernel_size stride padding ceil_mode count_include_pad"),
     "AvgPool2D": _pool("avg_pool2d", "kernel_size stride padding ceil_mode count_include_pad"),
     "ScaledDotProductFlashAttentionForCpu": _attention,
     "NllLoss": _loss("nll_loss", "weight ignore_index"),
+    "NllLoss2D": _loss("nll_loss", "weight ignore_index"),
     "MseLoss": _loss("mse_loss"),
     "SmoothL1Loss": _loss("smooth_l1_loss", "beta"),
     "HuberLoss": _loss("huber_loss", "delta"),

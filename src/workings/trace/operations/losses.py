@@ -35,50 +35,50 @@ from workings.trace.shapes.explain_tensors import elementwise
 def _cross_entropy(node: Node) -> Gradients:
     z, y = node.args[:2]
     shape, smoothing = node.shape(z), node.plain("label_smoothing", 0.0)
-    if len(shape) > 2:
-        raise RuleError(f"there is no rule for cross_entropy of logits {[*shape]}")
-    p = Apply("softmax", (z,), (("dim", -1),))
+    axis = 1 if len(shape) > 2 else -1  # the classes of an image's places are on axis 1
+    p = Apply("softmax", (z,), (("dim", axis),))
     soft = node.value(y).is_floating_point()
     if soft and (node.argument("weight") is not None or smoothing):
         raise RuleError("there is no rule for cross_entropy of soft targets with weights or smoothing")
     if smoothing and node.argument("weight") is not None:
         raise RuleError("there is no rule for cross_entropy with weights and smoothing at once")
-    target = y if soft else _onehot(node, y, shape[-1])
+    target = y if soft else _onehot(node, y, shape[axis], axis)
     if smoothing:
-        target = plus(times(Number(1 - smoothing), target), Number(smoothing / shape[-1]))
+        target = plus(times(Number(1 - smoothing), target), Number(smoothing / shape[axis]))
     error = minus(p, target)
-    scale, total = (None, Number(shape[0] if len(shape) == 2 else 1)) if soft else _weights(node, y, shape)
+    places = math.prod(shape) // shape[axis]
+    scale, total = (None, Number(places)) if soft else _weights(node, y, shape)
     to_z = _of_classes(node, error, scale, total)
     if not node.varies(y):
         return node.to_first(to_z)
-    logs = negate(Apply("log_softmax", (z,), (("dim", -1),)))
+    logs = negate(Apply("log_softmax", (z,), (("dim", axis),)))
     return to_z, _of_classes(node, logs, scale, total), *(None for _ in node.args[2:])
 
 
 def _nll_loss(node: Node) -> Gradients:
     p, y = node.args[:2]
     shape = node.shape(p)
-    if len(shape) > 2:
-        raise RuleError(f"there is no rule for nll_loss of shape {[*shape]}")
+    axis = 1 if len(shape) > 2 else -1
     scale, total = _weights(node, y, shape)
-    to_p = _of_classes(node, negate(_onehot(node, y, shape[-1])), scale, total)
+    to_p = _of_classes(node, negate(_onehot(node, y, shape[axis], axis)), scale, total)
     return node.to_first(to_p)
 
 
 def _of_classes(node: Node, error: Formula, scale: Formula | None, total: Formula) -> Formula:
-    reduction, rows = node.plain("reduction", "mean"), len(node.shape(node.args[0])) == 2
-    G = linear("unsqueeze", node.G, dim=(-1,)) if reduction == "none" and rows else node.G
+    rank = len(node.shape(node.args[0]))
+    reduction, rows, axis = node.plain("reduction", "mean"), rank >= 2, 1 if rank > 2 else -1
+    G = linear("unsqueeze", node.G, dim=(axis,)) if reduction == "none" and rows else node.G
     if scale is not None:
-        error = times(linear("unsqueeze", scale, dim=(-1,)) if rows else scale, error)
+        error = times(linear("unsqueeze", scale, dim=(axis,)) if rows else scale, error)
     to_z = times(G, error)
     return over(to_z, total) if reduction == "mean" else to_z
 
 
-def _onehot(node: Node, y: Formula, classes: int) -> Formula:
+def _onehot(node: Node, y: Formula, classes: int, axis: int = -1) -> Formula:
     ignored = node.plain("ignore_index", -100)
     hidden = bool((node.value(y) == ignored).any())
     seen = Apply("masked_fill", (y, _is(y, ignored), Number(0))) if hidden else y
-    return Apply("onehot", (seen,), (("classes", classes),))
+    return Apply("onehot", (seen,), (("classes", classes), *((("dim", axis),) if axis != -1 else ())))
 
 
 def _weights(node: Node, y: Formula, shape: tuple[int, ...]) -> tuple[Formula | None, Formula]:

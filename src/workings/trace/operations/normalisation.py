@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition
+from workings.trace.formula import notation
 from workings.trace.formula.operation import EVERY, OPERATIONS, Args, Cells, Index, Layer, Operation, called, captured
 from workings.trace.formula.simplify import linear, minus, over, plus, times
 from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options, Sequence
@@ -101,6 +102,27 @@ def _channel_gradients(node: Node, hat: Formula, axes: tuple[int, ...]) -> tuple
     to_shift = linear("sum", node.G, dim=axes) if shift is not None and node.varies(shift) else None
     G = node.G if scale is None else node.let_gradient("x̂", times(node.G, _channels(scale, len(axes) + 1)))
     return G, to_scale, to_shift
+
+
+def _group_norm(node: Node) -> Gradients:
+    """As layer norm, with means over each group of channels and all places."""
+    x, groups, eps = node.args[0], node.plain("num_groups"), node.plain("eps", 1e-5)
+    centred = minus(x, _group_mean(x, groups))
+    s = node.let("s", _root(_group_mean(Apply("square", (centred,)), groups), eps))
+    hat = node.let("x̂", over(centred, s))
+    G, to_scale, to_shift = _channel_gradients(node, hat, (0, *range(2, len(node.shape(x)))))
+    to_x = over(minus(minus(G, _group_mean(G, groups)), times(hat, _group_mean(times(G, hat), groups))), s)
+    return _gradients(node, input=to_x if node.varies(x) else None, weight=to_scale, bias=to_shift)
+
+
+def _group_mean(a: Formula, groups: int) -> Formula:
+    return linear("group_mean", a, groups=groups)
+
+
+def _group_mean_value(a: Tensor, *, groups: int) -> Tensor:
+    """The mean over each group, in the place of each entry of it."""
+    sides = a.reshape(a.shape[0], groups, -1)
+    return sides.mean(-1, keepdim=True).expand_as(sides).reshape(a.shape)
 
 
 def _normalised_axes(node: Node) -> int:
@@ -285,15 +307,21 @@ ROWS = (
             classes=(nn.RMSNorm,), parameters="normalized_shape weight", options="eps", arguments="normalized_shape"
         ),
     ),
-    Operation(
-        "group_norm: (a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of each group of channels",
-        others="group_norm",
+    called(
+        "group_norm(input num_groups weight bias eps): (a − μ)/√(σ² + ε) ⊙ γ + β, with μ and σ of each group of channels",
+        gradient=_group_norm,
         definitions={F.group_norm: _define_group_norm},
         layers=Layer(
             classes=(nn.GroupNorm,),
             definition=lambda m, x: _define_group_norm(x, m.num_groups, m.weight, m.bias, m.eps),
             arguments="num_groups num_channels",
         ),
+    ),
+    Operation(
+        "group_mean: the mean of a over each group of channels, in the place of each of its entries; option groups",
+        compute=_group_mean_value,
+        notation=notation.in_words("mean of #1 over each group"),
+        linear=True,
     ),
     Operation(
         "instance_norm: (a − μ)/√(σ² + ε), with μ and σ of each channel of each example",
@@ -313,7 +341,12 @@ ROWS = (
                 options="training eps",
                 **_BATCH_NORM,
             ),
-            Layer(classes=(nn.BatchNorm2d, nn.BatchNorm3d), **_BATCH_NORM),
+            Layer(
+                classes=(nn.BatchNorm2d, nn.BatchNorm3d),
+                parameters="running_mean running_var weight bias",
+                options="training eps",
+                **_BATCH_NORM,
+            ),
         ),
     ),
     Operation("weight_norm: g v/‖v‖: a weight by its length and its direction", others="_weight_norm"),

@@ -13,6 +13,7 @@ from workings.trace.formula.arguments import FormulaError, call_values
 from workings.trace.formula.operation import Layer, Operation, called, captured
 from workings.trace.formula.simplify import linear, times
 from workings.trace.formula.tree import Apply, Call, Formula, Index, Number, Sequence, Slice
+from workings.trace.operations.linear_maps import add_back
 from workings.trace.operations.node import Gradients, Node, RuleError, Shape, f
 from workings.trace.shapes import arithmetic, explain_tensors
 
@@ -43,8 +44,10 @@ def _repeat(node: Node) -> Gradients:
 
 def _pad(node: Node) -> Gradients:
     x, widths = node.args[0], node.plain("pad")
-    if node.plain("mode", "constant") != "constant" or any(width < 0 for width in widths):
-        raise RuleError("there is no rule for pad that repeats entries or takes some away")
+    if (mode := node.plain("mode", "constant")) != "constant":
+        return add_back(node, "pad", pad=tuple(widths), mode=mode)
+    if any(width < 0 for width in widths):  # what was cut off has no gradient
+        return node.to_first(linear("pad", node.G, pad=tuple(-width for width in widths)))
     shape = node.shape(x)
     ends = list(zip(widths[::2], widths[1::2], strict=True))[::-1]
     lead = len(shape) - len(ends)

@@ -46,6 +46,31 @@ def _convolution(node: Node) -> Gradients:
     return tuple(found)
 
 
+def _transposed(node: Node) -> Gradients:
+    """y = x ∗ᵀ K + b: each entry of x spread the kernel, so its gradient gathers: ∂L/∂x = ∂L/∂y ∗ K."""
+    x, K, b = node.args[0], node.args[1], node.argument("bias")
+    given = {name: node.plain(name, default) for name, default in _USUAL.items()}
+    found: list[Formula | None] = [None] * len(node.args)
+    if node.varies(x):
+        found[0] = _back("convolution", node.G, K, node.shape(x), given)
+    if node.varies(K):
+        found[1] = _back("correlation", node.G, x, node.shape(K), given)
+    if b is not None and node.varies(b):
+        found[2] = linear("sum", node.G, dim=(0, *range(2, len(node.shape(K)))))
+    return tuple(found)
+
+
+def _transposed_value(x: Tensor, K: Tensor, b: Any = None, **options: Any) -> Tensor:
+    found: Tensor = getattr(F, f"conv_transpose{K.dim() - 2}d")(x, K, b, **options)
+    return found
+
+
+def _convolution_value(a: Tensor, K: Tensor, *, shape: Any, **options: Any) -> Tensor:
+    """What reaches an input of this shape: the padding of the output may leave a last window over."""
+    found: Tensor = getattr(F, f"conv{K.dim() - 2}d")(a, K, **options)
+    return found[tuple(slice(n) for n in shape)]
+
+
 def _back(op: str, a: Formula, b: Formula, shape: tuple[int, ...], given: dict[str, Any]) -> Formula:
     odd = {name: value for name, value in given.items() if value != _USUAL[name]}
     return Apply(op, (a, b), (*odd.items(), ("shape", shape)))
@@ -97,7 +122,7 @@ def _convolution_back(wanted: int) -> Callable[..., Tensor]:
 
 
 def _unpool(g: Tensor, x: Tensor, *, rank: int, **options: Any) -> Tensor:
-    pool = F.max_pool1d if rank == 1 else F.max_pool2d
+    pool = (F.max_pool1d, F.max_pool2d, F.max_pool3d)[rank - 1]
     where = pool(x, return_indices=True, **options)[1]
     flat = g.new_zeros((*x.shape[:-rank], math.prod(x.shape[-rank:])))
     return flat.scatter_add(-1, where.flatten(-rank), g.flatten(-rank)).reshape(x.shape)
@@ -105,7 +130,7 @@ def _unpool(g: Tensor, x: Tensor, *, rank: int, **options: Any) -> Tensor:
 
 def _spread_windows(g: Tensor, *, shape: tuple[int, ...], rank: int, **options: Any) -> Tensor:
     """The rule of an average is linear: pull g back through it."""
-    pool = F.avg_pool1d if rank == 1 else F.avg_pool2d
+    pool = (F.avg_pool1d, F.avg_pool2d, F.avg_pool3d)[rank - 1]
     with torch.enable_grad():
         x = g.new_zeros(shape).requires_grad_()
         (found,) = torch.autograd.grad(pool(x, **options), x, g)
@@ -315,19 +340,26 @@ def _pool_row(name: str, cls: type[nn.Module], extra: str, **columns: Any) -> Op
 ROWS = (
     _convolution_row("conv1d", CALL, nn.Conv1d, _define_conv1d),
     _convolution_row("conv2d", FORMULA, nn.Conv2d, _define_conv2d, spelled=_spelled_convolution),
-    Operation(
-        "conv3d: convolution over three axes",
-        others="conv3d",
+    called(
+        "conv3d(input weight bias? stride padding dilation groups): convolution over three axes",
+        gradient=_convolution,
         misfit=explain_layers.convolution,
         one_dtype=True,
-        layers=Layer(classes=(nn.Conv3d,), **_CONVOLUTION),
+        layers=Layer(
+            classes=(nn.Conv3d,), parameters="weight bias", options="stride padding dilation groups", **_CONVOLUTION
+        ),
     ),
     Operation("convolve: a ∗ b: how a convolution is written", notation=notation.infix("∗", PRODUCT, PRODUCT, MATMUL)),
     Operation(
-        "conv_transpose: the transposed convolution: each entry spreads the kernel",
-        others="conv_transpose1d conv_transpose2d conv_transpose3d",
+        "conv_transpose(input weight bias? stride padding output_padding groups dilation): "
+        "the transposed convolution: each entry spreads the kernel",
+        calls="conv_transpose1d conv_transpose2d conv_transpose3d",
+        compute=_transposed_value,
+        gradient=_transposed,
         layers=Layer(
             classes=(nn.ConvTranspose1d, nn.ConvTranspose2d, nn.ConvTranspose3d),
+            parameters="weight bias",
+            options="stride padding output_padding groups dilation",
             size=arithmetic.transposed_size,
             arguments=_CONVOLUTION["arguments"],
             defaults=_CONVOLUTION["defaults"],
@@ -354,19 +386,21 @@ ROWS = (
         ),
     ),
     *(
-        Operation(
-            f"{kind}_pool3d: pooling over three axes",
-            others=f"{kind}_pool3d",
+        called(
+            f"{kind}_pool3d(input {_POOL_OPTIONS} ceil_mode count_include_pad dilation): pooling over three axes",
+            gradient=(_max_pool if kind == "max" else _mean_pool)(3),
             misfit=explain_layers.pool(f"{kind}_pool3d", 3),
-            layers=Layer(classes=(cls,), **_POOL),
+            layers=Layer(classes=(cls,), parameters="", options=_POOL_OPTIONS, **_POOL),
         )
         for kind, cls in (("max", nn.MaxPool3d), ("avg", nn.AvgPool3d))
     ),
-    Operation(
-        "adaptive_avg_pool: the mean of each of so many windows",
-        others="adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
-    ),
     # what only their gradients are made of
+    Operation(
+        "convolution: that of a with the kernel b, as far as option shape; options of the transposed convolution",
+        compute=_convolution_value,
+        notation=notation.without_size(notation.infix("∗", PRODUCT, PRODUCT, MATMUL)),
+        linear=True,
+    ),
     Operation(
         "transposed_convolution: that of a with the kernel b; option shape and those of the convolution",
         compute=_convolution_back(0),
