@@ -226,8 +226,9 @@ def _differentiate(work: Work, loss: Any, depth: int) -> None:
     from workings.trace.gradient.added import add_loss, add_sum
     from workings.trace.gradient.loss import GradientError
 
+    name = add_loss(work, loss, depth) if callable(loss) else loss or add_sum(work)
     try:
-        work.backward(add_loss(work, loss, depth) if callable(loss) else loss or add_sum(work))
+        work.backward(name)
     except GradientError as reason:
         work.notes.append(f"no gradients: {reason}")
 

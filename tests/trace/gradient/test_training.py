@@ -7,7 +7,7 @@ from torch import nn
 from torch.optim import lr_scheduler
 
 import workings
-from workings.trace.formula.tree import Apply, Leaf, leaves
+from workings.trace.formula.tree import leaves
 
 
 def lines(work, kind="gradient"):

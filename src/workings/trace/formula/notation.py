@@ -56,7 +56,7 @@ def first_to_last(sign: str, level: int) -> Notation:
 
     def write(script: Script, formula: Apply, parts: list[Piece]) -> Piece:
         first, last = (script.bracketed(part, level) for part in (parts[0], parts[-1]))
-        between = script.infix(first, sign, script.number("…"))
+        between = script.infix(first, sign, script.number("…").string)
         return Piece(script.infix(between, sign, last), level)
 
     return write

@@ -77,9 +77,10 @@ def _layer_weights(m: Any) -> tuple[Any, ...]:
 #     δ_t = ∂L/∂a_t from the last step to the first;   ∂L/∂W = Σ_t δ_tᵀ x_t,   ∂L/∂U = Σ_t δ_tᵀ h_{t−1},   ∂L/∂x_t = δ_t W
 
 
-def _lstm_steps(x: Tensor, W: Tensor, U: Tensor, b: Any, d: Any, h: Tensor, c: Tensor, reverse: bool) -> list[Any]:
+def _lstm_steps(reverse: bool, x: Tensor, W: Tensor, U: Tensor, b: Any, d: Any, h: Tensor, c: Tensor) -> list[Any]:
     """For each step, in the order of the sequence: the gates i, f, g, o, the state before it and after it, h before it."""
-    found, order = [None] * len(x), range(len(x))
+    found: list[Any] = [None] * len(x)
+    order = range(len(x))
     for t in reversed(order) if reverse else order:
         a = x[t] @ W.mT + h @ U.mT + (0 if b is None else b) + (0 if d is None else d)
         i, f_, g, o = a.chunk(4, -1)
@@ -91,19 +92,19 @@ def _lstm_steps(x: Tensor, W: Tensor, U: Tensor, b: Any, d: Any, h: Tensor, c: T
 
 
 def _lstm_layer(x: Tensor, *weights_and_states: Any, reverse: bool = False) -> tuple[Tensor, Tensor, Tensor]:
-    steps = _lstm_steps(x, *weights_and_states, reverse)
+    steps = _lstm_steps(reverse, x, *weights_and_states)
     out = torch.stack([gates[3] * after.tanh() for gates, _, after, _ in steps])
     return out, out[0 if reverse else -1], steps[0 if reverse else -1][2]
 
 
 def _lstm_before(x: Tensor, *weights_and_states: Any, reverse: bool = False) -> Tensor:
-    return torch.stack([h for *_, h in _lstm_steps(x, *weights_and_states, reverse)])
+    return torch.stack([h for *_, h in _lstm_steps(reverse, x, *weights_and_states)])
 
 
 def _lstm_deltas(
     G: Tensor, G_h: Tensor, G_c: Tensor, x: Tensor, W: Tensor, U: Tensor, *others: Any, reverse: bool = False
 ) -> Tensor:
-    steps = _lstm_steps(x, W, U, *others, reverse)
+    steps = _lstm_steps(reverse, x, W, U, *others)
     found, to_h, to_c = [torch.empty(0)] * len(x), G_h, G_c
     order = range(len(x))
     for t in order if reverse else reversed(order):
