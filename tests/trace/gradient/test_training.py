@@ -204,16 +204,6 @@ def test_of_several_results_the_one_that_was_chosen_is_named():
     assert workings.show(f, x, backward=True, loss="b")["∂b/∂x"].tolist() == [2, 4]
 
 
-def test_of_several_tensors_the_first_is_summed_and_named():
-    def f(x):
-        y, z = 2 * x, x * x
-        return y, z
-
-    work = workings.show(f, torch.tensor([1.0, 2.0]), backward=True)
-    assert work["∂L/∂x"].tolist() == [2, 2]
-    assert work.step("L").note == "added here: y, one of 2 results that vary, is summed to give one number to differentiate"
-
-
 def test_the_forward_work_stays_where_the_backward_fails():
     def f(x):
         y = (x > 0).sum()
