@@ -110,10 +110,13 @@ class Callbacks:
             for function, is_method in _methods(kind):
                 self._exchange(function, is_method)
 
+    def _is_wanted_part(self, function: Any) -> bool:
+        return isinstance(function, types.FunctionType) and self.recorder.is_wanted_part(function)
+
     def _exchange(self, function: Any, is_method: bool = False) -> None:
         if self.closing is None or function in self.originals:
             return
-        if not _has_source(function) or not (_is_authors(function) or self.recorder.is_wanted_part(function)):
+        if not _is_authors(function) and not (self._is_wanted_part(function) and _has_source(function)):
             return
         if self.recorder.saved_state is not None:
             self.recorder.saved_state.add(function)  # while its own code tells which names it reads
@@ -145,12 +148,13 @@ def _inmost_function(function: Any) -> Any:
 
 def _is_authors(function: Any) -> bool:
     """Whether it is not a library's, and can be shown."""
-    return _has_source(function) and not is_library(function.__code__)
+    own = isinstance(function, types.FunctionType) and not is_library(function.__code__)
+    return own and _has_source(function)  # in this order: a library's files need not be read
 
 
 def _has_source(function: Any) -> bool:
     """Whether its statements can be shown: those of the `__init__` of a dataclass cannot."""
-    return isinstance(function, types.FunctionType) and bool(linecache.getlines(function.__code__.co_filename))
+    return bool(linecache.getlines(function.__code__.co_filename))
 
 
 _METHODS: weakref.WeakKeyDictionary[type, list[tuple[Any, bool]]] = weakref.WeakKeyDictionary()
