@@ -423,6 +423,7 @@ def test_any_text_is_read_and_every_character_has_a_place(text: str, kind: str) 
         ("a = 3, b = 4, so a^2 + b^2 = 25.", ["a = 3", "b = 4", "a^2 + b^2 = 25"]),
         ("Let x = 5. Then 2x + 1 = 11.", ["x = 5", "2x + 1 = 11"]),
         ("x_1 = 3 and f(x_1) = 2 x_1 = 6", ["x_1 = 3", "f(x_1) = 2 x_1 = 6"]),
+        ("so x1 = 3 x 4 = 12", ["x1 = 3 × 4 = 12"]),
         ("E = 1/2 m v^2 = 9", ["E = 1/2 m v^2 = 9"]),
         ("n = 10 and p = 0.3 so np = 3", ["n = 10", "p = 0.3", "np = 3"]),
         ("H = -0.5*log2(0.5) = 0.5", [r"H = -0.5*\log_{2}(0.5) = 0.5"]),

@@ -31,7 +31,8 @@ _CALLED = "|".join(
     sorted((name for name in (*FUNCTIONS, "log2", "log10") if name.isalnum() and len(name) > 1), key=len)[::-1]
 )
 _TOKEN = re.compile(
-    rf"(?P<number>{_NUMBER})|(?P<times>(?<=[\d)% ])(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())|(?P<modulus>\(mod \d+\))"
+    rf"(?P<number>{_NUMBER})|(?P<times>(?:(?<=[\d)%])|(?<=[\d)%] ))(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())"
+    r"|(?P<modulus>\(mod \d+\))"
     rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥≠]|<=|>=|!=|(?<=\s)[<>](?=\s))"
     rf"|(?P<function>(?<![A-Za-z])(?:{_CALLED})(?=\())|(?P<name>(?<![A-Za-z_.]){_NAME})"
     r"|(?P<word>[A-Za-z][A-Za-z'’-]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,)"
