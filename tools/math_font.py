@@ -35,7 +35,7 @@ RANGES = [
 SIGNS = """
 ¬ ± × ÷ · ° ¯ ˆ ˙ ˜ ¹ ² ³ ¼ ½ ¾ µ « » ϑ ϕ ϱ ϵ ħ ℎ ℒ ℓ ℕ ℚ ℝ ℤ 𝔼 𝒩
 ← ↑ → ↓ ↔ ↦ ⇒ ⇔ ∀ ∂ ∃ ∅ ∆ ∇ ∈ ∉ ∏ ∑ − ∓ ∕ ∖ ∗ ∘ √ ∝ ∞ ∣ ∥ ∧ ∨ ∩ ∪ ∫ ∼ ≃ ≅ ≈ ≔ ≠ ≡ ≤ ≥ ≪ ≫ ⊂ ⊆ ⊕ ⊖ ⊗ ⊙ ⊤ ⊥ ⋅ ⋆ ⋮ ⋯ ⋱
-‖ ⌈ ⌉ ⌊ ⌋ ⟨ ⟩ ⏞ ⏟ ␣ – — ‘ ’ “ ” … ′ ″ ⁄
+‖ ⌈ ⌉ ⌊ ⌋ ⟨ ⟩ ⏞ ⏟ ␣ ✓ – — ‘ ’ “ ” … ′ ″ ⁄
 """
 INVISIBLE = [0xA0, 0x302, 0x303, 0x304, 0x305, 0x307, 0x2061, 0x2062, 0x2063, 0x2064, 0x20D7]
 """A space that does not break, accents over letters, and the signs for «applied to» and «times» that are not seen."""
