@@ -23,6 +23,7 @@ from tools.calibrate import COLUMNS, JUDGED
 from workings.check.document.finding import LEVELS
 from workings.check.extract import read
 from workings.check.run.checker import check_document
+from workings.errors import WorkingsError
 
 SUFFIXES = (".md", ".tex", ".txt", ".ipynb")
 SURE = LEVELS[:2]
@@ -52,7 +53,11 @@ def findings_now(folders: list[Path]) -> list[Now]:
     found = []
     for path in sorted(p for folder in folders for p in folder.rglob("*") if p.suffix in SUFFIXES):
         digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
-        document = read(path)
+        try:
+            document = read(path)
+        except WorkingsError as error:
+            print(error, file=sys.stderr)
+            continue
         for f in check_document(document).findings:
             place = str(document.place(f.start))
             text = f"{f.says[:140]} | {f.why[:140]}"

@@ -24,7 +24,7 @@ from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
 from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
-from workings.check.latex.syntax import Node, Script, Symbol
+from workings.check.latex.syntax import Big, Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.names import is_name
 from workings.check.value.scope import Rule, Scope
@@ -233,6 +233,10 @@ class Argument:
         says = self.quote(line, first, last)
         if formula.start in self.partly_read:
             basis = "partly read"
+        elif any(
+            isinstance(part, Big) and part.operator == "lim" for side in (first, last) for part in line.sides[side].walk()
+        ):
+            basis = "a limit"
         sides = line.sides[first], line.sides[last]
         supports = {*support, *_by_notation(features(*sides))}
         best = cautious_level(level, kind, basis, {*supports, Support.NOTATION, Support.DOCUMENT})
@@ -293,7 +297,8 @@ class Argument:
         if notation.is_sound:
             supports.add(Support.DOCUMENT)
         level = cautious_level(stated.level, found.kind, found.basis, supports)
-        if used and level in _SURE and (notation.contradicted(used) or notation.is_doubtful):
+        doubtful = notation.is_doubtful and Support.USUAL not in supports
+        if used and level in _SURE and (doubtful or notation.contradicted(used)):
             level = "likely" if supports & {Support.SLIP, Support.ENTRIES} else "note"
         return replace(found, level=level, support=support_text(supports))
 

@@ -11,6 +11,7 @@ from flint import arb, fmpq
 
 from workings.check.argument.argument import Argument
 from workings.check.argument.lines import Line
+from workings.check.argument.roles import is_literal
 from workings.check.argument.support import Support
 from workings.check.argument.words import decimal, sign, source, where
 from workings.check.claims.claim import Claim, Decision
@@ -27,6 +28,10 @@ from workings.check.value.sets import Members, set_text
 from workings.check.value.units import unit_behind
 from workings.check.value.value import Table, Value, entries, size
 
+_EXPANSION = 200
+"""Two calculations that differ by less than this part of their value may be an approximation on purpose."""
+_FLOAT, _FLOAT_DIGITS = arb("1e-9"), 12
+"""How near a number of that many digits is to the truth if a computer printed it."""
 _ROUNDED = 5
 """Units of the last printed place within which rounding may explain a difference."""
 _GRADES = {
@@ -161,11 +166,20 @@ class FindingWriter:
     def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
         x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
+        if self.is_approximated(claim, x, y):
+            return True
         if _is_rounded_to_zeros(x, claim.other.side.node):
             return True
         if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1 and abs(x) > 2:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
         return bool(claim.about and abs(x - y) < abs(x) / 10 and _digits(claim.other.side.node) < 3)
+
+    def is_approximated(self, claim: Claim, x: arb, y: arb) -> bool:
+        """Whether two calculations nearly agree, as an expansion with its function does, or the digits of a float."""
+        sides = claim.one.side.node, claim.other.side.node
+        if not any(map(is_literal, sides)):
+            return bool(abs(x - y) < abs(x) / _EXPANSION)
+        return bool(abs(x - y) < abs(x) * _FLOAT) and max(map(_digits, sides)) >= _FLOAT_DIGITS
 
     def slip(self, claim: Claim, verdict: Verdict, judgement: Judgement) -> Slip | None:
         """The small change that makes a wrong equation right, if it is hardly an accident."""

@@ -150,6 +150,8 @@ _IN_NUMBERS: tuple[tuple[str, _Change], ...] = (
     ("another digit", _of_numbers(another_digit)),
 )
 """Slips of a printed number, or of a number in a calculation."""
+_DIGITS = (_IN_NUMBERS[0], _IN_NUMBERS[-1])
+"""Slips of a number in a formula of letters."""
 _WHOLE: dict[str, _Change] = {"another sign": _negative, "one operation changed": _twice_or_half}
 """Slips that concern a calculation as a whole."""
 
@@ -188,7 +190,7 @@ def explain(calculation: Node, printed: Node, density: float, agrees: Callable[[
 def explain_in_letters(one: Node, other: Node, agrees: Callable[[Node, Node], bool]) -> Slip | None:
     """The slip that makes an identity of two formulas, which is never an accident."""
     for changed, kept in ((other, one), (one, other)):
-        for family, nodes in _changed(changed, (*_FAMILIES, *_IN_NUMBERS)):
+        for family, nodes in _changed(changed, (*_FAMILIES, *_DIGITS)):
             found = next((node for node in nodes if node != kept and agrees(kept, node)), None)
             if found is not None:
                 return Slip(family, found, 0.0)

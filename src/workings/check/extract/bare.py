@@ -115,7 +115,7 @@ def _parts(text: str, run: list[tuple[str, int, int]]) -> Iterator[list[tuple[st
         kind, start, end = entry
         if kind in {"letter", "number"}:
             left = index > 0 and (solid[index - 1][2] == start or solid[index - 1][0] in {"joins", "comma"})
-            right = index + 1 < len(solid) and (solid[index + 1][1] == end or solid[index + 1][0] == "joins")
+            right = index + 1 < len(solid) and (solid[index + 1][1] == end or solid[index + 1][0] in _goes_on(kind))
             if not left and part:
                 yield part
                 part = []
@@ -123,6 +123,11 @@ def _parts(text: str, run: list[tuple[str, int, int]]) -> Iterator[list[tuple[st
                 continue
         part.append(entry)
     yield part
+
+
+def _goes_on(kind: str) -> set[str]:
+    """What may follow with a space between: an operator; behind a number also what it multiplies."""
+    return {"joins", "operand", "matrix"} if kind == "number" else {"joins"}
 
 
 def _is_balanced(text: str, run: list[tuple[str, int, int]]) -> bool:

@@ -21,6 +21,10 @@ _LONGEST = 100_000
 _PROSE = 12
 """A run of more letters than this is prose that strayed into a formula."""
 
+_WIDE_SPACE = re.compile(
+    r"\\hspace\*?\s*\{\s*(?:[1-9]\d(?:\.\d+)?\s*(?:pt|mm|ex|mu)|[1-9]\d*(?:\.\d+)?\s*(?:cm|em|in))\s*\}"
+)
+"""A space as wide as a \\quad, which parts formulas."""
 _ARGUMENT = r"\s*\{[^{}]*\}"
 _NESTED = r"(?:[^{}$]|\$[^$]*\$|\{(?:[^{}]|\{[^{}]*\})*\})"
 _WORDS = r"text(?:rm|it|tt|sf|normal|bf|md|up)?|operatorname\*?|mathop|mathrm|mathtt|mathsf|mathit|mathbf|mbox|hbox|textsc"
@@ -77,6 +81,7 @@ def tokens(text: str) -> list[Token]:
     if len(text) > _LONGEST:
         raise ParseError(f"A formula has at most {_LONGEST} characters, but this one has {len(text)}.", text[:_LONGEST], 0)
     plain = text if text.isascii() else "".join(map(_plain, text))
+    plain = _WIDE_SPACE.sub(lambda found: r"\quad".ljust(len(found.group())), plain) if "hspace" in plain else plain
     found: list[Token] = []
     master = _MASTER_WITH_RARE if _HAS_RARE.search(plain) else _MASTER
     for match in master.finditer(plain):
