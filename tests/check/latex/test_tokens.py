@@ -68,9 +68,13 @@ def test_spellings_of_one_thing(spellings: str, kind: str, value: str) -> None:
 
 
 def test_what_has_no_meaning_is_dropped() -> None:
-    text = r"\displaystyle x\, \label{eq:1} \tag{2} \nonumber \vspace{2pt} \hspace{1em} \color{red}"
+    text = r"\displaystyle x\, \label{eq:1} \tag{2} \nonumber \vspace{2pt} \hspace{1pt} \color{red}"
     text += r"\textcolor{blue}{y} \limits \hline"
     assert kinds(text) == [*letters("x"), ("{", "{"), *letters("y"), ("}", "}")]
+
+
+def test_a_wide_space_parts_formulas() -> None:
+    assert kinds(r"x \hspace{20pt} y") == [*letters("x"), ("quad", ""), *letters("y")]
 
 
 def test_rows_with_space_between_them() -> None:

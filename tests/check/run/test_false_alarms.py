@@ -5,6 +5,9 @@ import pytest
 from tests.check.said import report
 
 ALARMS = [
+    r"$(1 + \frac{1}{8})^{1/3} = 1 + \frac{1}{3} \cdot \frac{1}{8} - \frac{1}{9} \cdot \frac{1}{64}$",  # an expansion
+    r"$|\sqrt[3]9 - \frac{599}{288}| \approx 0.0002227119407929301$",  # the digits of a float
+    r"$f(-x) = -f(x)$",  # a property
     r"$1{,}177 \cdot 2 = 2.354$",  # a decimal comma
     r"$10^3 \cdot 2 = 2.000$",  # a point between thousands
     r"$1234 \cdot 5678 = 7{,}000{,}000$",  # rounded to its first digit

@@ -179,7 +179,9 @@ class FindingWriter:
         sides = claim.one.side.node, claim.other.side.node
         if not any(map(is_literal, sides)):
             return bool(abs(x - y) < abs(x) / _EXPANSION)
-        return bool(abs(x - y) < abs(x) * _FLOAT) and max(map(_digits, sides)) >= _FLOAT_DIGITS
+        printed = max(sides, key=_digits)
+        is_float = _digits(printed) >= _FLOAT_DIGITS and any(unit > 0 for unit in units(printed) or ())
+        return is_float and bool(abs(x - y) < abs(x) * _FLOAT)
 
     def slip(self, claim: Claim, verdict: Verdict, judgement: Judgement) -> Slip | None:
         """The small change that makes a wrong equation right, if it is hardly an accident."""
