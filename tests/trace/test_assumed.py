@@ -7,7 +7,7 @@ import torch
 import workings
 from workings import exact
 
-KEPT = "2 numbers of float32 are kept as the fractions they are: they are not all recognised"
+KEPT = "2 numbers of float32 are kept as the fractions they are: exact(t, recover=True) reads 0.1 as 1/10"
 
 
 def shifted(x, floats):
@@ -61,3 +61,13 @@ def test_in_a_block_and_where_nothing_is_assumed():
     assert work.notes == [f"assumed in y: {KEPT}"]
     assert y.shape == (2,)
     assert workings.show(shifted, exact("1 2"), exact("1/3 1/7")).notes == []
+
+
+def test_floats_that_were_read_as_exact_numbers_stand_in_one_line():
+    def f(x):
+        y = x * 0.1
+        z = y / math.sqrt(2)
+        return z
+
+    work = workings.show(f, exact("1 2"))
+    assert work.notes == ["in y, 0.1 is read as 1/10; in z, 1.4142135623730951 is read as √2"]

@@ -10,6 +10,7 @@ operations with a rule of their own. Below stand `workings.equations` and the gr
 
 from __future__ import annotations
 
+from workings.exact.dispatch import collate, foreign, memory, optimizer, write  # noqa: F401  (they register)
 from workings.exact.dispatch.dispatch import dispatch as answer
 from workings.exact.dispatch.exactify import exactify
 from workings.exact.dispatch.mode import mode
@@ -58,6 +59,8 @@ __all__ = [
     "symbols",
     "zeros",
 ]
+
+from workings.exact.dispatch import compiled  # noqa: F401  (it marks the methods that the others have set)
 
 HOOKS.dispatch, HOOKS.substitute = answer, substitute
 

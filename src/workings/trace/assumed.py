@@ -16,13 +16,24 @@ _MOST = 5
 def assumption_notes(trace: Trace) -> list[str]:
     """A note for each assumption, with the statement that made it."""
     found: dict[str, str] = {}
+    read: dict[str, str] = {}
     for step in _inside_out(trace.root):
         for value in _exact_in(step.result):
             for assumption in value.assumptions:
-                found.setdefault(assumption.text, _name(step))
+                (read if assumption.kind == "recovered" else found).setdefault(assumption.text, _name(step))
     notes = [f"assumed in {name}: {text}" for text, name in found.items()]
     more = len(notes) - _MOST
-    return [*notes[:_MOST], *([f"{more} more assumptions: see x.assumptions of an exact value"] if more > 0 else [])]
+    rest = [f"{more} more assumptions: see x.assumptions of an exact value"] if more > 0 else []
+    return [*_reading_note(read), *notes[:_MOST], *rest]
+
+
+def _reading_note(read: dict[str, str]) -> list[str]:
+    """One line for the floats that were read as exact numbers: most programs have some."""
+    if not read:
+        return []
+    parts = [f"in {name}, {text}" for text, name in read.items()]
+    more = len(parts) - _MOST
+    return ["; ".join([*parts[:_MOST], *([f"{more} more floats are read so"] if more > 0 else [])])]
 
 
 def _name(step: Step) -> str:

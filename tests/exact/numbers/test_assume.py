@@ -13,10 +13,60 @@ def kinds(x):
     return {note.kind for note in x.assumptions}
 
 
-def test_recovered_constants_leave_no_note():
+def test_recovered_constants_are_noted_with_their_place():
     x = exact("3")
-    for y in (x / math.sqrt(2), x * 0.1, x + math.pi, x * math.e, x / 3, x - math.log(2)):
+    for y in (x / math.sqrt(2), x * 0.1, x + math.pi, x * math.e, x / (1 / 3), x - math.log(2), exact(0.1), exact([0.2])):
+        assert kinds(y) == {"recovered"}
+    (note,) = (x * 0.1).assumptions
+    assert str(note) == "recovered: 0.1 is read as 1/10"
+    assert (note.relation, note.value) == ("≈", exact("1/10").elements()[0])
+    assert note.where.startswith("test_assume.py:")
+
+
+def test_numbers_that_are_what_they_are_leave_no_note():
+    x = exact("3")
+    for y in (x / 3, x * 0.5, x - 2.0, x * 2.0**-60, x + float("inf"), exact(0.375)):
         assert y.assumptions == ()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: exact.full((2,), 0.1),
+        lambda: exact.arange(0, 0.3, 0.1),
+        lambda: exact.linspace(0, 0.1, 3),
+        lambda: exact(torch.tensor([0.1]), recover=True),
+        lambda: exact("w").substitute(w=0.1),
+        lambda: exact("1") * torch.tensor([0.1], dtype=torch.float64),
+        lambda: torch.nn.functional.leaky_relu(exact("-1"), 0.1),
+    ],
+)
+def test_no_way_in_forgets_the_note(make):
+    assert kinds(make()) == {"recovered"}
+
+
+def test_many_constants_of_one_tensor_are_counted():
+    x = exact("1") * torch.linspace(0, 1, 101, dtype=torch.float64)
+    assert len(x.assumptions) <= 8
+    assert any("numbers of a tensor, such as: " in note.text for note in x.assumptions)
+
+
+EPS = torch.finfo(torch.float64).eps
+
+
+@pytest.mark.parametrize("x", [0.49999999999999994, 1 - EPS, 1 + EPS, 0.1 + 0.2])
+def test_a_neighbour_of_a_simple_number_keeps_its_value(x):
+    y = exact("1") * x
+    assert y.item() == x and y.fraction().as_integer_ratio() == x.as_integer_ratio()
+    assert kinds(y) == {"rounded"} and "it is not the double nearest to" in y.assumptions[0].text
+    assert exact("2").clamp(max=x).item() == x
+
+
+def test_a_bernoulli_at_its_edge_agrees_with_float64():
+    for p, k in (("1", "0"), ("0", "1")):
+        exactly = torch.distributions.Bernoulli(probs=exact(p)).log_prob(exact(k))
+        plainly = torch.distributions.Bernoulli(probs=exact(p).float64()).log_prob(exact(k).float64())
+        assert exactly.item() == plainly.item() < -30
 
 
 def test_a_rounded_constant_is_noted_and_carried_on():

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from workings.exact.numbers import algebra
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ZERO, rational
-from workings.exact.reading.families import DECAYS, FORMATS, grid, round_to_format
+from workings.exact.reading.families import FORMATS, grid, round_to_format
 from workings.exact.reading.parse import parse
-from workings.exact.reading.recover import as_is, recover
+from workings.exact.reading.recover import as_is, is_simple, nearly, recover, remember, remembered
 
 GELU = math.sqrt(2 / math.pi)
 
@@ -30,16 +30,11 @@ GELU = math.sqrt(2 / math.pi)
         (2.0**-1074, "1/" + str(2**1074)),
         (2.0**53 - 1, str(2**53 - 1)),
         (0.1, "1/10"),
-        (0.1 + 0.2, "3/10"),
         (1e-8, "1/10^8"),
         (0.044715, "0.044715"),
         (1.41421356, "1.41421356"),
-        (1 - 0.999, "1/1000"),
-        (1 - 0.99999, "1/100000"),
-        (3 - 2.9, "1/10"),
         (1 / 3, "1/3"),
         (-22 / 7, "-22/7"),
-        (1 - 2 / 3, "1/3"),
         (1 / 50257, "1/50257"),
         (0.3125, "5/16"),
         (5 / 2**24, "5/16777216"),
@@ -72,10 +67,6 @@ GELU = math.sqrt(2 / math.pi)
         (math.log(50257), "log(50257)"),
         (10000 ** (-2 / 512), "10^(-8/512)"),
         (math.exp(-math.log(10000) * 10 / 768), "10^(-5/96)"),
-        (0.9**30, str(9**30) + "/1" + "0" * 30),
-        (0.9 * 0.9 * 0.9, "0.729"),
-        (1 - 0.999**7, f"1 - {999**7}/{1000**7}"),
-        (math.sqrt(1 - 0.999**3), f"√(1 - {999**3}/{1000**3})"),
     ],
 )
 def test_by_hand(x, text):
@@ -92,16 +83,50 @@ def test_as_is_is_the_float(x):
     assert as_is(x).rational == fmpq(*x.as_integer_ratio())
 
 
-def nudged(x: float, steps: int) -> float:
+@given(st.integers(1, 9999), st.integers(1, 9999))
+def test_fractions(p, q):
+    assert recover(p / q) is rational(fmpq(p, q))
+
+
+@pytest.mark.parametrize(
+    ("x", "near"),
+    [
+        (0.49999999999999994, "1/2"),
+        (1 - 2.0**-52, "1"),
+        (1 + 2.0**-52, "1"),
+        (0.1 + 0.2, "3/10"),
+        (3 - 2.9, None),
+        (1 - 2 / 3, "1/3"),
+        (0.9 * 0.9 * 0.9, "0.729"),
+        (math.nextafter(math.sqrt(2), 2), "√2"),
+        (math.nextafter(math.pi, 4), "π"),
+        (0.123456789012345, None),
+    ],
+)
+def test_a_neighbour_of_a_simple_number_keeps_its_value(x, near):
+    assert recover(x) is None
+    assert nearly(x) is (None if near is None else parse(near))
+
+
+@given(st.integers(1, 9999), st.integers(1, 9999), st.sampled_from([-2, -1, 1, 2]))
+def test_no_step_of_rounding_is_forgiven(p, q, steps):
+    x = p / q
     for _ in range(abs(steps)):
         x = math.nextafter(x, math.copysign(math.inf, steps))
-    return x
+    assert recover(x) is not rational(fmpq(p, q))
 
 
-@given(st.integers(1, 9999), st.integers(1, 9999), st.integers(-2, 2))
-def test_fractions_survive_two_steps_of_rounding(p, q, steps):
-    x = nudged(p / q, steps)
-    assert recover(x) is rational(fmpq(p, q))
+def test_whole_numbers_and_short_binary_fractions_are_what_they_are():
+    assert all(map(is_simple, [0.0, 3.0, -0.5, 0.375, 2.0**-60, math.inf, math.nan]))
+    assert not any(map(is_simple, [0.1, 1 - 2.0**-52, math.pi]))
+
+
+def test_a_double_that_was_taken_from_a_value_comes_back_as_it():
+    v = algebra.add(parse("√13"), parse("1/17"))
+    x = to_float(v)
+    assert remembered(x) is None and recover(x) is None
+    remember(x, v)
+    assert remembered(x) is v
 
 
 @given(st.integers(1, 999_999_999), st.integers(-30, 30), st.sampled_from([1, -1]))
@@ -114,13 +139,13 @@ def test_short_decimals(digits, exponent, sign):
 def test_roots(p, q):
     expected = algebra.power(rational(fmpq(p, q)), fmpq(1, 2))
     assert recover(math.sqrt(p / q)) is expected
-    assert recover(math.sqrt(p) / math.sqrt(q)) is expected
+    assert recover(math.sqrt(p) / math.sqrt(q)) is expected or expected.rational is not None
 
 
 @given(st.integers(1, 400), st.integers(1, 400))
 def test_multiples_of_pi(p, q):
     expected = algebra.scale(parse("π"), fmpq(p, q))
-    assert recover(p * math.pi / q) is expected
+    assert recover(p * math.pi / q) is expected or math.gcd(p, q) > 1
     assert recover(math.pi * (p / q)) is expected
 
 
@@ -130,27 +155,15 @@ def test_sinusoidal_positions(half, data):
     d = 2 * half
     i = data.draw(st.integers(1, half - 1))
     expected = algebra.power(rational(10), fmpq(-8 * i, d))
-    assert recover(10000 ** (-2 * i / d)) is expected
-    assert recover(math.exp(2 * i * (-math.log(10000.0) / d))) in (expected, None)  # the roundings of log add up
-    assert recover(1 / 10000 ** (2 * i / d)) is expected
-
-
-@pytest.mark.parametrize("base", DECAYS)
-def test_bias_corrections(base):
-    b, running = float(base), 1.0
-    for k in range(1, 31):
-        running *= b
-        power = fmpq(round(b * 1000), 1000) ** k
-        assert recover(b**k) is recover(running) is rational(power)
-        assert recover(1 - b**k) is recover(1 - running) is rational(1 - power)
-        assert recover(math.sqrt(1 - b**k)) is algebra.power(rational(1 - power), fmpq(1, 2))
+    assert recover(to_float(expected)) is expected
+    assert recover(1 / 10000 ** (2 * i / d)) in (expected, None)
 
 
 @settings(max_examples=300)
 @given(st.floats(1e-12, 1e12))
-def test_what_is_recovered_is_near(x):
+def test_a_recovered_number_has_that_float(x):
     v = recover(x)
-    assert v is None or abs(to_float(v) - x) <= max(40 * 2.0**-53, 20 * math.ulp(x))
+    assert v is None or to_float(v) == x or (v.rational is None and abs(to_float(v) - x) <= 2 * math.ulp(x))
 
 
 @pytest.mark.parametrize(("dtype", "cast"), [("float32", np.float32), ("float16", np.float16)])
@@ -178,7 +191,6 @@ def test_rounding_to_short_floats_is_numpys(dtype, cast, x):
         (math.log(2), "log(2)"),
         (math.exp(-1), "1/e"),
         (10000 ** (-2 / 64), "10^(-1/8)"),
-        (math.sqrt(1 - 0.999**3), f"√(1 - {999**3}/{1000**3})"),
         (0.375, "3/8"),
         (16777215.0, "16777215"),
     ],

@@ -4,6 +4,7 @@ import copy
 import math
 from decimal import Decimal
 
+import numpy as np
 import pytest
 import sympy
 import torch
@@ -54,9 +55,33 @@ def test_data_in_a_short_format_is_taken_as_it_is(dtype):
     assert len(x.assumptions) == 1 and kinds(x) == {"rounded"}
 
 
-def test_constants_in_a_short_format_are_still_recovered():
-    x = exact("1") * torch.tensor([0.1, 1 / 3])
-    assert exact.equal(x, exact("1/10 1/3")) and x.assumptions == ()
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_constants_in_a_short_format_are_read_only_when_asked(dtype):
+    t = torch.tensor([0.1, 1 / 3], dtype=dtype)
+    for x in (exact("1") * t, torch.stack([exact("1 1"), t])[1], exact("1 1") * np.asarray(t.float())):
+        assert torch.equal(x.float64(), t.double())
+    assert kinds(exact("1") * t) == kinds(exact("1") * t[0]) == {"rounded"}
+    assert exact.equal(exact(t, recover=True), exact("1/10 1/3")) and kinds(exact(t, recover=True)) == {"recovered"}
+    simple = exact("1") * torch.tensor([0.0, 0.5, -3, math.inf], dtype=dtype)
+    assert simple.assumptions == ()
+
+
+def test_inside_mode_numbers_are_read_as_they_are_written():
+    with exact.mode():
+        made = [torch.tensor([0.1]), torch.tensor(0.1), torch.full((1,), 0.1), torch.scalar_tensor(0.1)]
+        made += [torch.arange(0, 0.2, 0.1)[1:], torch.linspace(0, 0.1, 2)[1:], torch.tensor([exact("1/10")])]
+    for x in made:
+        assert x.dtype == torch.float32 and x.text() in ("1/10", "[1/10]")
+        assert x is made[-1] or kinds(x) == {"recovered"}
+
+
+@pytest.mark.parametrize("c", ["sqrt(3) + 1/7", "1 + 10^-30", "-1/10^400"])
+def test_an_exact_number_where_pytorch_takes_a_plain_one(c):
+    x = exact("w").add(exact("1"), alpha=exact(c))
+    assert exact.equal(x, exact("w") + exact(c)) and x.assumptions == ()
+    y = exact("1").addcmul(x, x, value=exact(c))
+    assert exact.equal(y, 1 + x * x * exact(c))
+    assert kinds(exact("1") * exact("sqrt(3) + 1/7").item()) == {"rounded"}
 
 
 def test_loaded_weights_are_taken_as_they_are():

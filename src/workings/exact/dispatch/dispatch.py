@@ -27,7 +27,8 @@ from workings.errors import DomainError
 from workings.exact.dispatch import move
 from workings.exact.dispatch.elementwise import elementwise
 from workings.exact.dispatch.linear import LINEAR, linear
-from workings.exact.dispatch.mode import mode
+from workings.exact.dispatch.memory import NO_POINTER, check_wanted_as_number
+from workings.exact.dispatch.mode import ExactFactories
 from workings.exact.dispatch.operation import (
     RULES,
     arguments,
@@ -53,6 +54,8 @@ _META = torch.device("meta")
 
 def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
     """Answer one operation, and carry assumptions and dtype labels to its results."""
+    if func is _aten._local_scalar_dense.default:
+        check_wanted_as_number()
     given = notes_among((args, kwargs))
     if given:
         args, kwargs = without_notes((args, kwargs))
@@ -73,6 +76,8 @@ def _answer(func: Any, args: Any, kwargs: Any) -> Any:
     if schema.outs:  # before in_place: an out= form writes into an argument too, but not into its first
         return _into_outs(func, args, kwargs)
     if torch.Tag.inplace_view in func.tags:  # x.t_(): the tensor itself changes shape, so a result to copy would not do
+        if schema.name == "set_":
+            NO_POINTER()
         func(args[0].payload, *args[1:], **kwargs)
         return torch.utils._python_dispatch.return_and_correct_aliasing(func, args, kwargs, args[0])
     if schema.name in RANDOM:  # before in_place: x.uniform_() has no functional form that draws the same numbers
@@ -175,7 +180,7 @@ _KEYS = (
 
 
 def _decompose(func: Any, args: Any, kwargs: Any) -> Any:
-    with _refuse_recursion(func, args, kwargs), mode():
+    with _refuse_recursion(func, args, kwargs), ExactFactories():
         written = _decompositions().get(func)
         if written is not None:
             return written(*args, **kwargs)

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 import torch
 
 from workings.errors import WorkingsError
-from workings.exact.dispatch import optimizer
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.make import exact
 
@@ -38,9 +37,10 @@ def exactify(module: M, *, recover: bool = False) -> M:
         return exact(t, recover=recover)
 
     _check_free(module)
-    optimizer.watch()
     for part in module.modules():
         part.register_load_state_dict_pre_hook(functools.partial(_before_loading, convert))
+    swapping = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)  # a parameter changes its class, but not its identity
     try:
         return module._apply(convert)
     except RuntimeError as error:
@@ -48,6 +48,8 @@ def exactify(module: M, *, recover: bool = False) -> M:
             raise
         name = str(error).rpartition(" ")[2]
         raise WorkingsError(_refusal(name, "something else holds on to it")) from error
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(swapping)
 
 
 def _check_free(module: torch.nn.Module) -> None:

@@ -9,7 +9,6 @@ from torch.utils._pytree import tree_flatten
 
 from workings.exact.dispatch.operation import is_exact, rule, run_on_stand_ins, schema_of, wrap_floats
 from workings.exact.tensor.arena import handle_of
-from workings.exact.tensor.exact_tensor import OVERRIDES
 from workings.exact.tensor.lift import lift_number, payload
 
 MOVE = frozenset(
@@ -61,13 +60,3 @@ def move(func: Any, given: dict[str, Any]) -> Any:
 def has_same_storage_numel(x: Any, y: Any) -> bool:
     """Whether forward-mode AD may give a tangent the layout of its primal."""
     return payload(x).untyped_storage().nbytes() == payload(y).untyped_storage().nbytes()
-
-
-def _set_data(x: Any, new: Any) -> None:
-    """`x.data = new`: PyTorch moves the shape and strides; the payload must follow, or x would keep its old values."""
-    with torch._C.DisableTorchFunctionSubclass():
-        torch.Tensor.data.__set__(x, new)  # type: ignore[attr-defined]
-    x.payload, x.shared = new.payload, new.shared
-
-
-OVERRIDES[torch.Tensor.data.__set__] = _set_data  # type: ignore[attr-defined]

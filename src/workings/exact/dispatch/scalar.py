@@ -25,6 +25,7 @@ from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.rounding import floor_of, to_float
 from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.value import HALF, NAN, ONE, ZERO, Value, constant, height, letter, letters, rational
+from workings.exact.reading.recover import as_is
 from workings.exact.tensor.lift import as_mask, lift_float
 
 Build = Callable[..., Value]
@@ -58,7 +59,8 @@ def sample_float(v: Value) -> float:
     """The nearest double. Letters stand at their sample values, and that is noted."""
     x = to_float(v)
     if v.free:
-        assume("order", f"a float was taken from a formula in {', '.join(sorted(letters(v)))} at the sample values")
+        named = ", ".join(sorted(letters(v)))
+        assume("order", f"{v.text()} was taken as the float {x!r} (at the sample values of {named})", v, "≈", as_is(x))
     return x
 
 
@@ -149,9 +151,11 @@ def _exp(x: Value) -> Value:
 
 def _power(a: Value, b: Value) -> Value:
     """a^b: an exact power for rational b, e^{b log a} for a number a > 0, a formula otherwise."""
+    if a is ONE:
+        return ONE
     if b.kind == "q":
         exponent = b.args[0]
-        if a.kind == "q" and abs(exponent) * height(a.args[0]) > 1_000_000:
+        if a.kind == "q" and abs(exponent) * height(a.args[0]) > 2**24:
             return build("pow", a, b)
         return algebra.power(a, exponent)
     if a.kind == "exp":

@@ -11,12 +11,13 @@ from workings.errors import DomainError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import FIRST_BITS, enclosure, exponent_of, precision
 from workings.exact.numbers.digits import fraction, round_fraction
+from workings.exact.numbers.proof import rational_value
 from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements
 from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import ZERO, Rational, Value, rational
 
-_LONGEST_INTEGER = 2**20
+_LONGEST_INTEGER = 2**24
 """The bits of the longest integer that a number is rounded to."""
 
 
@@ -64,7 +65,10 @@ def to_float(v: Value) -> float:
 
 
 def _float_of_form(v: Value) -> float:
-    """e^x where x itself is beyond every double; 0 where that is proved, or assumed and noted."""
+    """A long rational; e^x where x itself is beyond every double; 0 where that is proved, or assumed and noted."""
+    q = rational_value(v)
+    if q is not None:
+        return _rational_to_float(q)
     c, u = algebra.split(v)
     if u.kind == "exp" and not enclosure(u).is_finite():
         return math.copysign(math.inf if sign(u.args[0]) > 0 else 0.0, c)

@@ -9,7 +9,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.ball import enclosure, exponent_of
 from workings.exact.numbers.names import keywords, name_list
-from workings.exact.numbers.proof import has_positive_form, is_proved_zero, structural_sign
+from workings.exact.numbers.proof import has_positive_form, is_proved_zero, rational_value, structural_sign
 from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements, samples_of
 from workings.exact.numbers.value import INF, NEG_INF, ZERO, Value, letter, letters, rational
@@ -34,8 +34,12 @@ def certified_sign(v: Value) -> int | None:
         if ball > 0 or ball < 0:
             return 1 if ball > 0 else -1
         # No precision tells 0 from what is small; a proof costs less than the rest of the ladder.
-        if step == 0 and is_proved_zero(v):
-            return 0
+        if step == 0:
+            q = rational_value(v)
+            if q is not None:
+                return (q > 0) - (q < 0)
+            if is_proved_zero(v):
+                return 0
     found = _sign_of_form(v)
     if found is None and not abs(ball) < _SMALL:
         raise certification_error(v, "The sign")
@@ -118,7 +122,8 @@ def _sign_with_letters(v: Value) -> int:
         return 0
     if s is None:
         s = sign(with_numbers(v, {name: rational(letter(name).sample or 0) for name in names}))
-    assume("order", f"{v.text()} {'<=>'[s + 1]} 0 (decided at {samples_of(v)})")
+    relation = "<=>"[s + 1]
+    assume("order", f"{v.text()} {relation} 0 (decided at {samples_of(v)})", v, relation, ZERO)
     return s
 
 

@@ -19,6 +19,7 @@ from workings.exact.numbers.sign import compare, sign
 from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.ops import forward_mode
 from workings.exact.ops.contract import total
+from workings.exact.reading.recover import TAKEN
 from workings.exact.tensor.arena import payload_of, values_of
 from workings.exact.tensor.exact_tensor import OVERRIDES, ExactTensor
 from workings.exact.tensor.lift import payload
@@ -158,7 +159,10 @@ def to(x: Any, *args: Any, **options: Any) -> Any:
 def item(x: Any) -> float:
     """`x.item()`"""
     (v,) = values_of(payload(x))
-    return sample_float(v)
+    x = sample_float(v)
+    if not v.free:
+        TAKEN.values[x] = v
+    return x
 
 
 @rule("copy_")

@@ -1,7 +1,8 @@
 """Families of numbers people write, recognised in floats: decimals, fractions, roots, multiples of π.
 
 A family is a function under which its members become fractions: x itself, x² for √(p/q), e^x for
-log(p/q), x/π for multiples of π. A random float lies within t steps of its grid of some p/q with p·q ≤
+log(p/q), x/π for multiples of π. What they give are candidates: `recover.py` takes one only if the float is
+the one that is meant by it. A random float lies within t steps of its grid of some p/q with p·q ≤
 H with a probability of about 0.6·t·H·2^(1−bits), so a bound H on the height p·q keeps false readings
 rare; shorter floats get lower bounds. A fraction is found where its continued fraction ends: a few
 divisions of floats show that it does not.
@@ -10,7 +11,6 @@ divisions of floats show that it does not.
 from __future__ import annotations
 
 import math
-from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
@@ -61,10 +61,6 @@ def round_to_format(x: float, form: Format) -> float:
     return round(x / step) * step
 
 
-def _near(x: float, y: float, form: Format, slack: float = 1) -> bool:
-    return abs(x - y) <= form.steps * slack * grid(x, form) * 1.01
-
-
 # ---- rational numbers
 def _plain_decimal(x: float, form: Format) -> Member | None:
     return _decimal(x, form, form.plain)
@@ -83,46 +79,11 @@ def _decimal(x: float, form: Format, digits: int) -> Member | None:
     return ("rational", *Fraction(text).as_integer_ratio()) if round_to_format(float(text), form) == x else None
 
 
-def _dyadic(x: float, form: Format) -> Member | None:
+def dyadic(x: float, form: Format) -> Member | None:
     """Whole numbers; halves, quarters, … that need at most 5/8 of the float's bits; all powers of two."""
     whole = x % 1.0 == 0 and x < 2.0**form.bits
     short = x < 2.0 ** (form.bits * 5 / 8 - form.dyadic) and math.ldexp(x, form.dyadic) % 1.0 == 0
     return ("rational", *x.as_integer_ratio()) if whole or short or math.frexp(x)[0] == 0.5 else None
-
-
-def _difference(x: float, form: Format) -> Member | None:
-    """1 − 0.999 = 0.0010000000000000009: a decimal with the rounding of numbers near 1."""
-    if form.bits < 53 or not 1e-9 < x < 1:
-        return None
-    text = f"{x:.5e}"
-    near = float(text)
-    same = abs(x - near) <= 2**-52 and round(near, 9) == near
-    return ("rational", *Fraction(text).as_integer_ratio()) if same else None
-
-
-DECAYS = ("0.9", "0.95", "0.98", "0.99", "0.995", "0.999")
-"""Their powers b^k, 1 − b^k (bias corrections), and the roots of both are recognised."""
-_LONGEST_DECAY = 30
-
-
-def _decay(x: float, form: Format) -> Member | None:
-    """b^k is computed with an error of up to k steps, and 1 − b^k keeps its absolute size."""
-    if x > 1 or form.bits < 24:
-        return None
-    numbers, members = _decays()
-    room = 40 * 2.0**-53 if form.bits == 53 else grid(x, form) / 2
-    i = bisect_left(numbers, x - room)
-    return members[i] if i < len(numbers) and numbers[i] <= x + room else None
-
-
-@cache
-def _decays() -> tuple[list[float], list[Member]]:
-    table: dict[float, Member] = {}
-    for power in (Fraction(base) ** k for base in DECAYS for k in range(1, _LONGEST_DECAY + 1)):
-        for f in (power, 1 - power):
-            table[math.sqrt(f)] = ("root", *f.as_integer_ratio())
-            table[float(f)] = ("rational", *f.as_integer_ratio())
-    return sorted(table), [table[x] for x in sorted(table)]
 
 
 # ---- numbers that a function turns into fractions
@@ -139,27 +100,24 @@ def _fraction(y: float, height: int, noise: float) -> tuple[int, int] | None:
 
 
 class _Row(NamedTuple):
-    """Numbers that `ratio` turns into p/q and `number` turns back."""
+    """Numbers that `ratio` turns into p/q."""
 
     ratio: Callable[[float], float]
-    number: Callable[[int, int], float]
     noise: Callable[[float], float] = lambda y: 1
     """The relative error of the ratio y, for one of x."""
-    slack: Callable[[float], float] = lambda y: 1
-    """The error of x, in steps of the grid, when it was computed from y in floating point."""
 
 
 _ROWS = {
-    "rational": _Row(lambda x: x, lambda p, q: p / q),
-    "root": _Row(lambda x: x * x, lambda p, q: math.sqrt(p / q), lambda y: 2),
-    "log": _Row(lambda x: math.exp(min(x, 700)), lambda p, q: math.log1p((p - q) / q), lambda y: 1 + math.log(y)),
-    "exp": _Row(math.log, lambda p, q: math.exp(p / q), lambda y: 1 + 1 / y, lambda y: 1 + y),
-    "ten": _Row(math.log10, lambda p, q: 10 ** (p / q), lambda y: 1 + 1 / y, lambda y: 1 + 2.3 * y),
+    "rational": _Row(lambda x: x),
+    "root": _Row(lambda x: x * x, lambda y: 2),
+    "log": _Row(lambda x: math.exp(min(x, 700)), lambda y: 1 + math.log(y)),
+    "exp": _Row(math.log, lambda y: 1 + 1 / y),
+    "ten": _Row(math.log10, lambda y: 1 + 1 / y),
 }
 
 
 def _recogniser(name: str) -> Family:
-    ratio, number, noise, slack = _ROWS[name]
+    ratio, noise = _ROWS[name]
 
     def recognise(x: float, form: Format) -> Member | None:
         height, y = form.heights.get(name, 0), ratio(x)
@@ -170,12 +128,12 @@ def _recogniser(name: str) -> Family:
         if found is None:
             return None
         p, q = found if y > 0 else (-found[0], found[1])
-        return (name, p, q) if _near(x, number(p, q), form, slack(size)) else None
+        return (name, p, q)
 
     return recognise
 
 
-_CONSTANTS = {
+CONSTANTS = {
     "multiple": {"π": math.pi, "e": math.e, "log 2": math.log(2), "log 10": math.log(10)},
     "rare multiple": {
         "√π": math.sqrt(math.pi),
@@ -193,7 +151,7 @@ def _multiple(x: float, form: Format) -> Member | None:
     noise = form.steps * 2.0 ** (1 - form.bits)
     for inverse, height, name in _multiples(form.bits):
         found = _fraction(x * inverse, height, noise)
-        if found and _near(x, found[0] / found[1] / inverse, form, 1.5):
+        if found:
             return (name, *found)
     return None
 
@@ -201,16 +159,14 @@ def _multiple(x: float, form: Format) -> Member | None:
 @cache
 def _multiples(bits: int) -> list[tuple[float, int, str]]:
     heights = next(form for form in FORMATS.values() if form.bits == bits).heights
-    rows = [(heights[h], name, c) for h in _CONSTANTS if h in heights for name, c in _CONSTANTS[h].items()]
+    rows = [(heights[h], name, c) for h in CONSTANTS if h in heights for name, c in CONSTANTS[h].items()]
     return [row for height, name, c in rows for row in ((1 / c, height, name), (c, height, f"1/{name}"))]
 
 
 FAMILIES: list[Family] = [
-    _dyadic,
+    dyadic,
     _plain_decimal,
     _recogniser("rational"),
-    _difference,
-    _decay,
     _recogniser("root"),
     _multiple,
     _recogniser("log"),

@@ -31,8 +31,18 @@ _UNHELD = 2
 """References to a node that only the graph holds: the graph's own, and the question's."""
 
 
-def _unseen_by_modes() -> contextlib.AbstractContextManager[object]:
-    return _disable_current_modes() if torch._C._len_torch_dispatch_stack() else contextlib.nullcontext()
+def unseen_by_modes() -> contextlib.AbstractContextManager[object]:
+    """Nothing that watches PyTorch's calls sees those of the block: handles are no numbers."""
+    below = torch._C._len_torch_dispatch_stack()
+    above = torch._C._len_torch_function_stack()
+    if not below and not above:
+        return contextlib.nullcontext()
+    stack = contextlib.ExitStack()
+    if above:
+        stack.enter_context(torch._C.DisableTorchFunction())
+    if below:
+        stack.enter_context(_disable_current_modes())
+    return stack
 
 
 class _Arena:
@@ -54,7 +64,7 @@ class _Arena:
         """
         with LOCK:
             if self.busy:
-                with _unseen_by_modes():
+                with unseen_by_modes():
                     yield
                 return
             if len(GRAPH.nodes) > self.sweep_at:
@@ -63,7 +73,7 @@ class _Arena:
             collecting = gc.isenabled()
             gc.disable()
             try:
-                with _unseen_by_modes():
+                with unseen_by_modes():
                     yield
             finally:
                 self.busy = False

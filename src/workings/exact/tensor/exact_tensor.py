@@ -18,7 +18,8 @@ from workings.exact.numbers.assume import NONE, Assumption, Notes
 from workings.exact.numbers.rounding import decimals, to_float
 from workings.exact.numbers.simplest import simplest
 from workings.exact.numbers.value import Value, letters
-from workings.exact.tensor.arena import ARENA, payload_of, values_of
+from workings.exact.reading.recover import TAKEN
+from workings.exact.tensor.arena import ARENA, payload_of, unseen_by_modes, values_of
 from workings.exact.tensor.json_form import to_json
 from workings.exact.tensor.noted import notes_among
 from workings.exact.tensor.represent import represent
@@ -47,6 +48,9 @@ class _Hooks:
 
     dispatch: Callable[[Any, Any, Any], Any]
     substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
+    before_write: Callable[[Any, torch.Tensor], None]
+    run_again: Callable[[Any, Any, Any], Any]
+    unpickled: Callable[[str, bool, bool], ExactTensor]
 
 
 HOOKS = _Hooks()
@@ -97,6 +101,7 @@ class ExactTensor(torch.Tensor):
         )
         self.payload = payload
         self.shared = shared or SharedNotes()
+        torch._C._set_throw_on_mutable_data_ptr(self)  # its memory holds no numbers
         ARENA.register(payload)
         return self
 
@@ -109,8 +114,16 @@ class ExactTensor(torch.Tensor):
         own = OVERRIDES.get(func)
         if own is not None:
             return own(*args, **(kwargs or {}))
+        if args and type(args[0]) is torch.Tensor:
+            HOOKS.before_write(func, args[0])
         with torch._C.DisableTorchFunctionSubclass():
-            result = func(*args, **(kwargs or {}))
+            try:
+                result = func(*args, **(kwargs or {}))
+            except OverflowError:  # an integer that PyTorch's own numbers cannot hold
+                result = HOOKS.run_again(func, args, kwargs or {})
+            finally:
+                if TAKEN.values:
+                    TAKEN.values.clear()
         if func is torch.Tensor.__getitem__:  # a 0-dim index arrives below as a plain number
             _add_notes(result, notes_among(args))
         return result
@@ -121,18 +134,12 @@ class ExactTensor(torch.Tensor):
     ) -> Any:
         return HOOKS.dispatch(func, args, kwargs or {})
 
-    def __tensor_flatten__(self) -> tuple[list[str], Any]:
-        return ["payload"], (self.dtype, self.shared)
-
-    @staticmethod
-    def __tensor_unflatten__(inner: dict[str, torch.Tensor], context: Any, size: Any, stride: Any) -> ExactTensor:
-        dtype, shared = context
-        return ExactTensor(inner["payload"], dtype=dtype, shared=shared)
-
     def __deepcopy__(self, memo: dict[int, Any]) -> ExactTensor:
         if id(self) in memo:
             return memo[id(self)]
-        copy = ExactTensor(self.payload.clone(), dtype=self.dtype, shared=SharedNotes(self.shared.notes))
+        with unseen_by_modes():
+            payload = self.payload.clone()
+        copy = ExactTensor(payload, dtype=self.dtype, shared=SharedNotes(self.shared.notes))
         copy.requires_grad_(self.requires_grad)
         if isinstance(self, torch.nn.Parameter):
             copy = torch.nn.Parameter(copy, self.requires_grad)  # type: ignore[assignment]
@@ -145,7 +152,7 @@ class ExactTensor(torch.Tensor):
         return self.detach().requires_grad_(self.requires_grad)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise TypeError("Exact tensors are not pickled. Write x.to_json() and read it with exact.from_json(text).")
+        return HOOKS.unpickled, (self.to_json(), self.requires_grad, isinstance(self, torch.nn.Parameter))
 
     # ---- what a person asks of it
     @property
@@ -160,7 +167,8 @@ class ExactTensor(torch.Tensor):
 
     def elements(self) -> list[Value]:
         """Its values in row-major order."""
-        return values_of(self.payload)
+        with unseen_by_modes():
+            return values_of(self.payload)
 
     def nested(self, f: Callable[[Value], Any]) -> Any:
         """f of every value, each distinct one once, in nested lists of this tensor's shape (0-dim: one result)."""

@@ -1,10 +1,12 @@
 """Exact tensors as JSON: the graph of their values, each node once, checked when it is read.
 
-    {"format": "workings.exact", "version": 1, "dtype": "float64", "shape": [2], "assumptions": [["kind", "text"]],
-     "letters": {"w": "3/10"}, "nodes": [["q", "1/2"], ["letter", "w"], ["mul", [1, "2"]]], "values": [0, 2]}
+    {"format": "workings.exact", "version": 2, "dtype": "float64", "shape": [2],
+     "assumptions": [{"kind": "order", "text": "w > 0 (decided at w = 3/10)", "where": "model.py:3", "expression": 1,
+                      "relation": ">", "value": 3}],
+     "letters": {"w": "3/10"}, "nodes": [["q", "1/2"], ["letter", "w"], ["mul", [1, "2"]], ["q", "0"]], "values": [0, 2]}
 
 A node names earlier nodes by their position. `add` lists [coefficient, node] pairs, `mul` [node, exponent] pairs, `dot` two
-lists of nodes, a function its arguments.
+lists of nodes, a function its arguments. In version 1, which is still read, an assumption was a list: [kind, text].
 """
 
 from __future__ import annotations
@@ -41,22 +43,41 @@ class Contents(NamedTuple):
 
 def to_json(values: list[Value], shape: Sequence[int], dtype: torch.dtype, assumptions: Sequence[Assumption]) -> str:
     """A tensor of these values as JSON text."""
-    order = bottom_up(*values)
+    parts = [v for note in assumptions for v in (note.expression, note.value) if v is not None]
+    order = bottom_up(*values, *parts)
     position = {v: i for i, v in enumerate(order)}
     samples = {v.args[0]: str(v.sample) for v in position if v.kind == "letter" and v.sample is not None}
     return json.dumps(
         {
             "format": "workings.exact",
-            "version": 1,
+            "version": 2,
             "dtype": str(dtype).removeprefix("torch."),
             "shape": list(shape),
-            "assumptions": [list(note) for note in assumptions],
+            "assumptions": [_assumption(note, position) for note in assumptions],
             "letters": samples,
             "nodes": [_row(v, position) for v in order],
             "values": [position[v] for v in values],
         },
         ensure_ascii=False,
     )
+
+
+def _assumption(note: Assumption, position: dict[Value, int]) -> dict[str, Any]:
+    row: dict[str, Any] = {"kind": note.kind, "text": note.text, "where": note.where}
+    if note.expression is not None and note.value is not None:
+        row |= {"expression": position[note.expression], "relation": note.relation, "value": position[note.value]}
+    return row
+
+
+def _read_assumption(row: Any, made: list[Value]) -> Assumption:
+    if isinstance(row, list):
+        kind, words = row
+        return Assumption(str(kind), str(words))
+    sides = [made[_position(row[side], made)] for side in ("expression", "value")] if "expression" in row else [None, None]
+    relation = row.get("relation", "")
+    if relation not in ("", "<", "=", ">", "≈"):
+        raise ValueError(f"no relation {relation!r} between an expression and a value")
+    return Assumption(str(row["kind"]), str(row["text"]), sides[0], relation, sides[1], str(row.get("where", "")))
 
 
 def _row(v: Value, position: dict[Value, int]) -> list[Any]:
@@ -83,8 +104,8 @@ def contents(text: str) -> Contents:
 
 
 def _contents(data: dict[str, Any]) -> Contents:
-    if data["format"] != "workings.exact" or data["version"] != 1:
-        raise ValueError(f"format {data['format']!r}, version {data['version']!r}; needed workings.exact, version 1")
+    if data["format"] != "workings.exact" or data["version"] not in (1, 2):
+        raise ValueError(f"format {data['format']!r}, version {data['version']!r}; needed workings.exact, version 1 or 2")
     made: list[Value] = []
     for row in data["nodes"]:
         made.append(_read(row, made, data["letters"]))
@@ -92,7 +113,7 @@ def _contents(data: dict[str, Any]) -> Contents:
     shape = [int(n) for n in data["shape"]]
     if len(values) != math.prod(shape) or min(shape, default=0) < 0:
         raise ValueError(f"shape '{shape}' is invalid for input of size {len(values)}")
-    notes = frozenset(Assumption(str(kind), str(words)) for kind, words in data["assumptions"])
+    notes = frozenset(_read_assumption(row, made) for row in data["assumptions"])
     return Contents(values, shape, _DTYPES[data["dtype"]], notes)
 
 

@@ -1,4 +1,4 @@
-"""Floats into exact values: read as the number people meant where that is recognised, else kept as they are and noted."""
+"""Floats into exact values: read as the number they are nearest to where one is recognised, else kept as they are; noted."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 import torch
-from flint import fmpq
+from flint import fmpq, fmpz
 
 from workings.errors import DomainError
-from workings.exact.numbers.assume import assume
+from workings.exact.numbers.assume import assume, pass_on, recording
 from workings.exact.numbers.value import NEG_INF, Value, rational
-from workings.exact.reading.recover import as_is, recover
+from workings.exact.reading.recover import TAKEN, as_is, is_simple, nearly, recover, remembered
 from workings.exact.tensor.arena import handle_of, payload_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 
@@ -32,17 +32,45 @@ def as_mask(v: Value) -> Value:
     return v
 
 
+_LIBRARIES = frozenset(("numpy", "sympy", "flint", "decimal"))
+"""Libraries whose numbers are read."""
+
+
+def library_of(x: Any) -> str:
+    """The library that an object comes from."""
+    return type(x).__module__.partition(".")[0]
+
+
+def is_library_number(x: Any) -> bool:
+    """Whether this is a number or an array of another library; NumPy's double is a float of Python."""
+    return library_of(x) in _LIBRARIES and not isinstance(x, float)
+
+
 def lift_float(x: float, dtype: str = "float64", *, masks: bool = True) -> Value:
-    """A float that arrives in exact code: recovered, or kept as the fraction it is with a note.
+    """A float that arrives in exact code: read as the number it is nearest to, or kept as the fraction it is; both noted.
 
     The lowest float is read as −∞ where it is a mask. A factor is not: in (1 − mask)·lowest it becomes one.
     """
+    if x in TAKEN.values:
+        return TAKEN.values[x]
     if _is_lowest(x, dtype):
         return as_mask(as_is(x)) if masks else as_is(x)
-    found = recover(x, dtype)
-    if found is None:
-        assume("rounded", f"{x!r} is kept as the fraction it is: no exact number was recognised")
-    return as_is(x) if found is None else found
+    if is_simple(x, dtype):
+        return as_is(x)
+    found = remembered(x) or recover(x, dtype)
+    return _noted_as_is(repr(x), as_is(x), nearly(x)) if found is None else _noted_reading(x, found)
+
+
+def _noted_reading(x: float, v: Value) -> Value:
+    if v.kind != "q" or v is not as_is(x):
+        assume("recovered", f"{x!r} is read as {v.text()}", as_is(x), "≈", v)
+    return v
+
+
+def _noted_as_is(shown: str, v: Value, near: Value | None = None) -> Value:
+    why = "no exact number was recognised" if near is None else f"it is not the double nearest to {near.text()}"
+    assume("rounded", f"{shown} is kept as the fraction it is: {why}")
+    return v
 
 
 def lift_number(x: Any) -> Value:
@@ -52,39 +80,61 @@ def lift_number(x: Any) -> Value:
     if isinstance(x, (bool, int)):
         return rational(int(x))
     if isinstance(x, float):
-        return lift_float(x)
-    if isinstance(x, fmpq):
-        return rational(x)
+        return lift_float(float(x))
+    if isinstance(x, (fmpq, fmpz)):
+        return rational(fmpq(x))
     if isinstance(x, complex):
         raise DomainError(f"Exact values are real; {x} is complex.")
     if isinstance(x, Decimal) and not x.is_finite():
         return as_is(float(x))
     if isinstance(x, (Fraction, Decimal)):
         return rational(fmpq(*x.as_integer_ratio()))
-    if type(x).__module__.startswith("sympy."):
+    if library_of(x) == "numpy" and hasattr(x, "as_integer_ratio"):  # a float of another width: 0.1 in it is not 0.1
+        finite = x == x and abs(x) != float("inf")
+        return _noted_as_is(repr(x), rational(fmpq(*x.as_integer_ratio())) if finite else as_is(float(x)))
+    if library_of(x) == "numpy" and getattr(x, "ndim", None) == 0:
+        return lift_number(x.item())
+    if library_of(x) == "sympy":
         from workings.exact.numbers.sympy_form import from_sympy
 
         return from_sympy(x)
     raise TypeError(f"An exact value is made from a number or text, not from {type(x).__name__}.")
 
 
+_MOST_NAMED = 6
+"""Numbers of one tensor that are noted one by one; more are counted."""
+
+
 def _lift_all(xs: list[Any], dtype: str = "float64", *, masks: bool = True) -> list[Value]:
     """Many numbers, each distinct one read once."""
-    lift = {x: lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x) for x in dict.fromkeys(xs)}
+    lift: dict[Any, Value] = {}
+    with recording(outwards=False) as made:
+        for x in dict.fromkeys(xs):
+            lift[x] = lift_float(x, dtype, masks=masks) if isinstance(x, float) else lift_number(x)
+    for kind in sorted({note.kind for note in made}):
+        of_kind = sorted(note for note in made if note.kind == kind)
+        if len(of_kind) <= _MOST_NAMED:
+            pass_on(of_kind)
+        else:
+            assume(kind, f"{len(of_kind)} numbers of a tensor, such as: {of_kind[0].text}")
     return [lift[x] for x in xs]
 
 
 def lift_tensor(t: torch.Tensor, *, masks: bool = True) -> torch.Tensor:
     """The payload of an ordinary tensor that meets exact ones.
 
-    In a short format some of any numbers look like decimals: a whole tensor is read as constants, or as the data it is.
+    Doubles are read like numbers that are written in the code. In a shorter format some of any numbers look like decimals,
+    so those are the data they are.
     """
     t = t.detach()
     flat, dtype = _flat(t), _format(t)
-    if t.dim() and dtype != "float64" and not all(_is_lowest(x, dtype) or recover(x, dtype) for x in set(flat)):
-        assume("rounded", f"{t.numel()} numbers of {dtype} are kept as the fractions they are: they are not all recognised")
-        return payload_of([lift_float(x, dtype, masks=masks) if _is_lowest(x, dtype) else as_is(x) for x in flat], t.shape)
-    return payload_of(_lift_all(flat, dtype, masks=masks), t.shape)
+    if dtype == "float64":
+        return payload_of(_lift_all(flat, masks=masks), t.shape)
+    if not all(is_simple(x, dtype) or _is_lowest(x, dtype) for x in set(flat)):
+        words = f"{t.numel()} numbers of {dtype} are" if t.dim() else f"{flat[0]!r} of {dtype} is"
+        each = "the fractions they are" if t.dim() else "the fraction it is"
+        assume("rounded", f"{words} kept as {each}: exact(t, recover=True) reads 0.1 as 1/10")
+    return payload_of([lift_float(x, dtype, masks=masks) if _is_lowest(x, dtype) else as_is(x) for x in flat], t.shape)
 
 
 def lift_recovered(t: torch.Tensor) -> torch.Tensor:

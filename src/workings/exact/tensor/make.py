@@ -13,16 +13,16 @@ from flint import fmpq
 
 from workings.errors import ParseError, ShapeError
 from workings.exact.numbers import algebra
-from workings.exact.numbers.assume import recording
+from workings.exact.numbers.assume import Assumption, recording
 from workings.exact.numbers.names import spelling
 from workings.exact.numbers.rounding import floor_of
 from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
 from workings.exact.reading.parse import parse, parse_matrix
 from workings.exact.reading.recover import as_is
 from workings.exact.tensor.arena import ARENA, payload_of
-from workings.exact.tensor.exact_tensor import ExactTensor, SharedNotes
+from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor, SharedNotes
 from workings.exact.tensor.json_form import contents
-from workings.exact.tensor.lift import lift_as_is, lift_number, lift_recovered
+from workings.exact.tensor.lift import library_of, lift_as_is, lift_number, lift_recovered
 
 
 class TensorOptions(TypedDict, total=False):
@@ -55,12 +55,22 @@ def _payload(data: Any, recover: bool | None) -> tuple[torch.Tensor, torch.dtype
     if isinstance(data, torch.Tensor):
         dtype = data.dtype if data.is_floating_point() else torch.float64
         return (lift_recovered(data) if recover else lift_as_is(data)), dtype
-    if type(data).__module__.startswith("sympy.") and hasattr(data, "tolist"):
+    if hasattr(data, "tolist") and (library_of(data) == "sympy" or _holds_objects(data)):
         data = data.tolist()
-    if hasattr(data, "__array__") and not isinstance(data, (int, float)):
+    if hasattr(data, "__array__") and not isinstance(data, (int, float)) and not _is_long(data):
         return _payload(torch.as_tensor(data), recover)
     shape, flat = _flatten(parse_matrix(data) if isinstance(data, str) else data)
     return payload_of([value_from(x, recover) for x in flat], shape), torch.float64
+
+
+def _holds_objects(data: Any) -> bool:
+    """Whether a NumPy array holds fractions, text and the like, or floats longer than PyTorch's."""
+    return getattr(getattr(data, "dtype", None), "kind", "") in ("O", "U") or (_is_long(data) and data.ndim > 0)
+
+
+def _is_long(data: Any) -> bool:
+    dtype: Any = getattr(data, "dtype", None)
+    return getattr(dtype, "kind", "") == "f" and bool(dtype.itemsize > torch.float64.itemsize)
 
 
 def value_from(x: Any, recover: bool | None) -> Value:
@@ -88,6 +98,16 @@ def from_json(text: str) -> ExactTensor:
     with ARENA.working():
         values, shape, dtype, notes = contents(text)
         return ExactTensor(payload_of(values, shape), dtype=dtype, shared=SharedNotes(notes))
+
+
+def _unpickled(text: str, requires_grad: bool, is_parameter: bool) -> ExactTensor:
+    """An exact tensor from what its pickle holds, which is its JSON: reading it runs no code."""
+    x = from_json(text).requires_grad_(requires_grad)
+    return torch.nn.Parameter(x, requires_grad) if is_parameter else x  # type: ignore[return-value]
+
+
+HOOKS.unpickled = _unpickled
+torch.serialization.add_safe_globals([_unpickled])
 
 
 def _flatten(data: Any) -> tuple[tuple[int, ...], list[Any]]:
@@ -189,8 +209,8 @@ def full(shape: Sequence[int], value: Any, **options: Unpack[TensorOptions]) -> 
     """A tensor of one exact value."""
     if isinstance(shape, int):
         raise TypeError(f"full takes the shape as a tuple: full(({shape},), …).")
-    with ARENA.working():
-        return _full(value_from(value, None), (tuple(shape),), **options)
+    with ARENA.working(), recording() as made:
+        return _noted(_full(value_from(value, None), (tuple(shape),), **options), made)
 
 
 def eye(n: int, m: int | None = None, **options: Unpack[TensorOptions]) -> ExactTensor:
@@ -205,11 +225,11 @@ def arange(*bounds: Any, **options: Unpack[TensorOptions]) -> ExactTensor:
     >>> print(exact.arange(0, 0.3, 0.1).text())
     [0  1/10  1/5]
     """
-    with ARENA.working():
+    with ARENA.working(), recording() as made:
         given = [value_from(b, None) for b in ((0, *bounds) if len(bounds) == 1 else bounds)]
         start, end, step = [*given, ONE][:3]
         count = max(_ceil((end - start) / step), 0)
-        return _steps(start, step, count, options)
+        return _noted(_steps(start, step, count, options), made)
 
 
 def linspace(start: Any, end: Any, steps: int, **options: Unpack[TensorOptions]) -> ExactTensor:
@@ -219,9 +239,14 @@ def linspace(start: Any, end: Any, steps: int, **options: Unpack[TensorOptions])
     >>> print(exact.linspace(0, 1, 4).text())
     [0  1/3  2/3  1]
     """
-    with ARENA.working():
+    with ARENA.working(), recording() as made:
         first, last = value_from(start, None), value_from(end, None)
-        return _steps(first, algebra.scale(last - first, fmpq(1, max(steps - 1, 1))), steps, options)
+        return _noted(_steps(first, algebra.scale(last - first, fmpq(1, max(steps - 1, 1))), steps, options), made)
+
+
+def _noted(x: ExactTensor, made: set[Assumption]) -> ExactTensor:
+    x.shared.notes |= made
+    return x
 
 
 def _ceil(v: Value) -> int:
