@@ -45,7 +45,7 @@ from workings.trace.follow.listener import Listener, OnEvent
 from workings.trace.follow.monitoring import MonitoringListener, free_tool
 from workings.trace.follow.names import Names, inputs
 from workings.trace.follow.plan import Plan, plan_of_block, plan_of_function
-from workings.trace.follow.source import by_identity, is_calling
+from workings.trace.follow.source import by_identity, is_awaiting, is_calling, is_done_waiting
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -70,6 +70,7 @@ class Block:
         self.paused: dict[types.FrameType, tuple[PausedFunction, Follower]] = {}
         self.closing = contextlib.ExitStack()
         self.waiting = False
+        self.away = False
 
     # ---- the block
     def begin(self, frame: types.FrameType) -> None:
@@ -170,7 +171,12 @@ class Block:
     def _on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Of the block's own frame."""
         follower = self.followers[frame]
-        if event not in ("yield", "return"):
+        if event == "yield" and is_awaiting(frame):
+            self.away = True  # other coroutines run in the meantime: what they do is not ours
+            self.recorder.muted += 1
+        elif event == "exception" and is_done_waiting(frame) and arg[0] is StopIteration:
+            return
+        elif event not in ("yield", "return"):
             deliver(follower, frame, event, arg)
         elif not self.waiting:
             follower.give(arg)
@@ -184,7 +190,10 @@ class Block:
 
     def _on_call(self, frame: types.FrameType) -> OnEvent | None:
         """A function is called: the author's own are followed."""
-        if frame is self.frame:  # a generator that goes on
+        if frame is self.frame:  # a generator or a coroutine that goes on
+            if self.away:
+                self.away = False
+                self.recorder.muted -= 1
             return self._guard(self._on_event)
         if self.recorder.muted or self.waiting:
             return None

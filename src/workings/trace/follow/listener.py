@@ -1,14 +1,15 @@
 """A trace function of ours beside that of a debugger or a coverage tool, not in its place.
 
 `sys.settrace` has room for one listener. Ours takes the place while a block is open and passes everything on to the one
-before, which has its place back afterwards.
+before, which has its place back afterwards. Several blocks may be open in one thread: one inside another, or in coroutines
+that take turns. The one that began last is told of a call first, and asks the ones below it.
 """
 
 from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from workings.trace.follow.source import is_yielding
@@ -39,6 +40,7 @@ class Listener:
         self.on_call = on_call
         self.installed: OnEvent = self.call  # one object, so that it is known again by its identity
         self.theirs: OnEvent | None = None
+        self.below: Listener | None = None
         self.outer: Listener | None = None
         self.block: Any = None  # whose listener it is
         self.listening = False
@@ -46,13 +48,14 @@ class Listener:
     def start(self, frame: types.FrameType, ours: OnEvent, instructions: bool) -> None:
         """From now on, and for lines of this frame (or its instructions)."""
         before: Any = sys.gettrace()
-        outer = getattr(before, "__self__", None)
-        self.outer = outer if isinstance(outer, Listener) else None
-        self.theirs = before if self.outer is None else self.outer.theirs
+        self.below = _listener(before)
+        running = list(_callers(frame))
+        self.outer = next((one for one in _chain(self.below) if one.frame in running), None)
+        self.theirs = before if self.below is None else self.below.theirs
         self.frame, self.before = frame, (frame.f_trace, frame.f_trace_opcodes)
         local: Any = frame.f_trace
-        self.trace_function = _TraceFunction(self, ours, local.theirs if isinstance(local, _TraceFunction) else local)
-        frame.f_trace, frame.f_trace_opcodes = self.trace_function, instructions
+        frame.f_trace = _TraceFunction(self, ours, local.theirs if isinstance(local, _TraceFunction) else local)
+        frame.f_trace_opcodes = instructions
         self.listening = True
         sys.settrace(self.installed)
 
@@ -68,14 +71,19 @@ class Listener:
     def stop(self) -> bool:
         """Everything as it was; False where somebody else has taken the place in the meantime, who keeps it."""
         self.listening = False
-        kept = sys.gettrace() is self.installed
+        now = _listener(sys.gettrace())
+        kept = self in _chain(now)
         self.frame.f_trace_opcodes = self.before[1]
-        if self.frame.f_trace is self.trace_function:
-            self.frame.f_trace = self.before[0] if isinstance(self.before[0], _TraceFunction) else self.trace_function.theirs
-        if kept and self.outer is not None:
-            self.outer.theirs = self.theirs
-        if kept:
-            sys.settrace(self.theirs if self.outer is None else self.outer.installed)
+        local: Any = self.frame.f_trace  # a coroutine that went on has another than the one it began with
+        if isinstance(local, _TraceFunction) and local.listener is self:
+            self.frame.f_trace = self.before[0] if isinstance(self.before[0], _TraceFunction) else local.theirs
+        if kept and self.below is not None:
+            self.below.theirs = self.theirs
+        for above in _chain(now):
+            if above.below is self:  # another coroutine's block began later, and goes on
+                above.below = self.below
+        if now is self:
+            sys.settrace(self.theirs if self.below is None else self.below.installed)
         return kept
 
     def call(self, frame: types.FrameType, event: str, arg: Any) -> Any:
@@ -84,12 +92,34 @@ class Listener:
         if self.theirs is not None:
             theirs = self.theirs(frame, event, arg)
             self.stay()
-        ours = self.on_call(frame)
-        return _TraceFunction(self, ours, theirs) if ours is not None or theirs is not None else None
+        for one in _chain(self):
+            ours = one.on_call(frame)
+            if ours is not None:
+                return _TraceFunction(one, ours, theirs)
+        return _TraceFunction(self, None, theirs) if theirs is not None else None
 
     def stay(self) -> None:
         """A debugger that withdraws, or takes the place for itself when it is told something, does not end ours."""
         now: Any = sys.gettrace()  # pdb calls settrace in its own handler, for example after «continue»
-        if self.listening and now is not self.installed:
+        if self.listening and self not in _chain(_listener(now)):
             self.theirs = now
             sys.settrace(self.installed)
+
+
+def _listener(trace_function: Any) -> Listener | None:
+    found = getattr(trace_function, "__self__", None)
+    return found if isinstance(found, Listener) else None
+
+
+def _chain(listener: Listener | None) -> Iterator[Listener]:
+    """A listener and those below it."""
+    while listener is not None:
+        yield listener
+        listener = listener.below
+
+
+def _callers(frame: types.FrameType | None) -> Iterator[types.FrameType]:
+    """The frame, the one that called it, and so on."""
+    while frame is not None:
+        yield frame
+        frame = frame.f_back

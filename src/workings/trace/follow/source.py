@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import dis
+import inspect
 import linecache
 import types
 from collections.abc import Callable
@@ -104,6 +105,16 @@ def is_calling(frame: types.FrameType) -> bool:
 def is_yielding(frame: types.FrameType) -> bool:
     """Whether a generator that gives a value will go on after it."""
     return _operation(frame.f_code, frame.f_lasti) == "YIELD_VALUE"
+
+
+def is_awaiting(frame: types.FrameType) -> bool:
+    """Whether a coroutine stops here until what it waits for is there."""
+    return bool(frame.f_code.co_flags & inspect.CO_COROUTINE) and is_yielding(frame)
+
+
+def is_done_waiting(frame: types.FrameType) -> bool:
+    """Whether what a coroutine waits for has just come: Python passes it on as an exception."""
+    return _operation(frame.f_code, frame.f_lasti) == "SEND"
 
 
 def _operation(code: types.CodeType, offset: int) -> str:
