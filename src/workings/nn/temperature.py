@@ -35,7 +35,8 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
     [1/10  9/10] [1/82  81/82] [1/4  3/4]
     """
     check_axis("s", s, dim)
-    β = inverse_scale(beta, T)
+    exactly = type(T) is float and hasattr(s, "free_symbols")  # then 1/T would round
+    β = inverse_scale(beta, s.new_tensor(T) if exactly else T)
     check_scale("β s", β, s)
     p = (β * s).softmax(dim)
     check_softmax(p, s, dim)

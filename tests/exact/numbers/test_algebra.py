@@ -13,12 +13,13 @@ from workings.errors import DomainError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
+from workings.exact.numbers.letter import declared_letter, letter
 from workings.exact.numbers.proof import structural_sign
 from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.sympy_form import from_sympy, to_sympy
-from workings.exact.numbers.value import ONE, ZERO, Value, letter, rational
+from workings.exact.numbers.value import ONE, ZERO, Value, rational
 from workings.exact.reading.parse import parse
 
 HALF = fmpq(1, 2)
@@ -62,7 +63,7 @@ def test_zero_one_and_inverses(a):
 @given(values())
 def test_the_value_is_the_value_sympy_gives(a):
     at = {sympy.Symbol("w_a", real=True): sympy.Rational(2, 7), sympy.Symbol("b_a", real=True): sympy.Rational(-3, 5)}
-    letter("w_a", fmpq(2, 7)), letter("b_a", fmpq(-3, 5))
+    declared_letter("w_a", fmpq(2, 7)), declared_letter("b_a", fmpq(-3, 5))
     expected = complex(to_sympy(a).subs(at).evalf(20))
     found = to_float(a)
     assert expected.imag == 0
@@ -72,7 +73,7 @@ def test_the_value_is_the_value_sympy_gives(a):
 
 @given(values())
 def test_sympy_and_back(a):
-    letter("w_a", fmpq(2, 7)), letter("b_a", fmpq(-3, 5))
+    declared_letter("w_a", fmpq(2, 7)), declared_letter("b_a", fmpq(-3, 5))
     assert enclosure(from_sympy(to_sympy(a))).overlaps(enclosure(a))
 
 

@@ -7,7 +7,7 @@ import pytest
 from workings import exact
 from workings.errors import WorkingsError
 from workings.exact.numbers.ball import enclosure_at
-from workings.exact.numbers.value import letter
+from workings.exact.numbers.letter import letter
 from workings.exact.reading.parse import parse
 
 

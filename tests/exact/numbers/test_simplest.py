@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 from workings.exact.numbers.algebra import add_all, exp, power
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
+from workings.exact.numbers.letter import declared_letter
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.simplest import MOST, simplest
-from workings.exact.numbers.value import INF, ONE, ZERO, Value, letter, rational
+from workings.exact.numbers.value import INF, ONE, ZERO, Value, rational
 from workings.exact.typeset.text import text
 
 HALF = fmpq(1, 2)
-w, x, b, u = (letter(name, fmpq(k, 10)) for name, k in [("w", 3), ("x", 7), ("b", -4), ("u", 11)])
+w, x, b, u = (declared_letter(name, fmpq(k, 10)) for name, k in [("w", 3), ("x", 7), ("b", -4), ("u", 11)])
 
 
 def q(top: int, bottom: int = 1) -> Value:
@@ -122,7 +123,7 @@ def test_the_number_stays_the_same(v):
         assert to_float(found) == pytest.approx(to_float(v), rel=1e-12)
 
 
-SOME = [letter(f"{name}_s", fmpq(k + 2, 7)) for k, name in enumerate("abcdefgh")]
+SOME = [declared_letter(f"{name}_s", fmpq(k + 2, 7)) for k, name in enumerate("abcdefgh")]
 
 
 def linear(seed: int, n: int) -> Value:

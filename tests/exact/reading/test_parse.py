@@ -12,13 +12,22 @@ from hypothesis import strategies as st
 from workings.errors import ParseError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
+from workings.exact.numbers.letter import declared_letter, letter
 from workings.exact.numbers.rounding import to_float
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, letter, letters, rational
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, letters, rational
 from workings.exact.reading.parse import DEEPEST, parse, parse_matrix
 from workings.exact.reading.tokens import LONGEST
 
 HALF = fmpq(1, 2)
 w, x = letter("w"), letter("x")
+
+
+@pytest.fixture(autouse=True)
+def the_letters_of_this_file():
+    for one in (w, x):
+        declared_letter(one.args[0], one.sample)
+
+
 pi, e = constant("pi"), algebra.exp(ONE)
 
 

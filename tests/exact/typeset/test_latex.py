@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from workings.exact.numbers.algebra import exp, log, power
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.numbers.letter import declared_letter, letter
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, rational
 from workings.exact.typeset.latex import latex, matrix_latex, name, tensor_latex
 
 HALF = fmpq(1, 2)
-w, x, w_h = letter("w", fmpq(3, 10)), letter("x", fmpq(7, 10)), letter("w_h", fmpq(2))
+w, x, w_h = declared_letter("w", fmpq(3, 10)), declared_letter("x", fmpq(7, 10)), declared_letter("w_h", fmpq(2))
 pi = constant("pi")
 COMMANDS = {
     *("frac", "sqrt", "left", "right", "cdot", "infty", "ldots", "langle", "rangle", "begin", "end"),

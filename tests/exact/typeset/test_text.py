@@ -11,13 +11,22 @@ from workings.exact.numbers.algebra import exp, log, power, unexpanded_dot
 from workings.exact.numbers.assume import recording
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, letter, rational
+from workings.exact.numbers.letter import declared_letter, letter
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, rational
 from workings.exact.reading.parse import parse
 from workings.exact.typeset.surd import surd
 from workings.exact.typeset.text import text
 
 HALF = fmpq(1, 2)
-w, x, w_h = letter("w", fmpq(3, 10)), letter("x", fmpq(7, 10)), letter("w_h", fmpq(2))
+w, x, w_h = declared_letter("w", fmpq(3, 10)), declared_letter("x", fmpq(7, 10)), declared_letter("w_h", fmpq(2))
+
+
+@pytest.fixture(autouse=True)
+def the_letters_of_this_file():
+    for one in (w, x, w_h):
+        declared_letter(one.args[0], one.sample)
+
+
 pi = constant("pi")
 
 
@@ -126,8 +135,8 @@ def test_what_is_written_is_read_back(v, written):
 
 
 def same_number(u: Value, v: Value) -> bool:
-    for y in [letter("W_1,2"), letter("e3")]:
-        letter(y.args[0], fmpq(5, 3))
+    for name in ("W_1,2", "e3"):
+        declared_letter(name, fmpq(5, 3))
     return bool(enclosure(u).overlaps(enclosure(v)))
 
 
@@ -206,7 +215,7 @@ LONG = [
     ),  # too large for decimals: about 10^(10^500)
     (lambda: squared(letter("s")), "⟨formula of 6,001 nodes in s⟩"),
     (lambda: nested(ONE), "1.51402… (exact formula of 10,001 nodes)"),
-    (lambda: nested(letter("t", fmpq(1, 2))), "⟨formula of 10,001 nodes in t; 2.71391… at t = 1/2⟩"),
+    (lambda: nested(declared_letter("t", fmpq(1, 2))), "⟨formula of 10,001 nodes in t; 2.71391… at t = 1/2⟩"),
     (lambda: doubled(q(1, 3)), "0.955779… (exact formula of over 1,000,000,000 nodes)"),
 ]
 

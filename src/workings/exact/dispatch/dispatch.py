@@ -43,6 +43,7 @@ from workings.exact.dispatch.operation import (
 from workings.exact.dispatch.order import ORDER, order
 from workings.exact.dispatch.random import RANDOM, draw
 from workings.exact.numbers.assume import recording
+from workings.exact.numbers.letter import HOMONYMS, check_one_meaning
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
@@ -61,6 +62,9 @@ def dispatch(func: Any, args: Any, kwargs: Any) -> Any:
         args, kwargs = without_notes((args, kwargs))
     with ARENA.working(), use_label(label_of(args, kwargs)), recording() as made:
         result = _answer(func, args, kwargs)
+        if HOMONYMS.exist:
+            for x in tree_flatten(result)[0]:
+                check_one_meaning(x.elements() if is_exact(x) else ())
         return carry_notes(args, kwargs, given | made, result)
 
 

@@ -16,15 +16,15 @@ from typing import NamedTuple
 import torch
 from flint import fmpq
 
-from workings.errors import DomainError
+from workings.errors import DomainError, UndecidedError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.build import build
 from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
-from workings.exact.numbers.proof import structural_sign
+from workings.exact.numbers.ranges import possible_signs
 from workings.exact.numbers.rounding import floor_of, to_float
-from workings.exact.numbers.sign import compare, sign
-from workings.exact.numbers.value import HALF, NAN, ONE, ZERO, Value, constant, height, letter, letters, rational
+from workings.exact.numbers.sign import compare, decided, sign
+from workings.exact.numbers.value import HALF, NAN, ONE, ZERO, Value, constant, height, letter_nodes, letters, rational
 from workings.exact.reading.recover import as_is
 from workings.exact.tensor.lift import as_mask, lift_float
 
@@ -172,14 +172,23 @@ def _square_root(x: Value) -> Value:
 def absolute(x: Value) -> Value:
     """|x|: decided where the sign is known (or a sample value decides it), else a formula."""
     if x.free and not has_samples(x):
-        s = structural_sign(x)
-        return build("abs", x) if s is None else algebra.scale(x, s)
-    return x if sign(x) >= 0 else algebra.scale(x, -1)
+        signs = possible_signs(x)
+        known = x if signs <= {0, 1} else algebra.scale(x, -1) if signs <= {0, -1} else None
+        return build("abs", x) if known is None else known
+    return x if decided(x, ZERO, lambda c: c >= 0) else algebra.scale(x, -1)
+
+
+def _signum(x: Value) -> Value:
+    """The sign; x/|x| for letters without sample values, which holds where x is not 0."""
+    if x.free and not has_samples(x):
+        signs = possible_signs(x)
+        return rational(next(iter(signs))) if len(signs) == 1 else x / build("abs", x)
+    return rational(sign(x))
 
 
 def has_samples(x: Value) -> bool:
     """Whether every letter in x has a sample value."""
-    return all(letter(name).sample is not None for name in letters(x))
+    return all(one.sample is not None for one in letter_nodes(x))
 
 
 def integer_part(x: Value) -> int:
@@ -275,8 +284,8 @@ RULES: dict[str, Rule] = {
     "rsqrt": Rule(lambda x: algebra.power(x, -HALF), _not_positive),
     "hypot": Rule(lambda a, b: _square_root(a * a + b * b)),
     "abs": Rule(absolute),
-    "sign": Rule(lambda x: rational(sign(x))),
-    "sgn": Rule(lambda x: rational(sign(x))),
+    "sign": Rule(_signum),
+    "sgn": Rule(_signum),
     "floor": Rule(_floor),
     "ceil": Rule(_ceil),
     "trunc": Rule(_trunc),
@@ -350,11 +359,25 @@ RULES: dict[str, Rule] = {
 # ---- comparisons: on pairs, so that letters are compared only where the program asks
 def _ordering(test: Callable[[int], bool]) -> Callable[[Value, Value], bool]:
     """A comparison by the sign of a − b; none with NaN holds."""
-    return lambda a, b: a is not NAN and b is not NAN and test(compare(a, b))
+    return lambda a, b: a is not NAN and b is not NAN and _decided(a, b, test)
 
 
 def _equal(a: Value, b: Value) -> bool:
-    return a is not NAN and (a is b or (b is not NAN and compare(a, b) == 0))
+    if a is NAN or b is NAN or a is b:
+        return a is b and a is not NAN
+    return _decided(a, b, lambda c: c == 0)
+
+
+def _decided(a: Value, b: Value, test: Callable[[int], bool]) -> bool:
+    """A comparison. PyTorch's gradients ask for exceptions, such as a norm of 0: there letters are generic, noted."""
+    try:
+        return decided(a, b, test)
+    except UndecidedError:
+        answers = {test(s) for s in possible_signs(a - b) - {0}}
+        if torch._C._current_graph_task_id() < 0 or len(answers) != 1:
+            raise
+        assume("order", f"{(a - b).text()} ≠ 0 (letters are generic numbers)", a - b, "≠", ZERO)
+        return answers.pop()
 
 
 COMPARISONS: dict[str, Callable[..., bool]] = {
@@ -378,11 +401,11 @@ COMPARISONS: dict[str, Callable[..., bool]] = {
 
 
 def _larger(a: Value, b: Value) -> Value:
-    return NAN if a is NAN or b is NAN else a if compare(a, b) >= 0 else b
+    return NAN if a is NAN or b is NAN else a if decided(a, b, lambda c: c >= 0) else b
 
 
 def _smaller(a: Value, b: Value) -> Value:
-    return NAN if a is NAN or b is NAN else a if compare(a, b) <= 0 else b
+    return NAN if a is NAN or b is NAN else a if decided(a, b, lambda c: c <= 0) else b
 
 
 CHOICES: dict[str, Callable[..., Value]] = {

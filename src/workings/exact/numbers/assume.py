@@ -32,7 +32,7 @@ class Assumption:
     text: str
     expression: Value | None = field(default=None, compare=False, repr=False)
     relation: str = field(default="", compare=False, repr=False)
-    """<, = or >, between the expression and the value; ≈ where the expression was taken as a float."""
+    """<, =, > or ≠, between the expression and the value; ≈ where the expression was taken as a float."""
     value: Value | None = field(default=None, compare=False, repr=False)
     where: str = field(default="", compare=False)
     """The line of the program that made it: model.py:12."""
@@ -130,3 +130,8 @@ def merge(parts: list[Notes]) -> Notes:
         if len(of_kind) > _MOST:
             kept.append(Assumption(kind, _MORE))
     return frozenset(kept)
+
+
+def is_cut(note: Assumption) -> bool:
+    """Whether this note stands for others that are not kept."""
+    return note.text == _MORE

@@ -2,7 +2,7 @@
 
     tan x = sin x / cos x        cos² x = 1 − sin² x       cosh, sinh, tanh by e^x       erfc x = 1 − erf x
     |x|² = x²                    √(x²) = |x|               log 6 = log 2 + log 3         log x² = 2 log |x|
-    log(e^x + e^2x) = x + log(1 + e^x)
+    log(e^x + e^2x) = x + log(1 + e^x)                     e^(x(y + 1)) = e^(xy + x)
 
 They hold wherever both sides are defined.
 """
@@ -26,7 +26,13 @@ def rewrite(v: Value) -> Value:
 def _applies(v: Value) -> bool:
     if v.kind == "mul":
         return any(base.kind in ("abs", "cos") or _even_power(base) is not None for base, _ in v.args)
+    if v.kind == "exp":
+        return any(_is_product_of_sums(x) for x in bottom_up(v.args[0]))
     return v.kind in _IDENTITIES
+
+
+def _is_product_of_sums(v: Value) -> bool:
+    return v.kind == "mul" and any(base.kind == "add" and type(r) is int and r > 0 for base, r in v.args)
 
 
 def _even_power(v: Value) -> tuple[Value, int] | None:
@@ -99,7 +105,20 @@ def _log_of_quotient(x: Value) -> Value:
     return algebra.add_all([_log_of_fraction(c / d), *logarithms])
 
 
+def _exponential(v: Value, made: Made) -> Value:
+    """With the exponent multiplied out."""
+    x = made[v.args[0]]
+    try:
+        form = RationalForm(x) if x.free else None
+    except NoForm:
+        form = None
+    if form is None or form.bottom != form.one:
+        return algebra.exp(x)
+    return algebra.exp(form.expanded(form.top))
+
+
 _IDENTITIES: dict[str, Row] = {
+    "exp": _exponential,
     "mul": _product,
     "tan": _tangent,
     "cosh": _exponentials,

@@ -10,7 +10,7 @@ from workings.errors import BudgetError, DomainError, UndecidedError, WorkingsEr
 from workings.exact.numbers.ball import FIRST_BITS, enclosure
 from workings.exact.numbers.names import MOST_NAMED, spelling
 from workings.exact.numbers.simplest import simplest
-from workings.exact.numbers.value import Value, bottom_up, letter, letters
+from workings.exact.numbers.value import Value, bottom_up, letter_nodes
 
 LAST_BITS = 4096
 """Where the search for a sign stops: a value that is still indistinguishable from zero needs a proof, or is assumed zero."""
@@ -47,6 +47,6 @@ def certification_error(v: Value, what: str) -> WorkingsError:
 
 def samples_of(v: Value) -> str:
     """The sample values of its letters: w = 3/10."""
-    names = sorted(letters(v))
-    shown = [f"{spelling(name)} = {fmpq(letter(name).sample or 0)}" for name in names[:MOST_NAMED]]
-    return ", ".join(shown + ["…"] * (len(names) > MOST_NAMED))
+    found = sorted(letter_nodes(v), key=lambda x: x.args[0])
+    shown = [f"{spelling(x.args[0])} = {fmpq(x.sample or 0)}" for x in found[:MOST_NAMED]]
+    return ", ".join(shown + ["…"] * (len(found) > MOST_NAMED))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from flint import arb
 
 from workings.errors import UndecidedError
@@ -10,9 +12,10 @@ from workings.exact.numbers.assume import assume
 from workings.exact.numbers.ball import enclosure, exponent_of
 from workings.exact.numbers.names import keywords, name_list
 from workings.exact.numbers.proof import has_positive_form, is_proved_zero, rational_value, structural_sign
+from workings.exact.numbers.ranges import possible_signs
 from workings.exact.numbers.rebuild import with_numbers
 from workings.exact.numbers.refine import LAST_BITS, certification_error, refinements, samples_of
-from workings.exact.numbers.value import INF, NEG_INF, ZERO, Value, letter, letters, rational
+from workings.exact.numbers.value import INF, NEG_INF, ZERO, Value, letter_nodes, letters, rational
 
 _SMALL = arb(2) ** -64
 """Only what is known to be smaller may be taken as 0."""
@@ -107,8 +110,11 @@ def _sign_with_letters(v: Value) -> int:
     found = structural_sign(v)
     if found is not None:
         return found
+    signs = possible_signs(v)
+    if len(signs) == 1:
+        return next(iter(signs))
     names = sorted(letters(v))
-    unknown = [name for name in names if letter(name).sample is None]
+    unknown = sorted(x.args[0] for x in letter_nodes(v) if x.sample is None)
     if unknown:
         if is_proved_zero(v):
             return 0
@@ -121,7 +127,7 @@ def _sign_with_letters(v: Value) -> int:
     if s == 0:
         return 0
     if s is None:
-        s = sign(with_numbers(v, {name: rational(letter(name).sample or 0) for name in names}))
+        s = sign(with_numbers(v, {x.args[0]: rational(x.sample or 0) for x in letter_nodes(v)}))
     relation = "<=>"[s + 1]
     assume("order", f"{v.text()} {relation} 0 (decided at {samples_of(v)})", v, relation, ZERO)
     return s
@@ -142,6 +148,15 @@ def compare(a: Value, b: Value) -> int:
         if x > y:
             return 1
     return sign(a - b)
+
+
+def decided(a: Value, b: Value, test: Callable[[int], bool]) -> bool:
+    """Whether `test` holds of the sign of a − b: for all letters where it does not depend on them, as in w² ≥ 0."""
+    if (a.free or b.free) and not a.special and not b.special and a is not b:
+        answers = {test(s) for s in possible_signs(a - b)}
+        if len(answers) == 1:
+            return answers.pop()
+    return test(compare(a, b))
 
 
 def _sign_of_specials(v: Value) -> int:

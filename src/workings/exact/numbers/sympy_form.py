@@ -11,7 +11,8 @@ from workings.errors import BudgetError, DomainError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
-from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Rational, Value, bottom_up, constant, letter, rational
+from workings.exact.numbers.letter import letter
+from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Rational, Value, bottom_up, constant, rational
 
 
 def to_sympy(v: Value) -> Any:

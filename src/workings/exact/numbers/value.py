@@ -24,8 +24,6 @@ from typing import Any, ClassVar
 
 from flint import arb, fmpq
 
-from workings.errors import UndecidedError
-
 Rational = int | fmpq
 HALF = fmpq(1, 2)
 LARGE = 64
@@ -132,26 +130,6 @@ def rational(c: Rational) -> Value:
     return found if found is not None else node(key, "q", (c,), (), height(c))
 
 
-class SampleConflict(UndecidedError):
-    """A letter in use was given another sample value."""
-
-    def __init__(self, name: str, has: Rational, asked: Rational) -> None:
-        super().__init__(
-            f"The letter {name} has the sample value {has}, and tensors in use rest on it. Take another letter for "
-            f"the value {asked}, or let go of those tensors first."
-        )
-
-
-def letter(name: str, sample: Rational | None = None) -> Value:
-    """The letter of this name. A sample value decides comparisons; it stays as long as the letter is in use."""
-    v = node(("letter", name), "letter", (name,), ())
-    if sample is not None and v.sample is not None and v.sample != sample:
-        raise SampleConflict(name, v.sample, sample)
-    if sample is not None:
-        v.sample = whole(sample)
-    return v
-
-
 def constant(name: str) -> Value:
     """π (`pi`) or Euler's γ (`euler`)."""
     return node(("const", name), "const", (name,), ())
@@ -187,9 +165,9 @@ def bottom_up(*vs: Value) -> list[Value]:
     return sorted(seen, key=lambda x: x.serial)
 
 
-def letters(v: Value) -> set[str]:
-    """The names of the letters that occur in `v`."""
-    names: set[str] = set()
+def letter_nodes(v: Value) -> set[Value]:
+    """The letters that occur in `v`."""
+    found: set[Value] = set()
     seen: set[Value] = set()
     todo = [v]
     while todo:
@@ -198,10 +176,15 @@ def letters(v: Value) -> set[str]:
             continue
         seen.add(x)
         if x.kind == "letter":
-            names.add(x.args[0])
+            found.add(x)
         else:
             todo.extend(operands(x))
-    return names
+    return found
+
+
+def letters(v: Value) -> set[str]:
+    """The names of the letters that occur in `v`."""
+    return {x.args[0] for x in letter_nodes(v)}
 
 
 ZERO, ONE = rational(0), rational(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from functools import partial
 from typing import Any
@@ -203,6 +204,17 @@ def _new_tensor(x: Any, data: Any, *, dtype: Any = None, requires_grad: bool = F
 
 
 OVERRIDES[torch.Tensor.new_tensor] = _new_tensor
+
+
+def _running_product(x: Any, dim: int, *, dtype: Any = None) -> Any:
+    """`x.cumprod(dim)` as products: PyTorch's gradient divides by each element, and asks which are 0."""
+    x = x if dtype is None else x.to(dtype)
+    if x.dim() == 0:
+        return x.clone()
+    return torch.stack(list(itertools.accumulate(x.unbind(dim), torch.mul)), dim) if x.shape[dim] else x.clone()
+
+
+OVERRIDES[torch.cumprod] = OVERRIDES[torch.Tensor.cumprod] = _running_product
 
 
 @rule("empty_like", "new_empty", "new_empty_strided")

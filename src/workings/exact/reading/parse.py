@@ -19,7 +19,8 @@ from typing import Any, NoReturn
 from workings.errors import BudgetError, DomainError, ParseError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.infinite import opposite
-from workings.exact.numbers.value import INF, NAN, ONE, Value, constant, letter, rational
+from workings.exact.numbers.letter import letter
+from workings.exact.numbers.value import INF, NAN, ONE, Value, constant, rational
 from workings.exact.reading import real
 from workings.exact.reading.rows import entries
 from workings.exact.reading.tokens import OPERAND, Token, letter_name, number, superscript, tokens

@@ -16,26 +16,25 @@ from workings.exact.numbers.value import Rational, Value, letters
 from workings.exact.tensor.arena import ARENA
 from workings.exact.tensor.make import exact
 
-_POINTS = 8
-"""Where formulas in letters that are not proved equal have to agree."""
-_TRIES = 8 * _POINTS
+_REACHES = (1, 1, 4, 4, 20, 20, 1000, 1000, 10**6, 10**6)
+_TRIES = 4 * len(_REACHES)
+"""Points where formulas in letters that are not proved equal are compared, close to 0 and far out."""
 _AGREEMENT = 256
-"""The bits to which they have to."""
+"""The bits to which they are compared."""
 _NOWHERE = "no point found where both have a value"
 
 
 class Proof(NamedTuple):
-    """`equal`, and how that is known.
+    """`equal` is True or False only with a proof, and None where it is not decided; `how` says what was tried then.
 
-    `proved` and `different` are proofs. Not proved are `to 4096 bits` (numbers whose difference is smaller than that) and
-    `at 8 points, not proved` (formulas in letters that agree there to 256 bits).
+    In an `if` only what is proved equal is true.
     """
 
-    equal: bool
+    equal: bool | None
     how: str
 
     def __bool__(self) -> bool:
-        return self.equal
+        return self.equal is True
 
 
 def equal(a: Any, b: Any) -> Proof:
@@ -47,7 +46,7 @@ def equal(a: Any, b: Any) -> Proof:
     >>> exact.equal(exact("e^(pi sqrt(163))"), exact("262537412640768744"))
     Proof(equal=False, how='different')
     >>> exact.equal(exact("sin(2w)"), exact("2*sin(w)*cos(w)"))
-    Proof(equal=True, how='at 8 points, not proved')
+    Proof(equal=None, how='not decided: no proof was found; at 40 points they agree to 256 bits')
     """
     x, y = exact(a), exact(b)
     if x.shape != y.shape:
@@ -59,7 +58,7 @@ def equal(a: Any, b: Any) -> Proof:
             if "different" in found:
                 return Proof(False, "different")
     unproved = sorted(found - {"proved"}, key=lambda how: (how != _NOWHERE, how))
-    return Proof(_NOWHERE not in found, unproved[0] if unproved else "proved")
+    return Proof(None, f"not decided: {unproved[0]}") if unproved else Proof(True, "proved")
 
 
 def _equal(a: Value, b: Value) -> str:
@@ -71,7 +70,9 @@ def _equal(a: Value, b: Value) -> str:
     if difference.free:
         return "proved" if is_proved_zero(difference) else _at_points(a, b)
     s = certified_sign(difference)
-    return f"to {LAST_BITS} bits" if s is None else "different" if s else "proved"
+    if s is None:
+        return f"no proof was found; the difference is smaller than any number of {LAST_BITS:,} bits shows"
+    return "different" if s else "proved"
 
 
 def _at_points(a: Value, b: Value) -> str:
@@ -84,15 +85,14 @@ def _at_points(a: Value, b: Value) -> str:
         if not x.overlaps(y):
             return "different"
         agreed += bool(abs(x - y) < (1 + abs(x)) * arb(2) ** -_AGREEMENT)
-        if agreed == _POINTS:
-            break
-    return f"at {agreed} point{'s' * (agreed > 1)}, not proved" if agreed else _NOWHERE
+    points = f"at {agreed} point{'s' * (agreed > 1)} they agree to {_AGREEMENT} bits"
+    return f"no proof was found; {points}" if agreed else _NOWHERE
 
 
 def _points(names: list[str]) -> Iterator[dict[str, Rational]]:
     """Rational points, always the same: close to 0 and farther out, every other one positive."""
     draw = random.Random(0)
     for k in range(_TRIES):
-        reach = (1, 1, 4, 4, 20, 20)[k % 6]
+        reach = _REACHES[k % len(_REACHES)]
         signs = (1, -1) if k % 2 else (1,)
         yield {name: fmpq(draw.choice(signs) * draw.randint(1, 996 * reach), 997) for name in names}

@@ -3,10 +3,11 @@
     {"format": "workings.exact", "version": 2, "dtype": "float64", "shape": [2],
      "assumptions": [{"kind": "order", "text": "w > 0 (decided at w = 3/10)", "where": "model.py:3", "expression": 1,
                       "relation": ">", "value": 3}],
-     "letters": {"w": "3/10"}, "nodes": [["q", "1/2"], ["letter", "w"], ["mul", [1, "2"]], ["q", "0"]], "values": [0, 2]}
+     "nodes": [["q", "1/2"], ["letter", "w", "3/10"], ["mul", [1, "2"]], ["q", "0"]], "values": [0, 2]}
 
 A node names earlier nodes by their position. `add` lists [coefficient, node] pairs, `mul` [node, exponent] pairs, `dot` two
-lists of nodes, a function its arguments. In version 1, which is still read, an assumption was a list: [kind, text].
+lists of nodes, a function its arguments. A letter has its sample value, if it has one. In version 1,
+which is still read, the sample values stood in "letters": {"w": "3/10"}, and an assumption was a list: [kind, text].
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import Assumption, Notes
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
+from workings.exact.numbers.letter import stored_letter
 from workings.exact.numbers.roots import root_of
-from workings.exact.numbers.value import SPECIAL, Rational, Value, bottom_up, constant, letter, rational, special
+from workings.exact.numbers.value import SPECIAL, Rational, Value, bottom_up, constant, rational, special, whole
 
 _DTYPES = {str(d).removeprefix("torch."): d for d in (torch.float64, torch.float32, torch.float16, torch.bfloat16)}
 _NUMBER = re.compile(r"-?\d+(/[1-9]\d*)?")
@@ -46,7 +48,6 @@ def to_json(values: list[Value], shape: Sequence[int], dtype: torch.dtype, assum
     parts = [v for note in assumptions for v in (note.expression, note.value) if v is not None]
     order = bottom_up(*values, *parts)
     position = {v: i for i, v in enumerate(order)}
-    samples = {v.args[0]: str(v.sample) for v in position if v.kind == "letter" and v.sample is not None}
     return json.dumps(
         {
             "format": "workings.exact",
@@ -54,7 +55,6 @@ def to_json(values: list[Value], shape: Sequence[int], dtype: torch.dtype, assum
             "dtype": str(dtype).removeprefix("torch."),
             "shape": list(shape),
             "assumptions": [_assumption(note, position) for note in assumptions],
-            "letters": samples,
             "nodes": [_row(v, position) for v in order],
             "values": [position[v] for v in values],
         },
@@ -75,7 +75,7 @@ def _read_assumption(row: Any, made: list[Value]) -> Assumption:
         return Assumption(str(kind), str(words))
     sides = [made[_position(row[side], made)] for side in ("expression", "value")] if "expression" in row else [None, None]
     relation = row.get("relation", "")
-    if relation not in ("", "<", "=", ">", "≈"):
+    if relation not in ("", "<", "=", ">", "≠", "≈"):
         raise ValueError(f"no relation {relation!r} between an expression and a value")
     return Assumption(str(row["kind"]), str(row["text"]), sides[0], relation, sides[1], str(row.get("where", "")))
 
@@ -83,6 +83,8 @@ def _read_assumption(row: Any, made: list[Value]) -> Assumption:
 def _row(v: Value, position: dict[Value, int]) -> list[Any]:
     if v.kind == "q":
         return ["q", str(fmpq(v.args[0]))]
+    if v.kind == "letter" and v.sample is not None:
+        return ["letter", v.args[0], str(fmpq(v.sample))]
     if v.kind in ("letter", "const"):
         return [v.kind, v.args[0]]
     if v.kind == "add":
@@ -108,7 +110,7 @@ def _contents(data: dict[str, Any]) -> Contents:
         raise ValueError(f"format {data['format']!r}, version {data['version']!r}; needed workings.exact, version 1 or 2")
     made: list[Value] = []
     for row in data["nodes"]:
-        made.append(_read(row, made, data["letters"]))
+        made.append(_read(row, made, data.get("letters", {})))
     values = [made[_position(i, made)] for i in data["values"]]
     shape = [int(n) for n in data["shape"]]
     if len(values) != math.prod(shape) or min(shape, default=0) < 0:
@@ -139,8 +141,8 @@ def _read(row: list[Any], made: list[Value], samples: dict[str, str]) -> Value:
     if kind == "q":
         return rational(_number(rest[0]))
     if kind == "letter":
-        sample = samples.get(rest[0])
-        return letter(str(rest[0]), None if sample is None else _number(sample))
+        sample = rest[1] if len(rest) > 1 else samples.get(rest[0])
+        return stored_letter(str(rest[0]), None if sample is None else whole(_number(sample)))
     if kind == "const" and rest[0] in ("pi", "euler"):
         return constant(rest[0])
     if kind in SPECIAL:

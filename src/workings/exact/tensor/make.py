@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 import re
 from collections.abc import Sequence
 from typing import Any, TypedDict, Unpack
@@ -14,9 +12,10 @@ from flint import fmpq
 from workings.errors import ParseError, ShapeError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import Assumption, recording
+from workings.exact.numbers.letter import declared_letter
 from workings.exact.numbers.names import spelling
 from workings.exact.numbers.rounding import floor_of
-from workings.exact.numbers.value import ONE, ZERO, SampleConflict, Value, letter
+from workings.exact.numbers.value import ONE, ZERO, Value
 from workings.exact.reading.parse import parse, parse_matrix
 from workings.exact.reading.recover import as_is
 from workings.exact.tensor.arena import ARENA, payload_of
@@ -142,7 +141,7 @@ def symbols(names: str = "", /, shape: Sequence[int] | int = (), **samples: Any)
     size = (shape,) if isinstance(shape, int) else tuple(shape)
     with ARENA.working():
         made = [_letters(name, size, None) for name in _names(names)]
-        made += [_letters_with_sample(name, size, sample) for name, sample in samples.items()]
+        made += [_letters(name, size, sample) for name, sample in samples.items()]
     if not made:
         raise ParseError("Name at least one letter, as in symbols('w b') or symbols(w=0.3).", names, 0)
     return made[0] if len(made) == 1 else tuple(made)
@@ -170,18 +169,9 @@ def _letters(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
     number = None if sample is None else _sample(name, sample)
     base = letter_name(name, name)
     if not shape:
-        return ExactTensor(payload_of([letter(base, number)], ()))
-    entries = [letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
+        return ExactTensor(payload_of([declared_letter(base, number)], ()))
+    entries = [declared_letter(f"{base}_{','.join(str(i + 1) for i in at)}", number) for at in _indices(shape)]
     return ExactTensor(payload_of(entries, shape))
-
-
-def _letters_with_sample(name: str, shape: tuple[int, ...], sample: Any) -> ExactTensor:
-    """Letters with a sample value; one that is still in use keeps the value it has."""
-    with contextlib.suppress(SampleConflict):
-        return _letters(name, shape, sample)
-    gc.collect()  # the letter may only be waiting to be collected
-    ARENA.sweep()
-    return _letters(name, shape, sample)
 
 
 def _indices(shape: tuple[int, ...]) -> list[tuple[int, ...]]:

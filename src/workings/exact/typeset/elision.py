@@ -14,7 +14,7 @@ from workings.errors import BudgetError, DomainError, UndecidedError
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.names import MOST_NAMED, name_list
 from workings.exact.numbers.rounding import decimals
-from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter, letters
+from workings.exact.numbers.value import CAP, Rational, Value, bottom_up, letter_nodes
 
 _DIGITS_A_NODE = 5
 """A formula allowed `most` nodes is allowed this many times as many digits in its numbers."""
@@ -44,8 +44,9 @@ def elision(v: Value, most: int) -> Elided | None:
 
 
 def _stand_in(v: Value, measure: str) -> Elided:
-    names = sorted(letters(v))
-    samples = [(name, letter(name).sample) for name in names]
+    found = sorted(letter_nodes(v), key=lambda x: x.args[0])
+    names = [x.args[0] for x in found]
+    samples = [(x.args[0], x.sample) for x in found]
     known = [(name, sample) for name, sample in samples if sample is not None]
     return Elided(_decimals(v) if len(known) == len(names) else None, measure, name_list(names), known[:MOST_NAMED])
 

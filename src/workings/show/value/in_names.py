@@ -13,8 +13,9 @@ from typing import Any
 import torch
 
 from workings.errors import WorkingsError
+from workings.exact.numbers.letter import letter
 from workings.exact.numbers.simplest import simplest
-from workings.exact.numbers.value import Value, letter
+from workings.exact.numbers.value import Value
 from workings.exact.tensor.arena import ARENA, payload_of
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.latex import latex

@@ -93,10 +93,9 @@ def _verdict(fused: list[Tensor], expanded: list[Tensor]) -> str:
 def _exactly(pairs: list[tuple[Tensor, Tensor]]) -> str:
     """Whether exact tensors are equal, by the weakest of the proofs."""
     proofs = [equal(*pair) for pair in pairs]
-    if not all(proofs):
+    if any(proof.equal is False for proof in proofs):
         return "different"
-    weaker = [proof.how for proof in proofs if proof.how != "proved"]
-    return f"equal {weaker[0]}, not proved" if weaker else "equal, proved"
+    return next((proof.how for proof in proofs if proof.equal is None), "equal, proved")
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:

@@ -36,6 +36,8 @@ class _TraceFunction:
 class Listener:
     """Listens to one frame, and to the calls for which `on_call` gives a trace function."""
 
+    frame: types.FrameType
+
     def __init__(self, on_call: Callable[[types.FrameType], OnEvent | None]) -> None:
         self.on_call = on_call
         self.installed: OnEvent = self.call  # one object, so that it is known again by its identity
