@@ -89,6 +89,22 @@ def test_an_error_in_one_coroutine_leaves_the_other():
     assert "follow" not in str(sys.gettrace())
 
 
+def test_nothing_stays_patched():
+    call = torch.nn.Module._call_impl.__code__
+    asyncio.run(in_turns(3))
+    asyncio.run(two_nested())
+    asyncio.run(modules_beside())
+    assert torch.nn.Module._call_impl.__code__ is call
+
+
+def test_a_block_in_a_coroutine_without_source_says_so():
+    scope = {"workings": workings, "asyncio": asyncio, "torch": torch}
+    code = "async def f():\n    with workings.trace() as t:\n        await asyncio.sleep(0)\n    return t\n"
+    exec(compile(code, "<nowhere>", "exec"), scope)
+    work = asyncio.run(scope["f"]())
+    assert any(note.startswith("not shown: a block in a coroutine is followed by its source") for note in work.notes)
+
+
 def test_threads():
     found = {}
 

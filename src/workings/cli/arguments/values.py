@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from math import isinf, prod
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -189,27 +189,47 @@ def _tensor(data: Any, exact: bool) -> Any:
     if isinstance(data, torch.Tensor) and not (exact and data.is_floating_point() and data.numel() <= 4096):
         return data
     if not isinstance(data, torch.Tensor):
-        data = _check_entries(data, (bool, int, float, str), 'a number, or text such as "1/2" or "w"')
+        data = _as_written(_check_entries(data, (bool, int, float, str), 'a number, or text such as "1/2" or "w"'))
     made = exact_tensor(data, recover=True)
     return made if exact else made.float64()
 
 
 def _from_json(text: str) -> Any:
     try:
-        return json.loads(text, parse_float=_float)
+        return json.loads(text, parse_float=_Decimal, parse_int=_whole_number)
     except json.JSONDecodeError as error:
         from workings.errors import ParseError
 
         raise ParseError(f"This JSON cannot be read: {error.msg}.", text, error.pos) from None
     except RecursionError:
         raise WorkingsError(_TOO_DEEP) from None
-    except ValueError:
-        raise WorkingsError('This JSON has a whole number of more than 4300 digits; write it as text, "123…".') from None
 
 
-def _float(text: str) -> float | str:
-    """A decimal; one that is too large for a float stays as it is written, and is read as an exact number."""
-    return text if isinf(float(text)) else float(text)
+class _Decimal(float):
+    """A decimal of JSON: a float that knows how it was written. A tensor is made of what was written."""
+
+    text: str
+
+    def __new__(cls, text: str) -> _Decimal:
+        self = super().__new__(cls, text)
+        self.text = text
+        return self
+
+
+def _whole_number(text: str) -> int | str:
+    """A whole number; one that is too long for Python to read stays as it is written."""
+    return int(text) if len(text) <= _LONGEST else text
+
+
+_LONGEST = 4300
+"""The digits that Python turns into an integer."""
+
+
+def _as_written(data: Any) -> Any:
+    """Lists inside lists with decimals as they were written, so that none goes through a float."""
+    if isinstance(data, list):
+        return [_as_written(part) for part in data]
+    return data.text if isinstance(data, _Decimal) else data
 
 
 _MOST_AXES = 64
@@ -333,7 +353,7 @@ def _pt(path: Path) -> Any:
 _FILES: dict[str, Callable[[Path], Any]] = {
     ".npy": _npy,
     ".csv": _csv,
-    ".json": lambda path: json.loads(path.read_text(encoding="utf-8")),
+    ".json": lambda path: _from_json(path.read_text(encoding="utf-8")),
     ".pt": _pt,
 }
 

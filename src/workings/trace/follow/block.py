@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -19,6 +20,7 @@ import torch
 
 from workings.trace.address import address
 from workings.trace.assumed import assumption_notes
+from workings.trace.capture.callbacks import Callbacks
 from workings.trace.capture.capture import CHANGED, ONE_AT_A_TIME, BeforeBackward, capture, tell
 from workings.trace.capture.generators import PausedFunction
 from workings.trace.capture.modules import record_modules
@@ -86,10 +88,6 @@ class Block:
             self.trace.root.children.append(Step("input", name, result=self.recorder.snapshot(value), live=value))
         follower = self.followers[frame] = Follower(self.recorder, plan)
         follower.start(Frame(plan.statements, frame.f_globals, 1))
-        if self.recorder.depth >= 4:
-            from workings.trace.follow.fused import Expander
-
-            self.closing.enter_context(Expander(self.recorder, self.followers))
         self.listener.start(frame, self._guard(self._on_event), _needs_instructions(plan, frame.f_code))
         if self.outer is not None:
             if frame in self.outer.followers:
@@ -97,13 +95,38 @@ class Block:
             self.outer.recorder.muted += 1
 
     def _open_hooks(self) -> None:
+        """Have modules, optimizers and fused operations report, until `closing` is closed."""
         self.closing.enter_context(ONE_AT_A_TIME)
         self.closing.enter_context(record_modules(self.recorder, None))
+        if self.recorder.depth >= 4:
+            from workings.trace.follow.fused import Expander
+
+            self.closing.enter_context(Expander(self.recorder, self.followers))
+
+    def _pause(self) -> None:
+        """A coroutine waits, others run in the meantime: what they do is not ours, and what we opened they do not find."""
+        self.away = True
+        self.recorder.muted += 1
+        for block in self._with_outer():
+            block.closing.close()
+
+    def _resume(self) -> None:
+        self.away = False
+        self.recorder.muted -= 1
+        for block in reversed(self._with_outer()):
+            block.recorder.callbacks = Callbacks(block.recorder)
+            block._open_hooks()
+
+    def _with_outer(self) -> list[Block]:
+        return [self, *(self.outer._with_outer() if self.outer is not None else [])]
 
     def _begin_without_source(self, reason: str) -> None:
         """PyTorch's operations in the place of statements."""
         from workings.trace.capture.operations import NOTE, Operations
 
+        if self.frame.f_code.co_flags & inspect.CO_COROUTINE:
+            self.trace.notes.append(f"not shown: a block in a coroutine is followed by its source ({reason})")
+            return
         self._open_hooks()
         code, names = self.frame.f_code, Names(self.frame)
         known = {name: names.get(name) for name in (*code.co_varnames, *code.co_names)}
@@ -172,8 +195,7 @@ class Block:
         """Of the block's own frame."""
         follower = self.followers[frame]
         if event == "yield" and is_awaiting(frame):
-            self.away = True  # other coroutines run in the meantime: what they do is not ours
-            self.recorder.muted += 1
+            self._pause()
         elif event == "exception" and is_done_waiting(frame) and arg[0] is StopIteration:
             return
         elif event not in ("yield", "return"):
@@ -192,8 +214,7 @@ class Block:
         """A function is called: the author's own are followed."""
         if frame is self.frame:  # a generator or a coroutine that goes on
             if self.away:
-                self.away = False
-                self.recorder.muted -= 1
+                self._resume()
             return self._guard(self._on_event)
         if self.recorder.muted or self.waiting:
             return None
