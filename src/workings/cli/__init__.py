@@ -103,7 +103,9 @@ def main() -> None:
         if not show_without_options(sys.argv[1:]):
             app(prog_name="workings")  # and not `python -m workings`, or the path of a script
     except WorkingsError as error:
-        typer.echo(str(error), err=True)
+        from workings.cli.output import say
+
+        say(str(error), err=True)
         _end(2)
     except SystemExit as end:
         _end(end.code)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from workings.cli.command import Command, Group
+from workings.cli.output import say
 
 app = typer.Typer(
     cls=Group,
@@ -28,10 +29,8 @@ def listing() -> None:
     column = max(map(len, SOURCES))
     for name, source in SOURCES.items():
         here = "here" if cached_archive(name) else "    "
-        typer.echo(
-            f"{name:{column}}  {here}  {source.size / 1e6:6.1f} MB  {source.client:3}  {source.what} ({source.terms})"
-        )
-    typer.echo(f"{'digits':{column}}  here     0.0 MB  —    1,797 handwritten digits, 8×8, inside scikit-learn")
+        say(f"{name:{column}}  {here}  {source.size / 1e6:6.1f} MB  {source.client:3}  {source.what} ({source.terms})")
+    say(f"{'digits':{column}}  here     0.0 MB  —    1,797 handwritten digits, 8×8, inside scikit-learn")
 
 
 @app.command(cls=Command)
@@ -48,7 +47,7 @@ def get(names: Annotated[list[str], typer.Argument(metavar="NAME…", help="Data
         _refuse_digits(name)
         source(name)  # an unknown name stops before anything is fetched
     for name in wanted:
-        typer.echo(str(archive(name)))
+        say(str(archive(name)))
 
 
 @app.command(cls=Command)
@@ -65,12 +64,12 @@ def where(
     from workings.train.data.fetch import cached_archive, folder
 
     if name is None:
-        typer.echo(str(folder()))
+        say(str(folder()))
         return
     _refuse_digits(name)
     if (path := cached_archive(name)) is None:
         raise WorkingsError(f"{name} is not downloaded yet: workings data get {name}")
-    typer.echo(str(path))
+    say(str(path))
 
 
 @app.command("remove", cls=Command)
@@ -89,7 +88,7 @@ def removal(
         source(name)
     for name in names:
         freed = remove(name)
-        typer.echo(f"{name}: {freed / 1e6:.1f} MB freed" if freed else f"{name} was not here")
+        say(f"{name}: {freed / 1e6:.1f} MB freed" if freed else f"{name} was not here")
 
 
 def _refuse_digits(name: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workings.cli.command import Command
-from workings.cli.output import print_json
+from workings.cli.output import print_json, say
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def _print_figures(found: list[OpenRun], as_json: bool) -> None:
     for one in found:
         row: dict[str, Any] = {"run": one.name, "recipe": one.recipe.name, "step": one.step, "figures": figures(one)}
         for name in one.changed_data():
-            typer.echo(f"{one.name}: the data {name} is not what it was trained with.", err=True)
+            say(f"{one.name}: the data {name} is not what it was trained with.", err=True)
         said = [f"{one.name} ({one.recipe.name}), best at step {one.step:,}", *lines(row["figures"], one.recorded)]
         if isinstance(one.recipe, Classifies):
             with torch.no_grad():
@@ -95,7 +95,7 @@ def _print_figures(found: list[OpenRun], as_json: bool) -> None:
             said += ["", "rows: the class, columns: what it is taken for", matrix(C, classes)]
         rows.append(row)
         if not as_json:
-            typer.echo("\n".join(said))
+            say("\n".join(said))
     if as_json:
         print_json({"runs": rows})
 
@@ -116,13 +116,13 @@ def _print_texts(found: list[OpenRun], texts: list[str], as_json: bool) -> None:
     if as_json:
         rows = [{"run": run, "texts": {name: m.json() for name, m in row.items()}} for run, row in table.items()]
         return print_json({"runs": rows, "warnings": warnings(table)})
-    typer.echo(details(table))
+    say(details(table))
     if len(table) > 1:
-        typer.echo(f"\n{comparison(table)}")
+        say(f"\n{comparison(table)}")
     if signs := legend(table):
-        typer.echo(f"\n{signs}")
+        say(f"\n{signs}")
     for warning in warnings(table):
-        typer.echo(warning, err=True)
+        say(warning, err=True)
 
 
 def _print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bool) -> None:
@@ -136,6 +136,6 @@ def _print_steps(found: list[OpenRun], texts: list[str], names: str, as_json: bo
         raise WorkingsError(f"--preprocess follows one run on one --text; there are {len(found)} and {len(texts)}.")
     steps = preprocess(language_of(found[0], "--preprocess"), read(texts[0]), wanted, texts[0])
     if not as_json:
-        return typer.echo(as_text(steps))
+        return say(as_text(steps))
     rows = [{"step": s.name, "before": s.before, "after": s.after, **s.figures.json()} for s in steps]
     print_json({"run": found[0].name, "text": texts[0], "steps": rows, "warnings": [WARNING]})

@@ -8,9 +8,8 @@ from textwrap import indent
 from typing import Any
 
 import torch
-import typer
 
-from workings.cli.output import print_json, write_page
+from workings.cli.output import print_json, say, write_page
 from workings.errors import WorkingsError
 from workings.train.capabilities import Classifies, ExplainsWords
 from workings.train.evaluation.mistakes import Mistakes, mistakes
@@ -47,13 +46,13 @@ def print_errors(runs: list[OpenRun], count: int, edit: str | None, html: Path |
     if as_json:
         print_json({"run": run.name, **_as_data(found, explainer), **_edits_as_data(found, explainer, edit)})
     else:
-        typer.echo(f"{run.name}: {found.heading()}")
-        typer.echo(_of_texts(found, explainer) if found.pictures is None else _of_pictures(found), nl=False)
+        say(f"{run.name}: {found.heading()}")
+        say(_of_texts(found, explainer) if found.pictures is None else _of_pictures(found), nl=False)
     if html is not None:
         write_page(html, page(run.name, found, explainer))
-        typer.echo(f"wrote {html}", err=as_json)
+        say(f"wrote {html}", err=as_json)
     if explainer is not None and edit is not None and not as_json:
-        _ask_for_edits(found, explainer) if edit == "-" else typer.echo(_edit_report(found, explainer, edit))
+        _ask_for_edits(found, explainer) if edit == "-" else say(_edit_report(found, explainer, edit))
 
 
 def _mistakes_of(run: OpenRun, count: int) -> Mistakes:
@@ -126,14 +125,14 @@ def _ask_for_edits(found: Mistakes, explainer: Explainer) -> None:
     """Edits from the keyboard, or from lines of a file, until there are no more."""
     while True:
         if sys.stdin.isatty():
-            typer.echo(ASK, nl=False)
+            say(ASK, nl=False)
         line = sys.stdin.readline()
         if not line.strip():
             return
         try:
-            typer.echo(_edit_report(found, explainer, line.strip()))
+            say(_edit_report(found, explainer, line.strip()))
         except WorkingsError as error:
-            typer.echo(str(error), err=True)
+            say(str(error), err=True)
 
 
 def _as_data(found: Mistakes, explainer: Explainer | None) -> dict[str, Any]:

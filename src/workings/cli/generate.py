@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from workings.cli.output import option
+from workings.cli.output import option, say
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def _draw(recipe: Draws, run: OpenRun, interpolate: bool, count: int | None, see
         raise WorkingsError("Pictures go into a file: give --out samples.png.")
     sheet = recipe.interpolations(run, count or 8, 10, seed) if interpolate else recipe.samples(run, count or 64, seed)
     save(sheet, out, scale=4)
-    typer.echo(str(out))
+    say(str(out))
 
 
 def _find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path | None) -> None:
@@ -128,12 +128,12 @@ def _find(recipe: Finds, run: OpenRun, words: str | None, count: int, out: Path 
         raise WorkingsError(f"A run of {run.recipe.name} finds pictures: give --search WORDS.")
     found = recipe.search(run, words, count)
     if found.unknown:
-        typer.echo(f"Left out, since the model does not know: {', '.join(found.unknown)}.", err=True)
+        say(f"Left out, since the model does not know: {', '.join(found.unknown)}.", err=True)
     for name, cosine in found.names:
-        typer.echo(f"{cosine:.3f}  {name}")
+        say(f"{cosine:.3f}  {name}")
     if out is not None:
         save(found.sheet, out, scale=4)
-        typer.echo(str(out))
+        say(str(out))
 
 
 def _answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None) -> None:
@@ -141,7 +141,7 @@ def _answer(recipe: Answers, run: OpenRun, prompt: str | None, beams: int | None
     if prompt is None:
         raise WorkingsError(f"A run of {run.recipe.name} answers: give a --prompt, such as --prompt {recipe.prompt}.")
     for text in recipe.answers(run, prompt, beams):
-        typer.echo(text)
+        say(text)
 
 
 def _write(run: OpenRun, prompt: str | None, choice: SamplingOptions) -> None:
@@ -157,8 +157,8 @@ def _write(run: OpenRun, prompt: str | None, choice: SamplingOptions) -> None:
     pieces = continuation(language, tokens, choice)
     first = next(pieces, "")
     if prompt is None:
-        typer.echo(f"No --prompt: the text starts after {named}.", err=True)
-    typer.echo((prompt or "") + first, nl=False)
+        say(f"No --prompt: the text starts after {named}.", err=True)
+    say((prompt or "") + first, nl=False)
     for piece in pieces:
-        print(piece, end="", flush=True)
-    typer.echo()
+        say(piece, nl=False)
+    say()

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from workings.cli.output import say
 from workings.errors import WorkingsError
 
 
@@ -37,4 +38,4 @@ def neighbors(
     known = vectors_of(open_run(vectors)) if is_run else named_vectors(vectors)
     found = known.neighbours(word, count) if word is not None else known.analogy(*(analogy or ("", "", "")), k=count)
     for near, cosine in found:
-        typer.echo(f"{cosine:.4f}  {near}")
+        say(f"{cosine:.4f}  {near}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +12,13 @@ from typing import Any
 import typer
 
 from workings.errors import WorkingsError
+
+
+def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print words that may hold data: names, texts and predictions cannot move the cursor or colour the terminal."""
+    from workings.show.write.block import plain
+
+    typer.echo(plain(text), err=err, nl=nl)
 
 
 def str_for_terminal(work: Any) -> str:
@@ -69,4 +77,5 @@ def option(name: str) -> str:
 
 
 def print_json(data: Any) -> None:
-    typer.echo(json.dumps(data, indent=1, ensure_ascii=False))
+    written = json.dumps(data, indent=1, ensure_ascii=False)
+    typer.echo(re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda c: f"\\u{ord(c[0]):04x}", written))

@@ -90,7 +90,9 @@ class ProgressLines(Progress):
         self.say(f"Warning: {text}")
 
     def say(self, text: str) -> None:
-        self.stream.write(("\r\x1b[K" if self.live else "") + text + "\n")
+        from workings.show.write.block import plain  # not at the top: the help of the command line needs no more than this
+
+        self.stream.write(("\r\x1b[K" if self.live else "") + plain(text) + "\n")  # a text cannot move the cursor
         self.stream.flush()
 
     def end(self) -> None:
