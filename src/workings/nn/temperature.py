@@ -35,12 +35,16 @@ def softmax(s: Float[Tensor, "*n"], beta: Any = None, *, T: Any = None, dim: int
     [1/10  9/10] [1/82  81/82] [1/4  3/4]
     """
     check_axis("s", s, dim)
-    exactly = type(T) is float and hasattr(s, "free_symbols")  # then 1/T would round
-    β = inverse_scale(beta, s.new_tensor(T) if exactly else T)
+    β = inverse_scale(beta, _exactly(T, s))
     check_scale("β s", β, s)
     p = (β * s).softmax(dim)
     check_softmax(p, s, dim)
     return p
+
+
+def _exactly(T: Any, s: Tensor) -> Any:
+    """A float T beside exact scores as an exact number: 1/T would round."""
+    return s.new_tensor(T) if type(T) is float and hasattr(s, "free_symbols") else T
 
 
 def inverse_scale(beta: Any, T: Any) -> Any:

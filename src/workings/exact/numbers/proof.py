@@ -15,7 +15,7 @@ from workings.exact.numbers.value import ZERO, Value, bottom_up
 
 _LARGEST = 1_000
 """Formulas of up to this many nodes are looked at."""
-_BOUNDS = Bounds(generators=24, terms=4_000, degree=60)
+_BOUNDS = Bounds(generators=24, terms=4_000, degree=400)
 _ROUNDS = 3
 """How often a numerator is multiplied out and rewritten."""
 
