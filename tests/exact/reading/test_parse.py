@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from workings.errors import ParseError
 from workings.exact.numbers import algebra
 from workings.exact.numbers.build import build
-from workings.exact.numbers.letter import declared_letter, letter
+from workings.exact.numbers.letter import letter, mean
 from workings.exact.numbers.rounding import to_float
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, Value, constant, letters, rational
 from workings.exact.reading.parse import DEEPEST, parse, parse_matrix
@@ -25,7 +25,7 @@ w, x = letter("w"), letter("x")
 @pytest.fixture(autouse=True)
 def the_letters_of_this_file():
     for one in (w, x):
-        declared_letter(one.args[0], one.sample)
+        mean(one)
 
 
 pi, e = constant("pi"), algebra.exp(ONE)

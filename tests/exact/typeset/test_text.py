@@ -11,7 +11,7 @@ from workings.exact.numbers.algebra import exp, log, power, unexpanded_dot
 from workings.exact.numbers.assume import recording
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
-from workings.exact.numbers.letter import declared_letter, letter
+from workings.exact.numbers.letter import declared_letter, letter, mean
 from workings.exact.numbers.value import INF, NAN, NEG_INF, ONE, ZERO, Value, constant, rational
 from workings.exact.reading.parse import parse
 from workings.exact.typeset.surd import surd
@@ -24,7 +24,7 @@ w, x, w_h = declared_letter("w", fmpq(3, 10)), declared_letter("x", fmpq(7, 10))
 @pytest.fixture(autouse=True)
 def the_letters_of_this_file():
     for one in (w, x, w_h):
-        declared_letter(one.args[0], one.sample)
+        mean(one)
 
 
 pi = constant("pi")

@@ -19,9 +19,13 @@ from workings.exact.tensor.make import exact
 _OUT = "Take its nearest doubles with x.float64() or x.numpy(), or keep it exact with x.to_json()."
 
 
+class _NoMemory(TypeError, RuntimeError):
+    """The wrong kind of tensor; a RuntimeError too, which is what PyTorch raises for tensors without memory."""
+
+
 def _refuse(words: str) -> Callable[..., NoReturn]:
     def refuse(*args: Any, **options: Any) -> NoReturn:
-        raise TypeError(f"An exact tensor {words}. {_OUT}")
+        raise _NoMemory(f"An exact tensor {words}. {_OUT}")
 
     return refuse
 

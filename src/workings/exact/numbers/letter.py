@@ -84,15 +84,20 @@ def declared_letter(name: str, sample: Rational | None) -> Value:
     return _new(name, sample)
 
 
+def mean(v: Value) -> None:
+    """From now on the name of this letter means it, here."""
+    name = v.args[0]
+    _scope(name).set(next(key for key in _all[name] if _alive(key) is v))
+
+
 def stored_letter(name: str, sample: Rational | None) -> Value:
     """The letter of a tensor that was written down: the one in use that fits, or a new one."""
     found = letter(name)
     if sample is None or found.sample == sample:
         return found
     fitting = (v for v in map(_alive, _all[name]) if v is not None and v.sample == sample)
-    meant = _scope(name).get()
     other = next(fitting, None) or _new(name, sample)
-    _scope(name).set(meant)
+    mean(found)
     return other
 
 

@@ -25,11 +25,11 @@ _NEGATIVE_EXPONENT = 3
 def simplest(v: Value) -> Value:
     """The shortest form of `v` that cancelling, multiplying out and factoring find, or `v` itself.
 
-        >>> from workings.exact.numbers.letter import letter
-    from workings.exact.numbers.value import ONE
-        >>> w = letter("w")
-        >>> simplest((w * w - ONE) / (w - ONE)).text()
-        'w + 1'
+    >>> from workings.exact.numbers.letter import letter
+    >>> from workings.exact.numbers.value import ONE
+    >>> w = letter("w")
+    >>> simplest((w * w - ONE) / (w - ONE)).text()
+    'w + 1'
     """
     if v.size > MOST or v.kind in ATOMS:
         return v

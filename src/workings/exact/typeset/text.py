@@ -28,15 +28,15 @@ class Piece(NamedTuple):
 def text(v: Value, *, most: int = 200, decimals: bool = True) -> str:
     """`v` in one line of plain text; a formula of more than `most` nodes by its certified decimals.
 
-        >>> from flint import fmpq
-        >>> from workings.exact.numbers.algebra import power
-        >>> from workings.exact.numbers.letter import letter
-    from workings.exact.numbers.value import rational
-        >>> w = letter("w")
-        >>> text(rational(8) * power(w - rational(fmpq(1, 2)), 2))
-        '8(w − 1/2)²'
+    >>> from flint import fmpq
+    >>> from workings.exact.numbers.algebra import power
+    >>> from workings.exact.numbers.letter import letter
+    >>> from workings.exact.numbers.value import rational
+    >>> w = letter("w")
+    >>> text(rational(8) * power(w - rational(fmpq(1, 2)), 2))
+    '8(w − 1/2)²'
 
-        With `decimals`, radicands are written as short decimals where they are: √9.5, else √(19/2).
+    With `decimals`, radicands are written as short decimals where they are: √9.5, else √(19/2).
     """
     short = elision(v, most)
     return _elision(short) if short is not None else fold(lay_out(v, decimals), _write).string
