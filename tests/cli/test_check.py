@@ -103,10 +103,17 @@ def test_run_code_is_passed_on():
     assert "correct   run" in check("bad.md", "--run-code").stdout
 
 
+def test_without_a_document_nothing_is_counted():
+    assert check("gone.md").stdout.strip() == ""
+
+
 def test_a_time_limit(tmp_path):
     (tmp_path / "slow.md").write_text("SLOW")
     done = check("slow.md", "bad.md", "--timeout", "0.5")
-    assert done.stderr == "slow.md: it takes longer than 0.5 s, the limit (--timeout).\n"
+    assert (
+        done.stderr
+        == "slow.md: it takes longer than 0.5 s, the limit (--timeout). It was still being read: no claim was reached.\n"
+    )
     assert "bad.md:1:4" in done.stdout
 
 

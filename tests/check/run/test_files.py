@@ -14,7 +14,7 @@ from workings.check.run.workers import Job, check_with_workers
 
 MESSAGES = {
     "CRASH": "crash.md: the process that checked it ended by signal SIGKILL.",
-    "SLOW": "slow.md: it takes longer than 1 s, the limit (--timeout).",
+    "SLOW": "slow.md: it takes longer than 1 s, the limit (--timeout). It was still being read: no claim was reached.",
     "DEEP": "deep.md is nested too deeply.",
     "REFUSED": "refused.md is refused.",
     "HUGE": "huge.md needs more than 2 GB of memory.",

@@ -52,6 +52,12 @@ def read_text(text: str, name: str, kind: str | None = None) -> Document:
     return document(markdown.layout(text, plain=kind == "text"), name, kind)
 
 
+def has_known_ending(name: str) -> bool:
+    """Whether a name ends like that of a document, or of a file that shows one without its source."""
+    ending = Path(name).suffix.lower().removeprefix(".")
+    return ending in _KINDS or ending in BINARY
+
+
 def kind_of(text: str, name: str) -> str:
     """What the ending of `name` says; without a known one, what the text looks like."""
     if found := _KINDS.get(Path(name).suffix.lower().removeprefix(".")):
@@ -63,4 +69,4 @@ def kind_of(text: str, name: str) -> str:
     return "markdown" if _MARKS.search(text[:20_000]) else "text"
 
 
-__all__ = ["read", "read_text"]
+__all__ = ["has_known_ending", "read", "read_text"]

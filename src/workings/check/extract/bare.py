@@ -21,7 +21,7 @@ _PIECE = re.compile(
     r"|(?P<word>[A-Za-z]{2,}(?:[ \t,.;]+[A-Za-z]{2,}(?![A-Za-z]))*)"
     r"|(?P<letter>[A-Za-z])|(?P<number>\d+(?:\.\d+)?)"
     r"|(?P<group>\{)|(?P<space>[ \t]+)|(?P<operator>[-+−*/=<>≈≤≥×·∈:])|(?P<script>[\^_'])|(?P<bracket>[()\[\]|])"
-    r"|(?P<comma>,)|(?P<escaped>\\[|{},;!:])|(?P<other>.)",
+    r"|(?P<comma>,)|(?P<escaped>\\[|{},;!:%])|(?P<other>.)",
     re.DOTALL,
 )
 _START = re.compile(r"\\[A-Za-z]{2,}|(?<![A-Za-z\\])begin[ \t]*\{")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import pairwise, takewhile
 
 from workings.check.extract.spans import Span, covered
 from workings.check.extract.traced import Traced
@@ -55,8 +55,9 @@ _TOUCHES_AFTER = re.compile(
     rf"\.?[\w\\$@#<>~&_{{^\[{GUARD}]|,\d|:\d|[ \t]*[<>]"
     rf"|[ \t]+(?:[b-zB-HJ-Z](?![A-Za-z'’])|\\|\$|{GUARD}|million|billion|thousand|percent|dozen)"
 )
-_RANGE = re.compile(r"(?<=[A-Za-z] )(\d+)[-–](\d+)\s*=\s*\d")
-"""Pages 3-5 = 3 pages: no subtraction, if it would be negative."""
+_RANGE = re.compile(r"(\d+(?:[-–]\d+)+)\s*=\s*[$€£]?\d+(\s*(?:h|hrs?|hours?)\b)?")
+"""What may be a range, a date or a code: whole numbers with nothing but hyphens between them."""
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BROKEN = re.compile(r"[A-Za-z][ \t]*=[ \t]*\d+\.[ \t]*\n\Z")
 """What may be the first half of a number that a line end breaks: IQR = 26.⏎86 − 23.13."""
 _ARTICLES = frozenset("aAI")
@@ -165,7 +166,11 @@ def _is_unit(words: list[_Token], run: list[_Token], following: _Token) -> bool:
 
 def _measure(words: list[_Token], run: list[_Token]) -> list[_Token]:
     """A unit at the end of a run that has units: of measure, 3.6 km = 3700 m, or what is counted before it, too."""
-    counted = {token.text for token in run if token.kind == "unit"}
+    counted = {
+        token.text
+        for before, token in pairwise(run)
+        if token.kind == "unit" or (token.kind == "name" and before.kind == "number" and is_measure(token.text))
+    }
     if not words or not counted or not (is_measure(words[0].text) or words[0].text.rstrip("s") in counted):
         return []
     return [_Token("unit", "", words[0].start, words[0].end, True)]
@@ -247,9 +252,17 @@ def _equation(text: str, part: list[_Token], alone: bool, unread: list[Span] | N
 
 
 def _is_range(text: str, start: int) -> bool:
-    """Is what looks like a subtraction a range: `Digits 0-9 = 10`?"""
+    """Is what looks like a subtraction a range, a date or a code: `Digits 0-9 = 10`, `2024-01-05 = …`?
+
+    It is, if the difference would be negative and the result is not, if a part has a zero before it, or from hour to hour.
+    """
     found = _RANGE.match(text, start)
-    return found is not None and int(found[1]) < int(found[2])
+    if found is None:
+        return False
+    first, *others = re.split("[-–]", found[1])
+    is_code = any(len(part) > 1 and part.startswith("0") for part in (first, *others)) or _DATE.fullmatch(found[1])
+    is_shift = found[2] is not None and len(others) == 1 and int(first) <= 24 and int(others[0]) <= 12
+    return bool(is_code) or is_shift or int(first) < sum(map(int, others))
 
 
 def _is_equation(part: list[_Token]) -> bool:
@@ -281,7 +294,7 @@ def _is_equation(part: list[_Token]) -> bool:
     if "comma" in kinds and not _is_called(part):
         return False
     measured = sum(token.kind == "unit" for token in part) > 1
-    has_order = any(token.text in "<>" for token in part)
+    has_order = any(token.kind == "relation" and token.text in "<>" for token in part)
     named = "name" in kinds and ("number" in kinds or computes)
     return (
         operand
@@ -315,10 +328,15 @@ def _is_apart(text: str, part: list[_Token]) -> bool:
     neighbour = before.rstrip(" \t")[-1:]
     if neighbour and neighbour in f"{GUARD}*/×·÷^)]":
         return False
-    if neighbour in {"+", "-", "−", "–"} or part[0].kind == "operator":
+    if neighbour in {"+", "-", "−", "–"} or (part[0].kind == "operator" and not _is_sign(text, part)):
         rest = before.rstrip(" \t+-−–")[-1:]
-        return not (rest.isalnum() or rest in ")]}%")
+        return not (rest.isalnum() or (rest and rest in ")]}%"))
     return neighbour in {"=", "≈"} or part[0].kind == "name" or not _LETTER_BEFORE_SPACE.search(before)
+
+
+def _is_sign(text: str, part: list[_Token]) -> bool:
+    """Whether a minus belongs to the number behind it, and not to what stands before it: `So -5 · 2`, but not `a - 5`."""
+    return not part[1].spaced and text[part[0].start - 1 : part[0].start] in ("", " ", "\t", "\n")
 
 
 _UNIT = re.compile(
@@ -355,6 +373,6 @@ def typeset(written: Traced) -> Traced:
 def _unit_as_text(found: re.Match[str]) -> str:
     word = found["word"]
     is_factor = len(word) == 1 and not (found["space"] and is_measure(word))
-    if is_factor or word.lower() in FUNCTIONS or (not found["space"] and not is_measure(word)):
+    if is_factor or (word.lower() in FUNCTIONS and not is_measure(word)) or (not found["space"] and not is_measure(word)):
         return found[0]
     return rf"{found['number']}\text{{{found['space']}{word}}}"

@@ -17,7 +17,8 @@ _BASES = {
     "m": Fraction(1), "g": Fraction(1, 1000), "s": Fraction(1), "l": Fraction(1, 1000), "L": Fraction(1, 1000),
     "N": Fraction(1),
     "J": Fraction(1), "W": Fraction(1), "Hz": Fraction(1), "V": Fraction(1), "A": Fraction(1), "Pa": Fraction(1),
-    "B": Fraction(8), "b": Fraction(1), "eV": Fraction(1), "bps": Fraction(1), "FLOPs": Fraction(1), "FLOPS": Fraction(1),
+    "B": Fraction(8), "b": Fraction(1), "eV": Fraction(1602176634, 10**28),
+    "bps": Fraction(1), "FLOPs": Fraction(1), "FLOPS": Fraction(1),
 }  # fmt: skip
 _WORDS: dict[str, int | Fraction] = {
     "thousand": 10**3, "million": 10**6, "billion": 10**9, "trillion": 10**12, "dozen": 12, "percent": Fraction(1, 100),

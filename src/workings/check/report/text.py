@@ -240,6 +240,8 @@ def _table(results: Sequence[ReportData], style: Style) -> str:
 def _summary(results: Sequence[ReportData], style: Style) -> str:
     """How much was read and decided, and whether there is more to see."""
     done = [result for result in results if not result.failure]
+    if not done:
+        return ""
     line = f"{number(len(done), 'file')}: {_counts_text(total(result.results for result in done), style)}"
     took = f" ({style.seconds:.1f} s)" if style.seconds is not None else ""
     hidden = [found.level for result in done for found in result.results.findings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from workings.check.claims.tables import check_tables
 from workings.check.document.document import Document
 from workings.check.document.finding import Results
 from workings.check.document.options import Options
-from workings.check.extract import read, read_text
+from workings.check.extract import has_known_ending, read, read_text
 from workings.check.knowledge import AFTER
 from workings.check.knowledge.running import run_listings
 from workings.check.prose import claims_in_prose
@@ -40,15 +41,23 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
     'You wrote 4; correct is 8/3 ≈ 2.66667.'
 
     `source` is a file (.md, .tex, .txt, .ipynb), or the text itself: a string with a `$`, a relation such as `=` or a line
-    break is a text.
+    break is a text, and so is one that names no file and does not end like the name of one.
     `kind` says what a text is (`markdown`, `latex`, `text`, `notebook`); by default its looks decide. Code listings are
     parsed; with `run_code` they run, with your rights on files.
 
     To check many files in parallel, with limits of time and memory, use `check_files`.
     """
-    is_text = isinstance(source, str) and (not source.strip() or any(mark in source for mark in _MARKS_OF_TEXT))
-    document = read_text(str(source), "<text>", kind) if is_text else read(source)
+    document = read_text(str(source), "<text>", kind) if _is_text(source) else read(source)
     return Report(document.name, document, check_document(document, Options(run_code)))
+
+
+def _is_text(source: str | Path) -> bool:
+    """A text, and no file: with a mark of a text, or neither with the ending of a document nor the name of a file."""
+    if not isinstance(source, str):
+        return False
+    if not source.strip() or any(mark in source for mark in _MARKS_OF_TEXT):
+        return True
+    return not (has_known_ending(source) and not any(map(str.isspace, source))) and not os.path.exists(source)
 
 
 def check_document(document: Document, options: Options | None = None, watch: Watch | None = None) -> Results:

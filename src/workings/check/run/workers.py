@@ -58,14 +58,14 @@ class Progress:
         self.so_far: Callable[[], Report] | None = None
         """What was found so far; none before the checking begins."""
 
-    def stopped(self, job: Job, reason: str) -> Report:
-        """What there is so far and why there is no more; without anything yet, a failure."""
+    def stopped(self, job: Job, reason: str, nothing: str = "") -> Report:
+        """What there is so far and why there is no more; without anything yet, a failure, which `nothing` adds to."""
         try:
             result = self.so_far() if self.so_far is not None else None
         except Exception:  # it stopped in the middle of something
             result = None
         if result is None:
-            return Report(job.name, failure=reason)
+            return Report(job.name, failure=f"{reason}{nothing}")
         return replace(result, unfinished=f"{reason} What was found until then is listed.")
 
 
@@ -135,9 +135,14 @@ def _serve(pipe: Connection, work: Work, run_code: bool) -> None:
 def _answer(pipe: Connection, work: Work, job: Job, options: Options, timeout: float) -> None:
     """Do one job and send its result; at the limit of time, send what there is and end."""
     progress = Progress()
-    with _alarm(timeout, lambda: _send(pipe, progress.stopped(job, _too_long(job.name, timeout)), is_last=True)):
+    with _alarm(
+        timeout, lambda: _send(pipe, progress.stopped(job, _too_long(job.name, timeout), _NOTHING_YET), is_last=True)
+    ):
         result = result_or_failure(work, job, options, progress)
     _send(pipe, result)
+
+
+_NOTHING_YET = " It was still being read: no claim was reached."
 
 
 def _too_long(name: str, timeout: float) -> str:

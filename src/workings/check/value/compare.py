@@ -115,7 +115,8 @@ class Verdict:
 def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdict | None:
     """The best verdict over all plausible readings; none if no reading gives both sides a value.
 
-    Where ± is written, the sides must agree with the upper signs and with the lower ones; a pair beside it is an interval.
+    Where ± is written on both sides, they must agree with the upper signs and with the lower ones, on one side with either;
+    a pair beside it is an interval.
     """
     if are_sets(left.node, right.node, scope):
         return _compare_sets(left, right, scope)
@@ -127,7 +128,9 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
             for upper in (True, False)
         ]
         known = [verdict for verdict in found if verdict is not None]
-        return max(known, key=lambda verdict: rank(verdict)[:3]) if len(known) == 2 else None
+        in_both = _has_both_signs(left.node) and _has_both_signs(right.node)
+        choose = max if in_both else min  # 5 ± 1 = 6, 4 names one of the two values at a time
+        return choose(known, key=lambda verdict: rank(verdict)[:3]) if len(known) == 2 else None
     if (pairs := _tuple_pairs(left.node, right.node)) is not None:
         each = [compare(Side(one, ""), Side(other, ""), scope, about) for one, other in pairs]
         decided = [verdict for verdict in each if verdict is not None]

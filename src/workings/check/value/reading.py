@@ -9,7 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from workings.check.latex.syntax import Function, Group, Matrix, Node, Number, Postfix, Product, Quotient, Script, Symbol
+from workings.check.latex.syntax import (
+    Function,
+    Group,
+    Matrix,
+    Node,
+    Number,
+    Postfix,
+    Product,
+    Quotient,
+    Script,
+    Sum,
+    Symbol,
+)
 from workings.check.value.units import has_unit
 
 _CHOICES: dict[str, dict[Any, str]] = {
@@ -21,6 +33,7 @@ _CHOICES: dict[str, dict[Any, str]] = {
     "powers": {"entries": "powers of each entry", "matrix": "powers of the matrix", "dot": "x² is x · x"},
     "spread": {"n": "a variance divides by n", "n-1": "a variance divides by n − 1"},
     "percent": {True: "% is a hundredth", False: "% is a unit", "mod": "% is a remainder"},
+    "relative": {False: "% is a part of 1", True: "x + 5 % adds 5 % of x"},
     "units": {"plain": "numbers alone, without units", "worth": "units converted", "binary": "KB is 1024 B"},
     "angle": {"rad": "angles in radians", "deg": "angles in degrees"},
     "congruent": {False: "mod is a remainder", True: "equal modulo n"},
@@ -46,6 +59,7 @@ class Reading:
     powers: str = "entries"
     spread: str = "n"
     percent: bool | str = True
+    relative: bool = False
     units: str = "plain"
     angle: str = "rad"
     congruent: bool = False
@@ -95,6 +109,8 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["congruent"] = None
                 case Product(factors=factors) if {"⊙", "∘"} & {sign for sign, _ in factors} and len(factors) > 2:
                     found["entrywise"] = None
+                case Product(factors=((_, Number(text=whole)), ("", Postfix(body=Quotient(), sign="%")))) if whole.isdigit():
+                    found["mixed"] = None
                 case Product(factors=((_, Postfix(sign="%")), ("", _))):
                     found["percent"] = None
                 case Function(name=name, arguments=(angle,)) if name in ANGLES or (
@@ -129,10 +145,24 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                 found["units"] = None
             elif isinstance(node, Function) and not node.bracketed:
                 found["long_reach"] = None
+    if any(_adds_percent(node) for top in nodes for node in top.walk()):
+        found["relative"] = None
+        if not all(any(isinstance(part, Postfix) and part.sign == "%" for part in top.walk()) for top in nodes):
+            found.pop("percent", None)  # 80 + 25 % is not 105
     digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
     if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
         found["base"] = None
     return found
+
+
+def _adds_percent(node: Node) -> bool:
+    """50 + 10 %: a percentage behind something that is none."""
+    return isinstance(node, Sum) and not is_percent(node.terms[0][1]) and any(is_percent(term) for _, term in node.terms[1:])
+
+
+def is_percent(node: Node) -> bool:
+    """A number with the sign of a percentage behind it."""
+    return isinstance(node, Postfix) and node.sign == "%" and isinstance(node.body, Number)
 
 
 def _may_be_table(node: Node) -> bool:
@@ -142,7 +172,7 @@ def _may_be_table(node: Node) -> bool:
     )
 
 
-_NAMED = ("log", "softmax", "spread", "mixed", "percent", "beside", "turned", "angle")
+_NAMED = ("log", "softmax", "spread", "mixed", "percent", "relative", "beside", "turned", "angle")
 
 
 def choices_text(reading: Reading, nodes: tuple[Node, ...]) -> str:

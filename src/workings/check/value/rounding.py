@@ -263,6 +263,8 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     if about and unit.is_zero() and distance <= scale / 200:
         return Grade.RIGHT  # ≈ with a fraction or a formula
     both = all(any(place > 0 for place in units(side) or ()) for side in sides)  # they may stand for what is between them
+    if _is_multiple(x, y):
+        return Grade.WRONG
     if unit > 0 and distance < (unit + slack if both else unit - slack):
         return Grade.LAST_DIGIT
     if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(_calculates_with_decimals, sides)):
@@ -272,6 +274,12 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
     if 0 < unit < _coarsest_input(sides) and distance < scale / 100:
         return Grade.IMPRECISE  # more digits than its inputs have: it was computed with more of them
     return Grade.WRONG
+
+
+def _is_multiple(x: arb, y: arb) -> bool:
+    """Whether one number is the double of the other or more: no rounding explains 0.2 · 0.2 = 0.1."""
+    small, large = abs(x).min(abs(y)), abs(x).max(abs(y))
+    return bool(small > 0) and bool(large >= 2 * small)
 
 
 def _is_whole(node: Node) -> bool:

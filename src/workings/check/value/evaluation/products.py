@@ -38,6 +38,8 @@ def factors_together(node: Product, context: EvaluationContext) -> Value:
     match node.factors:
         case ((_, Number() as whole), (_, Quotient() as part)) if context.reading.mixed:
             return plus(value(whole, context), value(part, context))
+        case ((_, Number() as whole), (_, Postfix(body=Quotient(), sign="%") as part)) if context.reading.mixed:
+            return plus(value(Postfix(whole, "%"), context), value(part, context))
         case (*body, ("mod", number)) if body:
             return _modulo(body[0][1] if len(body) == 1 else Product(tuple(body)), number, context)
     runs: list[tuple[str, Value]] = []

@@ -13,6 +13,7 @@ from workings.check.value.axes import reduced
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
 from workings.check.value.functions import ZERO
 from workings.check.value.names import variable
+from workings.check.value.reading import is_percent
 from workings.check.value.scope import Decimals
 from workings.check.value.value import (
     Reason,
@@ -44,6 +45,8 @@ def terms_together(node: Sum, context: EvaluationContext) -> Value:
         if sign not in "+-":
             raise Undecided(f"{sign} stands for two values")
         x = value(term, context)
+        if context.reading.relative and total is not None and is_percent(term):
+            x = product(total, x, "")
         if sign == "-":
             x = each(lambda entry: -entry, x)
         total = x if total is None else plus(total, x, context.reading.lists == "arrays")
