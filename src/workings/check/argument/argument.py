@@ -64,6 +64,7 @@ class Stated:
     level: str
     """How sure the rule is."""
     sides: tuple[Node, Node]
+    line: int
 
 
 @dataclass
@@ -79,6 +80,8 @@ class Argument:
     """The findings with what they are about, until the whole document shows how sure they are."""
     partly_read: set[int] = field(default_factory=set)
     """Where the formulas begin of which only pieces could be read."""
+    doubtful: set[int] = field(default_factory=set)
+    """The lines in whose clause a word stands that may deny them, or change what their numbers mean."""
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     """By line (its number in `lines`) and relation."""
 
@@ -138,7 +141,10 @@ class Argument:
         """The words around a line; in a list they are those of the line before it."""
         formula, text = line.formulas[0], self.document.text
         goes_on = before is not None and continues_list(before.formulas[-1], formula, text)
-        return clause_of(formula, text, line.context.is_solution, handed_on if goes_on else None)
+        clause = clause_of(formula, text, line.context.is_solution, handed_on if goes_on else None)
+        if clause.is_doubtful:
+            self.doubtful.add(line.number)
+        return clause
 
     def view(self, line: Line) -> View:
         """What is known where a line stands."""
@@ -244,7 +250,7 @@ class Argument:
             start, min(end, len(self.document.text)), best, kind, says, truth, why, reading, basis, support_text(supports)
         )
         self.results.findings.append(found)
-        self.stated.append(Stated(found, level, sides))
+        self.stated.append(Stated(found, level, sides, line.number))
         return found
 
     def quote(self, line: Line, first: int, last: int) -> str:
@@ -274,7 +280,7 @@ class Argument:
     def _weigh(self) -> None:
         """The level of each finding, by what the whole document shows of its notation."""
         notation = self._notation()
-        weighed = {id(stated.found): self._weighed(stated, notation) for stated in self.stated}
+        weighed = {id(stated.found): self._doubted(stated, self._weighed(stated, notation)) for stated in self.stated}
         self.results.findings = [weighed.get(id(found), found) for found in self.results.findings]
         self.stated = [replace(stated, found=weighed[id(stated.found)]) for stated in self.stated]
 
@@ -286,6 +292,10 @@ class Argument:
                 sides = reading.line.sides[reading.index : reading.index + 2]
                 notation.count(tuple(sides), reading.outcome is Outcome.RIGHT)
         return notation
+
+    def _doubted(self, stated: Stated, found: Finding) -> Finding:
+        """A finding where the words leave it open what is claimed is a note at most: a doubt lowers, it never hides."""
+        return replace(found, level="note") if stated.line in self.doubtful and found.level in _SURE else found
 
     def _weighed(self, stated: Stated, notation: Notation) -> Finding:
         found, used = stated.found, features(*stated.sides)

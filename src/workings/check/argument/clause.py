@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from workings.check.argument.stance import Stance, stance
 from workings.check.document.document import Formula
 
 
@@ -52,35 +53,20 @@ _WORDS = {
 _CUE = re.compile(
     "|".join(rf"(?P<{cue.name}>(?<![a-z\\])(?:{words})(?![a-z]))" for cue, words in _WORDS.items()), re.IGNORECASE
 )
-_NEGATION = re.compile(
-    r"(?:(?:is|are|does|do|was|would) ?(?:not|n[o’']t)(?: (?:true|equal|say|mean|imply|claim|the case|so))?"
-    r"(?: that)?|not|never|whether"
-    r"|instead of|rather than|~~|不是|并非)[\s$(:*_]*$",
-    re.IGNORECASE,
-)
-"""A negation right before a formula."""
-_OTHERS_SAY = re.compile(
-    r"(?<![a-z])(?:wrong\w*|incorrect\w*|mistak\w*|erroneous\w*|false|falsch\w*|tempting|naive\w*|claims?|wrote"
-    r"|no points?)(?![a-z])[^,;]*$",
-    re.IGNORECASE,
-)
-"""In the clause before a formula: somebody else's words, or what is called wrong."""
-_SUPPOSITION = re.compile(
-    r"(?<![a-z])(?:assum(?:e|ing)|suppos(?:e|ing)|given|let|imagine|pretend|if|angenommen|设|假设)"
-    r"(?: us)?(?: (?:assume|suppose))?(?: that)?[\s$]*$",
-    re.IGNORECASE,
-)
-"""What is supposed right before a formula."""
-_DENIED_AFTER = re.compile(
-    r"[^.;:!?\d=]{0,40}?(?<![a-z])(?:wrong|incorrect|false|mistaken?|impossible|contradict\w*|violat\w*|infeasible"
-    r"|not (?:true|right|correct|satisfied|hold))(?![a-z])"
-    r"|[\s$,;]*but (?:it should|no\b)|[\s$;.]*that has the wrong|\$?~~|[\s$)]*(?:[✗✘❌]|\\ding\{5[56]\}|\\xmark)",
-    re.IGNORECASE,
-)
-"""A correction right behind a formula."""
 _OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
 """The box of an answer that is not chosen."""
 _QUESTION = re.compile(r"[\s$)*_”\"']*\?")
+_ASKED_BEFORE = re.compile(
+    r"(?<![a-z])(?:T ?/ ?F|true or false|(?:find|spot)(?: the)? (?:errors?|mistakes?)"
+    r"|which (?:(?:one|of|is|are)[^.?]*(?:true|false|correct|wrong|right)))(?![a-z])[^.]*$",
+    re.IGNORECASE,
+)
+"""A question whether what follows is right."""
+_OTHER_ARITHMETIC = re.compile(
+    r"(?<![a-z])(?:binary|octal|hex(?:adecimal)?|base[ -]?(?:\d+|two|eight|sixteen)|(?:\d+-hour |on a )clock)(?![a-z])",
+    re.IGNORECASE,
+)
+"""Numbers that are not written in tens, or that begin anew: said before a formula, or right behind it."""
 _JOIN = re.compile(r"[\s$~,;，、&]*(?:and|or|und|oder|且|和|与|,|;)?[\s$~]*")
 """What stands between the members of a list."""
 _SENTENCE_END = re.compile(
@@ -106,14 +92,30 @@ class Clause:
 
     cue: Cue = Cue.NONE
     is_conditional: bool = False
-    is_denied: bool = False
-    """Denied, or somebody else's."""
-    is_supposed: bool = False
+    stance: Stance = Stance.STATED
+    """Whether it is stated, supposed or denied; somebody else's words count as denied."""
+    has_other_arithmetic: bool = False
+    """Whether another base or a clock is spoken of."""
     is_asked: bool = False
     is_fragment: bool = False
     """Whether its first side begins outside of the formula."""
     is_answer: bool = False
     """Whether it stands in a solution."""
+
+    @property
+    def is_denied(self) -> bool:
+        """Whether nobody here says that it is true."""
+        return self.stance is Stance.DENIED
+
+    @property
+    def is_supposed(self) -> bool:
+        """Whether it is supposed."""
+        return self.stance is Stance.SUPPOSED
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the words leave it open that it is meant as it is read."""
+        return self.stance is not Stance.STATED or self.has_other_arithmetic
 
 
 def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | None = None) -> Clause:
@@ -125,9 +127,9 @@ def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | 
     return Clause(
         cue,
         is_conditional=bool(conjunctions) and conjunctions[-1] is Cue.IF,
-        is_denied=_is_denied(formula, sentence),
-        is_supposed=_SUPPOSITION.search(sentence[-40:]) is not None,
-        is_asked=_QUESTION.match(formula.after) is not None,
+        stance=Stance.DENIED if _OPTION.search(formula.before[-40:]) else stance(sentence, formula.before, formula.after),
+        has_other_arithmetic=bool(_OTHER_ARITHMETIC.search(sentence) or _OTHER_ARITHMETIC.search(formula.after[:30])),
+        is_asked=bool(_QUESTION.match(formula.after) or _ASKED_BEFORE.search(formula.before)),
         is_fragment=_is_fragment(formula, text),
         is_answer=is_answer,
     )
@@ -138,14 +140,6 @@ def _sentence_before(formula: Formula) -> str:
     before = _MATHEMATICS.sub("⟨F⟩", formula.before)
     ends = [match.end() for match in _SENTENCE_END.finditer(before)]
     return before[ends[-1] if ends else 0 :]
-
-
-def _is_denied(formula: Formula, sentence: str) -> bool:
-    """Whether the words right beside it deny it or leave it to others, or it is an answer not chosen."""
-    clause = re.split(r"[;,.]\s", sentence[-120:])[-1]
-    if _NEGATION.search(sentence[-60:]) or _OTHERS_SAY.search(clause) or _DENIED_AFTER.match(formula.after[:60]):
-        return True
-    return _OPTION.search(formula.before[-40:]) is not None
 
 
 def _is_fragment(formula: Formula, text: str) -> bool:
