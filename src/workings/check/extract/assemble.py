@@ -18,6 +18,7 @@ from workings.check.extract.macros import Macros, definitions, settings
 from workings.check.extract.markdown import Layout
 from workings.check.extract.plain import GUARD, equations, plain_equations, typeset
 from workings.check.extract.repair import repaired
+from workings.check.extract.signs import formulas_of_signs
 from workings.check.extract.spans import BLANK_LINE, Span, covered
 from workings.check.extract.traced import Traced
 
@@ -40,6 +41,7 @@ _RESULT = re.compile(
     r"(?![\d.]*[\w$%\\(^/*+×·-]|[ \t]*[-+−–*/×·^(=≈<>$%\\]|[.,]\d|[ \t]+[b-zB-Z](?![A-Za-z]))"
 )
 _BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
+_SIGNS = "This looks like a calculation, but its signs are not read outside of formulas: write it between dollars."
 _DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
 _QUOTED = re.compile(r"[ \t]*>[>\t ]*")
 _BODY = re.compile(r"\\begin\{document\}")
@@ -162,6 +164,10 @@ def _outside(layout: Layout, clean: str, found: list[Region], unread: list[Unrea
     guarded = _guard(covered(gaps, titles), [*hidden, *bare])
     beside: list[Span] = []
     spans = [*bare, *equations(guarded, beside)]
+    if not layout.strict:
+        unreadable: list[Span] = []
+        spans += list(formulas_of_signs(guarded, [*spans, *beside], unreadable))
+        unread += [Unread(start, end, _SIGNS) for start, end in unreadable]
     unread += [Unread(start, end, _BESIDE) for start, end in beside]
     for start, end in layout.plain:
         spans += [(start + a, start + b) for a, b in plain_equations(layout.text[start:end])]

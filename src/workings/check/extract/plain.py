@@ -86,16 +86,26 @@ def equations(text: str, unread: list[Span] | None = None, letters: bool = True)
     """
     if not _RELATION.search(text):
         return
-    shown = covered(text, (match.span() for match in _LABEL.finditer(text)))
+    shown = without_labels(text)
     position = 0
     given = frozenset(_GIVEN.findall(text)) if letters else frozenset()
     for line in shown.splitlines(keepends=True):
         if _RELATION.search(line):
-            named = given if letters and not _CODE.search(line.rstrip()) else None
+            named = given if letters and not is_code(line) else None
             for run in _runs(_tokens(shown, position, position + len(line.rstrip()), named)):
                 for part, alone in _parts(run):
                     yield from _equation(shown, part, alone, unread)
         position += len(line)
+
+
+def without_labels(text: str) -> str:
+    """The text with the marks of items and of emphasis and with addresses blanked."""
+    return covered(text, (match.span() for match in _LABEL.finditer(text)))
+
+
+def is_code(line: str) -> bool:
+    """Whether a line looks like one of a program."""
+    return _CODE.search(line.rstrip()) is not None
 
 
 def plain_equations(text: str) -> Iterator[Span]:
@@ -355,8 +365,16 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
         lambda found: rf"({found[1]}+\frac{{{found[2]}}}{{{found[3]}}})",
     ),
     (re.compile(r"(?<=\d) (?=\d{3}(?!\d))"), lambda _: ""),
+    (re.compile(r"(?<![\w^_}])\{([^{}]*)\}"), lambda found: rf"\{{{found[1]}\}}"),
+    (re.compile(r"(?<=\d)[ ]?[€£]"), lambda _: r"\text{ euro}"),
+    (re.compile(r"(?<![A-Za-z\\])([A-Z][a-z]{1,3})(?=\()"), lambda found: rf"\operatorname{{{found[1]}}}"),
 )
 """What is typed → what LaTeX has."""
+
+
+_DECIMAL_COMMA = re.compile(r"\d,\d{1,2}(?!\d)")
+_POINT_OR_BRACKET = re.compile(r"\d\.\d|[(\[{]")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 
 
 def typeset(written: Traced) -> Traced:
@@ -365,6 +383,8 @@ def typeset(written: Traced) -> Traced:
     >>> typeset(Traced("12 slices * 2**3 = log2(8) km", 0)).text
     '12\\text{ slices} * 2^3 = \\log_{2}(8) km'
     """
+    if _DECIMAL_COMMA.search(written.text) and not _POINT_OR_BRACKET.search(written.text):
+        written = written.sub(_COMMA, lambda _: ".")
     for pattern, change in _TYPESET:
         written = written.sub(pattern, change)
     return written.sub(_UNIT, _unit_as_text)
