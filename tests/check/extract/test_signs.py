@@ -46,5 +46,9 @@ def test_tables_and_programs_are_not(text):
     assert (found.formulas, found.unread) == ([], [])
 
 
+def test_commas_between_thousands_are_no_signs():
+    assert report("width 200 deep x 3 = 120,000", "page.txt").findings == []
+
+
 def test_a_word_that_a_sign_joins_belongs_to_the_formula():
     assert report("offset + |−3| = 4", "page.txt").findings == []

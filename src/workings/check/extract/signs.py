@@ -17,15 +17,18 @@ from workings.check.latex.signs import FUNCTIONS
 from workings.check.latex.syntax import Chain
 from workings.check.latex.units import is_measure
 
-_SIGN = re.compile(r"[|‖⌈⌊∩∪∖√°€£]|\{|//|\d,\d|\^|_|\b[A-Z][a-z]{1,3}\(")
+_SIGN = re.compile(r"[|‖⌈⌊∩∪∖√°€£]|\{|//|\d,\d{1,2}(?!\d)|\^|_|\b[A-Z][a-z]{1,3}\(")
 """What the equations of plain numbers and letters do not have."""
 _RELATION = re.compile(r"[=≈≤≥≠]|(?<=\s)[<>](?=\s)")
-_WORD = re.compile(r"\w*[A-Za-z]{2,}\w*(?!\w*\()")
+_WORD = re.compile(r"\\?\w*[A-Za-z]{2,}\w*(?!\w*\()")
 _CUT = re.compile(rf"[;:?!\\$&#@\"`~{GUARD}]|\.(?!\d)|,(?=\s)(?![^()\[\]{{}}\n]*[)\]}}])")
 _ORDER = re.compile(r"[-−]?\d+(?:\.\d+)?\s+[<>≤≥]\s+[-−]?\d+(?:\.\d+)?")
 _TABLE = re.compile(r"\s*\|\s|\s*\|.*\|\s*$|.*\s\|\s")
 _CLOSED = re.compile(r"\d[^A-Za-z=≈≤≥≠<>]*[=≈≤≥≠<>][^A-Za-z]*\d")
-_JOINS = "+-−–*/·×÷=<>≤≥≈≠^_!%"
+_RELATIONS = "=<>≤≥≈≠"
+_GLUE = ("\\", "$", "&", GUARD)
+"""What stands beside a part of a formula."""
+_JOINS = "+-−–*/·×÷^_!%"
 """What goes on with what stands before it."""
 
 
@@ -48,22 +51,25 @@ def formulas_of_signs(text: str, taken: list[Span], unread: list[Span]) -> Itera
 
 
 def _pieces(line: str) -> Iterator[tuple[int, int, bool]]:
-    """The pieces of a line between words and punctuation that have a sign and a relation; whether no word stands beside."""
+    """The pieces of a line between words and punctuation that have a sign and a relation; whether each stands alone."""
     words = [found.span() for found in _WORD.finditer(line) if found[0].lower() not in FUNCTIONS]
-    cuts = sorted([*((a, b, True) for a, b in words), *((*found.span(), False) for found in _CUT.finditer(line))])
-    at, behind_word = 0, False
-    for start, end, is_word in [*cuts, (len(line), len(line), False)]:
-        piece = line[at:start] if at < start else ""
+    cuts = sorted([*words, *(found.span() for found in _CUT.finditer(line)), (len(line), len(line))])
+    at, before = 0, ""
+    for start, end in cuts:
+        piece, after = line[at:start], line[start:end]
         if _RELATION.search(piece.strip()) and (_SIGN.search(piece) or _ORDER.fullmatch(piece.strip())):
             left = at + len(piece) - len(piece.lstrip(" \t*"))
-            touches = (behind_word and (left == at or line[left] in _JOINS)) or (is_word and _belongs(line, start, end))
-            yield left, left + len(line[left:start].rstrip(" \t\r\n,*")), not touches
-        at, behind_word = max(at, end), is_word
-
-
-def _belongs(line: str, start: int, end: int) -> bool:
-    """Whether a word belongs to the formula before it: it touches it, or is its unit."""
-    return not line[start - 1].isspace() or is_measure(line[start:end])
+            right = left + len(line[left:start].rstrip(" \t\r\n,*"))
+            goes_on = (
+                line[left] in _RELATIONS
+                or line[right - 1] in _RELATIONS
+                or before.startswith(_GLUE)
+                or after.startswith(_GLUE)
+            )
+            joined = before[-1:].isalpha() and (left == at or line[left] in _JOINS)
+            measured = after[:1].isalpha() and (right == start or is_measure(after))
+            yield left, right, not (goes_on or joined or measured)
+        at, before = max(at, end), after
 
 
 def _reads(piece: str) -> bool:
