@@ -10,8 +10,7 @@
 had contexts and roles, 2 for the one since. `blind` is 1 if the checker had never been run on the document, nor changed
 after looking at it: these rows are a record, printed by `make bench-check`. The rows with 0 (`current….tsv`) are findings of
 the checker as it is on the same documents. `support` says why a finding could be believed (`none` for no reason); rows from
-before it was noted have no such column and make no class. The others make the table; a class counts half a finding against
-itself.
+before it was noted have no such column and make no class. The others make the table.
 """
 
 from __future__ import annotations

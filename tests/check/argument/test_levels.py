@@ -4,7 +4,7 @@ import pytest
 
 from tests.check.said import report
 from workings.check.argument import levels
-from workings.check.argument.levels import ENOUGH, NEEDED, cautious_level, judged, measured_level
+from workings.check.argument.levels import ENOUGH, NEEDED, cautious_level, interval, judged, measured_level
 from workings.check.argument.notation import features
 from workings.check.argument.support import support_text, supports_in
 from workings.check.document.finding import LEVELS
@@ -16,18 +16,19 @@ def test_levels_are_what_judged_findings_earned():
         assert 0 <= real <= count
         if count >= ENOUGH:
             level = measured_level(kind, basis, supports_in(support))
-            assert level == "possible" or (real + 0.5) / (count + 1) >= NEEDED[level]
+            assert level == "possible" or interval(real, count)[1] >= NEEDED[level]
 
 
 @pytest.mark.parametrize(
     "rows, level",
     [
-        ({("closed", "number", "usual"): (30, 30)}, "error"),
+        ({("closed", "number", "usual"): (200, 200)}, "error"),  # proved
+        ({("closed", "number", "usual"): (30, 30)}, "likely"),  # not enough to prove 97 %
         ({("closed", "number", "usual"): (30, 27)}, "likely"),
-        ({("closed", "number", "usual"): (30, 20)}, "note"),
-        ({("closed", "number", "usual"): (30, 10)}, "possible"),
-        ({("closed", "number", "usual"): (10, 10)}, "likely"),  # too few: what was expected
-        ({("closed", "number", "usual"): (10, 10), ("closed", "matrix", "usual"): (15, 15)}, "error"),  # any kind
+        ({("closed", "number", "usual"): (30, 20)}, "note"),  # 85 % is contradicted
+        ({("closed", "number", "usual"): (30, 8)}, "possible"),
+        ({("closed", "number", "usual"): (10, 2)}, "likely"),  # too few: what is expected
+        ({("closed", "number", "usual"): (19, 19), ("closed", "rounding", "usual"): (10, 0)}, "likely"),  # another kind
         ({("letters", "number", "usual"): (30, 10)}, "likely"),  # another basis
         ({("closed", "number", "slip"): (30, 10)}, "likely"),  # another support
     ],

@@ -8,8 +8,9 @@ judged on documents that nobody here wrote, and how many of them were real error
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from functools import cache
+from math import sqrt
 from pathlib import Path
 
 from workings.check.argument.support import support_text, supports_in
@@ -18,7 +19,7 @@ from workings.check.document.finding import LEVELS
 NEEDED = {"error": 0.97, "likely": 0.85, "note": 0.5}
 """The share of real findings that a level asks for; below them it is `possible`."""
 ENOUGH = 20
-"""Judged findings from which on a class speaks for itself; a smaller one is joined with its neighbours."""
+"""Judged findings from which on a class speaks for itself; of a smaller one the expected level holds."""
 _EXPECTED: tuple[tuple[str, str, str], ...] = (
     ("course", "", "error"),
     ("letters, a power", "", "possible"),
@@ -74,14 +75,15 @@ def judged() -> dict[tuple[str, str, str], tuple[int, int]]:
     }
 
 
-def _classes(kind: str, basis: str, support: str) -> Iterator[tuple[int, int]]:
-    """The judged findings of a class, then of ever larger ones around it: any kind, then any basis."""
-    for match in (
-        lambda b, k, s: (b, k, s) == (basis, kind, support),
-        lambda b, k, s: (b, s) == (basis, support),
-    ):
-        rows = [row for key, row in judged().items() if match(*key)]
-        yield sum(count for count, _ in rows), sum(real for _, real in rows)
+def interval(real: int, count: int) -> tuple[float, float]:
+    """Between which shares of real findings the share of a class lies, by what was judged of it (Wilson, 95 %).
+
+    >>> tuple(round(end, 2) for end in interval(25, 26))
+    (0.81, 0.99)
+    """
+    z, share = 1.96, real / count
+    middle, width = share + z * z / (2 * count), z * sqrt(share * (1 - share) / count + z * z / (4 * count * count))
+    return (middle - width) / (1 + z * z / count), (middle + width) / (1 + z * z / count)
 
 
 def _expected_level(kind: str, basis: str, support: Collection[str]) -> str:
@@ -94,18 +96,21 @@ def _expected_level(kind: str, basis: str, support: Collection[str]) -> str:
 
 
 def measured_level(kind: str, basis: str, support: Collection[str] = ()) -> str:
-    """The surest level that findings of this class have earned.
+    """The level that is expected of findings of this class, unless judged findings contradict it or prove a surer one.
 
     >>> measured_level("number", "closed", ["arithmetic", "slip"])
     'error'
     >>> measured_level("number", "a basis that nobody judged")
     'note'
     """
-    for count, real in _classes(kind, basis, support_text(support)):
-        if count >= ENOUGH:
-            share = (real + 0.5) / (count + 1)  # half a finding against it: what was judged is never all there is
-            return next((level for level, needed in NEEDED.items() if share >= needed), "possible")
-    return _expected_level(kind, basis, support)
+    expected = _expected_level(kind, basis, support)
+    count, real = judged().get((basis, kind, support_text(support)), (0, 0))
+    if count < ENOUGH:
+        return expected
+    low, high = interval(real, count)
+    possible = next((level for level, needed in NEEDED.items() if high >= needed), "possible")
+    proved = next((level for level, needed in NEEDED.items() if low >= needed), "possible")
+    return min(max(expected, possible, key=LEVELS.index), proved, key=LEVELS.index)
 
 
 def cautious_level(level: str, kind: str, basis: str, support: Collection[str] = ()) -> str:
