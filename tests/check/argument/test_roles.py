@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.check.said import report
 from workings.check.argument.align import align
 from workings.check.document.relation import Role
 from workings.check.extract import read_text
@@ -54,3 +55,8 @@ def test_numbers_put_in_for_letters():
         assert wrong is not None and wrong.contradicts_itself()
         assert align(parse("a + b"), parse("2 \\cdot 3")) is None
         assert align(parse("a + a"), parse("2 + 3")) is None
+
+
+def test_a_formula_that_goes_on_with_a_plus_is_part_of_the_one_before():
+    [found] = report("$$E = 1 \\cdot 2 + 3 \\cdot 4$$\n$$+ 5 \\cdot 6 = 44$$\n\nAnd $+ 5 \\cdot 6 = 31$.\n").findings
+    assert found.truth == "30"

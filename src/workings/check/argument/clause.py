@@ -79,6 +79,8 @@ _MATHEMATICS = re.compile(
 _OPERATOR_WORD = re.compile(r"(?<![a-z])(?:plus|minus|times|divided by|multiplied by)[\s~$]*$", re.IGNORECASE)
 _OPERATOR_BEFORE = re.compile(r"[\w)\]] ?[*+×·/] ?\$$")
 """c * $8/3$: an operator in the text, right before the formula."""
+_FORMULA_BEFORE = re.compile(r"(?:\$|\\[\])]|\\end\{\w+\*?\})[\s~\\]*(?:\$\$?|\\[\[(]|\\begin\{\w+\*?\})[\s&]*$")
+"""A formula that ends right before this one begins: $$…$$ $$+ … = 5$$ goes on with it."""
 _RANGE = re.compile(r"(\d{1,9}) ?[-–] ?(\d{1,9}) ?=")
 """Pages 3-5 =: from … to, where a noun stands before it and the second number is the larger one."""
 _COUNT = re.compile(r"(\d{1,9}) ?[-–] ?(\d{1,9}) ?= ?(\d{1,9})")
@@ -149,6 +151,8 @@ def _is_fragment(formula: Formula, text: str) -> bool:
         depth += (character in "([") - (character in ")]")  # [0, 1) is an interval
         if depth < 0:
             return True
+    if formula.text.lstrip().startswith("+") and _FORMULA_BEFORE.search(text[max(0, formula.start - 40) : formula.start]):
+        return True
     counted = _COUNT.fullmatch(formula.text.strip())
     if counted and int(counted[2]) - int(counted[1]) + 1 == int(counted[3]):
         return True
