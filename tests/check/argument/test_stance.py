@@ -82,3 +82,25 @@ def test_another_arithmetic_may_be_told_behind_it(behind):
 )
 def test_the_authors_own_words_are_a_claim(words):
     assert said(rf"{words} $12 \cdot 7 = 85$.", level="error") == ["1 number: 84"]
+
+
+@pytest.mark.parametrize("title", ["Common mistakes", "Mistakes to avoid", "Wrong way"])
+def test_a_heading_calls_what_stands_below_it_wrong(title):
+    assert said(f"# {title}\n\n- $2 + 2 = 5$\n\n# Sums\n\n$3 + 3 = 7$", level="possible") == ["7 number: 6"]
+
+
+def test_a_heading_that_only_holds_the_word():
+    assert said("# Mistake rate\n\n$2 + 2 = 5$", level="likely") == ["3 number: 4"]
+
+
+def test_hints_neither_repeat_the_truth_nor_change_the_question():
+    assert report(r"$7 \cdot 8 = 54$").findings[0].why == "You wrote 54; correct is 56."
+    assert "5n" not in report("$n = 4$. Then $2n = 20$.").findings[0].why
+
+
+@pytest.mark.parametrize("marks", [("A. ", "B. ", "C. "), ("- ", "- ", "- "), ("(a) ", "(b) ", "(c) ")])
+def test_one_calculation_with_several_results_is_a_choice(marks):
+    choices = [rf"{mark}$3 \cdot 4 = {n}$" for mark, n in zip(marks, (11, 12, 13), strict=True)]
+    assert said("\n".join(choices), level="possible") == []
+    sums = [rf"{mark}$3 \cdot {n} = {3 * n + n // 4}$" for mark, n in zip(marks, (2, 3, 4), strict=True)]
+    assert said("\n".join(sums), level="likely") == ["3 number: 12"]

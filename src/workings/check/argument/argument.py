@@ -6,13 +6,15 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
-from workings.check.argument.clause import Clause, clause_of, continues_list
+from workings.check.argument.clause import Clause, clause_of, continues_list, is_choice
 from workings.check.argument.contexts import Context, Contexts, Form
 from workings.check.argument.levels import cautious_level
 from workings.check.argument.lines import EQUAL, Line, has_scale, lines
 from workings.check.argument.notation import Notation, features, is_usual
 from workings.check.argument.references import link_references
+from workings.check.argument.stance import Stance
 from workings.check.argument.support import Support, support_text, supports_in
 from workings.check.argument.values import Values, View
 from workings.check.argument.words import source
@@ -26,7 +28,7 @@ from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
 from workings.check.latex.syntax import Big, Node, Script, Symbol
 from workings.check.latex.weights import plain
-from workings.check.value.names import is_name
+from workings.check.value.names import is_closed, is_name
 from workings.check.value.scope import Rule, Scope
 from workings.check.value.value import Reason
 
@@ -111,6 +113,7 @@ class Argument:
         for number, line in enumerate(self.lines):
             line.number = number
             line.context = self.contexts.at(line.start)
+        self.alternatives = _alternatives(self.lines, self.document.text)
         self.values = Values(one_weight=not _tells_weights_apart(self.lines))
 
     def _normal(self, tree: Node, bases: set[Node]) -> Node:
@@ -142,6 +145,8 @@ class Argument:
         formula, text = line.formulas[0], self.document.text
         goes_on = before is not None and continues_list(before.formulas[-1], formula, text)
         clause = clause_of(formula, text, line.context.is_solution, handed_on if goes_on else None)
+        if line.context.is_called_wrong or line.number in self.alternatives:
+            clause = replace(clause, stance=Stance.DENIED)
         if clause.is_doubtful:
             self.doubtful.add(line.number)
         return clause
@@ -344,6 +349,17 @@ def _without_repeats(findings: list[Finding]) -> list[Finding]:
         if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
             best[place] = finding
     return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
+
+
+def _alternatives(found: list[Line], text: str) -> set[int]:
+    """The neighbours in a list that give one calculation two results: answers to choose from, of which one may be right."""
+    return {
+        number
+        for one, other in pairwise(found)
+        if len(one.sides) == len(other.sides) == 2 and one.sides[0] == other.sides[0] and one.sides[1] != other.sides[1]
+        if is_closed(one.sides[0]) and all(is_choice(line.formulas[0], text) for line in (one, other))
+        for number in (one.number, other.number)
+    }
 
 
 def _tells_weights_apart(found: list[Line]) -> bool:

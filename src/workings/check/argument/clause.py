@@ -55,6 +55,8 @@ _CUE = re.compile(
 )
 _OPTION = re.compile(r"(?:^|\n)\s*(?:[-*+]\s*)?(?:\[ ?\]|[☐○◯□])\s*(?:\(?[A-Ha-h][.)])?\s*$")
 """The box of an answer that is not chosen."""
+_CHOICE = re.compile(r"(?:^|[\n ])[ \t]*(?:[-*+]|\(?[A-Ha-h1-9][.)])[ \t]*\$?$")
+"""The mark of a member of a list."""
 _QUESTION = re.compile(r"[\s$)*_”\"']*\?")
 _ASKED_BEFORE = re.compile(
     r"(?<![a-z])(?:T ?/ ?F|true or false|(?:find|spot)(?: the)? (?:errors?|mistakes?)"
@@ -179,3 +181,8 @@ def continues_list(one: Formula, other: Formula, text: str) -> bool:
     """Whether a formula goes on with the list that the formula before it stands in."""
     between = text[one.end : other.start]
     return one is other or (not other.display and len(between) < 40 and _JOIN.fullmatch(between) is not None)
+
+
+def is_choice(formula: Formula, text: str) -> bool:
+    """Whether nothing but the mark of a list stands before it: (A), b., a bullet."""
+    return _CHOICE.search(text[max(0, formula.start - 12) : formula.start]) is not None

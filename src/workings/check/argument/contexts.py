@@ -127,6 +127,11 @@ class Context:
         """Whether it, or something around it, answers a problem."""
         return any(_is_solution(here) for here in self.path())
 
+    @property
+    def is_called_wrong(self) -> bool:
+        """Whether a heading calls what stands below it wrong."""
+        return any(here.form is Form.SECTION and _CALLED_WRONG.search(here.title) for here in self.path())
+
 
 def visibility(here: Context, there: Context) -> Visibility:
     """How a value given `there` is seen from `here`."""
@@ -183,6 +188,12 @@ _SOLUTION = re.compile(
     r"^\W*(?:sol\w*\b|answers?\b|ans\b|proof\b|hint)|解|证明|答|footnotetext|\bsolutions?\W*$|Lösung|corrigé", re.IGNORECASE
 )
 """What a text calls the answer to the problem before it."""
+_CALLED_WRONG = re.compile(
+    r"(?<![a-z])(?:mistakes?|misconceptions?|fallac(?:y|ies)|common errors?)(?: to avoid| (?:in|when|with) .*)?\W*$"
+    r"|^\W*(?:the )?(?:wrong|incorrect)(?: (?:ways?|approach|method|solution|answer|proof|reasoning))?\W*$",
+    re.IGNORECASE,
+)
+"""A heading whose noun is a mistake, or that calls a way wrong; not «Mistake rate»."""
 _LONG_ARGUMENT = 60
 """Characters from which on the argument of a macro is a text."""
 DEEPEST_SECTION = 5

@@ -151,7 +151,7 @@ class FindingWriter:
         support: set[str] = {Support.CHAIN} if in_chain else set()
         if grade is Grade.WRONG and (slip := self.slip(claim, verdict, judgement)) is not None:
             kind = "brackets" if kind == "number" and slip.family == "brackets" else kind
-            why = f"{why} {slip.sentence}"
+            why = f"{why} {slip.sentence}".rstrip()
             support |= {Support.SLIP} if slip.is_support else set()
         if place and len(entries(judgement.left)) > 3 and 3 * judgement.off <= len(entries(judgement.left)):
             support.add(Support.ENTRIES)

@@ -19,6 +19,7 @@ from workings.check.latex.one_line import one_line
 from workings.check.latex.rewrite import rewrites
 from workings.check.latex.syntax import Big, Group, Node, Number, Product, Quotient, Root, Script, Sum, Symbol
 from workings.check.value.brackets import with_brackets
+from workings.check.value.names import letters_of
 from workings.check.value.rounding import units
 
 _MOST = 240
@@ -32,6 +33,7 @@ _UNLIKELY = 0.1
 _TOLD = 0.75
 """The chance up to which it is told."""
 _TWO = Number("2")
+_ANOTHER_DIGIT = "another digit"
 
 _Change = Callable[[Node], Iterable[Node]]
 
@@ -46,6 +48,8 @@ class Slip:
     """The side as it would be right."""
     chance: float
     """How many changes of the family would have done so by accident."""
+    is_printed: bool = False
+    """Whether the printed value was changed, not the calculation."""
 
     @property
     def is_support(self) -> bool:
@@ -54,7 +58,11 @@ class Slip:
 
     @property
     def sentence(self) -> str:
-        """What is told to the author."""
+        """What is told to the author: not the true value once more, nor another question than the one that was asked."""
+        if self.is_printed and isinstance(self.node, Number):
+            return "" if self.family == _ANOTHER_DIGIT else f"It would be right with {self.family}."
+        if not self.is_printed and self.family in _OF_NUMBERS and letters_of(self.node):
+            return ""
         return f"It would be right with {self.family}: {one_line(self.node)}."
 
 
@@ -147,9 +155,10 @@ _IN_NUMBERS: tuple[tuple[str, _Change], ...] = (
     ("two digits swapped", _of_numbers(swapped_digits)),
     ("the point moved", _of_numbers(moved_point)),
     ("a digit more or less", _of_numbers(lost_digit)),
-    ("another digit", _of_numbers(another_digit)),
+    (_ANOTHER_DIGIT, _of_numbers(another_digit)),
 )
 """Slips of a printed number, or of a number in a calculation."""
+_OF_NUMBERS = {family for family, _ in _IN_NUMBERS}
 _DIGITS = (_IN_NUMBERS[0], _IN_NUMBERS[-1])
 """Slips of a number in a formula of letters."""
 _WHOLE: dict[str, _Change] = {"another sign": _negative, "one operation changed": _twice_or_half}
@@ -183,7 +192,7 @@ def explain(calculation: Node, printed: Node, density: float, agrees: Callable[[
             continue
         found = next((node for node in nodes if agrees(*((calculation, node) if is_printed else (node, printed)))), None)
         if found is not None:
-            best = Slip(family, found, chance)
+            best = Slip(family, found, chance, is_printed)
     return best
 
 
