@@ -47,7 +47,7 @@ from workings.trace.follow.listener import Listener, OnEvent
 from workings.trace.follow.monitoring import MonitoringListener, free_tool
 from workings.trace.follow.names import Names, inputs
 from workings.trace.follow.plan import Plan, plan_of_block, plan_of_function
-from workings.trace.follow.source import by_identity, is_awaiting, is_calling, is_done_waiting
+from workings.trace.follow.source import by_identity, is_calling, is_coroutine, is_done_waiting
 from workings.trace.record import Trace
 from workings.trace.step import Step
 
@@ -194,7 +194,7 @@ class Block:
     def _on_event(self, frame: types.FrameType, event: str, arg: Any) -> None:
         """Of the block's own frame."""
         follower = self.followers[frame]
-        if event == "yield" and is_awaiting(frame):
+        if event == "yield" and is_coroutine(frame.f_code):
             self._pause()
         elif event == "exception" and is_done_waiting(frame) and arg[0] is StopIteration:
             return

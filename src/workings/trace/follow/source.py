@@ -107,9 +107,9 @@ def is_yielding(frame: types.FrameType) -> bool:
     return _operation(frame.f_code, frame.f_lasti) == "YIELD_VALUE"
 
 
-def is_awaiting(frame: types.FrameType) -> bool:
-    """Whether a coroutine stops here until what it waits for is there."""
-    return bool(frame.f_code.co_flags & inspect.CO_COROUTINE) and is_yielding(frame)
+def is_coroutine(code: types.CodeType) -> bool:
+    """Whether code that gives a value before its end waits for something."""
+    return bool(code.co_flags & inspect.CO_COROUTINE)
 
 
 def is_done_waiting(frame: types.FrameType) -> bool:
