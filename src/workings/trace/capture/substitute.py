@@ -10,6 +10,7 @@ import ast
 import contextlib
 import inspect
 import types
+import warnings
 from collections.abc import Callable, Iterator, Set
 from typing import Any
 
@@ -82,12 +83,25 @@ def substitute_code(function: types.FunctionType, other: Callable[..., Any]) -> 
     # The call is a constant of the code: nothing that leads to it is seen on the function, and its defaults, keywords and
     # closure stay as they are.
     constants = tuple(call if value == _CALL else value for value in passing.co_consts)
-    function.__code__ = passing.replace(co_consts=constants)
+    _exchange(function, passing.replace(co_consts=constants))
     try:
         yield
     finally:
+        _exchange(function, code)
+
+
+def _exchange(function: types.FunctionType, code: types.CodeType) -> None:
+    """Give a function other code. From Python 3.13 on a generator's in the place of a plain function's is warned of: here
+    the plain one calls the generator function and hands on what it makes, so callers notice nothing."""
+    if (function.__code__.co_flags ^ code.co_flags) & _KINDS:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            function.__code__ = code
+    else:
         function.__code__ = code
 
+
+_KINDS = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 _CALL = "call the other function"
 
