@@ -30,6 +30,7 @@ FLOORS = [
     "models show",
     "course",
     "check train",
+    "studies",
     "cli",
 ]
 GROUND = 3
@@ -48,6 +49,7 @@ ROOMS = {
     "check": "document latex value extract argument claims knowledge prose report run",
     "cli": "arguments command output train_help evaluate_errors show_run check data demo evaluate exact generate neighbors "
     "shapes show systems train",
+    "studies": "claim parameters pictures parts decide outcome report result study running families",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
 

@@ -6,6 +6,7 @@
     with workings.trace() as work: …              the same for a block of code
     workings.nn, workings.models                  the layers and models of the course
     workings.train, workings.check                training, and finding the wrong line of a worked solution
+    workings.studies                              claims of the course as experiments that can fail
 
 Names load when they are first used, so that `import workings` costs nothing.
 """
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from workings import equations as equations
     from workings import models as models
     from workings import nn as nn
+    from workings import studies as studies
     from workings import train as train
     from workings.errors import WorkingsError as WorkingsError
     from workings.exact import ExactTensor as ExactTensor
@@ -47,11 +49,12 @@ __all__ = [
     "models",
     "nn",
     "show",
+    "studies",
     "trace",
     "train",
 ]
 
-_PACKAGES = frozenset({"check", "course", "equations", "exact", "models", "nn", "show", "trace", "train"})
+_PACKAGES = frozenset({"check", "course", "equations", "exact", "models", "nn", "show", "studies", "trace", "train"})
 _NAMES = {"ExactTensor": "workings.exact", "WorkingsError": "workings.errors"}
 
 

@@ -1,0 +1,1 @@
+"""The studies of the course, one file for each family of claims."""

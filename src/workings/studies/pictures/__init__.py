@@ -1,0 +1,1 @@
+"""Pictures as data (`kinds`), and one style that draws them all (`draw`)."""
