@@ -18,6 +18,7 @@ from workings.cli.generate import generate
 from workings.cli.neighbors import neighbors
 from workings.cli.shapes import shapes
 from workings.cli.show import show
+from workings.cli.study import study
 from workings.cli.systems import systems
 from workings.cli.train import train
 from workings.errors import WorkingsError
@@ -63,6 +64,12 @@ app.command(
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )(train)
+# So are the parameters of a study.
+app.command(
+    cls=Command,
+    add_help_option=False,
+    context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
+)(study)
 # Unknown options pass as text, so that an expression may begin with a minus.
 app.command(cls=Command, context_settings={"ignore_unknown_options": True})(exact)
 

@@ -10,6 +10,9 @@ from workings.studies.decide.proof import proved as proved
 from workings.studies.decide.sequential import judged as judged
 from workings.studies.decide.sequential import measured as measured
 from workings.studies.decide.trials import most_trials as most_trials
+from workings.studies.definition import Seed as Seed
+from workings.studies.definition import Study as Study
+from workings.studies.definition import study as study
 from workings.studies.outcome import Control as Control
 from workings.studies.parameters import Range as Range
 from workings.studies.parts import Part as Part
@@ -28,6 +31,3 @@ from workings.studies.pictures.kinds import Surface as Surface
 from workings.studies.result import Result as Result
 from workings.studies.running.progress import progress as progress
 from workings.studies.running.run import run as run
-from workings.studies.study import Seed as Seed
-from workings.studies.study import Study as Study
-from workings.studies.study import study as study

@@ -58,7 +58,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Claim:
-    """One claim with its verdict. Make it by one of the deciding functions: `proved`, `compared`, `certified`, `measured` …"""
+    """One claim with its verdict. One of the deciding functions makes it: `proved`, `compared`, `certified`, `measured` …"""
 
     sentence: str
     verdict: Verdict

@@ -2,8 +2,8 @@
 
     sigma: Annotated[float, Range(0.01, 1, "the laws are about small noise")] = 0.3
 
-A parameter has a default, a type (int, float, bool, text, or `Literal` for a choice) and, if it is a number, a range with the
-reason for it. `broken` is the one that says which mechanism is broken: its choices are the negative controls.
+A parameter has a default, a type (int, float, bool, text, or `Literal` for a choice) and, if it is a number, a range with
+the reason for it. `broken` is the one that says which mechanism is broken: its choices are the negative controls.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Parameter:
     """One parameter: what it may be, and what it is if nothing is said."""
 
     name: str
-    kind: type
+    kind: type[Any]
     default: Any
     range: Range | None = None
     choices: tuple[str, ...] = ()
@@ -49,7 +49,7 @@ class Parameter:
             raise WorkingsError(f"{self.name} is {_WORDS[self.kind]}; got {value!r}.")
         if self.choices and value not in self.choices:
             raise WorkingsError(f"{self.name} is one of {', '.join(map(repr, self.choices))}; got {value!r}.")
-        if self.range and not self.range.low <= value <= self.range.high:
+        if self.range is not None and not self.range.low <= value <= self.range.high:
             why = f": {self.range.why}" if self.range.why else ""
             raise WorkingsError(f"{self.name} goes from {self.range.low:g} to {self.range.high:g}{why}; got {value!r}.")
         return value

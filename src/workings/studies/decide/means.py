@@ -1,4 +1,4 @@
-r"""Means with an interval that holds at *all* sample sizes at once with probability 1 − α: looking early and often costs nothing.
+r"""Means with an interval that holds at *all* sample sizes at once with probability 1 − α: looking early costs nothing.
 
     BoundedMean     predictable plug-in empirical Bernstein (Waudby-Smith and Ramdas 2024, theorem 2): nothing is assumed
                     but the bounds of the samples

@@ -1,4 +1,4 @@
-"""Claims about means, decided by samples: drawn until the interval of the mean lies inside the claimed range or outside it."""
+"""Claims about means, decided by samples: drawn until the interval of the mean lies inside the claimed range or outside."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def measured(
     alpha: float = ALPHA,
     reference: str = "",
 ) -> Claim:
-    """The mean of what `draw(n)` draws lies where the claim wants it; drawn in batches until that is decided, or `most` are drawn.
+    """The mean of what `draw(n)` draws lies where the claim wants it; drawn until that is decided, or `most` are drawn.
 
     Pass the `bounds` of the samples where there are any: then the interval rests on no assumption.
     """

@@ -22,8 +22,8 @@ def most_trials(
 ) -> Claim:
     """In most trials the difference is above `least` (a test of signs, one trial for each seed).
 
-    If the difference were as often below as above, so many above would come with probability at most α. Seven trials of seven
-    decide at α = 0.01.
+    If the difference were as often below as above, so many above would come with probability at most α. Seven trials of
+    seven decide at α = 0.01.
 
     >>> most_trials("up", [0.3, 0.1, 0.2, 0.4, 0.2, 0.1, 0.3]).verdict, most_trials("up", [0.3, -0.1, 0.2]).verdict
     (<Verdict.HOLDS: 'holds'>, <Verdict.UNDECIDED: 'undecided'>)

@@ -12,9 +12,9 @@ import torch
 from workings.course.perturbation import key_noise_mean, parts, with_column
 from workings.studies.claim import Bounds
 from workings.studies.decide.sequential import measured
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part
-from workings.studies.study import Seed, study
 
 _SMALL = "the laws are about small noise; beyond, higher orders count"
 

@@ -1,7 +1,7 @@
 """The code that a study depends on: its own file, and every module of the package that it imports, directly or not.
 
-Imports are read from the sources, those inside functions too, and names of packages that load lazily are followed to the files
-that hold them. A changed file anywhere among them is another checksum.
+Imports are read from the sources, those inside functions too, and names of packages that load lazily are followed to the
+files that hold them. A changed file anywhere among them is another checksum.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any
 
 from workings.errors import WorkingsError, kind_of
 from workings.studies.claim import Claim
+from workings.studies.definition import Study
 from workings.studies.outcome import Control
 from workings.studies.parameters import BROKEN, SEED
 from workings.studies.parts import Part, Table, Text, Worked
@@ -16,7 +17,6 @@ from workings.studies.pictures.kinds import PICTURES
 from workings.studies.result import Result
 from workings.studies.running.code import code_of, versions
 from workings.studies.running.progress import shown
-from workings.studies.study import Study
 
 
 def run(made: Study, given: Mapping[str, Any] | None = None, *, thorough: bool = False, controls: bool = True) -> Result:
