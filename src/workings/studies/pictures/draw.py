@@ -211,8 +211,7 @@ def _heatmap(figure: Any, picture: Heatmap, theme: Theme) -> None:
     low = -largest if picture.diverging else min(0.0, float(finite.min()) if finite.size else 0.0)
     high = largest if picture.diverging else (float(finite.max()) if finite.size else 1.0)
     stops = [theme.downward, *theme.upward] if picture.diverging else [*theme.upward]
-    colours = LinearSegmentedColormap.from_list("workings", stops)
-    colours.set_bad(alpha=0)
+    colours = LinearSegmentedColormap.from_list("workings", stops).with_extremes(bad=(0, 0, 0, 0))
     shown = axes.imshow(values, cmap=colours, vmin=low, vmax=high or 1.0, aspect="equal")
     rows, columns = values.shape
     if picture.columns:
@@ -225,7 +224,8 @@ def _heatmap(figure: Any, picture: Heatmap, theme: Theme) -> None:
             if np.isfinite(values[i, j]):
                 strong = abs(values[i, j]) > 0.55 * largest
                 ink = theme.paper if strong else theme.ink
-                axes.text(j, i, f"{values[i, j]:.{picture.digits}f}", ha="center", va="center", fontsize=8.5, color=ink)
+                number = f"{values[i, j]:.{picture.digits}f}".replace("-", "−")
+                axes.text(j, i, number, ha="center", va="center", fontsize=8.5, color=ink)
     else:
         figure.colorbar(shown, ax=axes, shrink=0.85)
 

@@ -21,16 +21,21 @@ def decided(claim: Claim) -> str:
     """
     how = str(claim.method)
     if claim.method is Method.TEST:
-        how += f", α = {claim.alpha:g}" + (f", power {_power(claim.power)}" if claim.power is not None else "")
+        how += f", α = {claim.alpha:g}" + (f", power {_power(claim.power)}" if _has_power(claim) else "")
     return f"{how}; {claim.reference}" if claim.reference else how
 
 
-def _power(power: float) -> str:
+def _has_power(claim: Claim) -> bool:
+    """Whether the chance to refute is worth telling: a claim that was refuted shows it."""
+    return claim.power is not None and claim.verdict is not Verdict.FAILS
+
+
+def _power(power: float | None) -> str:
     """
     >>> _power(0.99999), _power(0.8312)
     ('> 0.999', '0.831')
     """
-    return "> 0.999" if power > 0.999 else f"{power:.3f}"
+    return "" if power is None else "> 0.999" if power > 0.999 else f"{power:.3f}"
 
 
 def control(outcome: Outcome, claim: Claim) -> str:
