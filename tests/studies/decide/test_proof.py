@@ -48,9 +48,15 @@ def test_a_ball_across_the_bound_is_undecided():
 
 @pytest.mark.parametrize(
     ("signs", "verdict"),
-    [("+++++++", "holds"), ("++++++", "undecided"), ("++++++-", "undecided"), ("-------", "fails"), ("+++++++++-", "undecided"),
-     ("++++++++++-", "holds")],
-)  # fmt: skip
+    [
+        ("+++++++", "holds"),
+        ("++++++", "undecided"),
+        ("++++++-", "undecided"),
+        ("-------", "fails"),
+        ("+++++++++-", "undecided"),
+        ("++++++++++-", "holds"),
+    ],
+)
 def test_signs(signs, verdict):
     # 7 of 7 by chance: 1/128 < 0.01; 6 of 6: 1/64; 9 of 10: 11/1024 > 0.01; 10 of 11: 12/2048 < 0.01
     assert most_trials("a", [1.0 if sign == "+" else -1.0 for sign in signs]).verdict == verdict

@@ -8,24 +8,66 @@ import pytest
 from workings import exact, show
 from workings.errors import WorkingsError
 from workings.studies import (
-    Bars, Bounds, Boxes, Curves, Heatmap, Histogram, Images, Line, Part, Result, Scatter, Seed, Surface, Table, Text, Worked,
-    compared, proved, run, study,
-)  # fmt: skip
+    Bars,
+    Bounds,
+    Boxes,
+    Curves,
+    Heatmap,
+    Histogram,
+    Images,
+    Line,
+    Part,
+    Result,
+    Scatter,
+    Seed,
+    Surface,
+    Table,
+    Text,
+    Worked,
+    compared,
+    proved,
+    run,
+    study,
+)
 from workings.studies.pictures.draw import png, svg
 from workings.studies.pictures.style import DARK, LIGHT
 from workings.studies.report.book import write_book
 
 PICTURES = [
-    Curves("A <curve>", [1, 10, 100], [Line("measured", [1, nan, 3], [0, 1, 2], [2, 3, 4]), Line("law", [1, 2, 3], dashed=True)],
-           "d", "variance", "log", claimed=(0.5, 3.5), marks=[(10, "here")]),
+    Curves(
+        "A <curve>",
+        [1, 10, 100],
+        [Line("measured", [1, nan, 3], [0, 1, 2], [2, 3, 4]), Line("law", [1, 2, 3], dashed=True)],
+        "d",
+        "variance",
+        "log",
+        claimed=(0.5, 3.5),
+        marks=[(10, "here")],
+    ),
     Bars("Bars", ["a", "b"], {"x": [1, 2], "y": [2, 1]}, "how much", errors={"x": [0.1, 0.2]}),
-    Histogram("How often", {"one": [0.1, 0.2, 0.9], "two": [0.5, 0.6, 0.4]}, "weight", bins=5, density=Line("law", [1, 1]), at=[0, 1]),
+    Histogram(
+        "How often",
+        {"one": [0.1, 0.2, 0.9], "two": [0.5, 0.6, 0.4]},
+        "weight",
+        bins=5,
+        density=Line("law", [1, 1]),
+        at=[0, 1],
+    ),
     Scatter("Points", {"k": ([0, 1], [1, 0]), "q": ([0.5], [0.5])}, "x", "y", labels=["first", "second"], equal=True),
     Heatmap("Weights", [[0.5, nan], [-0.25, 0.75]], ["to", "be"], ["to", "be"], "key", "query", diverging=True),
-    Surface("A ravine", [-1, 0, 1], [-1, 0, 1], [[2, 1, 2], [1, 0.1, 1], [2, 1, 2]], {"SGD": ([-1, 0], [1, 0])}, "x", "y", log=True),
+    Surface(
+        "A ravine",
+        [-1, 0, 1],
+        [-1, 0, 1],
+        [[2, 1, 2], [1, 0.1, 1], [2, 1, 2]],
+        {"SGD": ([-1, 0], [1, 0])},
+        "x",
+        "y",
+        log=True,
+    ),
     Images("Digits", [[[[0, 1], [1, 0]], [[1, 1], [0, 0]]]], [["zero", "one"]], ["row"]),
     Boxes("A network", [("Conv", "28×28"), ("Linear", "10")]),
-]  # fmt: skip
+]
 
 
 @study(rows=("A1", "A2"))
@@ -70,9 +112,16 @@ def test_damaged_json_is_refused(result):
 def test_text(result):
     text = result.text(width=80)
     for words in (
-        "everything  A1 A2  ✓ holds", "1 + 1 = 2 & no more", "exact arithmetic; Peano",
-        "broken (the sum), it fails, as it must", "ε 0.1 (wanted: at most 1)", "0.1235", "A note.", "measured  ▁ █", "y = 2·x = 2·(1/2) = 1",
-    ):  # fmt: skip
+        "everything  A1 A2  ✓ holds",
+        "1 + 1 = 2 & no more",
+        "exact arithmetic; Peano",
+        "broken (the sum), it fails, as it must",
+        "ε 0.1 (wanted: at most 1)",
+        "0.1235",
+        "A note.",
+        "measured  ▁ █",
+        "y = 2·x = 2·(1/2) = 1",
+    ):
         assert words in text, words
     assert max(map(len, text.split("\n"))) <= 80 or "torch" in text
     assert "\x1b[32m✓ holds\x1b[0m" in result.text(colour=True)
