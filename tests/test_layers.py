@@ -58,6 +58,7 @@ BY_NAME = {
     "__init__.py": "the front door",
     "lazy.py": "a package loads its own files",
     "cli/arguments/load.py": "a module that the user names",
+    "studies/index.py": "the studies, which register themselves by being there",
     "cli/arguments/library.py": "the packages below it whose functions can be shown",
 }
 """Files that load modules by name, and which."""

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = "workings workings.exact workings.show workings.trace workings.nn workings.models workings.course \
-workings.equations workings.train workings.check".split()
+workings.equations workings.train workings.check workings.studies".split()
 HEAD = """# Public names
 
 Made by `make docs` from the packages themselves. `help(NAME)` says more; everything else may change without notice.

@@ -49,7 +49,7 @@ ROOMS = {
     "check": "document latex value extract argument claims knowledge prose report run",
     "cli": "arguments command output study_help train_help evaluate_errors show_run check data demo evaluate exact generate neighbors "
     "shapes show study systems train",
-    "studies": "claim parameters pictures parts decide outcome report result definition running families",
+    "studies": "claim parameters pictures parts decide outcome report result definition running families index",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }
 

@@ -38,10 +38,11 @@ def of_help_texts() -> list[str]:
     import typer
 
     from workings.cli import app
+    from workings.cli.study_help import manual as study_manual
     from workings.cli.train_help import manual, overview
     from workings.train.recipes import RECIPES
 
-    waiting, found = [typer.main.get_command(app)], of_help(overview())
+    waiting, found = [typer.main.get_command(app)], of_help(overview()) + of_help(study_manual())
     while waiting:
         command = waiting.pop()
         waiting += getattr(command, "commands", {}).values()

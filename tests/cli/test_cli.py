@@ -10,7 +10,7 @@ from tests.cli.command import workings
 from workings import __version__
 from workings.cli import app
 
-VERBS = ["check", "demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "systems", "train"]
+VERBS = ["check", "demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "study", "systems", "train"]
 
 
 def refusal(*arguments: str) -> str:

@@ -4,7 +4,7 @@ import pytest
 
 from workings.studies import run
 from workings.studies.claim import Method
-from workings.studies.running.index import entries
+from workings.studies.index import entries
 
 MOST = {False: 1e-4, True: 0.01}
 """How often a test may err, by whether models are trained."""

@@ -69,7 +69,7 @@ def _find(name: str) -> Study:
                 f"{name} is no study: decorate the function with @study(), as `workings study --new NAME` shows."
             )
         return found
-    from workings.studies.running.index import entry_of
+    from workings.studies.index import entry_of
 
     return entry_of(name).load()
 
@@ -166,8 +166,8 @@ def _print(result: Result, form: str, *, standalone: bool, quiet: bool) -> None:
 def _run_all(given: dict[str, Any]) -> None:
     """Every study, or those about a row, one after the other; what was run before is not run again, so it can go on."""
     from workings.studies.claim import Verdict
+    from workings.studies.index import about_row, entries
     from workings.studies.report.book import write_book, write_study
-    from workings.studies.running.index import about_row, entries
 
     chosen = about_row(given["row"]) if "row" in given else [*entries().values()]
     if not chosen:

@@ -33,7 +33,7 @@ VALUES = {
 
 def listed(row: str | None) -> str:
     """A line for each study, or for those about a row of the catalogue."""
-    from workings.studies.running.index import about_row, entries
+    from workings.studies.index import about_row, entries
 
     chosen = about_row(row) if row else [*entries().values()]
     if not chosen:

@@ -10,9 +10,9 @@ import torch
 from workings.errors import WorkingsError
 from workings.studies import Part, Seed, judged, run, study
 from workings.studies.claim import Bounds
+from workings.studies.index import entries, entry_of
 from workings.studies.running.cache import cached_run, folder
 from workings.studies.running.code import used_files
-from workings.studies.running.index import entries, entry_of
 from workings.studies.running.skeleton import skeleton
 
 SOURCES = Path(__file__).parents[3] / "src" / "workings"

@@ -7,7 +7,7 @@ from math import comb
 
 from workings.studies.claim import Bounds, Claim, Method, Verdict
 
-TRAINED = 0.01
+_TRAINED = 0.01
 """The chance that a test of trained models errs, at most."""
 
 
@@ -17,7 +17,7 @@ def most_trials(
     least: float = 0.0,
     *,
     what: str = "difference",
-    alpha: float = TRAINED,
+    alpha: float = _TRAINED,
     reference: str = "",
 ) -> Claim:
     """In most trials the difference is above `least` (a test of signs, one trial for each seed).

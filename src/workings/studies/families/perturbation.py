@@ -33,12 +33,12 @@ from workings.studies.pictures.kinds import Curves, Heatmap, Histogram, Line
 
 SECOND, THIRD, FOURTH = 1 / (6 * sqrt(3)), 1 / 8, 0.1277
 """The largest |σ″|, |σ‴| and |σ⁗| of the logistic function."""
-ROUNDING = 1e-14
+_ROUNDING = 1e-14
 """What float64 may add to an error that is held against a bound."""
 _WIDTH, _QUERIES = 4, 3
 
-Weights = Callable[[Tensor, Tensor], Tensor]
-"""Weights from scores, and from what the scores were before they moved."""
+_Weights = Callable[[Tensor, Tensor], Tensor]
+"""_Weights from scores, and from what the scores were before they moved."""
 
 
 def _without_renormalising(S: Tensor, before: Tensor) -> Tensor:
@@ -50,7 +50,7 @@ def _linear(S: Tensor, before: Tensor) -> Tensor:
     return A + A * (ΔS - (A * ΔS).sum(-2, keepdim=True))
 
 
-_WEIGHTS: dict[str, Weights] = {
+_WEIGHTS: dict[str, _Weights] = {
     "": lambda S, before: S.softmax(-2),
     "no renormalisation": _without_renormalising,
     "weights linear in the scores": _linear,
@@ -71,10 +71,10 @@ class _Attention:
     K: Tensor
     V: Tensor
     beta: float
-    weights: Weights = _WEIGHTS[""]
+    weights: _Weights = _WEIGHTS[""]
 
     def moved(self, Q: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
-        """Weights and outputs after queries or keys have moved."""
+        """_Weights and outputs after queries or keys have moved."""
         A = self.weights(self.beta * (K.mT @ Q), self.beta * (self.K.mT @ self.Q))
         return A, self.V @ A
 
@@ -217,7 +217,7 @@ def _first_order_error(net: _Attention, ε: Tensor, ΔH: Tensor) -> float:
     law = key_noise_law(net.Q, net.K, net.V, 0, ε, net.beta)
     x = net.beta * ε @ net.Q
     reach = (net.V[:, [0]] - H).norm(dim=0) / (1 - A[0])  # ‖v − h₋‖
-    return float(((ΔH - law).norm(dim=-2) / (x**2 * reach * SECOND / 2 + ROUNDING)).max())
+    return float(((ΔH - law).norm(dim=-2) / (x**2 * reach * SECOND / 2 + _ROUNDING)).max())
 
 
 def _all_change(A: Tensor, H: Tensor) -> Claim:
@@ -230,7 +230,7 @@ def _all_change(A: Tensor, H: Tensor) -> Claim:
     )
 
 
-def _rational_mean(weights: Weights) -> Claim:
+def _rational_mean(weights: _Weights) -> Claim:
     """Query 1, keys log 3 and 0, values 1 and 0, noise ± log 2: all fractions."""
     from workings import exact
 
@@ -326,7 +326,7 @@ def query_noise(
     A_moved, H_moved = net.with_key(ε) if broken else net.with_query(ε)
     law = query_noise_law(net.Q, net.K, net.V, 0, ε, beta)
     x = ε @ net.K
-    bound = beta**2 * (x.amax(-1) - x.amin(-1)) ** 2 * torch.cdist(net.V.mT, net.V.mT).max() / 8 + ROUNDING
+    bound = beta**2 * (x.amax(-1) - x.amin(-1)) ** 2 * torch.cdist(net.V.mT, net.V.mT).max() / 8 + _ROUNDING
     error = (H_moved[..., 0] - H[:, 0] - law).norm(dim=-1) / bound
     claims = [
         _one_column(broken),

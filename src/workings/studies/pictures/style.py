@@ -8,7 +8,7 @@ from typing import Any
 
 WIDTH, HEIGHT = 5.2, 3.4
 """Inches; on a phone (350 pixels of 500) letters of 11 points are still 10 pixels high."""
-DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 3)), (0, (8, 2, 2, 2, 2, 2)))
+_DASHES = ("-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 1.5, 1.5, 1.5)), (0, (3, 3)), (0, (8, 2, 2, 2, 2, 2)))
 MARKERS = "os^Dv*"
 
 
@@ -90,7 +90,7 @@ def line_style(theme: Theme, i: int) -> dict[str, Any]:
     """Colour, dash and marker of the i-th of several lines."""
     return {
         "color": theme.series[i % len(theme.series)],
-        "linestyle": DASHES[i % len(DASHES)],
+        "linestyle": _DASHES[i % len(_DASHES)],
         "marker": MARKERS[i % len(MARKERS)],
         "markerfacecolor": theme.paper,
     }

@@ -18,7 +18,7 @@ from workings.studies.outcome import Control, Outcome
 from workings.studies.parts import Table, Text, Worked
 from workings.studies.pictures.kinds import PICTURES, Line
 
-FORMAT = 1
+_FORMAT = 1
 _KINDS: dict[str, Any] = {kind.__name__: kind for kind in (Claim, Bounds, Control, Table, Text, Line, *PICTURES)}
 _WORDS = {"inf": inf, "-inf": -inf, "nan": nan}
 _ENUMS = {"verdict": Verdict, "method": Method}
@@ -27,15 +27,15 @@ _ENUMS = {"verdict": Verdict, "method": Method}
 def to_json(outcome: Outcome) -> str:
     """Everything that `from_json` needs to make it anew."""
     facts = {field.name: _data(getattr(outcome, field.name)) for field in fields(Outcome)}
-    return json.dumps({"format": FORMAT, "verdict": str(outcome.verdict), **facts}, ensure_ascii=False, allow_nan=False)
+    return json.dumps({"format": _FORMAT, "verdict": str(outcome.verdict), **facts}, ensure_ascii=False, allow_nan=False)
 
 
 def from_json(text: str) -> Outcome:
     """Read what `to_json` wrote."""
     try:
         data = json.loads(text)
-        if data["format"] != FORMAT:
-            raise WorkingsError(f"This result has format {data['format']}; this version reads {FORMAT}.")
+        if data["format"] != _FORMAT:
+            raise WorkingsError(f"This result has format {data['format']}; this version reads {_FORMAT}.")
         return Outcome(**{field.name: _value(data[field.name]) for field in fields(Outcome)})
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise WorkingsError(f"This is no result of a study, or it is damaged: {error}.") from error

@@ -52,7 +52,7 @@ def _claim(outcome: Outcome, claim: Claim, columns: int, colour: bool) -> str:
 def _part(part: Part, columns: int) -> Iterator[str]:
     match part:
         case Table():
-            yield table(part)
+            yield _table(part)
         case Worked(title=title, work=work):
             yield f"{title}\n{indented(work.text(width=columns - 2), 2)}"
         case Text(text=words):
@@ -65,7 +65,7 @@ def _part(part: Part, columns: int) -> Iterator[str]:
             yield f"{part.title} (picture)"  # type: ignore[union-attr]
 
 
-def table(part: Table) -> str:
+def _table(part: Table) -> str:
     """Columns set apart; numbers to the right."""
     rows = [[cell(value) for value in row] for row in part.rows]
     widths = [max(width(line[i]) for line in [[*part.columns], *rows]) for i in range(len(part.columns))]

@@ -74,7 +74,7 @@ def _files_of(name: str, beside: Path) -> list[Path]:
     for part in parts[1:]:
         if (place / part).is_dir():
             place = place / part
-            files.append(place / "__init__.py")
+            files.append((place / "__init__").with_suffix(".py"))
         elif (place / f"{part}.py").is_file():
             return [*files, place / f"{part}.py"]
         else:

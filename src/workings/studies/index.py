@@ -15,7 +15,7 @@ from pathlib import Path
 from workings.errors import WorkingsError, did_you_mean
 from workings.studies.definition import Study
 
-_FAMILIES = Path(__file__).parents[1] / "families"
+_FAMILIES = Path(__file__).parent / "families"
 
 
 @dataclass(frozen=True)
