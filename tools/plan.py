@@ -47,8 +47,8 @@ ROOMS = {
     "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
     "scalar_rnn selection temporal examples",
     "check": "document latex value extract argument claims knowledge prose report run",
-    "cli": "arguments command output study_help train_help evaluate_errors show_run check data demo evaluate exact generate neighbors "
-    "shapes show study systems train",
+    "cli": "arguments command output study_help train_help evaluate_errors show_run check data demo evaluate exact generate "
+    "neighbors shapes show study systems train",
     "studies": "claim parameters pictures parts decide outcome report result definition running families index",
     "train": "settings task process data run recipe loop forward_pass text capabilities tasks recipes evaluation",
 }

@@ -67,6 +67,7 @@ app.command(
 # So are the parameters of a study.
 app.command(
     cls=Command,
+    short_help="Run a claim as an experiment that can fail.",
     add_help_option=False,
     context_settings={"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []},
 )(study)

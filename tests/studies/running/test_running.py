@@ -43,8 +43,7 @@ def test_a_kept_result_is_taken_once_more(tmp_path, monkeypatch):
     assert cached_run(noise, controls=False)[1] is False
     (kept, *_) = sorted(folder().glob("noise-*.json"))
     kept.write_text(kept.read_text()[:100])  # damaged
-    for seed in (0, 1):
-        cached_run(noise, {"seed": seed})
+    assert [cached_run(noise)[1], cached_run(noise, {"seed": 1})[1], cached_run(noise, controls=False)[1]].count(False) == 1
     assert all(json.loads(path.read_text())["name"] == "noise" for path in folder().glob("*.json"))
 
 

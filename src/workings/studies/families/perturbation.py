@@ -38,7 +38,7 @@ _ROUNDING = 1e-14
 _WIDTH, _QUERIES = 4, 3
 
 _Weights = Callable[[Tensor, Tensor], Tensor]
-"""_Weights from scores, and from what the scores were before they moved."""
+"""Weights from scores, and from what the scores were before they moved."""
 
 
 def _without_renormalising(S: Tensor, before: Tensor) -> Tensor:
@@ -74,7 +74,7 @@ class _Attention:
     weights: _Weights = _WEIGHTS[""]
 
     def moved(self, Q: Tensor, K: Tensor) -> tuple[Tensor, Tensor]:
-        """_Weights and outputs after queries or keys have moved."""
+        """Weights and outputs after queries or keys have moved."""
         A = self.weights(self.beta * (K.mT @ Q), self.beta * (self.K.mT @ self.Q))
         return A, self.V @ A
 
