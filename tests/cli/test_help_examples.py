@@ -86,7 +86,20 @@ def failures(commands):
 
 
 def test_examples_are_found():
-    verbs = {"check", "demo", "eval", "exact", "generate", "neighbors", "shapes", "show", "study", "systems", "train", "data"}
+    verbs = {
+        "check",
+        "demo",
+        "eval",
+        "exact",
+        "generate",
+        "neighbors",
+        "shapes",
+        "show",
+        "study",
+        "systems",
+        "train",
+        "data",
+    }
     assert {re.search(r"workings (\w+)", example)[1] for example in EXAMPLES} == verbs
     assert len(OFFLINE) >= 15 and len(NEEDS_RUN) >= 10 and len(DOWNLOADS) >= 12
 

@@ -25,7 +25,7 @@ from workings.studies.pictures.style import HEIGHT, LIGHT, MARKERS, WIDTH, Theme
 _MOST_MARKERS = 24
 _MOST_NUMBERS = 100
 """Cells of a heatmap up to which each shows its number."""
-_LETTERS = 58
+_LETTERS = 52
 """Of a line of the title."""
 
 
@@ -75,8 +75,8 @@ def _size(picture: Picture) -> tuple[float, float]:
 
 def _axes(figure: Any, picture: Any) -> Any:
     """Axes with the picture's title and labels."""
+    _title(figure, picture)
     axes = figure.add_subplot()
-    axes.set_title("\n".join(wrap(picture.title, _LETTERS)))
     if getattr(picture, "xlabel", ""):
         axes.set_xlabel(picture.xlabel)
     if getattr(picture, "ylabel", ""):
@@ -84,10 +84,15 @@ def _axes(figure: Any, picture: Any) -> Any:
     return axes
 
 
+def _title(figure: Any, picture: Any) -> None:
+    """The title, in as many lines as it needs, from the left edge of the picture."""
+    figure.suptitle("\n".join(wrap(picture.title, _LETTERS)), x=0.012, ha="left", fontsize=11, fontweight="bold")
+
+
 def _legend(axes: Any, names: Sequence[str], *, below: bool = False) -> None:
     """Words for several lines, where they cover least; below the axes where there are many, or no free place."""
     shown = [name for name in names if name]
-    if below or len(shown) > 4:
+    if below or len(shown) > 2:
         columns = 1 if max(map(len, shown), default=0) > 28 else 2
         axes.figure.legend(loc="outside lower center", ncols=min(columns, len(shown)))
     elif shown:
@@ -249,9 +254,7 @@ def _surface(figure: Any, picture: Surface, theme: Theme) -> None:
 
 
 def _images(figure: Any, picture: Images, theme: Theme) -> None:
-    figure.suptitle(
-        "\n".join(wrap(picture.title, _LETTERS)), x=0.01, ha="left", fontsize=11, fontweight="bold", color=theme.ink
-    )
+    _title(figure, picture)
     across = max(map(len, picture.rows))
     for i, row in enumerate(picture.rows):
         for j, image in enumerate(row):

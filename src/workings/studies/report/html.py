@@ -82,7 +82,7 @@ def _claim(outcome: Outcome, claim: Claim) -> str:
 def _picture(picture: Picture) -> str:
     """The picture twice: the reader's ground decides which is seen."""
     light, dark = (_data(svg(picture, theme)) for theme in (LIGHT, DARK))
-    image = f'<img src="{light}" alt="{escaped(picture.title)}" loading="lazy">'
+    image = f'<img src="{light}" alt="{escaped(picture.title)}">'
     both = f'<picture><source media="(prefers-color-scheme: dark)" srcset="{dark}">{image}</picture>'
     note = element("figcaption", escaped(picture.note)) if picture.note else ""
     return element("figure", both + note)
