@@ -14,6 +14,7 @@ from tests.train.smoke import online
 from workings.cli import app
 from workings.cli.systems import NOT_YET, catalogue, page
 from workings.errors import WorkingsError
+from workings.studies.index import entry_of
 
 ROOT = Path(__file__).parents[2]
 ROWS = catalogue()
@@ -22,7 +23,7 @@ ARCHIVES = {"seq2seq": "sounds", "clip": "emoji-noto", "siglip": "emoji-noto", "
 ARCHIVES |= {"shakespeare": "shakespeare", "sentiment": "reviews"}
 """What a recipe or a command fetches; a row without any trains in seconds."""
 IMPORTS = sorted({name for row in ROWS.values() for name in row.runs if " " not in name})
-TESTS = sorted({test for row in ROWS.values() for test in row.verifies})
+TESTS = sorted({test for row in ROWS.values() for test in row.tests})
 
 
 def commands(row):
@@ -46,7 +47,7 @@ PLAIN = sorted(
         (command, row.exits if command == row.shows else 0)
         for row in ROWS.values()
         for command in commands(row)
-        if not needs_a_folder(row)
+        if not needs_a_folder(row) and not command.startswith("workings study ")  # tests/studies/test_all.py runs them
     }
 )
 TRAINED = [
@@ -132,6 +133,13 @@ def functions_of(path):
 def test_a_test_is_there_and_can_fail(test):
     path, _, name = test.partition("::")
     assert re.search(r"\bassert|pytest\.raises|gradcheck|@example|same\(|close\(", functions_of(path)[name])
+
+
+def test_a_study_of_a_row_is_there_and_about_it():
+    for id, row in ROWS.items():
+        for command in commands(row):
+            if command.startswith("workings study "):
+                assert id in entry_of(command.split()[2]).rows, command
 
 
 def test_the_page_is_the_catalogue():

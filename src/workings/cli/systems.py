@@ -1,7 +1,7 @@
 """`workings systems`: the catalogue of the course, and what runs, shows and verifies each of its systems.
 
-The rows are data, in `systems.toml`; the table, one row in full, and docs/systems.md are printed from them. What a row does
-not name is not there yet.
+The rows are data, in `systems.toml`; the table, one row in full, and docs/systems.md are printed from them. A study says
+itself which rows it is about, and verifies them. What a row does not name is not there yet.
 """
 
 from __future__ import annotations
@@ -34,23 +34,30 @@ _HEAD = """# The systems
 
 What `workings` runs, shows and verifies, row by row. An import is written with dots: `workings.nn.attention` is
 `from workings.nn import attention`. Every command here is run by the tests, every import is imported, and every test named
-exists and can fail. A command that names `runs/…` follows those of its row that train, in a new folder; `a.txt` and `b.txt`
-are texts of your own. The settings are tiny, to try the commands: leave them out to train well. This page is written by
-`workings systems --markdown`.
+exists and can fail; a study is a claim with a control in which it must fail. A command that names `runs/…` follows those of
+its row that train, in a new folder; `a.txt` and `b.txt` are texts of your own. The settings are tiny, to try the commands:
+leave them out to train well. This page is written by `workings systems --markdown`.
 """
 
 
 @dataclass(frozen=True)
 class System:
-    """A row: what runs it (imports or commands), what shows it (a command), what verifies it (tests); empty: not yet."""
+    """A row: what runs it (imports or commands), what shows it (a command), what verifies it (studies, tests)."""
 
     id: str
     name: str
     runs: tuple[str, ...] = ()
     shows: str = ""
-    verifies: tuple[str, ...] = ()
+    studies: tuple[str, ...] = ()
+    """The studies about it, by name."""
+    tests: tuple[str, ...] = ()
     exits: int = 0
     """The exit code of what shows it; 2 where it shows a mistake."""
+
+    @property
+    def verifies(self) -> tuple[str, ...]:
+        """Commands of studies, then tests."""
+        return (*(f"workings study {name}" for name in self.studies), *self.tests)
 
     @property
     def family(self) -> str:
@@ -65,13 +72,26 @@ def catalogue() -> dict[str, System]:
     """
     import tomllib
 
+    from workings.studies.index import entries
+
+    about: dict[str, list[str]] = {}
+    for entry in entries().values():
+        for row in entry.rows:
+            about.setdefault(row, []).append(entry.name)
     rows = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {id: _system(id, row) for id, row in rows.items()}
+    return {id: _system(id, row, about.get(id, [])) for id, row in rows.items()}
 
 
-def _system(id: str, row: dict[str, Any]) -> System:
-    several = {key: tuple(row.get(key, ())) for key in ("runs", "verifies")}
-    return System(id, str(row["name"]), shows=str(row.get("shows", "")).strip(), exits=int(row.get("exits", 0)), **several)
+def _system(id: str, row: dict[str, Any], studies: list[str]) -> System:
+    return System(
+        id,
+        str(row["name"]),
+        tuple(row.get("runs", ())),
+        str(row.get("shows", "")).strip(),
+        tuple(studies),
+        tuple(row.get("verifies", ())),
+        int(row.get("exits", 0)),
+    )
 
 
 def systems(
@@ -122,8 +142,9 @@ def _table(rows: list[System]) -> str:
 def _short(row: System) -> tuple[str, str, str, str, str]:
     """The cells of a line: the first of several, without what all have in common."""
     runs = [_brief(run) if " " in run else run.removeprefix("workings.") for run in row.runs]
-    tests = dict.fromkeys(test.removeprefix("tests/").partition("::")[0] for test in row.verifies)
-    return row.id, row.name, _first_of(runs), _brief(row.shows) if row.shows else NOT_YET, _first_of([*tests])
+    tests = dict.fromkeys(test.removeprefix("tests/").partition("::")[0] for test in row.tests)
+    verifies = _first_of([*(f"study {name}" for name in row.studies), *tests])
+    return row.id, row.name, _first_of(runs), _brief(row.shows) if row.shows else NOT_YET, verifies
 
 
 def _brief(command: str) -> str:
