@@ -2,9 +2,9 @@
 
     python bench/studies.py [--seeds 100] [--trained 10] [--only NAME …] [--write docs/verdicts.md]
 
-Seeds 1, 2, … are tried, the default 0 is not; a study whose claims are all decided without chance is run with three of them. Controls
-are run with the default seed. Rows are kept in build/studies.jsonl, so that a run that was stopped goes on; a row of other code is
-made anew.
+Seeds 1, 2, … are tried, the default 0 is not; a study whose claims are all decided without chance is run with three of them.
+Controls are run with the default seed. Rows are kept in build/studies.jsonl, so that a run that was stopped goes on; a row
+of other code is made anew.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ KEPT = ROOT / "build" / "studies.jsonl"
 WITHOUT_CHANCE = 3
 HEAD = """# Verdicts of the studies
 
-Written by `python bench/studies.py --write docs/verdicts.md`. Each study was run with its defaults and its negative controls, then with other seeds (the default seed is 0):
-how many claims it makes, the largest chance that one of its tests errs (summed over its claims), how many of its claims held, failed or stayed undecided over all seeds, and the seconds of
-processor time of one run without controls.
+Written by `python bench/studies.py --write docs/verdicts.md`. Each study was run with its defaults and its negative
+controls, then with other seeds (the default seed is 0): how many claims it makes, the chance that one of its tests errs
+(summed over its claims), how many of its claims held, failed or stayed undecided over all seeds, and the seconds of
+processor time of a run without controls.
 
 | study | rows | claims | chance to err | seeds | held | failed | undecided | seconds |
 |---|---|---|---|---|---|---|---|---|
