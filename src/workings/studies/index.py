@@ -38,7 +38,7 @@ class Entry:
 @cache
 def entries() -> dict[str, Entry]:
     """Every study of the course by name, in the order of the catalogue."""
-    found = [entry for path in sorted(_FAMILIES.glob("*.py")) for entry in _entries_in(path)]
+    found = [entry for path in sorted(_FAMILIES.rglob("*.py")) for entry in _entries_in(path)]
     return {entry.name: entry for entry in sorted(found, key=_place)}
 
 
@@ -71,4 +71,5 @@ def _entries_in(path: Path) -> Iterator[Entry]:
                     rows = tuple(ast.literal_eval(given["rows"])) if "rows" in given else ()
                     trains = "trains" in given and bool(ast.literal_eval(given["trains"]))
                     title = (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
-                    yield Entry(node.name.replace("_", "-"), title, rows, trains, path.stem)
+                    family = ".".join(path.relative_to(_FAMILIES).with_suffix("").parts)
+                    yield Entry(node.name.replace("_", "-"), title, rows, trains, family)
