@@ -33,7 +33,7 @@ from workings.studies.pictures.kinds import Curves, Heatmap, Histogram, Line
 
 SECOND, THIRD, FOURTH = 1 / (6 * sqrt(3)), 1 / 8, 0.1277
 """The largest |σ″|, |σ‴| and |σ⁗| of the logistic function."""
-_ROUNDING = 1e-14
+ROUNDING = 1e-14
 """What float64 may add to an error that is held against a bound."""
 _WIDTH, _QUERIES = 4, 3
 
@@ -192,8 +192,8 @@ def key_noise(
             density=Line("first order", [exp(-(z**2) / 2) / (slope * s * sqrt(2 * pi)) for z in _grid()], dashed=True),
             at=[slope * s * z for z in _grid()],
         ),
-        _change_map("Change of the weights when key 0 moves: every row, through the renormalisation", A_moved[0] - A, "key"),
-        _change_map("Change of the outputs when key 0 moves: every column", H_moved[0] - H, "entry"),
+        _change_map("ΔA when key 0 moves: every row", A_moved[0] - A, "key"),
+        _change_map("ΔH when key 0 moves: every column", H_moved[0] - H, "entry"),
         Worked("The mean of ± log 2 on a key, in fractions", _show_two_point()),
     ]
 
@@ -217,7 +217,7 @@ def _first_order_error(net: _Attention, ε: Tensor, ΔH: Tensor) -> float:
     law = key_noise_law(net.Q, net.K, net.V, 0, ε, net.beta)
     x = net.beta * ε @ net.Q
     reach = (net.V[:, [0]] - H).norm(dim=0) / (1 - A[0])  # ‖v − h₋‖
-    return float(((ΔH - law).norm(dim=-2) / (x**2 * reach * SECOND / 2 + _ROUNDING)).max())
+    return float(((ΔH - law).norm(dim=-2) / (x**2 * reach * SECOND / 2 + ROUNDING)).max())
 
 
 def _all_change(A: Tensor, H: Tensor) -> Claim:
@@ -326,7 +326,7 @@ def query_noise(
     A_moved, H_moved = net.with_key(ε) if broken else net.with_query(ε)
     law = query_noise_law(net.Q, net.K, net.V, 0, ε, beta)
     x = ε @ net.K
-    bound = beta**2 * (x.amax(-1) - x.amin(-1)) ** 2 * torch.cdist(net.V.mT, net.V.mT).max() / 8 + _ROUNDING
+    bound = beta**2 * (x.amax(-1) - x.amin(-1)) ** 2 * torch.cdist(net.V.mT, net.V.mT).max() / 8 + ROUNDING
     error = (H_moved[..., 0] - H[:, 0] - law).norm(dim=-1) / bound
     claims = [
         _one_column(broken),
@@ -352,8 +352,8 @@ def query_noise(
             ],
             note=f"of {_QUERIES} columns, one for each query",
         ),
-        _change_map("Change of the outputs when query 0 moves: its own column", H_moved[0] - H, "entry"),
-        _change_map("Change of the outputs when key 0 moves by the same noise: every column", H_key[0] - H, "entry"),
+        _change_map("ΔH when query 0 moves: one column", H_moved[0] - H, "entry"),
+        _change_map("ΔH by the same noise on key 0", H_key[0] - H, "entry"),
         Worked("A query moves by 1/10, to first order", _show_query()),
     ]
 
