@@ -23,8 +23,8 @@ sys.path.insert(0, str(ROOT))
 from tools import plan  # noqa: E402
 from tools.docs_blocks import DOCUMENTS, python_of  # noqa: E402
 
-REGISTERS = {"command", "callback", "rule"}
-"""Decorators that hand a function to others: to the command line, to a table of rules."""
+REGISTERS = {"command", "callback", "rule", "study"}
+"""Decorators that hand a function to others: to the command line, to a table of rules, to the list of studies."""
 _LETTER = re.compile(r"[^\W\d_](\d|_\w+)?|TYPE_CHECKING")
 """A letter of an equation, with its index or hat (`β1`, `m_hat`), a type variable, or what type checkers know by name."""
 

@@ -28,11 +28,11 @@ from workings.nn.update import sgd
 from workings.studies.claim import Bounds
 from workings.studies.decide.proof import compared
 from workings.studies.decide.sequential import judged, measured
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Cell, Part, Table, Text
 from workings.studies.pictures.kinds import Curves, Line
 from workings.studies.running.progress import progress
-from workings.studies.study import Seed, study
 
 _SIZES = [2**k for k in range(10)]
 _REPEATED = "one example repeated"

@@ -20,10 +20,10 @@ from workings.course.penalty import logistic_gradient
 from workings.studies.claim import Bounds
 from workings.studies.decide.proof import proved
 from workings.studies.decide.sequential import measured
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table
 from workings.studies.pictures.kinds import Curves, Heatmap, Histogram, Line
-from workings.studies.study import Seed, study
 from workings.train.tasks.shuffled import Shuffled
 
 

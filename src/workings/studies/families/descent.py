@@ -14,17 +14,18 @@ from typing import Annotated, Any, Literal
 
 import torch
 from torch import Tensor
+from torch.autograd.functional import hessian
 
 from workings.course.scalar_rnn import linear_rnn_loss
 from workings.nn.update import critical_rate, multiplier, sgd, trajectory
 from workings.studies.decide.proof import agrees, equal, proved
 from workings.studies.decide.trials import most_trials
+from workings.studies.definition import Seed, study
 from workings.studies.families.batched_networks import BatchedNetworks
 from workings.studies.parameters import Range
 from workings.studies.parts import Cell, Part, Table, Worked
 from workings.studies.pictures.kinds import Curves, Line, Numbers, Scatter
 from workings.studies.running.progress import progress
-from workings.studies.study import Seed, study
 
 _RATES = ("1/10", "1", "3")
 
@@ -147,8 +148,7 @@ def minimum_stability(
     x = torch.linspace(-1, 1, 12, dtype=torch.float64)[:, None]
     y = torch.sin(3 * x)
     θ, loss = _minimum(x, y, width, seed)
-    gradient = torch.func.grad(loss)
-    λ, U = torch.linalg.eigh(torch.func.hessian(loss)(θ))
+    λ, U = torch.linalg.eigh(hessian(loss, θ))
     which = int((λ > 1e-3 * λ[-1]).int().argmax()) if broken.startswith("flattest") else -1
     λ_max, u = float(λ[-1]), U[:, which]
     rates = 2 / λ_max * torch.linspace(0.5, 1.5, 101, dtype=torch.float64)
@@ -156,7 +156,7 @@ def minimum_stability(
     factor = 2.0 if broken == "gradient doubled" else 1.0
     distances = [torch.full_like(rates, 1e-7)]
     for _ in progress(range(100), "descent with many rates"):
-        away = sgd(away, factor * torch.func.vmap(gradient)(away), rates[:, None])
+        away = sgd(away, factor * _gradient(loss, away), rates[:, None])
         distances.append(((away - θ) @ u).abs())
     grows = ~(distances[-1] < distances[0])
     edge = float(rates[grows.int().argmax()] if bool(grows.any()) else rates[-1])
@@ -196,13 +196,14 @@ def minimum_stability(
 
 
 def _minimum(x: Tensor, y: Tensor, width: int, seed: int) -> tuple[Tensor, Callable[[Tensor], Tensor]]:
-    """The parameters of a small tanh network at a minimum of its squared loss, and that loss as a function of them."""
+    """The parameters of a small tanh network at a minimum, and its loss as a function of one or several rows of them."""
     g = torch.Generator().manual_seed(seed)
     sizes = [width, width, width, 1]
 
     def loss(θ: Tensor) -> Tensor:
-        w, b, v, c = θ.split(sizes)
-        return ((torch.tanh(x * w + b) @ v + c - y[:, 0]) ** 2).mean() / 2 + 1e-3 * (θ**2).sum() / 2
+        w, b, v, c = (part.unsqueeze(-2) for part in θ.split(sizes, dim=-1))
+        error = (torch.tanh(x * w + b) * v).sum(-1, keepdim=True) + c - y
+        return (error**2).mean((-2, -1)) / 2 + 1e-3 * (θ**2).sum(-1) / 2
 
     θ = torch.randn(sum(sizes), generator=g, dtype=torch.float64).requires_grad_()
     search = torch.optim.LBFGS(
@@ -218,8 +219,14 @@ def _minimum(x: Tensor, y: Tensor, width: int, seed: int) -> tuple[Tensor, Calla
     search.step(closure)
     best = θ.detach()
     for _ in range(3):  # Newton's method takes the gradient to rounding
-        best = best - torch.linalg.lstsq(torch.func.hessian(loss)(best), torch.func.grad(loss)(best)).solution
+        best = best - torch.linalg.lstsq(hessian(loss, best), _gradient(loss, best)).solution
     return best, loss
+
+
+def _gradient(loss: Callable[[Tensor], Tensor], θ: Tensor) -> Tensor:
+    """∇L of each row of parameters."""
+    θ = θ.detach().requires_grad_()
+    return torch.autograd.grad(loss(θ).sum(), θ)[0]
 
 
 @study(rows=("F5",), thorough={"steps": 6000, "width": 32}, trains=True)

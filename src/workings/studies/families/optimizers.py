@@ -20,10 +20,10 @@ from torch import Tensor
 from workings.nn.update import critical_rate, momentum
 from workings.studies.claim import Bounds
 from workings.studies.decide.proof import agrees, compared, equal
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Cell, Part, Table, Worked
 from workings.studies.pictures.kinds import Curves, Line, Numbers, Surface
-from workings.studies.study import Seed, study
 
 _STEPS = 2000
 _STEPS_PER_CONDITION = 10
