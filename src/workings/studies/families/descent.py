@@ -115,7 +115,8 @@ def _edge_of_quadratic(seed: int, factor: float) -> tuple[float, float]:
 def _trajectories(start: float) -> list[Part]:
     """Paths on the parabola and the error by step, for rates on either side of 1/16 and 1/8."""
     rates = (0.03, 0.0625, 0.1, 0.124, 0.13)
-    grid = torch.linspace(-0.7, 1.7, 121)
+    reach = 2 * abs(start - 0.5) + 0.05
+    grid = torch.linspace(0.5 - reach, 0.5 + reach, 41)
     paths = {η: trajectory(lambda w: 16 * w - 8, torch.tensor(start, dtype=torch.float64), η, 12) for η in rates}
     shown: dict[str, tuple[Numbers, Numbers]] = {"L = 8(w − ½)²": (grid.tolist(), (8 * (grid - 0.5) ** 2).tolist())}
     shown |= {f"η = {η:g}": (paths[η][:6].tolist(), (8 * (paths[η][:6] - 0.5) ** 2).tolist()) for η in (0.03, 0.1, 0.13)}

@@ -193,7 +193,7 @@ def _pictures(κ: float, λ: Tensor, start: Tensor, zigzag: Tensor, swing: Tenso
     f = (λ[0] * x**2 + λ[1] * y[:, None] ** 2) / 2
     shown = {"plain, η = 1.8/λ": zigzag, "momentum, same rate": swing, "momentum, Polyak's rate": polyak}
     paths: dict[str, tuple[Numbers, Numbers]] = {
-        name: (path[:30, 0].tolist(), path[:30, 1].tolist()) for name, path in shown.items()
+        name: (path[:30, 0].tolist(), path[:30, 1].tolist()) for name, path in [*shown.items()][:2]
     }
     count = 201
     lengths = {name: path.norm(dim=-1).clamp(min=1e-12) / start.norm() for name, path in shown.items()}
