@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from workings.studies.claim import Bounds, Claim, Method, Verdict
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from workings.exact import ExactTensor
 
 
@@ -21,10 +23,11 @@ def proved(sentence: str, true: bool | None, evidence: str, reference: str = "")
     return Claim(sentence, verdict, Method.PROOF, evidence, reference=reference)
 
 
-def equal(sentence: str, left: ExactTensor, right: ExactTensor, reference: str = "") -> Claim:
+def equal(sentence: str, left: Tensor, right: Tensor, reference: str = "") -> Claim:
     """Two exact tensors are equal, entry by entry, with a proof; a difference that cannot be decided is undecided."""
     from workings import exact
 
+    left, right = exact(left), exact(right)
     if left.shape != right.shape:
         return proved(sentence, False, f"sizes {[*left.shape]} and {[*right.shape]} differ", reference)
     proof = exact.equal(left, right)
