@@ -31,7 +31,7 @@ from workings.studies.study import Seed, study
 def linear_autoencoder(
     inputs: Annotated[int, Range(3, 32, "a code needs something to leave out"), "width of x"] = 8,
     code: Annotated[int, Range(1, 16, "narrower than x"), "width of the code"] = 3,
-    examples: Annotated[int, Range(50, 5_000, "more only cost time")] = 400,
+    examples: Annotated[int, Range(50, 5_000, "more only cost time")] = 300,
     steps: Annotated[int, Range(50, 5_000, "fewer do not reach the minimum"), "steps of L-BFGS"] = 120,
     seed: Seed = 0,
     broken: Literal["", "no biases, data not centred", "the widest code is one too narrow"] = "",
