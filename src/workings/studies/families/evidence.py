@@ -17,10 +17,10 @@ from workings.course.discrete import Bayes, bayes, derivation, evidence
 from workings.studies.claim import Bounds, Claim
 from workings.studies.decide.proof import compared, equal, proved
 from workings.studies.decide.sequential import measured
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Text, Worked
 from workings.studies.pictures.kinds import Bars, Curves, Line, Numbers
-from workings.studies.study import Seed, study
 
 _PRIOR = Annotated[str, "p(z), a probability for each value of z"]
 _LIKELIHOOD = Annotated[str, "p(x|z) of what was observed, for each value of z"]
@@ -128,6 +128,7 @@ def evidence_bound(
             all(line.holds for line in lines),
             "; ".join(f"{line.says} = {_float(line.value):.6f}" for line in lines if not line.holds)
             or f"all {len(lines)} lines are {exact(log_p).text()}",
+            "p(x) = p(x,z) / p(z|x), and log a·b = log a + log b",
         ),
         equal("Written with a minus, the last line misses log p(x) by 2 KL", log_p - slip, 2 * gap, "ELBO = log p(x) − KL"),
         equal("ELBO = Σ q log p(x|z) − KL(q‖p(z))", split, elbo, "p(x,z) = p(x|z) p(z)"),
@@ -184,7 +185,7 @@ def _holds_on_random_tables(count: int, slipped: bool, g: torch.Generator) -> Cl
 
     largest = max(off(*row) for row in zip(p_z, p_x_z, q, strict=True))
     sentence = f"log p(x) = ELBO + KL on {count:,} random tables, to rounding"
-    return compared(sentence, largest, Bounds(high=1e-10), "largest difference")
+    return compared(sentence, largest, Bounds(high=1e-10), "largest difference", "log p(x) does not depend on z")
 
 
 def _along_q(p_z: Tensor, p_x_z: Tensor, q: Tensor) -> Curves:

@@ -19,11 +19,11 @@ from workings.models.autoencoder import AutoEncoder
 from workings.models.vae import VAE
 from workings.nn.objectives.variational import reparameterised
 from workings.studies.decide.trials import most_trials
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Text
 from workings.studies.pictures.kinds import Images, Scatter
 from workings.studies.running.progress import progress
-from workings.studies.study import Seed, study
 from workings.train.data.images import digits
 
 _VARIANCE = 0.05
@@ -97,7 +97,7 @@ def latent_spaces(
         *([] if broken else _pictures(x, data.y, unseen, code, steps, seed)),
         Text(
             "Interpolation does not tell the two apart here: half-way between two codes both are about equally far from "
-            "real pictures (third row). What fails without the KL is drawing at random: the prior is not where the codes are."
+            "real pictures (third row). What fails without the KL is drawing at random: the prior is elsewhere."
         ),
     ]
 

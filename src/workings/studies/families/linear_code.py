@@ -20,11 +20,11 @@ from workings.studies.claim import Bounds, Claim
 from workings.studies.decide.certified import certified, normal_mean
 from workings.studies.decide.proof import compared
 from workings.studies.decide.sequential import measured
+from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Text, Worked
 from workings.studies.pictures.kinds import Curves, Histogram, Line
 from workings.studies.running.progress import progress
-from workings.studies.study import Seed, study
 
 
 @study(rows=("J1",), thorough={"steps": 1_000})
