@@ -2,6 +2,7 @@
 
 import json
 import math
+from typing import NamedTuple
 
 import pytest
 import torch
@@ -20,6 +21,11 @@ from workings.trace.step import Step, Where
 
 DTYPES = [torch.float64, torch.float32, torch.float16, torch.bfloat16, torch.int64, torch.int8, torch.uint8, torch.bool]
 DTYPES += [torch.complex64, torch.float8_e4m3fn]
+
+
+class Pair(NamedTuple):
+    left: float
+    right: list
 
 
 def bits(x: torch.Tensor) -> bytes:
@@ -147,6 +153,12 @@ def test_plain_values_reload(x):
 )
 def test_other_values_reload(x):
     assert same(x, reloaded(x))
+
+
+def test_a_named_tuple_keeps_its_names():
+    read = reloaded(Pair(1.0, [torch.zeros(2)]))
+    assert (type(read).__name__, read._fields) == ("Pair", ("left", "right"))
+    assert same([*read], [1.0, [torch.zeros(2)]])
 
 
 def test_what_json_cannot_hold_is_kept_by_its_repr():

@@ -152,6 +152,16 @@ def _pairs(writer: Writer, x: dict[Any, Any], depth: int) -> Any:
     return {"dict": [writer.items(pair, depth + 1) for pair in x.items()]}
 
 
+def _tuple(writer: Writer, x: tuple[Any, ...], depth: int) -> Any:
+    """A NamedTuple keeps its name and those of its items, by which it is shown."""
+    names = getattr(x, "_fields", None)
+    return (
+        {"tuple": writer.items(x, depth)}
+        if names is None
+        else {"named": [type(x).__name__, [*names], writer.items(x, depth)]}
+    )
+
+
 def _error(writer: Writer, x: BaseException, depth: int) -> Any:
     return {"error": [x.kind if isinstance(x, RecordedError) else type(x).__name__, _message(x)]}
 
@@ -176,7 +186,7 @@ _WRITERS: list[tuple[type[Any], Callable[[Writer, Any, int], Any]]] = [
     (str, lambda writer, x, depth: str(x)),
     (torch.Size, lambda writer, x, depth: {"size": list(x)}),
     (list, lambda writer, x, depth: writer.items(x, depth)),
-    (tuple, lambda writer, x, depth: {"tuple": writer.items(x, depth)}),
+    (tuple, _tuple),
     (dict, _pairs),
     (slice, lambda writer, x, depth: {"slice": writer.items((x.start, x.stop, x.step), depth)}),
     (torch.dtype, lambda writer, x, depth: {"dtype": str(x).removeprefix("torch.")}),
@@ -260,6 +270,13 @@ def _dict(reader: Reader, x: Any) -> dict[Any, Any]:
     return dict(reader.items(pair, 2) for pair in x)
 
 
+def _named(reader: Reader, x: Any) -> tuple[Any, ...]:
+    """A tuple whose items have names; its class is made here, without code from the file."""
+    check(isinstance(x, list) and len(x) == 3 and isinstance(x[1], list), f"{short_repr(x)} is no tuple with names")
+    names, items = tuple(map(word, x[1])), reader.items(x[2], len(x[1]))
+    return type(word(x[0]), (tuple,), {"_fields": names})(items)
+
+
 def _dtype(reader: Reader, x: Any) -> torch.dtype:
     check(x in _DTYPES, f"{x!r} is no dtype of this PyTorch")
     return _DTYPES[x]
@@ -271,6 +288,7 @@ _TAGS: dict[str, Callable[[Reader, Any], Any]] = {
     "float": lambda reader, x: float(word(x)),
     "complex": lambda reader, x: complex(*[_read_number(part) for part in reader.items(x, 2)]),
     "tuple": lambda reader, x: tuple(reader.items(x)),
+    "named": _named,
     "size": lambda reader, x: torch.Size(reader.items(x)),
     "dict": _dict,
     "slice": lambda reader, x: slice(*reader.items(x, 3)),
