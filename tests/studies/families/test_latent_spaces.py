@@ -25,6 +25,6 @@ def test_training_lowers_the_error():
 
 def test_too_few_seeds_decide_nothing():
     with pytest.raises(
-        WorkingsError, match="seeds goes from 7 to 50: fewer than seven trials decide nothing at 0.01; got 3"
+        WorkingsError, match=r"seeds goes from 7 to 50: fewer than seven trials decide nothing at 0\.01; got 3"
     ):
         latent_spaces(seeds=3)
