@@ -104,8 +104,13 @@ def _signs(whose: str, G: Tensor, reference: str) -> Claim:
     return proved(f"{whose} is negative on matches and positive elsewhere", wrong == 0, evidence, reference)
 
 
+def both_ways_gradient(S: Tensor) -> Tensor:
+    """Of `clip_loss_both_ways`: by rows and by columns."""
+    return (clip_gradient(S) + clip_gradient(S.mT).mT) / 2
+
+
 def _both_ways(S: Tensor, rows_only: bool) -> Claim:
-    rule = clip_gradient(S) if rows_only else (clip_gradient(S) + clip_gradient(S.mT).mT) / 2
+    rule = clip_gradient(S) if rows_only else both_ways_gradient(S)
     off = float((rule - _autograd(clip_loss_both_ways, S)).abs().amax())
     sentence = "The loss in both directions has the mean of both gradients, by rows and by columns, to rounding"
     return compared(sentence, off, Bounds(high=1e-12), "largest difference from autograd", "(L_rows + L_columns) / 2")
