@@ -167,7 +167,7 @@ def _notebook_as_script(path: Path) -> Path:
 
 
 def _without_commands(cell: str) -> list[str]:
-    return [f"pass  # {line}" if line.lstrip().startswith(("%", "!", "?")) else line for line in cell.splitlines()]
+    return [re.sub(r"^(\s*)(?=[%!?])", r"\1pass  # ", line) for line in cell.splitlines()]
 
 
 def _parses(text: str) -> bool:

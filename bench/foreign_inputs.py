@@ -16,6 +16,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from argparse import Namespace
 from typing import Any
 
@@ -36,6 +37,8 @@ def build(value: Any, home: Any) -> Any:
     """What an entry of the list stands for."""
     if isinstance(value, list):
         return [build(item, home) for item in value]
+    if isinstance(value, str):
+        return sys.intern(value)  # as Python does with names in source: some code asks `name is 'conv2d'`
     if not isinstance(value, dict):
         return value
     match value:

@@ -43,7 +43,7 @@ def test_inside_vmap_the_rows_stand_together():
     (first, *_) = [s for s in work.steps() if s.name == "f"]
     assert first.note == "inside vmap: the 3 calls at once, values stacked along the first axis"
     assert first.result.tolist() == (2 * X + 1).tolist()
-    twice = [s for s in work.steps() if s.name == "<lambda>"]
+    twice = [s for s in work.steps() if s.name == "lambda"]
     assert [s.note for s in twice] == ["inside vmap: the 3×3 calls at once, values stacked along the first 2 axes"]
     assert twice[0].result.tolist() == (2 * X).tolist()
 

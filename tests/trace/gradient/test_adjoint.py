@@ -180,6 +180,15 @@ CASES |= {
     "index_select": [(op("index_select", a, 0, Leaf("i")), {"a": normal(4, 3), "i": torch.tensor([3, 0, 3])})],
     "chunk": [(op("index", op("chunk", a, 2, dim=-1), at=at("1")), {"a": normal(2, 4)})],
     "split": [(op("index", op("split", a, 3), at=at("0")), {"a": normal(4, 2)})],
+    "add_at": [
+        (
+            op("add_at", a, 0, Leaf("i"), b),
+            {"a": normal(2, 3), "b": normal(2, 3, seed=1), "i": torch.tensor([[0, 1, 1], [0, 0, 1]])},
+        )
+    ],
+    "add_slices": [
+        (op("add_slices", a, 0, Leaf("i"), b), {"a": normal(2, 3), "b": normal(3, 3), "i": torch.tensor([1, 0, 1])})
+    ],
     "unbind": [(op("index", op("unbind", a, 1), at=at("-1")), {"a": normal(2, 3)})],
     "sort": [(op("sort", a), PAIR), (op("sort", a, dim=0, descending=True), PAIR)],
     "topk": [(op("topk", a, 2), PAIR), (op("topk", a, 1, dim=0, largest=False), PAIR)],
@@ -197,6 +206,9 @@ CASES |= {
     "trace": [(op("trace", a), {"a": normal(3, 3)})],
     # products
     "outer": [(op("outer", a, b), {"a": normal(3), "b": normal(2)})],
+    "logdet": [(op("logdet", op("matmul", a, op("transpose", a))), {"a": normal(3, 3)})],
+    "slogdet": [(op("index", op("slogdet", a), at=at("1")), {"a": normal(3, 3)})],
+    "diag": [(op("diag", a), {"a": normal(3)}), (op("diag", a), {"a": normal(3, 3)})],
     "det": [(op("det", a), {"a": normal(3, 3)})],
     "inverse": [(op("inverse", a), {"a": normal(3, 3)}), (op("inverse", a), {"a": normal(2, 3, 3)})],
     "einsum": [

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 from torch import nn
 
 import workings
-from workings.trace.formula.tree import Apply, Leaf, leaves
+from workings.trace.formula.tree import Apply, Call, Leaf, leaves
 from workings.trace.operations.graph_nodes import read_node
 from workings.trace.operations.node import RuleError
 
@@ -118,6 +118,14 @@ FUNCTIONS = {
     "pads": lambda x: hidden(lambda v: F.pad(v, (1, 2)).unflatten(1, (7, 1)).permute(2, 0, 1).expand(2, 3, 7))(x),
     "layer norm": lambda x: hidden(F.layer_norm)(x, (4,), eps=1e-3),
     "logs": lambda x: hidden(lambda v: F.log_softmax(v, -1) + F.logsigmoid(v) + v.erf() + v.sin() * v.cos())(x),
+    "sums at places": lambda x: hidden(
+        lambda v: (
+            v.new_zeros(2, 4).scatter_add(0, torch.tensor([[0, 1, 1, 0]] * 3), v)
+            + v.new_ones(2, 4).index_add(0, torch.tensor([1, 0, 1]), v)
+        )
+    )(x),
+    "determinants": lambda x: hidden(lambda v: (v @ v.mT).det() + torch.slogdet(v[:, :3])[1] + (v @ v.mT).inverse())(x),
+    "diagonals": lambda x: hidden(lambda v: torch.diag(v[0]) + v[1])(x),
     "products": lambda x: hidden(lambda v: torch.baddbmm(v @ v.mT, v[None], v[None].mT) + torch.mv(v, v[0])[:, None])(x),
 }
 
@@ -222,15 +230,128 @@ def test_a_node_that_nobody_knows_is_named():
         read_node(torch.special.i1(x).grad_fn)
 
 
-def test_an_authors_own_backward_is_named_as_such():
-    class Twice(torch.autograd.Function):
+class Step(torch.autograd.Function):
+    """[x > 0], with the gradient of something smooth."""
+
+    @staticmethod
+    def forward(ctx, x, scale):
+        ctx.save_for_backward(x)
+        ctx.scale = scale
+        y = (x > 0).to(x.dtype)
+        return y
+
+    @staticmethod
+    def backward(ctx, g):
+        (x,) = ctx.saved_tensors
+        slope = 1 / (1 + ctx.scale * x.abs())
+        return g * slope, None
+
+
+def test_an_authors_own_backward_is_the_rule_and_is_shown():
+    def f(x):
+        y = Step.apply(x - 1, 3)
+        L = (y * x).sum()
+        return L
+
+    # x = 2: y = 1, ∂L/∂y = 2, slope = 1/(1 + 3·|2 − 1|) = 1/4, so ∂L/∂x is 2/4 from y and 1 from L
+    work = workings.show(f, torch.tensor([2.0]), backward=True)
+    found = {step.name: step for step in work.steps() if step.kind == "gradient"}
+    own = found["∂L/∂x from y"]
+    assert own.formula == Call("Step.backward", (Leaf("∂L/∂y"),)) and own.note.startswith("rule checked")
+    assert own.result.tolist() == [0.5] and found["∂L/∂x"].result.tolist() == [1.5]
+    (call,) = own.children
+    assert [(s.name, s.result.item()) for s in call.children if s.kind == "assign" and s.name == "slope"] == [
+        ("slope", 0.25)
+    ]
+    assert "Step.backward" in work.text() and "Step.forward" in work.text()
+
+
+def test_an_authors_own_backward_of_several_inputs_gives_each_its_part():
+    class Scaled(torch.autograd.Function):
         @staticmethod
-        def forward(ctx, x):
-            return 2 * x
+        def forward(ctx, a, b):
+            ctx.save_for_backward(a, b)
+            return a * b, a + b
 
         @staticmethod
-        def backward(ctx, g):
-            return 2 * g
+        def backward(ctx, g, h):
+            a, b = ctx.saved_tensors
+            return g * b + h, g * a + h
 
-    with pytest.raises(RuleError, match=r"Twice.backward is the author's own"):
-        read_node(Twice.apply(torch.ones(2, requires_grad=True)).grad_fn)
+    def f(a, b):
+        p, s = Scaled.apply(a, b)
+        L = (p * s).sum()
+        return L
+
+    found = gradients(f, normal(3), normal(3, seed=1))
+    assert not unchecked(found) and {"∂L/∂a", "∂L/∂b"} <= found.keys()
+
+
+def test_an_authors_function_that_is_shown_itself_opens():
+    work = workings.show(Step.apply, torch.tensor([2.0]), 3)
+    assert [step.source for step in work.steps() if step.where][-2:] == ["y = (x > 0).to(x.dtype)", "return y"]
+    assert work.result.tolist() == [1]
+
+
+# ---- what the graph does not keep
+
+
+class Shifted(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.b = nn.Parameter(torch.ones(3))
+
+    def forward(self, x):
+        y = x + self.b
+        return y
+
+
+@pytest.mark.parametrize(
+    "layers",
+    [
+        (nn.Linear(3, 4), nn.Dropout(0.1), nn.ReLU(inplace=True), nn.Linear(4, 3)),  # ReLU keeps its result alone
+        (nn.ReLU(), Shifted(), nn.ReLU(), Shifted()),  # the author's layers between a library's
+    ],
+)
+def test_what_stands_between_layers_is_computed_again(layers):
+    found = gradients(Net(*layers), normal(2, 3))
+    assert not unchecked(found)
+    if isinstance(layers[1], Shifted):
+        assert "∂L/∂net.1.x" in leaves(found["∂L/∂x"].formula)
+
+
+def test_a_constant_among_what_cat_joins():
+    def f(x):
+        y = x * torch.cumprod(torch.cat([torch.ones((x.shape[0], 1)), 1 - x], -1), -1)[:, :-1]
+        L = (y * y).sum()
+        return L
+
+    assert not unchecked(gradients(f, normal(2, 3)))
+
+
+def test_entries_that_are_written_where_a_condition_holds():
+    def f(x, m):
+        y = x.new_zeros((*m.shape, 2))
+        y[m[..., None].repeat(1, 1, 2) == 1] = x.reshape(-1)
+        L = (y * y).sum()
+        return L
+
+    found = gradients(f, normal(2, 2), torch.eye(2))
+    assert not unchecked({name: step for name, step in found.items() if "∂m" not in name})
+
+
+def test_a_value_of_which_only_the_size_is_read_has_no_part():
+    def f(x, y):
+        z = x.new_zeros(y.size(0), 2).index_add(0, torch.tensor([1, 0]), x)
+        L = (z * y).sum()
+        return L
+
+    assert {name for name in gradients(f, normal(2, 2), normal(3, 2)) if "∂y" in name} == {"∂L/∂y"}
+
+    def viewed(x):
+        t = x.transpose(0, 1)
+        s = t.contiguous().view(-1).softmax(0)
+        L = (s.view(*t.size()) * t).sum()
+        return L
+
+    assert not unchecked(gradients(viewed, normal(3, 2)))

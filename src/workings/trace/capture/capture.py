@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd.function import FunctionMeta
 from torch.utils._pytree import tree_leaves
 
 from workings.trace.address import address
@@ -102,6 +103,8 @@ def _start(recorder: Recorder, function: Any, args: Any, kwargs: Any) -> Any:
         return function(*args, **kwargs)
     if (definition := written_out(function)) is not function:
         return with_inmost(definition, recorder.trace)(*args, **kwargs)
+    if isinstance(getattr(function, "__self__", None), FunctionMeta):  # Spike.apply, which runs Spike.forward
+        return recorder.call(function)(*args, **kwargs)
     return recorder.run(function, args, kwargs, "call", getattr(function, "__name__", type(function).__name__))
 
 

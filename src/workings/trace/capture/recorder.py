@@ -23,7 +23,7 @@ from workings.trace.capture.loops import STATEMENTS
 from workings.trace.capture.operations import PYTORCH, note_changes, run_with_operations
 from workings.trace.capture.statements import Frame, Statements
 from workings.trace.code.decorated import inmost, with_inmost
-from workings.trace.code.functions import MOST_VALUES, call_name, call_of, is_library, underlying, written_out
+from workings.trace.code.functions import LAMBDA, MOST_VALUES, call_name, call_of, is_library, underlying, written_out
 from workings.trace.code.instrument import RECORDER
 from workings.trace.code.look_up import MISSING, computed_attributes, property_of
 from workings.trace.code.mutators import CHANGEABLE, KEPT_BY_TENSORS, VALUES, changes_its_owner, changes_nothing
@@ -201,7 +201,8 @@ class Recorder(Statements):
         if library and hasattr(method, "__wrapped__") and not self.terse:
             return self._open_decorated(function)
         if self._is_wanted(method.__code__) or self.is_wanted_part(method):
-            return self.trace(method, name="" if method is function else text or type(function).__name__)
+            has_name = method is function and method.__name__ != LAMBDA
+            return self.trace(method, name="" if has_name else text or call_name(method).removesuffix(".__call__"))
         return function if library or self.terse else self._watch_unopened(method, function)
 
     def _open_decorated(self, function: Any) -> Any:

@@ -55,12 +55,17 @@ def without_type_checks(function: Any) -> Any:
     return function
 
 
+LAMBDA = "<lambda>"
+"""What Python calls a function without a name."""
+
+
 def call_name(function: Any) -> str:
-    """`attention`, or `Encoder.mix` for a method."""
+    """`attention`, or `Encoder.mix` for a method; a function without a name is `lambda`."""
     owner = getattr(function, "__self__", None)
     name = getattr(function, "__name__", type(function).__name__)
     if owner is None or isinstance(owner, types.ModuleType):
-        return str(name)
+        in_class = str(getattr(function, "__qualname__", name)).rpartition("<locals>.")[2]
+        return (in_class if in_class.endswith(f".{name}") else str(name)).replace(LAMBDA, "lambda")
     return f"{(owner if isinstance(owner, type) else type(owner)).__name__}.{name}"
 
 

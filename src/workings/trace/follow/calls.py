@@ -17,7 +17,7 @@ from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.own_code import is_own, is_readable
 from workings.trace.capture.recorder import Recorder
 from workings.trace.code.decorated import with_inmost
-from workings.trace.code.functions import UNRECORDED, call_name, is_library
+from workings.trace.code.functions import LAMBDA, UNRECORDED, call_name, is_library
 from workings.trace.code.instrument import path
 from workings.trace.code.look_up import MISSING
 from workings.trace.definitions.expand import compare
@@ -116,12 +116,14 @@ def _attribute(owner: Any, name: str) -> Any:
 
 def _name_of(frame: types.FrameType, function: Any, call: ast.Call | None) -> str:
     """`attention`, `Encoder.mix` for a method, the name of an object that is called itself."""
+    if frame.f_code.co_name == LAMBDA and call is not None and is_path(call.func):
+        return ast.unparse(call.func)
     if function is not None:
         return call_name(function)
     code, names = frame.f_code, frame.f_locals
     owner = type(names[code.co_varnames[0]]) if code.co_argcount else None
     if owner is None or not _is_method(frame):
-        return code.co_name
+        return code.co_name.replace(LAMBDA, "lambda")
     if code.co_name == "__call__":
         return (ast.unparse(call.func) if call is not None and is_path(call.func) else "") or owner.__name__
     return f"{owner.__name__}.{code.co_name}"

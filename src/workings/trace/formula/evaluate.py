@@ -17,6 +17,13 @@ from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Leaf, Number, Sequence
 
 
+class Recomputed:
+    """How a call without a formula is made again; it stands in the operands under the name of what is called."""
+
+    def __call__(self, *args: Any) -> Any:
+        raise NotImplementedError
+
+
 def evaluate(formula: Formula, operands: Mapping[str, Any]) -> Any:
     """The value of a formula, its leaves looked up in `operands`.
 
@@ -34,6 +41,8 @@ def evaluate(formula: Formula, operands: Mapping[str, Any]) -> Any:
             return [evaluate(item, operands) for item in items]
         case Apply(op=op, args=args, options=options):
             return _apply(op, [evaluate(part, operands) for part in args], dict(options), operands)
+        case Call(name=name, args=args) if isinstance(again := operands.get(name), Recomputed):
+            return again(*(evaluate(part, operands) for part in args))
         case Call(name=name):
             raise FormulaError(f"{name}(…) cannot be computed again: it has no formula here.")
         case _:

@@ -161,7 +161,13 @@ def _attribute(node: ast.Attribute) -> Formula:
     own = isinstance(node.value, ast.Name) and node.value.id in ("self", "cls")
     if node.attr in ("T", "mT", "H", "mH") and not own:
         return Apply("transpose", (formula_of(node.value),))
-    return Leaf(ast.unparse(node)) if is_path(node) else _as_written(node)
+    if is_path(node):
+        return Leaf(ast.unparse(node))
+    return (_of_pair(formula_of(node.value), node.attr) if node.attr in _PAIR else None) or _as_written(node)
+
+
+_PAIR = frozenset({"values", "indices"})
+"""What PyTorch calls the two parts of a pair."""
 
 
 def is_path(node: ast.expr) -> bool:
@@ -174,7 +180,26 @@ def is_path(node: ast.expr) -> bool:
 def _subscript(node: ast.Subscript) -> Formula:
     if isinstance(node.value, ast.Attribute) and node.value.attr == "shape" and is_path(node.value):
         return Leaf(ast.unparse(node), entry(Leaf(ast.unparse(node.value)), index_of(node.slice)))
-    return entry(formula_of(node.value), index_of(node.slice))
+    whole, at = formula_of(node.value), index_of(node.slice)
+    return _of_pair(whole, at.numbers[0] if at.numbers and len(at.numbers) == 1 else None) or entry(whole, at)
+
+
+def is_pair(formula: Formula) -> bool:
+    """Whether PyTorch gives two things for a formula, of which it means the first: max(x, axis 1), and where it stands."""
+    row = OPERATIONS.get(formula.op) if isinstance(formula, Apply) else None
+    if not isinstance(formula, Apply) or row is None or row.gives != "pair":
+        return False
+    return formula.op in ("sort", "topk") or len(formula.args) > 1 or "dim" in dict(formula.options)
+
+
+def _of_pair(formula: Formula, which: Any) -> Formula | None:
+    """The values of a pair, or where they stand: x.max(1)[0] is max(x, axis 1), x.max(1).indices is arg max(x, axis 1)."""
+    if not is_pair(formula) or not isinstance(formula, Apply):
+        return None
+    if which in (0, "values"):
+        return formula
+    places = {"max": "argmax", "min": "argmin"}.get(formula.op) if which in (1, -1, "indices") else None
+    return None if places is None else Apply(places, formula.args, formula.options)
 
 
 def _items(node: ast.Tuple | ast.List) -> Formula:

@@ -160,7 +160,7 @@ def _add_part(part: Contribution, name: str, value: Tensor, note: str = "") -> N
     for letter, (formula, operands, meaning) in part.letters.items():
         if letter not in shown and isinstance(meaning, Tensor):
             _add(part.step, letter, formula, operands, meaning, "")
-    _add(part.step, name, part.formula, part.operands, value, "; ".join(filter(None, (part.note, note))))
+    _add(part.step, name, part.formula, part.operands, value, "; ".join(filter(None, (part.note, note))), part.inside)
 
 
 def _sum(terms: Iterable[Formula]) -> Formula:
@@ -193,8 +193,17 @@ def _labels(names: list[str]) -> list[str]:
     return out
 
 
-def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str) -> None:
+def _add(
+    under: Step,
+    name: str,
+    formula: Formula | None,
+    operands: dict[str, Any],
+    value: Tensor,
+    note: str,
+    inside: Iterable[Step] = (),
+) -> None:
     step = Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
+    step.children = list(inside)
     if under.kind == "loop":  # what a loop takes apart stands at the head of its first turn
         first = next(child for child in under.children if child.kind == "turn").children
         first.insert(sum(child.kind == "gradient" for child in first[: len(first)]), step)

@@ -19,6 +19,7 @@ from workings.trace.gradient.flow import STATEMENTS
 from workings.trace.gradient.gates import Gates
 from workings.trace.gradient.graph import GraphRule, Names, graph_rule
 from workings.trace.gradient.loss import Loss
+from workings.trace.gradient.own_backward import own_steps
 from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
 from workings.trace.operations.node import RuleError
@@ -41,6 +42,8 @@ class Contribution:
     value: Tensor
     note: str
     letters: dict[str, tuple[Formula, dict[str, Any], Any]] = field(default_factory=dict)
+    inside: list[Step] = field(default_factory=list)
+    """What the author's own backward does."""
 
 
 def contribution(statement: Statement, value: Value, scope: Scope, loss: Loss, gates: Gates) -> Contribution | None:
@@ -82,9 +85,7 @@ def _explain(
             told = str(reason).removesuffix(".") if isinstance(reason, WorkingsError) else "it does not cover such arguments"
             reasons.append(told)
             continue
-        found.formula, found.note = formula, note
-        found.letters = _letters(letters, formula, known)
-        found.operands = {text: known[text] for text in leaves(formula) if text in known}
+        _write(found, formula, known, letters, note)
         return
     found.operands, found.note = given, f"{_UNWRITTEN}: {reasons[0]}{_inside(statement.step)}"
 
@@ -97,9 +98,15 @@ def explain_hidden(found: Contribution, rule: Callable[[], GraphRule]) -> None:
     except Exception as reason:  # as above
         found.note += f" ({reason})" if isinstance(reason, RuleError) else ""
         return
-    found.formula, found.note = read.formula, note
-    found.letters = _letters(read.letters, read.formula, read.known)
-    found.operands = {text: read.known[text] for text in leaves(read.formula) if text in read.known}
+    _write(found, read.formula, read.known, read.letters, note)
+
+
+def _write(found: Contribution, formula: Formula, known: dict[str, Any], letters: Mapping[str, Formula], note: str) -> None:
+    """A rule whose numbers are autograd's."""
+    found.formula, found.note = formula, note
+    found.letters = _letters(letters, formula, known)
+    found.operands = {text: known[text] for text in leaves(formula) if text in known}
+    found.inside = own_steps([formula, *(meaning for meaning, _, _ in found.letters.values())], known)
 
 
 _Rule = tuple[Formula, dict[str, Any], dict[str, Formula]]
@@ -172,7 +179,7 @@ def _graph_rule_of_calls(
     given: Mapping[str, Any],
 ) -> _Rule:
     """The rule read off the graph, where the insides of calls are taken from the statements recorded there."""
-    calls = [loss.inner[id(step)] for step in _calls_in(statement.step) if id(step) in loss.inner]
+    calls = list(_calls_in(statement.step, loss.inner))
     if not calls:
         raise RuleError("no statement was recorded inside")
     return _read_graph(statement, made, value, scope, loss, given, calls)
@@ -205,9 +212,7 @@ def _read_graph(
     inside = {key for call in calls for key, maker in call.makers.items() if maker is not None}
     for name, v in made:
         if v.edge is not None and loss.total(v) is not None and scope.is_new(statement, v) and v.key not in inside:
-            one = v.key == loss.value.key
-            upstream: Formula = Number(1) if one and not v.tensor.dim() else Leaf(loss.symbol(name))
-            starts[v.key] = (v.edge.node, v.edge.output_nr), upstream
+            starts[v.key] = (v.edge.node, v.edge.output_nr), _gradient(name, v, loss)
     for call in calls:
         for key, flow in call.flows.items():
             if key not in inside and (key == value.key or scope.makers.get(key) is None):
@@ -230,7 +235,9 @@ def _start_inside(
     """What arrived at an input of a call is where the rule of the statement around it goes on."""
     assert call.step is not None
     edge = call.values[key].edge
-    name = f"{call.step.name.rpartition('.')[2]}.{call.names.get(key, 'input').removeprefix('self.')}"
+    *_, around, module = ("", *call.step.name.split("."))
+    called = f"{around}.{module}".lstrip(".") if module.isdecimal() else module  # net.0, of a list of layers
+    name = f"{called}.{call.names.get(key, 'input').removeprefix('self.')}"
     while loss.symbol(name) in known:
         name += "′"
     known[loss.symbol(name)] = flow
@@ -239,13 +246,13 @@ def _start_inside(
     starts[key] = place, plus(starts[key][1], leaf) if key in starts else leaf
 
 
-def _calls_in(step: Step) -> Iterator[Step]:
-    """The calls that a statement makes, without those inside them."""
+def _calls_in(step: Step, inner: Mapping[int, Scope]) -> Iterator[Scope]:
+    """The insides of the calls that a statement makes, also inside a library's modules, without those inside them."""
     for child in step.children:
-        if child.kind in ("call", "module"):
-            yield child
+        if id(child) in inner:
+            yield inner[id(child)]
         elif child.kind not in STATEMENTS:
-            yield from _calls_in(child)
+            yield from _calls_in(child, inner)
 
 
 def _reads(part: Code | Call) -> list[str]:
@@ -286,16 +293,21 @@ def _upstream(
     several |= isinstance(formula, Sequence) or gives(formula) == "parts"
     if not several:
         name, value = made[0]
-        if value.key != loss.value.key:
-            return Leaf(loss.symbol(name)), name, value.then
-        shape = tuple(value.tensor.shape)
-        return Apply("ones", (), (("shape", shape),)) if shape else Number(1), name, value.then
+        return _gradient(name, value, loss), name, value.then
     zeros = [Apply("zeros", (), (("shape", tuple(v.tensor.shape)),)) for _, v in made]
     flowing = [loss.total(v) is not None and scope.is_new(statement, v) for _, v in made]
-    parts = [Leaf(loss.symbol(n)) if yes else zero for (n, _), yes, zero in zip(made, flowing, zeros, strict=True)]
+    parts = [_gradient(n, v, loss) if yes else zero for (n, v), yes, zero in zip(made, flowing, zeros, strict=True)]
     if isinstance(formula, Sequence):
         return _arrange(formula, statement.step.live, iter(parts)), "", None
     return Sequence(tuple(parts)), "", None
+
+
+def _gradient(name: str, value: Value, loss: Loss) -> Formula:
+    """∂L/∂name, which is 1 for L itself."""
+    if value.key != loss.value.key:
+        return Leaf(loss.symbol(name))
+    shape = tuple(value.tensor.shape)
+    return Apply("ones", (), (("shape", shape),)) if shape else Number(1)
 
 
 def _arrange(formula: Formula, value: Any, parts: Iterator[Formula]) -> Formula:

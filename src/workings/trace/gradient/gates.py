@@ -14,6 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from workings.errors import WorkingsError
+from workings.trace.gradient.graph import inputs_of, key_of
 from workings.trace.gradient.loss import Loss, autograd_gradients
 from workings.trace.gradient.scope import Scope, Statement, Value
 
@@ -52,9 +54,24 @@ class Gates:
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
         try:
             (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
+            nothing = found is not None and _is_zero(found) and not self._leads(made)
         finally:
             self.statement = None
-        return found
+        return None if nothing else found
+
+    def _leads(self, made: list[Value]) -> bool:
+        """Whether a way leads to the value that is asked for: only the size is read in x.new_zeros(y.size(0))."""
+        queue = [value.edge.node for value in made if value.edge is not None]
+        seen = {*queue}
+        while queue:
+            for edge in inputs_of(queue.pop()):
+                key = key_of(edge)
+                if key == self.wanted:
+                    return True
+                if edge[0] not in seen and self._is_open(key):
+                    seen.add(edge[0])
+                    queue.append(edge[0])
+        return False
 
     def _gate(self, key: Hashable, number: int) -> Callable[[_Gradients], _Gradients | None]:
         def hook(gradients: _Gradients) -> _Gradients | None:
@@ -74,3 +91,10 @@ class Gates:
         # it read, since what passes them came through another statement; and what other statements made.
         closed = key in self.given or key in self.read or self.scope.makers.get(key) not in (None, self.statement)
         return not closed
+
+
+def _is_zero(found: Tensor) -> bool:
+    try:
+        return not found.any()
+    except WorkingsError:  # whether letters are zero, nobody knows
+        return False

@@ -21,8 +21,9 @@ from workings.errors import WorkingsError
 from workings.trace.formula.evaluate import evaluate
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.simplify import plus
-from workings.trace.formula.tree import Apply, Formula, Leaf, Sequence, leaves, map_parts, walk
+from workings.trace.formula.tree import Apply, Call, Formula, Index, Leaf, Number, Sequence, entry, leaves, map_parts, walk
 from workings.trace.gradient.adjoint import adjoints
+from workings.trace.gradient.own_backward import OwnBackward
 from workings.trace.operations.graph_nodes import Node, NodeReading, read_node, shape_of, unknown
 from workings.trace.operations.node import RuleError
 from workings.trace.tensors.difference import is_rounding, largest_difference
@@ -189,6 +190,8 @@ class _Reader:
         given = dict(reading.values)
         for number, (after, output) in enumerate(node.next_functions):
             value = None if after is None else self.values.get(key_of((after, output)))
+            if value is None and hasattr(after, "variable"):  # a bias, which no derivative needs
+                value = after.variable.detach()
             if value is not None:
                 given[f"#{number}"] = value
         try:
@@ -204,15 +207,16 @@ class _Reader:
     def _pull(self, node: Node, found: dict[Hashable, Formula]) -> None:
         """Push the gradient of a node on to its inputs."""
         reading, outputs = self.readings[node], len(node._input_metadata)
+        if isinstance(reading.formula, Call):
+            self._pull_own(node, reading.formula.name, found)
+            return
         single = _is_single(reading.formula)
         if single:
             if (node, 0) not in found:
                 return
             upstream: Formula = self._short((node, 0), found)
         else:
-            zeros = [Apply("zeros", (), (("shape", shape_of(node, i)),)) for i in range(outputs)]
-            parts = [self._short((node, i), found) if (node, i) in found else zeros[i] for i in range(outputs)]
-            upstream = Sequence(tuple(parts))
+            upstream = Sequence(self._upstreams(node, outputs, found))
         ways: dict[str, Hashable] = {}
         formula = self._named(node, reading, ways)
         name = self.names.names.get((node, 0), "")
@@ -230,6 +234,27 @@ class _Reader:
             key = ways[text]
             found[key] = plus(found[key], gradient) if key in found else gradient
 
+    def _upstreams(self, node: Node, outputs: int, found: dict[Hashable, Formula]) -> tuple[Formula, ...]:
+        zeros = [Apply("zeros", (), (("shape", shape_of(node, i)),)) for i in range(outputs)]
+        return tuple(self._short((node, i), found) if (node, i) in found else zeros[i] for i in range(outputs))
+
+    def _pull_own(self, node: Node, name: str, found: dict[Hashable, Formula]) -> None:
+        """The gradient by the author's own backward of a `torch.autograd.Function`."""
+        outputs = len(node._input_metadata)
+        if not any((node, i) in found for i in range(outputs)):
+            return
+        name = f"{name}.backward"
+        while name in self.known:
+            name += "′"
+        self.known[name] = OwnBackward(node)
+        call = Call(name, self._upstreams(node, outputs, found))
+        inputs = list(inputs_of(node))
+        for number, edge in enumerate(inputs):
+            key = key_of(edge)
+            if key == self.wanted or (edge[0] in self.readings and self._passes(key)):
+                gradient = call if len(inputs) == 1 else entry(call, Index((Number(number),)))
+                found[key] = plus(found[key], gradient) if key in found else gradient
+
     def _keeps_result(self, node: Node) -> bool:
         return "result" in self.readings[node].values
 
@@ -242,9 +267,9 @@ class _Reader:
                     return self._input(node, int(text[1:]), reading, ways)
                 case Leaf(text) if text.startswith("$"):
                     return self._constant(reading.values[text], text[1:])
-                case Apply(op="index", args=(whole,), options=((at, index),)):
+                case Apply(op="index" | "put" as op, args=args, options=((at, index),)):
                     places = tuple(name(p) if isinstance(p, Leaf) else p for p in index.parts)
-                    return Apply("index", (name(whole),), ((at, type(index)(places)),))
+                    return Apply(op, tuple(map(name, args)), ((at, type(index)(places)),))
             return map_parts(part, name)
 
         return name(reading.formula)

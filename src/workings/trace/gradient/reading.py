@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
-from workings.trace.formula.from_python import LIBRARIES, formula_of, is_path, keywords
+from workings.trace.formula.from_python import LIBRARIES, formula_of, is_pair, is_path, keywords
 from workings.trace.formula.operation import OPERATIONS, TENSORS
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Options, Sequence, Slice, walk
 from workings.trace.gradient.entries import assigned_entry, entry_target
@@ -222,7 +222,7 @@ def _operation(method: str) -> str | None:
 def _apply(op: str, args: tuple[Formula, ...], options: Options) -> Formula:
     """The operation with its operands among the arguments, written by simpler ones where it is no more than these."""
     options = tuple(option for option in options if option[0] != "inplace")
-    if op == "index" and _first_of_pair(args[0]) and dict(options)["at"].numbers == (0,):
+    if op == "index" and is_pair(args[0]) and dict(options)["at"].numbers == (0,):
         return args[0]
     if op == "reshape" or op == "index":
         return Apply(op, args, options)
@@ -253,12 +253,6 @@ def gives(formula: Formula) -> str:
     return "value" if row is None else row.gives
 
 
-def _first_of_pair(formula: Formula) -> bool:
-    if not isinstance(formula, Apply) or gives(formula) != "pair":
-        return False
-    return formula.op in ("sort", "topk") or len(formula.args) > 1 or "dim" in dict(formula.options)
-
-
 # ---- Python without a formula of its own
 
 
@@ -266,7 +260,7 @@ def _code(code: Code, known: Collection[str]) -> Formula:
     match code.node:
         case ast.Attribute(value=value, attr="values"):
             pair = _read_formula(formula_of(value), known)
-            return pair if _first_of_pair(pair) else code
+            return pair if is_pair(pair) else code
         case ast.Call(func=ast.Attribute(value=value, attr=method), args=args, keywords=named) if _operation(method):
             if any(isinstance(arg, ast.Starred) for arg in args) or any(k.arg is None for k in named):
                 return code

@@ -121,6 +121,20 @@ def _index_select(node: Node) -> Gradients:
     return node.to_first(linear("scatter", node.G, at=At((*[Slice()] * dim, index)), shape=node.shape(x)))
 
 
+def _add_at(node: Node) -> Gradients:
+    """y = x with the entries of v added at the places: ∂L/∂v is ∂L/∂y at these."""
+    x, dim, index, v = node.args[:4]
+    if node.shape(index) != node.shape(v):
+        raise RuleError("there is no rule for scatter_add of more entries than indices")
+    return node.fit(lambda: node.G, x), None, None, Apply("gather", (node.G, dim, index)) if node.varies(v) else None
+
+
+def _add_slices(node: Node) -> Gradients:
+    x, dim, index, v = node.args[:4]
+    part = Apply("index_select", (node.G, dim, index))
+    return node.fit(lambda: node.G, x), None, None, part if node.varies(v) else None
+
+
 def _embedding(node: Node) -> Gradients:
     x, W = node.args[:2]
     odd = [n for n in ("padding_idx", "max_norm", "scale_grad_by_freq", "sparse") if node.plain(n, False) is not False]
@@ -264,6 +278,20 @@ ROWS = (
         gradient=_gather,
         moves=True,
         misfit=explain_entries.gather,
+    ),
+    Operation(
+        "add_at(input dim index src): a with the entries of d added at the indices c along option dim",
+        calls="scatter_add",
+        compute=torch.scatter_add,
+        gradient=_add_at,
+        linear=True,
+    ),
+    Operation(
+        "add_slices(input dim index source): a with the slices of d added at the indices c along option dim",
+        calls="index_add",
+        compute=torch.index_add,
+        gradient=_add_slices,
+        linear=True,
     ),
     called("take_along_dim: the entries of a at the indices b", means=_as_gather),
     called(

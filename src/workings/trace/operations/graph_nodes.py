@@ -12,7 +12,7 @@ Read as a formula, it is differentiated by the same rules as the author's own st
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -100,13 +100,13 @@ class NodeReading:
 
 
 def read_node(node: Node) -> NodeReading:
-    """The operation of a node; RuleError where it is not in the table."""
-    name = node_name(node)
+    """The operation of a node; a call where it is a function of the author's; RuleError where it is not in the table."""
+    name, inputs = node_name(node), _Inputs(node)
+    if isinstance(node, torch.autograd.function.BackwardCFunction):
+        return NodeReading(Call(name, tuple(inputs(i) for i in range(len(node.next_functions)))), inputs.values)
     make = _NODES.get(name)
     if make is None:
-        own = isinstance(node, torch.autograd.function.BackwardCFunction)
-        raise RuleError(f"{name}.backward is the author's own" if own else f"there is no rule for PyTorch's {name}")
-    inputs = _Inputs(node)
+        raise RuleError(f"there is no rule for PyTorch's {name}")
     try:
         return NodeReading(_in_simpler_ones(make(inputs)), inputs.values)
     except (AttributeError, RuntimeError, TypeError) as error:
@@ -199,18 +199,61 @@ def _select(i: _Inputs) -> Formula:
 
 
 def _index(i: _Inputs) -> Formula:
-    places: list[Formula | Slice] = []
+    return entry(i(0), Index(tuple(_places(i))))
+
+
+def _places(i: _Inputs) -> Iterator[Formula | Slice]:
     for number, place in enumerate(i.saved("indices")):
         if isinstance(place, Tensor):
             i.values[f"$i{number}"] = place
-            places.append(Leaf(f"$i{number}"))
+            yield Leaf(f"$i{number}")
         else:
-            places.append(Slice())
-    return entry(i(0), Index(tuple(places)))
+            yield Slice()
 
 
 def _joined(op: str) -> _Make:
-    return lambda i: f(op, Sequence(tuple(i(number) for number in range(len(i.node.next_functions)))), dim=i.saved("dim"))
+    def make(i: _Inputs) -> Formula:
+        parts = tuple(i(number) for number in range(len(i.node.next_functions)))
+        if op == "cat" and (constants := [part.text for part in parts if isinstance(part, Leaf) and part.text in i.values]):
+            if len(constants) > 1:
+                raise RuleError("PyTorch does not tell how long each of several constants is that cat joins")
+            i.values[constants[0]] = unknown(_rest_of(i.node, i.saved("dim")))
+        return f(op, Sequence(parts), dim=i.saved("dim"))
+
+    return make
+
+
+def _rest_of(node: Node, dim: int) -> Shape:
+    """The shape of the one part of a concatenation that does not vary: what the others leave."""
+    shape = list(shape_of(node, 0))
+    shape[dim] -= sum(shape_of(after, number)[dim] for after, number in node.next_functions if after is not None)
+    return tuple(shape)
+
+
+def _put(i: _Inputs) -> Formula:
+    if i.saved("accumulate"):
+        raise RuleError("there is no rule for index_put that adds")
+    return f("put", i(0), i(1), at=Index(tuple(_places(i))))
+
+
+def _added(op: str, source: str = "") -> _Make:
+    def make(i: _Inputs) -> Formula:
+        if i.saved("alpha") not in (None, 1):
+            raise RuleError("there is no rule for index_add with alpha")
+        return f(op, i(0), Number(i.saved("dim")), i.kept("index"), i(1, source))
+
+    return make
+
+
+def _diagonal_matrix(i: _Inputs) -> Formula:
+    if i.saved("offset") or len(shape_of(i.node, 0)) != 2:
+        raise RuleError("there is no rule for diag_embed beside the diagonal or of several rows")
+    return f("diag", i(0))
+
+
+def _inverse(i: _Inputs) -> Formula:
+    i.result("inverse")
+    return f("inverse", i(0))
 
 
 def _linear(i: _Inputs) -> Formula:
@@ -421,6 +464,9 @@ _NODES: dict[str, _Make] = {
     "Index": _index,
     "IndexSelect": lambda i: f("index_select", i(0), Number(i.saved("dim")), i.kept("index")),
     "Gather": lambda i: f("gather", i(0, "self"), Number(i.saved("dim")), i.kept("index")),
+    "IndexPut": _put,
+    "ScatterAdd": _added("add_at"),
+    "IndexAdd": _added("add_slices", "source"),
     "Embedding": lambda i: f("embedding", i.kept("indices"), i(0)),
     "Cat": _joined("cat"),
     "Stack": _joined("stack"),
@@ -470,6 +516,10 @@ _NODES: dict[str, _Make] = {
     "Im2Col": lambda i: f("im2col", i(0), **{n: i.saved(n) for n in ("kernel_size", "dilation", "padding", "stride")}),
     "Cumprod": lambda i: f("cumprod", i(0, "self"), Number(i.saved("dim"))),
     "Diagonal": lambda i: f("diagonal", i(0)),
+    "DiagEmbed": _diagonal_matrix,
+    "LinalgDet": lambda i: f("det", i(0, "A")),
+    "LinalgSlogdet": lambda i: f("slogdet", i(0, "A")),
+    "LinalgInvEx": _inverse,
     "Trace": lambda i: f("trace", i(0)),
     "NativeLayerNorm": _layer_norm,
     "NativeBatchNorm": _batch_norm,

@@ -142,7 +142,7 @@ class Node:
     def spread(self, G: Formula, shape: Shape, dims: tuple[int, ...] = ()) -> Formula:
         """G repeated to a shape; `dims` are the axes it lacks."""
         coefficient, core = split(G)
-        if core is None:
+        if core is None or (isinstance(core, Apply) and core.op == "ones" and shape):
             return join(coefficient, Apply("ones", (), (("shape", shape),)) if shape else None)
         if not shape:
             return join(coefficient, linear("unsqueeze", core, dim=dims) if dims else core)

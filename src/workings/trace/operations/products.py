@@ -104,6 +104,15 @@ def _det(node: Node) -> Gradients:
     return (times(times(node.G, node.Y), transposed(f("inverse", A))),)
 
 
+def _log_det(node: Node) -> Gradients:
+    """y = log|A|: ∂L/∂A = ∂L/∂y (A⁻¹)ᵀ; of slogdet the second part, and the sign does not vary"""
+    (A,) = node.args
+    if len(node.shape(A)) != 2:
+        raise RuleError("there is no rule for the determinants of a stack of matrices")
+    G = node.G.items[1] if isinstance(node.G, Sequence) else node.G
+    return (times(G, transposed(f("inverse", A))),)
+
+
 def _inverse(node: Node) -> Gradients:
     """Y = A⁻¹: ∂L/∂A = −Yᵀ ∂L/∂Y Yᵀ"""
     turned = transposed(node.Y)
@@ -351,6 +360,8 @@ ROWS = (
         linear=True,
     ),
     called("det: |A|, the determinant", notation=notation.fence("|", "|"), gradient=_det, reduces=True),
+    called("logdet: log |A|", spelled=lambda a, o: f("log", f("det", a[0])), gradient=_log_det, reduces=True),
+    called("slogdet: the sign of |A|, and the log of its absolute value", gradient=_log_det, gives="parts"),
     called("inverse: A⁻¹", also="inv", notation=notation.inverse, gradient=_inverse),
     called(
         "einsum: the sum over the letters of option text that are not in the result",

@@ -67,6 +67,14 @@ def _diagonal(node: Node) -> Gradients:
     return (times(f("identity", size=n), linear("unsqueeze", node.G, dim=(1,))),)
 
 
+def _diag(node: Node) -> Gradients:
+    """Y = diag(a) of a vector: its gradient is the diagonal; of a matrix, its diagonal."""
+    (a, *more) = node.args
+    if not more and not node.options and len(node.shape(a)) == 1:
+        return (linear("diagonal", node.G),)
+    return _diagonal(node)
+
+
 def _reshape(node: Node) -> Gradients:
     shape, by = node.shape(node.args[0]), node.options["by"]
     method = by.name
@@ -130,6 +138,13 @@ ROWS = (
     called("pad(input pad mode value): a with zeros around it", gradient=_pad),
     called(
         "diagonal: the diagonal of a", notation=notation.function("diag"), written_call=1, gradient=_diagonal, moves=True
+    ),
+    called(
+        "diag: the matrix with the diagonal a, or the diagonal of a matrix",
+        notation=notation.function("diag"),
+        written_call=1,
+        gradient=_diag,
+        moves=True,
     ),
     called("trace: the sum of the diagonal", notation=notation.function("tr"), gradient=_trace, reduces=True, linear=True),
     Operation("repeat_interleave: each entry of a several times", others="repeat_interleave", moves=True),
