@@ -15,6 +15,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from workings import exact
 from workings.errors import DomainError
+from workings.exact.tensor.arena import ARENA
 
 
 @pytest.mark.parametrize(
@@ -25,6 +26,11 @@ from workings.errors import DomainError
         (lambda x: x.share_memory_(), "is not put into shared memory"),
         (lambda x: nn.ParameterList([x]).share_memory(), "is not put into shared memory"),
         (lambda x: x.data_ptr(), "has no memory of numbers to point at"),
+        (lambda x: x.const_data_ptr(), "has no memory of numbers to point at"),
+        (lambda x: x.set_(torch.zeros(2, dtype=x.dtype)), "has no memory of numbers to point at"),
+        (lambda x: setattr(nn.Parameter(torch.zeros(2, dtype=x.dtype)), "data", x), "x.data = … would give an ordinary"),
+        (lambda x: setattr(torch.zeros(3)[1:], "data", x), "x.data = … would give an ordinary"),
+        (lambda x: nn.utils.vector_to_parameters(x, nn.Linear(1, 1).parameters()), "turn the module exact"),
         (lambda x: x.untyped_storage(), "has no memory of numbers to point at"),
         (lambda x: x.storage(), "has no memory of numbers to point at"),
         (lambda x: torch.zeros(2, dtype=x.dtype).set_(x), "has no memory of numbers to point at"),
@@ -57,6 +63,60 @@ def test_data_is_exchanged():
     x = exact("1 2")
     x.data = torch.tensor([0.5, 3.0])
     assert x.text() == "[1/2  3]"
+
+
+def test_data_of_an_ordinary_tensor_in_inference():
+    with torch.inference_mode(), pytest.raises(TypeError, match=r"x.data = … would give an ordinary"):
+        torch.zeros(2).data = exact("1 2")
+
+
+def test_data_of_other_subclasses_is_left_alone():
+    with torch._subclasses.FakeTensorMode() as mode:
+        a, b = (mode.from_tensor(torch.ones(n)) for n in (2, 3))
+        a.data = b
+    assert a.shape == (3,)
+
+
+def test_a_module_whose_tensors_are_converted_one_by_one():
+    layer = nn.Linear(2, 1)._apply(exact)
+    assert isinstance(layer.weight, nn.Parameter) and isinstance(layer.weight, exact.ExactTensor)
+
+
+def test_parametrizations_exchange_exact_tensors():
+    layer = nn.utils.parametrizations.weight_norm(exact.exactify(nn.Linear(2, 2).double()))
+    assert torch.allclose(exact(layer(exact("1 2"))).float64(), (exact(layer.weight) @ exact("1 2") + layer.bias).float64())
+    x, y = exact("1 2"), exact("1/3 4 5")
+    assert x.set_(y) is x and exact.equal(x, y)
+
+
+def test_tensors_made_like_an_exact_one():
+    x = exact("1/3 1/7")
+    assert exact.equal(x.new(2, 1), exact("0; 0")) and exact.equal(x.new(x.shape), exact("0 0"))
+    assert exact.equal(x.new([0.5, 2]), exact("1/2 2")) and exact.equal(x.new_tensor([x[0], x[1]]), x)
+    assert not x.is_shared()
+
+
+def test_memory_that_grows_or_comes_back_names_values():
+    x = exact("1/3 1/7")
+    x.resize_(1)
+    y = exact("sqrt(2) sqrt(3)")[:1]
+    ARENA.sweep()
+    assert x.resize_(3).text() == "[1/3  1/7  0]"
+    assert y.as_strided((2,), (1,)).text() == "[√2  √3]"
+
+
+def test_a_copy_does_not_lose_its_graph():
+    w = exact.symbols("w").requires_grad_()
+    with pytest.raises(RuntimeError, match=r"Copy x.detach\(\)"):
+        copy.deepcopy(2 * w)
+
+
+def test_an_exact_module_is_saved():
+    file = io.BytesIO()
+    layer = exact.exactify(nn.Linear(2, 1))
+    torch.save(layer, file)
+    file.seek(0)
+    assert exact.equal(torch.load(file, weights_only=False).weight, layer.weight)
 
 
 def test_pickles_keep_the_values_and_what_they_rest_on():

@@ -51,6 +51,68 @@ def test_methods_that_write(write):
     assert exact.equal(y, X)
 
 
+def test_a_view_and_what_it_shows_turn_exact_together():
+    a = exact("1/3 2").requires_grad_()
+    y = torch.zeros(2, 2, dtype=a.dtype)
+    y[0] += a
+    y[1][0] = a[1]
+    row = y[1]
+    row[1] = 5
+    assert y.text() == "⎡1/3  2⎤\n⎣  2  5⎦" and row._base is y
+    y.sum().backward()
+    assert a.grad.tolist() == [1, 2]
+
+
+def test_a_view_alone_brings_its_base_along():
+    y = torch.zeros(2, 3)
+    column = y[:, 1]
+    column.copy_(X[:, 0])
+    assert y.text() == "⎡0  1/3  0⎤\n⎣0    w  0⎦" and column._base is y and y.dtype == torch.float32
+
+
+def test_out():
+    y = torch.zeros(2, 2)
+    assert torch.add(X, X, out=y) is y and exact.equal(y, 2 * X)
+
+
+def test_parameters_turn_exact_where_nothing_is_followed():
+    layer = torch.nn.Linear(2, 2)
+    weight, optimizer = layer.weight, torch.optim.SGD(layer.parameters(), lr=0.5)
+    with torch.no_grad():
+        layer.weight.copy_(X)
+        layer.bias[:] = X[0]
+    assert layer.weight is weight and isinstance(weight, torch.nn.Parameter) and weight.requires_grad
+    assert exact.equal(layer(exact("1 1")), X.sum(1) + X[0])
+    layer(exact("1 1")).sum().backward()
+    optimizer.step()
+    assert exact.equal(layer.bias, X[0] - 0.5)
+
+
+def test_a_state_of_exact_tensors_is_loaded_into_an_ordinary_module():
+    source, target = exact.exactify(torch.nn.Linear(2, 1)), torch.nn.Linear(2, 1)
+    target.load_state_dict(source.state_dict())
+    assert exact.equal(target.weight, source.weight) and exact.equal(target.bias, source.bias)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: torch.nn.utils.rnn.pad_sequence([x[0], x[1, :1]], batch_first=True), "⎡1/3  √2⎤\n⎣  w   0⎦"),
+        (lambda x: torch.vander(x[0]), "⎡1/3  1⎤\n⎣ √2  1⎦"),
+    ],
+)
+def test_functions_that_write_into_a_tensor_of_their_own(call, text):
+    assert call(X).text() == text
+
+
+def test_a_step_of_an_ordinary_tensor_that_a_graph_holds_is_refused():
+    p = torch.nn.Parameter(torch.ones(2, 2))
+    y = p * 2
+    with torch.no_grad(), pytest.raises(TypeError, match=r"shares its memory.*exact.exactify\(module\)"):
+        p.copy_(X)
+    assert y.requires_grad and type(p) is torch.nn.Parameter
+
+
 def test_integers_take_the_whole_part_as_in_pytorch():
     y = torch.zeros(2, dtype=torch.int64)
     y[0] = exact("7/2")
@@ -60,7 +122,7 @@ def test_integers_take_the_whole_part_as_in_pytorch():
 @pytest.mark.parametrize(
     ("make", "why"),
     [
-        (lambda y: y[0], "it is a view of another tensor"),
+        (lambda y: (y[0], y[1]), "a tensor or an array shares its memory"),
         (lambda y: (y, y[0]), "a tensor or an array shares its memory"),
         (lambda y: torch.from_numpy(np.zeros(2)), "a tensor or an array shares its memory"),
         (lambda y: 1 * y.requires_grad_(), "autograd follows it"),

@@ -42,9 +42,10 @@ from workings.exact.dispatch.operation import (
 )
 from workings.exact.dispatch.order import ORDER, order
 from workings.exact.dispatch.random import RANDOM, draw
+from workings.exact.dispatch.write import refusal
 from workings.exact.numbers.assume import recording
 from workings.exact.numbers.letter import HOMONYMS, check_one_meaning
-from workings.exact.tensor.arena import ARENA
+from workings.exact.tensor.arena import ARENA, zeros_where_it_grows
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.tensor.lift import payload
 from workings.exact.tensor.noted import notes_among, without_notes
@@ -82,7 +83,8 @@ def _answer(func: Any, args: Any, kwargs: Any) -> Any:
     if torch.Tag.inplace_view in func.tags:  # x.t_(): the tensor itself changes shape, so a result to copy would not do
         if schema.name == "set_":
             NO_POINTER()
-        func(args[0].payload, *args[1:], **kwargs)
+        with zeros_where_it_grows(args[0].payload):
+            func(args[0].payload, *args[1:], **kwargs)
         return torch.utils._python_dispatch.return_and_correct_aliasing(func, args, kwargs, args[0])
     if schema.name in RANDOM:  # before in_place: x.uniform_() has no functional form that draws the same numbers
         return draw(func, args, kwargs)
@@ -119,11 +121,7 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
             func, "it is a fused kernel for lists of tensors. An optimizer runs without it when made with fused=False"
         )
     if not is_exact(target) and target.is_floating_point():
-        raise TypeError(
-            f"{schema.name} would write exact values into an ordinary {target.dtype} tensor of shape "
-            f"{[*target.shape]}. Make that tensor exact: exact.zeros(…), x.new_zeros(…), or create it inside "
-            "`with exact.mode():`."
-        )
+        raise refusal(schema.name, target)
     functional = getattr(getattr(torch.ops, func.namespace), schema.name[:-1])
     result = functional(*args, **kwargs)  # pow_.Scalar is pow.Tensor_Scalar: the arguments choose the overload
     if is_exact(target):
@@ -161,7 +159,7 @@ def _into_outs(func: Any, args: Any, kwargs: Any) -> Any:
 def _write(out: torch.Tensor, result: Any) -> None:
     if not isinstance(out, ExactTensor):
         if out.is_floating_point() and is_exact(result):
-            raise TypeError("out= is an ordinary float tensor, but the result is exact: pass an exact tensor.")
+            raise refusal("out=", out)
         out.resize_(result.shape).copy_(result)
         return
     if out.shape != result.shape:

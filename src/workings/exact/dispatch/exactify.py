@@ -31,11 +31,7 @@ def exactify(module: M, *, recover: bool = False) -> M:
     if not isinstance(module, torch.nn.Module):
         raise TypeError(f"exactify takes a torch.nn.Module, not {type(module).__name__}. A tensor turns exact by exact(x).")
 
-    def convert(t: torch.Tensor) -> torch.Tensor:
-        if isinstance(t, ExactTensor) or not t.is_floating_point():
-            return t
-        return exact(t, recover=recover)
-
+    convert = functools.partial(_convert, recover=recover)  # not a closure: the module may be pickled
     _check_free(module)
     for part in module.modules():
         part.register_load_state_dict_pre_hook(functools.partial(_before_loading, convert))
@@ -50,6 +46,12 @@ def exactify(module: M, *, recover: bool = False) -> M:
         raise WorkingsError(_refusal(name, "something else holds on to it")) from error
     finally:
         torch.__future__.set_swap_module_params_on_conversion(swapping)
+
+
+def _convert(t: torch.Tensor, *, recover: bool) -> torch.Tensor:
+    if isinstance(t, ExactTensor) or not t.is_floating_point():
+        return t
+    return exact(t, recover=recover)
 
 
 def _check_free(module: torch.nn.Module) -> None:

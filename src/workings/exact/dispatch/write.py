@@ -2,9 +2,10 @@
 
     y = torch.zeros(2, dtype=x.dtype)
     y[0] = x[1]
+    y[1] += x[0]
 
-Nobody can see it half exact: the tensor keeps its identity and its values, as they are. Where that cannot be (a view, memory
-that another tensor shares, a tensor that autograd follows), the write is refused.
+Nobody can see it half exact: the tensor keeps its identity and its values, as they are, and so does the one it is a view of.
+Where that cannot be (memory that another tensor or an array shares, a tensor that autograd follows), the write is refused.
 """
 
 from __future__ import annotations
@@ -13,38 +14,74 @@ from typing import Any
 
 import torch
 
-from workings.exact.tensor.exact_tensor import HOOKS
+from workings.exact.tensor.exact_tensor import HOOKS, PlainTargetError
 from workings.exact.tensor.make import exact
 
 _OPERATORS = frozenset(f"__{name}__" for name in "setitem iadd isub imul itruediv ifloordiv imod ipow".split())
-_ALONE = 2
-"""How often the memory of a tensor is held when nobody shares it: by the tensor, and by the question."""
+_ALONE = 1
+"""How often a tensor, or its memory, is held when nobody shares it."""
 
 
-def _before_write(func: Any, y: torch.Tensor) -> None:
-    """Turn `y` exact if this call writes into it."""
+def _before_write(func: Any, args: Any, kwargs: Any) -> None:
+    """Turn the ordinary tensor exact that this call writes into, if there is one."""
     name = getattr(func, "__name__", "")
-    if not y.is_floating_point() or not (name in _OPERATORS or (name.endswith("_") and not name.endswith("__"))):
+    if name in _OPERATORS or (name.endswith("_") and not name.endswith("__")):
+        _turn_exact(name, args[0] if args else None)
+    elif kwargs and "out" in kwargs:
+        for out in kwargs["out"] if isinstance(kwargs["out"], (tuple, list)) else [kwargs["out"]]:
+            _turn_exact(f"{name}(…, out=y)", out)
+
+
+def _turn_exact(name: str, y: Any) -> None:
+    if type(y) not in (torch.Tensor, torch.nn.Parameter) or not y.is_floating_point():
         return
-    if y._is_view():
-        raise _refusal(name, y, "it is a view of another tensor, which would not follow")
-    if y.requires_grad:
-        raise _refusal(name, y, "autograd follows it")
-    storage = y.untyped_storage()
-    shared = torch._C._storage_Use_Count(storage._cdata) > _ALONE or not storage.resizable()
-    if shared:  # by another tensor, or by a NumPy array
-        raise _refusal(name, y, "a tensor or an array shares its memory, and would not follow")
+    base = y._base if y._is_view() else None
+    owner = y if base is None else base
+    if any(t.requires_grad and (torch.is_grad_enabled() or not t.is_leaf) for t in (y, owner)):
+        raise refusal(name, y, "autograd follows it")
+    if _is_shared(owner, y):
+        raise refusal(name, y, "a tensor or an array shares its memory, and would not follow")
+    whole = _like(owner, exact(owner))
+    pairs = [(owner, whole)]
+    if base is not None:
+        pairs.append((y, whole.as_strided(y.shape, y.stride(), y.storage_offset())))
+    done = []
     try:
-        torch.utils.swap_tensors(y, exact(y))
+        for a, b in pairs:
+            _exchange(a, b)
+            done.append((a, b))
     except RuntimeError:
-        raise _refusal(name, y, "something else holds on to it") from None
+        for a, b in done:
+            _exchange(a, b)
+        raise refusal(name, y, "something else holds on to it") from None
 
 
-def _refusal(name: str, y: torch.Tensor, why: str) -> TypeError:
-    return TypeError(
-        f"{name} would write exact values into an ordinary {y.dtype} tensor of shape {[*y.shape]}, which does not turn "
-        f"exact in place: {why}. Make that tensor exact: exact.zeros(…), x.new_zeros(…), or create it inside "
-        "`with exact.mode():`."
+def _is_shared(owner: torch.Tensor, y: torch.Tensor) -> bool:
+    """Whether another tensor, a graph or an array holds on to this tensor or its memory."""
+    views = owner is not y
+    storage = owner.untyped_storage()
+    held = torch._C._storage_Use_Count(storage._cdata) - 1  # the question holds it too
+    tensors = owner._use_count() - views, y._use_count()  # type: ignore[attr-defined]
+    return held > _ALONE + views or max(tensors) > _ALONE or not storage.resizable()
+
+
+def _like(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+    return torch.nn.Parameter(x, y.requires_grad) if isinstance(y, torch.nn.Parameter) else x
+
+
+def _exchange(a: Any, b: Any) -> None:
+    """Let two Python objects change their tensors. As `torch.utils.swap_tensors`, which refuses tensors that have a view."""
+    torch._C._swap_tensor_impl(a, b)
+    a.__class__, b.__class__ = b.__class__, a.__class__
+    a.__dict__, b.__dict__ = b.__dict__, a.__dict__
+
+
+def refusal(name: str, y: torch.Tensor, why: str = "") -> PlainTargetError:
+    """The error of a write that cannot be: what would be written into, and why it does not turn exact."""
+    reason = f", which does not turn exact in place: {why}" if why else ""
+    return PlainTargetError(
+        f"{name} would write exact values into an ordinary {y.dtype} tensor of shape {[*y.shape]}{reason}. Make that "
+        "tensor exact: exact.zeros(…), x.new_zeros(…), exact.exactify(module), or create it inside `with exact.mode():`."
     )
 
 

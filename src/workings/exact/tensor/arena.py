@@ -100,12 +100,13 @@ class _Arena:
 
     def sweep(self) -> None:
         """Drop every value that no living payload needs and nobody holds."""
-        handles: set[float] = set()
+        storages = {}
         for ref in list(self.payloads.values()):
             payload = ref()
             if payload is not None:
-                handles.update(payload.reshape(-1).tolist())
-        kept = [self.values[h] for h in handles]  # type: ignore[index]  # a float finds its int
+                storages[payload.untyped_storage()._cdata] = _whole(payload)
+        handles = set().union(*(whole.tolist() for whole in storages.values()))
+        kept = [self.values[h] for h in handles if h in self.values]  # a float finds its int
         self.values = {v.serial: v for v in (*_PERMANENT, *kept)}
         del kept  # a reference of our own would count below
         # The graph holds every node, so the count of references says who else does: a formula that is kept, or a value in
@@ -118,6 +119,19 @@ class _Arena:
 
 
 ARENA = _Arena()
+
+
+def _whole(payload: torch.Tensor) -> torch.Tensor:
+    """The memory of a payload: what `as_strided` or `resize_` may bring to light, not only what it shows now."""
+    return torch.empty(0, dtype=torch.float64).set_(payload.untyped_storage())
+
+
+@contextlib.contextmanager
+def zeros_where_it_grows(payload: torch.Tensor) -> Iterator[None]:
+    """New memory of a payload that grows in place names 0: what happens to stand there is no handle."""
+    before = payload.untyped_storage().nbytes() // payload.element_size()
+    yield
+    _whole(payload)[before:] = 0
 
 
 def values_of(payload: torch.Tensor) -> list[Value]:

@@ -39,6 +39,10 @@ class SharedNotes:
         self.notes = notes
 
 
+class PlainTargetError(TypeError):
+    """Exact values would be written into an ordinary tensor."""
+
+
 OVERRIDES: dict[Any, Callable[..., Any]] = {}
 """Functions above autograd that exact tensors answer themselves (see `attention.py`)."""
 
@@ -48,8 +52,9 @@ class _Hooks:
 
     dispatch: Callable[[Any, Any, Any], Any]
     substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
-    before_write: Callable[[Any, torch.Tensor], None]
+    before_write: Callable[[Any, Any, Any], None]
     run_again: Callable[[Any, Any, Any], Any]
+    run_with_exact_factories: Callable[[Any, Any, Any], Any]
     unpickled: Callable[[str, bool, bool], ExactTensor]
 
 
@@ -114,13 +119,14 @@ class ExactTensor(torch.Tensor):
         own = OVERRIDES.get(func)
         if own is not None:
             return own(*args, **(kwargs or {}))
-        if args and type(args[0]) is torch.Tensor:
-            HOOKS.before_write(func, args[0])
+        HOOKS.before_write(func, args, kwargs)
         with torch._C.DisableTorchFunctionSubclass():
             try:
                 result = func(*args, **(kwargs or {}))
             except OverflowError:  # an integer that PyTorch's own numbers cannot hold
                 result = HOOKS.run_again(func, args, kwargs or {})
+            except PlainTargetError:  # a buffer that PyTorch's own code made, or the caller's: then it is refused again
+                result = HOOKS.run_with_exact_factories(func, args, kwargs or {})
             finally:
                 if TAKEN.values:
                     TAKEN.values.clear()
@@ -137,6 +143,10 @@ class ExactTensor(torch.Tensor):
     def __deepcopy__(self, memo: dict[int, Any]) -> ExactTensor:
         if id(self) in memo:
             return memo[id(self)]
+        if not self.is_leaf:
+            raise RuntimeError(
+                "A copy of an exact tensor that autograd computed would lose its graph. Copy x.detach(), or use x.clone()."
+            )
         with unseen_by_modes():
             payload = self.payload.clone()
         copy = ExactTensor(payload, dtype=self.dtype, shared=SharedNotes(self.shared.notes))
