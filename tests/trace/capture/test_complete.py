@@ -2,6 +2,8 @@
 
 import functools
 import inspect
+import linecache
+from dataclasses import dataclass
 
 import pytest
 import torch
@@ -116,3 +118,25 @@ def test_a_function_that_is_handed_over_keeps_its_signature():
         ["a", "b"],
         ["a", "b", "c", "k"],
     ]
+
+
+@dataclass
+class Pair:
+    a: torch.Tensor
+    b: torch.Tensor
+
+
+def _paired(x):
+    pair = Pair(2 * x, x)
+    y = pair.a + pair.b
+    return y
+
+
+def test_the_init_that_python_makes_of_a_dataclass_is_no_program_of_the_same_file_name(monkeypatch):
+    program = ["def other(x):\n", "    return x\n"] * 4  # what Python 3.13 keeps of `python -c …`
+    monkeypatch.setitem(linecache.cache, Pair.__init__.__code__.co_filename, (len(program), None, program, "<string>"))
+    work = workings.show(_paired, X)
+    assert work.matches and [step.name for step in work.step("pair").children] == []
+    with workings.trace() as t:
+        pair = Pair(X, X)
+    assert t.step("pair").children == [] and pair.a is X

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import linecache
 import types
 import weakref
 from collections.abc import Iterable
@@ -23,6 +22,7 @@ from torch.autograd.function import FunctionCtx
 
 from workings.trace.capture.substitute import copy_function, substitute_code
 from workings.trace.code.functions import UNRECORDED, call_name, is_library
+from workings.trace.code.source import has_source
 from workings.trace.step import CONTAINERS
 
 _MOST_ITEMS = 64
@@ -116,7 +116,7 @@ class Callbacks:
     def _exchange(self, function: Any, is_method: bool = False) -> None:
         if self.closing is None or function in self.originals:
             return
-        if not _is_authors(function) and not (self._is_wanted_part(function) and _has_source(function)):
+        if not _is_authors(function) and not (self._is_wanted_part(function) and has_source(function.__code__)):
             return
         if self.recorder.saved_state is not None:
             self.recorder.saved_state.add(function)  # while its own code tells which names it reads
@@ -149,12 +149,7 @@ def _inmost_function(function: Any) -> Any:
 def _is_authors(function: Any) -> bool:
     """Whether it is not a library's, and can be shown."""
     own = isinstance(function, types.FunctionType) and not is_library(function.__code__)
-    return own and _has_source(function)  # in this order: a library's files need not be read
-
-
-def _has_source(function: Any) -> bool:
-    """Whether its statements can be shown: those of the `__init__` of a dataclass cannot."""
-    return bool(linecache.getlines(function.__code__.co_filename))
+    return own and has_source(function.__code__)  # in this order: a library's files need not be read
 
 
 _METHODS: weakref.WeakKeyDictionary[type, list[tuple[Any, bool]]] = weakref.WeakKeyDictionary()

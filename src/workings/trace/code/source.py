@@ -59,6 +59,16 @@ def _lines(code: types.CodeType) -> tuple[list[str], int]:
     return inspect.getblock(lines[first - 1 :]), first
 
 
+def has_source(code: types.CodeType) -> bool:
+    """Whether the lines of its file are those of this function. Python makes the `__init__` of a dataclass from a text that
+    it does not keep; from 3.13 on the program of `python -c` goes by the same name, `<string>`."""
+    lines = linecache.getlines(code.co_filename)
+    if not code.co_filename.startswith("<"):
+        return bool(lines)
+    word = "lambda" if code.co_name == "<lambda>" else rf"def\s+{re.escape(code.co_name)}"
+    return re.search(rf"\b{word}\b", "".join(inspect.getblock(lines[code.co_firstlineno - 1 :]))) is not None
+
+
 def owner(code: types.CodeType) -> str:
     """The class a method is written in, for the names that begin with two underscores."""
     parts = code.co_qualname.split(".")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import inspect
-import linecache
 import types
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import LAMBDA, UNRECORDED, call_name, is_library
 from workings.trace.code.instrument import path
 from workings.trace.code.look_up import MISSING
+from workings.trace.code.source import has_source
 from workings.trace.definitions.expand import compare
 from workings.trace.follow.names import Names
 from workings.trace.follow.source import by_identity, call_at, is_calling
@@ -35,7 +35,7 @@ def is_opened(code: types.CodeType) -> bool:
     """Whether this is a function of the author's: not of a library, not one that Python calls of its own accord."""
     function = code.co_flags & inspect.CO_OPTIMIZED and not code.co_flags & _AWAITED and not is_comprehension(code)
     ours = is_own(code.co_filename) and not is_readable(code.co_filename)
-    made = code.co_name.startswith("__") and not linecache.getlines(code.co_filename)  # the __init__ of a dataclass
+    made = code.co_name.startswith("__") and not has_source(code)  # the __init__ of a dataclass
     return bool(function) and not ours and not made and not is_library(code) and code.co_name not in UNRECORDED
 
 
