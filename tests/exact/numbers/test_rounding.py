@@ -107,6 +107,22 @@ def test_decimals_of_a_chaotic_sequence():
     assert x.decimals() == "0.808839"
 
 
+@pytest.mark.parametrize(
+    ("number", "digits", "written"),
+    [
+        ("10^(10^6)", 5, "1.0000e1000000"),
+        ("1 − 10^(10^6)", 3, "-1.00e1000000"),
+        ("1/(10^(10^6) + 1)", 3, "1.00e-1000000"),
+        ("99999999999 * 10^(10^6)", 5, "1.0000e1000011"),
+        ("1.5 * 10^(10^6)", 1, "2e1000000"),
+        ("2.5 * 10^(10^6)", 1, "2e1000000"),
+        ("-2^(10^6)", 6, "-9.90066e301029"),
+    ],
+)
+def test_decimals_next_to_a_power_of_ten_and_halfway_between_two(number, digits, written):
+    assert exact(number).decimals(digits) == written
+
+
 def test_what_is_too_small_for_decimals_says_so():
     with pytest.raises(BudgetError, match="4 digits of a formula of 5 nodes cannot be certified"):
         exact("exp(-exp(exp(10)))").decimals(4)

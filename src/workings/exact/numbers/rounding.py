@@ -109,6 +109,9 @@ def decimals(v: Value, digits: int = 6) -> str:
         return decimals(short, digits)
     if enclosure(v, LAST_BITS).is_finite() and sign(v) == 0:
         return "0"
+    written = _halfway(v, digits)
+    if written is not None:
+        return written
     raise certification_error(v, f"{digits} digits" if digits > 1 else "1 digit")
 
 
@@ -126,15 +129,37 @@ def _rounded_ends(ball: arb, digits: int, bits: int) -> tuple[str, str]:
     return low, high
 
 
+def _halfway(v: Value, digits: int) -> str | None:
+    """15·10^(10^6) to one digit: both ends of no enclosure agree on a number halfway between two roundings. Its mantissa,
+    a short fraction, is rounded to even."""
+    ball = enclosure(v, LAST_BITS)
+    if not ball.is_finite() or ball.contains(0):
+        return None
+    exponent = _exponent_of_ten(ball, LAST_BITS)
+    mantissa = algebra.multiply(v, algebra.power(rational(10), -exponent)).rational
+    return None if mantissa is None else _scientific(Fraction(str(fmpq(mantissa))), exponent, digits)
+
+
 def _scientific_ends(ball: arb, digits: int, bits: int) -> tuple[str, str]:
     """The same for numbers such as 10^(10^18): through the logarithm, their digits written out would fill the memory."""
     with precision(bits):
-        logarithm = abs(ball).log() / arb.const_log10()
-        exponent = logarithm.floor().unique_fmpz()
-        if exponent is None:
-            return "", "?"
-        mantissa = arb(10) ** (logarithm - exponent)
+        exponent = _exponent_of_ten(ball, bits)
+        mantissa = arb(10) ** (abs(ball).log() / arb.const_log10() - exponent)
         ends = mantissa.lower(), mantissa.upper()
-    sign_text = "-" if ball < 0 else ""
-    low, high = (round_fraction(fraction(end), digits) for end in ends)
-    return f"{sign_text}{low}e{exponent}", f"{sign_text}{high}e{exponent}"
+    minus = "-" if ball < 0 else ""
+    low, high = (minus + _scientific(fraction(end), exponent, digits) for end in ends)
+    return low, high
+
+
+def _exponent_of_ten(ball: arb, bits: int) -> int:
+    """⌊log₁₀ |v|⌋; next to a power of ten, where that is not known, the exponent of that power."""
+    with precision(bits):
+        logarithm = abs(ball).log() / arb.const_log10()
+        below = logarithm.floor().unique_fmpz()
+    return round(fraction(logarithm)) if below is None else int(below)
+
+
+def _scientific(mantissa: Fraction, exponent: int, digits: int) -> str:
+    """A mantissa of about 1 to 10 in its rounding, with the exponent that belongs to it."""
+    shift = math.floor(math.log10(abs(Fraction(round_fraction(mantissa, digits)))))
+    return f"{round_fraction(mantissa / Fraction(10) ** shift, digits)}e{exponent + shift}"

@@ -19,10 +19,12 @@ from workings.exact.numbers.functions import FUNCTIONS
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, rational
-from workings.exact.reading.tokens import MOST_BITS
 
 _HIGHEST = 2**31
 """The numerator and the denominator of an exponent are at most this."""
+_MOST_BITS = 2**24
+"""The rational factors of a result come to at most so many bits: 10^(10^6) has 3.3 million. Powers this long are kept as
+powers, so they cost nothing until somebody asks for their digits."""
 
 
 def total(terms: Sequence[Value]) -> Value:
@@ -187,8 +189,8 @@ def _bits(v: Value) -> Rational:
 
 
 def _check_bits(bits: Rational) -> None:
-    if bits > MOST_BITS:
-        raise BudgetError(f"The result has more than {MOST_BITS:,} bits.")
+    if bits > _MOST_BITS:
+        raise BudgetError(f"Expected a result of at most {_MOST_BITS:,} bits, about 10^(5·10^6).")
 
 
 def _within_bits(v: Value) -> Value:

@@ -19,8 +19,8 @@ from workings.exact.numbers.value import Rational, whole
 
 LONGEST = 100_000
 """Characters of the longest text that is read."""
-MOST_BITS = 100_000
-"""Numbers of more bits than this, on either side of the fraction bar, are refused."""
+_MOST_BITS = 100_000
+"""Numbers written in digits with more bits than this are refused; a power may be longer (`real.py`)."""
 
 
 class Token(NamedTuple):
@@ -117,8 +117,10 @@ def number(token: Token, text: str) -> Rational:
         return fmpq(int(top), int(bottom))
     mantissa, _, exponent = token.text.lower().partition("e")
     digits, _, places = mantissa.partition(".")
-    if len(exponent) > 9 or (abs(int(exponent or 0)) + len(mantissa)) * 3.33 > MOST_BITS:
-        raise ParseError(f"Expected a number of at most {MOST_BITS:,} bits.", text, token.position)
+    if len(exponent) > 9 or (abs(int(exponent or 0)) + len(mantissa)) * 3.33 > _MOST_BITS:
+        raise ParseError(
+            f"Expected digits for at most {_MOST_BITS:,} bits. A longer number is written 10^n.", text, token.position
+        )
     power = int(exponent or 0) - len(places)
     return whole(fmpq(_integer(digits + places)) * fmpq(10) ** power)
 
