@@ -62,6 +62,7 @@ GELU = math.sqrt(2 / math.pi)
         (-math.log(10000) / 512, "-log(10)/128"),
         (math.log(math.pi), "log(π)"),
         (math.log(2 * math.pi) / 2, "log(2π)/2"),
+        (0.5 + 0.5 * math.log(2 * math.pi), "(1 + log(2π))/2"),
         (math.log(3), "log(3)"),
         (math.log(0.7), "log(0.7)"),
         (math.log(50257), "log(50257)"),

@@ -47,15 +47,6 @@ class ExactFactories(TorchDispatchMode):
         return tree_map(lambda t: _exact(t, name), result)
 
 
-def _run_with_exact_factories(func: Any, args: Any, kwargs: Any) -> Any:
-    """Call a function of PyTorch that writes exact values into a tensor it makes itself, as `pad_sequence` does."""
-    with ExactFactories():
-        return func(*args, **kwargs)
-
-
-HOOKS.run_with_exact_factories = _run_with_exact_factories
-
-
 class mode:  # a context manager, named like one
     """Make the floating-point tensors that are created inside the block exact.
 

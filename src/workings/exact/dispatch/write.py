@@ -10,10 +10,14 @@ Where that cannot be (memory that another tensor or an array shares, a tensor th
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import torch
+import torch.nn.functional as F
+from torch.utils._pytree import tree_flatten
 
+from workings.exact.dispatch.mode import ExactFactories
 from workings.exact.tensor.exact_tensor import HOOKS, PlainTargetError
 from workings.exact.tensor.make import exact
 
@@ -23,13 +27,36 @@ _ALONE = 1
 
 
 def _before_write(func: Any, args: Any, kwargs: Any) -> None:
-    """Turn the ordinary tensor exact that this call writes into, if there is one."""
+    """Turn the ordinary tensors exact that this call writes into, if there are any."""
     name = getattr(func, "__name__", "")
-    if name in _OPERATORS or (name.endswith("_") and not name.endswith("__")):
+    if _is_write(name):
         _turn_exact(name, args[0] if args else None)
-    elif kwargs and "out" in kwargs:
+    elif "out" in kwargs:
         for out in kwargs["out"] if isinstance(kwargs["out"], (tuple, list)) else [kwargs["out"]]:
             _turn_exact(f"{name}(…, out=y)", out)
+    elif func in _RUNNING:
+        given = inspect.signature(func).bind(*args, **kwargs)
+        if given.arguments.get(_RUNNING[func]):
+            for running in ("running_mean", "running_var"):
+                _turn_exact(name, given.arguments.get(running))
+
+
+_RUNNING = {F.batch_norm: "training", F.instance_norm: "use_input_stats"}
+"""Functions that write into their running mean and variance, though their name does not say so, and when they do."""
+
+
+def _run_with_exact_targets(func: Any, args: Any, kwargs: Any, error: PlainTargetError) -> Any:
+    """Call a function of PyTorch again that writes exact values into a tensor it makes itself, as `pad_sequence` does."""
+    given = tree_flatten((args, kwargs))[0]
+    if _is_write(func.__name__) or any(error.target is t for t in given):  # what is written by now would be written twice
+        raise error
+    with ExactFactories():
+        return func(*args, **kwargs)
+
+
+def _is_write(name: str) -> bool:
+    """Whether a function of this name writes into its first argument."""
+    return name in _OPERATORS or (name.endswith("_") and not name.endswith("__"))
 
 
 def _turn_exact(name: str, y: Any) -> None:
@@ -81,8 +108,9 @@ def refusal(name: str, y: torch.Tensor, why: str = "") -> PlainTargetError:
     reason = f", which does not turn exact in place: {why}" if why else ""
     return PlainTargetError(
         f"{name} would write exact values into an ordinary {y.dtype} tensor of shape {[*y.shape]}{reason}. Make that "
-        "tensor exact: exact.zeros(…), x.new_zeros(…), exact.exactify(module), or create it inside `with exact.mode():`."
+        "tensor exact: exact.zeros(…), x.new_zeros(…), exact.exactify(module), or create it inside `with exact.mode():`.",
+        y,
     )
 
 
-HOOKS.before_write = _before_write
+HOOKS.before_write, HOOKS.run_with_exact_targets = _before_write, _run_with_exact_targets

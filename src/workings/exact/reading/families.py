@@ -140,6 +140,7 @@ CONSTANTS = {
         "√2π": math.sqrt(2 * math.pi),
         "log π": math.log(math.pi),
         "log 2π": math.log(2 * math.pi),
+        "log 2πe": math.log(2 * math.pi) + 1,
     },
 }
 """Numbers whose multiples, and multiples of whose inverses, are recognised, by the name of their bound."""

@@ -154,5 +154,6 @@ _BUILD: dict[str, _Build] = {
     **_multiples("√2π", lambda: algebra.power(_two_pi(), HALF)),
     **_multiples("log π", lambda: algebra.log(constant("pi"))),
     **_multiples("log 2π", lambda: algebra.log(_two_pi())),
+    **_multiples("log 2πe", lambda: algebra.add(algebra.log(_two_pi()), ONE)),
 }
 """The value of a member's family at p/q."""

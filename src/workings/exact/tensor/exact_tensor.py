@@ -40,7 +40,11 @@ class SharedNotes:
 
 
 class PlainTargetError(TypeError):
-    """Exact values would be written into an ordinary tensor."""
+    """Exact values would be written into this ordinary tensor."""
+
+    def __init__(self, message: str, target: torch.Tensor) -> None:
+        super().__init__(message)
+        self.target = target
 
 
 OVERRIDES: dict[Any, Callable[..., Any]] = {}
@@ -54,7 +58,7 @@ class _Hooks:
     substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
     before_write: Callable[[Any, Any, Any], None]
     run_again: Callable[[Any, Any, Any], Any]
-    run_with_exact_factories: Callable[[Any, Any, Any], Any]
+    run_with_exact_targets: Callable[[Any, Any, Any, PlainTargetError], Any]
     unpickled: Callable[[str, bool, bool], ExactTensor]
 
 
@@ -119,14 +123,14 @@ class ExactTensor(torch.Tensor):
         own = OVERRIDES.get(func)
         if own is not None:
             return own(*args, **(kwargs or {}))
-        HOOKS.before_write(func, args, kwargs)
+        HOOKS.before_write(func, args, kwargs or {})
         with torch._C.DisableTorchFunctionSubclass():
             try:
                 result = func(*args, **(kwargs or {}))
             except OverflowError:  # an integer that PyTorch's own numbers cannot hold
                 result = HOOKS.run_again(func, args, kwargs or {})
-            except PlainTargetError:  # a buffer that PyTorch's own code made, or the caller's: then it is refused again
-                result = HOOKS.run_with_exact_factories(func, args, kwargs or {})
+            except PlainTargetError as error:
+                result = HOOKS.run_with_exact_targets(func, args, kwargs or {}, error)
             finally:
                 if TAKEN.values:
                     TAKEN.values.clear()
