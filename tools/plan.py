@@ -20,7 +20,7 @@ ROOF = frozenset({"__init__", "__main__", "front"})
 
 FLOORS = [
     "errors",
-    "atomic checksum lazy own_code precedence shape_check version written_out",
+    "atomic checksum control lazy own_code precedence shape_check version written_out",
     "fused",
     "page",
     "equations",

@@ -20,9 +20,20 @@ class Done:
     stderr: str
 
 
-def workings(*arguments: str, cwd: str | os.PathLike[str] = ".") -> Done:
+class _Screen(io.StringIO):
+    """What is printed, and whether it goes to a terminal."""
+
+    def __init__(self, terminal: bool) -> None:
+        super().__init__()
+        self.terminal = terminal
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+
+def workings(*arguments: str, cwd: str | os.PathLike[str] = ".", terminal: bool = False) -> Done:
     """Run `workings ARGUMENTS` in a folder. An error that the user would see as a traceback is raised."""
-    out, errors, path = io.StringIO(), io.StringIO(), [*sys.path]
+    out, errors, path = _Screen(terminal), _Screen(terminal), [*sys.path]
     with (
         mock.patch.object(sys, "argv", ["workings", *arguments]),
         mock.patch.object(cli, "collect_garbage_seldom"),  # meant for a process that ends with its command

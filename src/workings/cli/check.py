@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workings.cli.output import say, say_json
+
 if TYPE_CHECKING:
     from workings.check.report.explain import Line
     from workings.check.report.report import Report
@@ -189,7 +191,7 @@ class _Request:
         if form.json:
             from workings.check.report.json_form import json_form
 
-            typer.echo(json_form(results, form.level, skipped))
+            say_json(json_form(results, form.level, skipped))
         elif not form.quiet:
             width, colour, terminal = _screen()
             style = Style(width, colour, form.level, form.verbose, form.undecided, seconds if terminal else None)
@@ -198,9 +200,9 @@ class _Request:
                 from workings.check.report.explain import explain
 
                 said = explain(results[0], form.explain, style)
-            typer.echo(said, color=colour)
+            say(said, coloured=colour)
         for said in filter(None, [failures(results), skipped_text(skipped)]):
-            typer.echo(said, err=True)
+            say(said, err=True)
 
 
 def _read_explain(explain: str | None, files: list[str]) -> Line | None:
@@ -275,8 +277,8 @@ def _watch_files(request: _Request) -> None:
         try:
             request.report(CLEAR if terminal else "")
         except WorkingsError as error:
-            typer.echo(str(error), err=True)  # it may be written at the next change
+            say(str(error), err=True)  # it may be written at the next change
         if terminal:
-            typer.echo("watching; stop with Ctrl-C", err=True)
+            say("watching; stop with Ctrl-C", err=True)
 
     watch(request.files, report)

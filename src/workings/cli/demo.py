@@ -3,8 +3,6 @@
 The code is ordinary PyTorch; only the tensors are exact.
 """
 
-import typer
-
 
 def demo() -> None:
     """Work an attention step exactly, forward and backward.
@@ -13,12 +11,12 @@ def demo() -> None:
     """
     from workings.cli.arguments.direct import direct
     from workings.cli.arguments.library import find
-    from workings.cli.output import str_for_terminal
+    from workings.cli.output import say, str_for_terminal
     from workings.exact import exact
     from workings.show import show
 
-    typer.echo("Z = softmax(Q Kᵀ / √d) V, statement by statement, then backwards from the sum of Z:\n")
+    say("Z = softmax(Q Kᵀ / √d) V, statement by statement, then backwards from the sum of Z:\n")
     with direct():
         work = show(find("attention"), exact("1 0; 0 1"), exact("1 1; 1 0"), exact("2 0; 0 1"), backward=True)
-        typer.echo(str_for_terminal(work))
-    typer.echo('\nYour own: workings show my.py:f x="1 0; 0 1" --backward')
+        say(str_for_terminal(work), coloured=True)
+    say('\nYour own: workings show my.py:f x="1 0; 0 1" --backward')

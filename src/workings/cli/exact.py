@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from workings.cli.output import say
 from workings.errors import WorkingsError
 
 
@@ -33,12 +34,12 @@ def exact(
     if values:
         x = x.substitute(**values)
 
-    typer.echo(x.text())
+    say(x.text())
     if latex:
-        typer.echo(x.latex())
+        say(x.latex())
     if not x.free_symbols:
         first, *rest = grid(x.decimals(digits)).replace("-", "−").split("\n")
-        typer.echo("\n".join([f"≈ {first}", *(f"  {line}" for line in rest)]))
+        say("\n".join([f"≈ {first}", *(f"  {line}" for line in rest)]))
 
 
 def _letter_and_value(text: str) -> tuple[str, str]:

@@ -1,4 +1,8 @@
-"""What the verbs print and write: a worked solution on a terminal, a page in a file, plain data as JSON."""
+"""What the verbs print and write: a worked solution on a terminal, a page in a file, plain data as JSON.
+
+Everything that is printed goes through `say` or `say_json`: it may hold data, and data cannot move the cursor, rename the
+window or turn the direction of writing.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +15,21 @@ from typing import Any
 
 import typer
 
+from workings.control import plain, plain_json
 from workings.errors import WorkingsError
 
+_COLOUR = re.compile("(\x1b\\[[0-9;]*m)")
 
-def say(text: str = "", *, err: bool = False, nl: bool = True) -> None:
-    """Print words that may hold data: names, texts and predictions cannot move the cursor or colour the terminal."""
-    from workings.show.write.block import plain
 
-    typer.echo(plain(text), err=err, nl=nl)
+def say(text: str = "", *, err: bool = False, nl: bool = True, coloured: bool = False) -> None:
+    """Print words without their control characters; `coloured` words, which a printer made, keep their colours."""
+    parts = _COLOUR.split(text) if coloured else [text]
+    typer.echo("".join(part if i % 2 else plain(part) for i, part in enumerate(parts)), err=err, nl=nl)
+
+
+def say_json(written: str) -> None:
+    """Print JSON."""
+    typer.echo(plain_json(written))
 
 
 def str_for_terminal(work: Any) -> str:
@@ -31,11 +42,13 @@ def print_work(work: Any, html: Path | None, form: str, before: str = "", after:
     """A worked solution as a page, in a form, or as text between two others where neither was asked for."""
     if html is not None:
         write_page(html, work.html())
-        typer.echo(f"wrote {html}")
-    if form:
-        typer.echo(work.latex(standalone=standalone) if form == "latex" else getattr(work, form)())
+        say(f"wrote {html}")
+    if form == "json":
+        say_json(work.json())
+    elif form:
+        say(work.latex(standalone=standalone) if form == "latex" else getattr(work, form)())
     elif html is None:
-        typer.echo(before + str_for_terminal(work) + after)
+        say(plain(before) + str_for_terminal(work) + plain(after), coloured=True)
 
 
 def one_form(**asked: bool) -> str:
@@ -77,5 +90,4 @@ def option(name: str) -> str:
 
 
 def print_json(data: Any) -> None:
-    written = json.dumps(data, indent=1, ensure_ascii=False)
-    typer.echo(re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda c: f"\\u{ord(c[0]):04x}", written))
+    say_json(json.dumps(data, indent=1, ensure_ascii=False))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from workings.cli.output import say
+
 if TYPE_CHECKING:
     from torch import Tensor, nn
 
@@ -49,7 +51,7 @@ def shapes(
     form = one_form(latex=latex_form(latex, standalone, markdown=markdown), markdown=markdown)
     found, added = _run(load_module(model), [sizes(one) for one in input])
     if added:
-        typer.echo("A batch axis of 1 was added to the input, which the first layer needs.", err=bool(form))
+        say("A batch axis of 1 was added to the input, which the first layer needs.", err=bool(form))
     _print(found, width or shutil.get_terminal_size((130, 40)).columns, html, "document" if standalone else form)
     if found.failure is not None:
         raise typer.Exit(2)
@@ -62,11 +64,11 @@ def _print(found: ShapeReport, width: int, html: Path | None, form: str) -> None
 
     if html is not None:
         write_page(html, shape_forms.html(found))
-        typer.echo(f"wrote {html}")
+        say(f"wrote {html}")
     if form:
-        typer.echo({"latex": shape_forms.latex, "document": shape_forms.document}.get(form, shape_forms.markdown)(found))
+        say({"latex": shape_forms.latex, "document": shape_forms.document}.get(form, shape_forms.markdown)(found))
     elif html is None:
-        typer.echo(shape_table.text(found, width))
+        say(shape_table.text(found, width))
 
 
 def _run(model: nn.Module, sizes: list[tuple[tuple[int, ...], bool]]) -> tuple[ShapeReport, bool]:

@@ -9,13 +9,15 @@ from typing import Annotated, Any
 
 import typer
 
+from workings.cli.output import say
+
 
 def _print_list(wanted: bool) -> None:
     """Print the names that can be shown and stop."""
     if wanted:
         from workings.cli.arguments.library import listing
 
-        typer.echo(listing())
+        say(listing())
         raise typer.Exit
 
 
@@ -163,7 +165,7 @@ def _hint_at_numbers(error: BaseException, values: list[str]) -> None:
     if whole and (isinstance(error, (AttributeError, TypeError, IndexError)) or "is []" in str(error)):
         text = whole[0]
         name, equals, value = text.rpartition("=")
-        typer.echo(
+        say(
             f'{text} was read as one number, which has no axes. For a vector write {name}{equals}"[{value}]", '
             f'for a matrix {name}{equals}"[[{value}]]".',
             err=True,
@@ -180,7 +182,7 @@ def _hint_at_whole_numbers(error: BaseException, values: list[str]) -> None:
     found = [(name, value) for name, value in found if is_of_whole_numbers(value)]
     if found and re.search(r"\blong\b|\bint64\b", str(error), re.IGNORECASE):
         name, value = found[-1]
-        typer.echo(
+        say(
             "Numbers are read as exact values, or as floats with --floats. For whole numbers (int64), such as tokens and "
             f'classes, write :int after the name, as in {name}:int="{value}".',
             err=True,

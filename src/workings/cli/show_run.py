@@ -6,8 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import typer
-
+from workings.cli.output import say
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
@@ -52,7 +51,7 @@ def show_run(
     print_work(work, html, form, before, after="\n", standalone=standalone)
     if not form:
         with torch.no_grad():
-            typer.echo(shown.describe(shown.call()))
+            say(shown.describe(shown.call()))
 
 
 def _input_hint(run: OpenRun) -> str:

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
+from workings.cli.output import say
 from workings.errors import WorkingsError
 
 NOT_YET = "not yet"
@@ -107,13 +108,13 @@ def systems(
     """
     rows = catalogue()
     if markdown:
-        typer.echo(page(rows), nl=False)
+        say(page(rows), nl=False)
     elif not which:
-        typer.echo(_table(list(rows.values())))
+        say(_table(list(rows.values())))
     elif [id.upper() for id in which] == [which[0].upper()] and which[0].upper() in _FAMILIES:
-        typer.echo(_table([row for row in rows.values() if row.family == which[0].upper()]))
+        say(_table([row for row in rows.values() if row.family == which[0].upper()]))
     else:
-        typer.echo("\n\n".join(_in_full(_row_of(rows, id)) for id in which))
+        say("\n\n".join(_in_full(_row_of(rows, id)) for id in which))
 
 
 def _row_of(rows: dict[str, System], id: str) -> System:

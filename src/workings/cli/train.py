@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from workings.cli.command import check_option
-from workings.cli.output import option
+from workings.cli.output import option, say
 from workings.errors import WorkingsError
 
 if TYPE_CHECKING:
@@ -32,12 +32,12 @@ def train(context: typer.Context) -> None:
     if not name and (not words or {"--help", "-h"} & {*words}):
         from workings.cli.train_help import overview
 
-        typer.echo(overview())
+        say(overview())
     elif {"--help", "-h"} & {*words}:
         from workings.cli.train_help import manual
         from workings.train.recipes import recipe
 
-        typer.echo(manual(recipe(name)))
+        say(manual(recipe(name)))
     else:
         start(name, words)
 
@@ -54,7 +54,7 @@ def start(name: str, words: list[str]) -> None:
             settings = recipe(name).Settings.read({key: value for key, value in given.items() if key not in _OPTIONS})
             _train_in_folder(name, settings, given.get("out"))
     except KeyboardInterrupt as stopped:
-        typer.echo(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
+        say(str(stopped) or "Stopped before the first step; nothing was saved.", err=True)
         raise typer.Exit(130) from None
 
 

@@ -8,9 +8,10 @@ import pytest
 import torch
 
 from tests.formulas import code
+from workings.control import plain
 from workings.show.options import Options
 from workings.show.printers.text import text
-from workings.show.write.block import plain, width
+from workings.show.write.block import width
 from workings.trace.formula.tree import Apply, Call, Code, Leaf
 from workings.trace.record import Trace
 from workings.trace.step import Step

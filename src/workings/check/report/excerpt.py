@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-import re
-
 from rich.cells import cell_len
+
+from workings.control import CONTROL
 
 _TAB = 4
 _BEFORE = 3
 """The claim begins one part in three into a line that is cut."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def plain(words: str) -> str:
@@ -22,7 +21,7 @@ def plain(words: str) -> str:
     >>> plain("a\\x1b[31m\\n b")
     'a�[31m b'
     """
-    return _CONTROL.sub("�", " ".join(words.split()))
+    return CONTROL.sub("�", " ".join(words.split()))
 
 
 def excerpt(line: str, start: int, end: int, columns: int) -> tuple[str, str]:
@@ -57,7 +56,7 @@ def _cells(line: str) -> tuple[list[str], list[int]]:
     pieces, places = [], [0]
     for character in line:
         column = places[-1]
-        shown = " " * (_TAB - column % _TAB) if character == "\t" else _CONTROL.sub("�", character)
+        shown = " " * (_TAB - column % _TAB) if character == "\t" else CONTROL.sub("�", character)
         pieces.append(shown)
         places.append(column + cell_len(shown))
     return pieces, places

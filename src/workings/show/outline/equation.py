@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from workings.control import plain
 from workings.show.formula.notation import entry_key, latex_formula, text_formula
 from workings.show.formula.shown import as_shown
 from workings.show.options import Options
@@ -26,7 +27,7 @@ from workings.show.value.value import (
     text_forms,
     text_of_form,
 )
-from workings.show.write.block import beside, plain, width
+from workings.show.write.block import beside, width
 from workings.show.write.cells import Form
 from workings.show.write.names import latex_name, text_name, without_self
 from workings.trace.code.look_up import MISSING

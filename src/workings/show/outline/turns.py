@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from workings.control import plain
 from workings.show.options import Options
 from workings.show.value.value import INLINE, inline_of, text_of
-from workings.show.write.block import plain
 from workings.show.write.names import text_name
 from workings.trace.step import Step
 

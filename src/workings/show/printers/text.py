@@ -13,11 +13,12 @@ from itertools import groupby
 
 import torch
 
+from workings.control import plain
 from workings.show.options import Options
 from workings.show.outline.equation import Equation, text_equation
 from workings.show.outline.outline import Line, agreement, outline
 from workings.show.value.value import is_list, shape_of, text_of
-from workings.show.write.block import beside, indented, plain, width, wrapped
+from workings.show.write.block import beside, indented, width, wrapped
 from workings.show.write.names import text_name, without_self
 from workings.trace.first_bad import bad_gradient
 from workings.trace.record import Trace

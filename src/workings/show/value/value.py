@@ -15,11 +15,12 @@ from typing import Any
 
 import torch
 
+from workings.control import plain
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.exact.typeset.grid import grid
 from workings.exact.typeset.latex import matrix_latex
 from workings.show.options import Options
-from workings.show.write.block import beside, plain, width
+from workings.show.write.block import beside, width
 from workings.show.write.brief import name_of, short_repr
 from workings.show.write.cells import Form, forms
 from workings.show.write.decimals import align_points, decimal, latex_decimal, map_cells

@@ -6,12 +6,9 @@ beside("A = ", "⎡1  0⎤\n⎣0  1⎦")      A = ⎡1  0⎤
 
 from __future__ import annotations
 
-import re
 import textwrap
 
 from rich.cells import cell_len
-
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def width(block: str) -> int:
@@ -45,12 +42,3 @@ def wrapped(prose: str, columns: int) -> str:
     """Prose in lines of at most this width; its own line breaks stay."""
     lines = [textwrap.wrap(line, max(20, columns), break_on_hyphens=False) or [""] for line in prose.split("\n")]
     return "\n".join(line for part in lines for line in part)
-
-
-def plain(words: str) -> str:
-    """The words without control characters: a name cannot move the cursor or colour the terminal.
-
-    >>> plain("a\\x1b[31mb")
-    'a�[31mb'
-    """
-    return _CONTROL.sub("�", words.expandtabs(4))

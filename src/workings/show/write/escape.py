@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from workings.show.write.block import plain
+from workings.control import plain
 
 _LATEX = {
     **{c: f"\\{c}" for c in "#$%&_{}"},

@@ -11,6 +11,8 @@ import warnings
 from time import perf_counter
 from typing import Any, TextIO
 
+from workings.control import plain
+
 REFRESH = 0.1
 """Seconds between two looks of the live line."""
 _HIDDEN = frozenset(("step", "seconds", "rate", "train"))
@@ -90,8 +92,6 @@ class ProgressLines(Progress):
         self.say(f"Warning: {text}")
 
     def say(self, text: str) -> None:
-        from workings.show.write.block import plain  # not at the top: the help of the command line needs no more than this
-
         self.stream.write(("\r\x1b[K" if self.live else "") + plain(text) + "\n")  # a text cannot move the cursor
         self.stream.flush()
 
