@@ -73,14 +73,14 @@ def batch_statistics_noise(
     return [
         equal(
             "Three times the weights give the same output",
-            three,  # type: ignore[arg-type]
-            one,  # type: ignore[arg-type]
+            three,
+            one,
             "BN(aWx) = BN(Wx) for ε = 0",
         ),
         equal(
             "Their gradient is a third: larger weights take smaller steps",
             small,
-            slopes[0] / 3,  # type: ignore[arg-type]
+            slopes[0] / 3,
             "∂L/∂(aW) = (1/a) ∂L/∂W (Arora et al. 2019)",
         ),
         measured(

@@ -79,8 +79,8 @@ def temporal_gradients(
     return [
         equal(
             "∂h_t/∂w is the sum of w^{k−1} h_{t−k} over all delays k, for any inputs",
-            slope,  # type: ignore[arg-type]
-            temporal_gradient(w.detach(), states.detach()),  # type: ignore[arg-type]
+            slope,
+            temporal_gradient(w.detach(), states.detach()),
             "the recursion ∂h_t/∂w = h_{t−1} + w ∂h_{t−1}/∂w, with letters for all inputs and t = 4",
         ),
         agrees(
@@ -92,8 +92,8 @@ def temporal_gradients(
         ),
         equal(
             "|∂h_T/∂h_0| is |w|^T: for T = 20 and w = −1.5, −1, 0.5, 1, 1.5 it is 3325, 1, 10⁻⁶, 1, 3325",
-            torch.stack(far),  # type: ignore[arg-type]
-            powers,  # type: ignore[arg-type]
+            torch.stack(far),
+            powers,
             "a product of T equal factors; the sign of w does not matter",
         ),
         agrees(

@@ -74,7 +74,7 @@ def winner(
         equal(
             "No larger bound holds: if the others tie, the weight is exactly that",
             tied,
-            winner_bound(Δ, 3, 2),  # type: ignore[arg-type]
+            winner_bound(Δ, 3, 2),
             "three keys, β = 2, a letter for Δ",
         ),
         compared(
@@ -271,7 +271,7 @@ def soft_average(
         equal(
             "At β = 0 attention is a linear layer with the weights 1/m: both give the mean of the values",
             level,
-            uniform_average(X)[0],  # type: ignore[arg-type]
+            uniform_average(X)[0],
             "exact",
         ),
         measured(
