@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from tests.train.smoke import online
 from workings.cli import app
-from workings.cli.systems import NOT_YET, catalogue, page
+from workings.cli.systems import NOT_YET, System, catalogue, in_full, page
 from workings.errors import WorkingsError
 from workings.studies.index import entry_of
 
@@ -161,17 +161,23 @@ def test_a_family():
 
 
 def test_rows_in_full():
-    assert run("workings systems a21 f4").output == (
-        "A21  A projection takes one summand out of a mixture\n"
-        "  runs      workings.course.projection\n"
-        '  shows     workings show projection A="3/5; 4/5"\n'
-        "  verifies  tests/course/test_selection.py::test_projection_takes_one_summand_out\n"
+    assert run("workings systems a3 b4").output == (
+        "A3  From rows to columns and back, for tensors and formulas\n"
+        "  runs      workings.course.other_convention\n"
+        "            workings.course.other_formula\n"
+        '  shows     workings show other_convention "1 0; 1 1; 0 1"\n'
+        "  verifies  tests/course/test_convention.py::test_formulas_turn_round\n"
+        "            tests/course/test_convention.py::test_the_product_of_the_wrong_order\n"
         "\n"
-        "F4  Size of a mini-batch\n"
-        f"  runs      {NOT_YET}\n"
-        f"  shows     {NOT_YET}\n"
-        f"  verifies  {NOT_YET}\n"
+        f"{in_full(ROWS['B4'])}\n"
     )
+
+
+def test_what_is_missing_is_said():
+    assert in_full(System("X1", "Nothing")).splitlines()[1:] == [
+        f"  {key:9} {NOT_YET}" for key in ("runs", "shows", "verifies")
+    ]
+    assert "workings study key-noise" in in_full(ROWS["A16"])
 
 
 def test_an_unknown_id():

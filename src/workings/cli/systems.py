@@ -114,7 +114,7 @@ def systems(
     elif [id.upper() for id in which] == [which[0].upper()] and which[0].upper() in _FAMILIES:
         say(_table([row for row in rows.values() if row.family == which[0].upper()]))
     else:
-        say("\n\n".join(_in_full(_row_of(rows, id)) for id in which))
+        say("\n\n".join(in_full(_row_of(rows, id)) for id in which))
 
 
 def _row_of(rows: dict[str, System], id: str) -> System:
@@ -166,7 +166,7 @@ def _first_of(names: list[str]) -> str:
     return names[0] + (", …" if len(names) > 1 else "") if names else NOT_YET
 
 
-def _in_full(row: System) -> str:
+def in_full(row: System) -> str:
     """Everything about one system."""
     cells = {"runs": row.runs, "shows": (row.shows,) if row.shows else (), "verifies": row.verifies}
     lines = [f"{row.id}  {row.name}"]
