@@ -12,6 +12,7 @@ from workings.check.prose import claims_in_prose
 from workings.check.prose.sentences import plain, sentences
 from workings.check.prose.table import claims, regular_expression
 from workings.cli.systems import catalogue
+from workings.studies.index import entry_of
 
 CLAIMS = {claim.id: claim for claim in claims()}
 
@@ -501,6 +502,7 @@ def test_one_note_for_a_sentence_and_one_for_each_sentence():
 def test_an_entry(claim):
     row, name = claim.demonstration.split(": ")
     assert row in catalogue()
+    assert not claim.study or row in entry_of(claim.study).rows
     home, _, function = name.rpartition(".")
     assert callable(getattr(importlib.import_module(home), function))
     assert re.fullmatch(r"[A-Z0-9].*\.", claim.claim)

@@ -76,6 +76,13 @@ def _claim_span(claim: Claim, sentence: Sentence) -> tuple[int, int] | None:
 
 def _note(argument: Argument, claim: Claim, start: int, end: int) -> Finding:
     """The finding: the words as they stand, the truth, and what shows it."""
-    row, _, name = claim.demonstration.partition(": ")
     says = " ".join(argument.document.text[start:end].split())
-    return Finding(start, end, "note", "prose", says, claim.truth, f"{claim.why} See {name} (workings systems {row}).")
+    return Finding(start, end, "note", "prose", says, claim.truth, f"{claim.why} {_shown_by(claim)}")
+
+
+def _shown_by(claim: Claim) -> str:
+    """What demonstrates the truth: a study that can fail, or a row of the catalogue."""
+    row, _, name = claim.demonstration.partition(": ")
+    if claim.study:
+        return f"To see it: workings study {claim.study} ({row}, {name})."
+    return f"See {name} (workings systems {row})."

@@ -44,6 +44,8 @@ class Claim:
     why: str
     demonstration: str
     """A row of the catalogue and a name to import (`A16: workings.course.key_noise_mean`)."""
+    study: str
+    """The study that shows the truth, and fails where its mechanism is broken; none if there is none."""
 
     @cached_property
     def patterns(self) -> tuple[re.Pattern[str], ...]:
@@ -83,7 +85,7 @@ def first_cues() -> frozenset[str]:
 def _claim(id: str, row: dict[str, Any]) -> Claim:
     """One entry of the table."""
     cues = tuple(tuple(cue.split("|")) for cue in row["cues"])
-    usual = {"unless": "", "topic": "", "stops": ""}
+    usual = {"unless": "", "topic": "", "stops": "", "study": ""}
     return Claim(**usual | row | {"id": id, "cues": cues, "phrasings": tuple(row["phrasings"])})
 
 
