@@ -55,6 +55,12 @@ def test_the_exit_status_says_whether_it_is_as_it_must_be(own):
         (["my_claim.py:my_claim", "--d", "0"], "d goes from 1 to 1024: a width is at least 1; got 0."),
         (["my_claim.py:my_claim", "--d", "wide"], "d is a whole number; got 'wide'."),
         (["my_claim.py:my_claim", "--d"], "--d needs a value."),
+        (["my_claim.py:my_claim", "--broken"], "--broken needs a value: 'no division by the root of d'."),
+        (
+            ["my_claim.py:my_claim", "--seed", "-1"],
+            "seed goes from 0 to 2,147,483,648: a seed is a whole number of 31 bits; got -1.",
+        ),
+        (["my_claim.py:my_claim", "--html", "no/a.html"], "Could not write no/a.html: there is no folder no."),
         (["my_claim.py:my_claim", "--wide", "3"], "workings study my-claim has no option --wide."),
         (["my_claim.py:my_claim", "3"], "workings study takes one study and options; '3' is one word too many."),
         (["my_claim.py:my_claim", "--list"], "--list goes without the name of a study."),

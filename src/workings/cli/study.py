@@ -94,7 +94,8 @@ def _read(words: Sequence[str], made: Study | None) -> dict[str, Any]:
             continue
         if not equals:
             if not rest:
-                raise WorkingsError(f"{flag} needs a value.")
+                choices = " | ".join(repr(one) for one in parameters[name].choices if one) if name in parameters else ""
+                raise WorkingsError(f"{flag} needs a value" + (f": {choices}." if choices else "."))
             value = rest.pop(0)
         given[name] = _typed(value, parameters[name]) if name in parameters else value
     return given
@@ -120,6 +121,8 @@ def _run_one(made: Study, given: dict[str, Any]) -> None:
         if name in given:
             raise WorkingsError(f"{option(name)} goes without the name of a study.")
     form = one_form(markdown="markdown" in given, latex=bool({"latex", "standalone"} & {*given}), json="json" in given)
+    if "html" in given and not Path(given["html"]).parent.is_dir():
+        raise WorkingsError(f"Could not write {given['html']}: there is no folder {Path(given['html']).parent}.")
     result, known = _result(made, given)
     if "html" in given:
         write_page(Path(given["html"]), result.html())

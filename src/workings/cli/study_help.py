@@ -79,7 +79,7 @@ def _flag(parameter: Any) -> str:
 
 
 def _meaning(parameter: Any) -> str:
-    limits = f"{parameter.range.low:g} to {parameter.range.high:g}" if parameter.range else ""
+    limits = str(parameter.range or "")
     choices = " | ".join(repr(choice) for choice in parameter.choices if choice)
     facts = "; ".join(filter(None, [f"default: {parameter.default}" if parameter.default != "" else "", limits, choices]))
     return f"{parameter.help}  [{facts}]".strip() if facts else parameter.help

@@ -23,11 +23,18 @@ _WORDS: dict[Any, str] = {int: "a whole number", float: "a number", bool: "true 
 
 @dataclass(frozen=True)
 class Range:
-    """From `low` to `high`, and why a study is not about values beyond."""
+    """From `low` to `high`, and why a study is not about values beyond.
+
+    >>> print(Range(0, 2**31), Range(0.01, 0.5), sep="; ")
+    0 to 2,147,483,648; 0.01 to 0.5
+    """
 
     low: float
     high: float
     why: str = ""
+
+    def __str__(self) -> str:
+        return " to ".join(f"{end:,}" if float(end).is_integer() else f"{end:g}" for end in (self.low, self.high))
 
 
 @dataclass(frozen=True)
@@ -51,7 +58,7 @@ class Parameter:
             raise WorkingsError(f"{self.name} is one of {', '.join(map(repr, self.choices))}; got {value!r}.")
         if self.range is not None and not self.range.low <= value <= self.range.high:
             why = f": {self.range.why}" if self.range.why else ""
-            raise WorkingsError(f"{self.name} goes from {self.range.low:g} to {self.range.high:g}{why}; got {value!r}.")
+            raise WorkingsError(f"{self.name} goes from {self.range}{why}; got {value!r}.")
         return value
 
     def json(self) -> dict[str, Any]:
