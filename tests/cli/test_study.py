@@ -52,7 +52,7 @@ def test_the_exit_status_says_whether_it_is_as_it_must_be(own):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["my_claim.py:my_claim", "--d", "0"], "d goes from 1 to 1,024: a width is at least 1; got 0."),
+        (["my_claim.py:my_claim", "--d", "0"], "d goes from 1 to 1024: a width is at least 1; got 0."),
         (["my_claim.py:my_claim", "--d", "wide"], "d is a whole number; got 'wide'."),
         (["my_claim.py:my_claim", "--d"], "--d needs a value."),
         (["my_claim.py:my_claim", "--broken"], "--broken needs a value: 'no division by the root of d'."),
@@ -81,7 +81,7 @@ def test_mistakes_are_refused_in_words(own, words, message):
 def test_help_of_the_command_and_of_a_study(own):
     assert workings("study").stdout == workings("study", "--help").stdout
     help = workings("study", "my_claim.py:my_claim", "--help", cwd=own).stdout
-    assert "--d N" in help and "[default: 64; 1 to 1,024]" in help and "'no division by the root of d'" in help
+    assert "--d N" in help and "[default: 64; 1 to 1024]" in help and "'no division by the root of d'" in help
 
 
 def test_the_list_names_every_study():

@@ -34,7 +34,7 @@ class Range:
     why: str = ""
 
     def __str__(self) -> str:
-        return " to ".join(f"{end:,.0f}" if float(end).is_integer() else f"{end:g}" for end in (self.low, self.high))
+        return " to ".join(f"{end:,.0f}" if abs(end) >= 10_000 else f"{end:g}" for end in (self.low, self.high))
 
 
 @dataclass(frozen=True)

@@ -40,5 +40,5 @@ def test_the_slip_is_seen_in_the_derivation():
 def test_tables_that_are_no_distributions_are_refused():
     with pytest.raises(WorkingsError, match="sum to 1"):
         evidence_bound(q="1/2 1/4 1/2")
-    with pytest.raises(WorkingsError, match=r"tables goes from 1 to 100000: each is a check of its own; got 0\."):
+    with pytest.raises(WorkingsError, match=r"tables goes from 1 to 100,000: each is a check of its own; got 0\."):
         evidence_bound(tables=0)
