@@ -145,7 +145,7 @@ def five_ways(
         "Gumbel-softmax, one cold draw": draws[0],
         "softmax, β = 1": softmax(s),
     }
-    betas = [2 ** (k / 4) for k in range(29)]
+    betas = [2 ** (k / 4) for k in range(20)]
     return [
         *claims,
         Table(
@@ -280,6 +280,7 @@ def argmax_gradient(
             _MATRICES,
             {name: [found[one] for one in _MATRICES] for name, found in norms.items()},
             ylabel="norm of the gradient",
+            yscale="log",
         ),
         Curves(
             "Training through argmax (W_V) and through softmax (W_Q, W_K, W_V)",

@@ -384,7 +384,7 @@ def attention_distribution(
             ],
         ),
         Bars(
-            "One query's weights",
+            "Weights of some queries: each colour sums to 1",
             [f"key {j}" for j in range(keys)],
             {f"query {i}": one[i].tolist() for i in range(min(queries, 3))},
             ylabel="weight",
