@@ -25,6 +25,10 @@ from workings.studies.pictures.style import HEIGHT, LIGHT, MARKERS, WIDTH, Theme
 _MOST_MARKERS = 24
 _MOST_NUMBERS = 100
 """Cells of a heatmap up to which each shows its number."""
+_LEGEND_ROW = 0.21
+"""Inches that a row of words below the axes takes."""
+_FEW_DECADES = 300.0
+"""A logarithmic axis that spans less has its numbers written out."""
 _LETTERS = 52
 """Of a line of the title."""
 
@@ -93,8 +97,9 @@ def _legend(axes: Any, names: Sequence[str], *, below: bool = False) -> None:
     """Words for several lines, where they cover least; below the axes where there are many, or no free place."""
     shown = [name for name in names if name]
     if below or len(shown) > 2:
-        columns = 1 if max(map(len, shown), default=0) > 28 else 2
-        axes.figure.legend(loc="outside lower center", ncols=min(columns, len(shown)))
+        columns = min(1 if max(map(len, shown), default=0) > 28 else 2, len(shown))
+        axes.figure.legend(loc="outside lower center", ncols=columns)
+        axes.figure.set_figheight(axes.figure.get_figheight() + _LEGEND_ROW * (-(-len(shown) // columns)))
     elif shown:
         axes.legend(loc="best")
 
@@ -126,9 +131,16 @@ def _curves(figure: Any, picture: Curves, theme: Theme) -> None:
 
 
 def _plain_ticks(axes: Any, picture: Curves) -> None:
-    """On a logarithmic axis with few places, those places; 1,000 rather than 10³."""
-    from matplotlib.ticker import FixedLocator, NullLocator
+    """On a logarithmic axis with few places, those places; 1,000 rather than 10³; 0.2, not 2 × 10⁻¹."""
+    from matplotlib.ticker import FixedLocator, NullFormatter, NullLocator
 
+    if picture.yscale == "log":
+        low, high = axes.get_ylim()
+        if high / low < _FEW_DECADES:
+            axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
+            axes.yaxis.set_minor_formatter(lambda y, _: f"{y:g}" if f"{y:e}"[0] in "25" else "")
+        else:
+            axes.yaxis.set_minor_formatter(NullFormatter())
     if picture.xscale == "log" and len(picture.x) <= 12:
         places = list(picture.x)[:: -(-len(picture.x) // 7)]
         axes.xaxis.set_major_locator(FixedLocator(places))
