@@ -164,6 +164,11 @@ def test_equality_proves_or_says_how_far():
     assert not exact.equal(exact("1 2"), exact("1 2 3"))
 
 
+def test_a_mask_says_on_how_much_it_rests():
+    v = exact.symbols(v=0.3)
+    assert repr(v > 0) == "tensor(True, assumptions=1)" and repr(exact("1/10") > 0) == "tensor(True)"
+
+
 def test_masks_and_indices_carry_their_assumptions():
     m = exact.symbols(m="1/2")
     chosen = torch.where(m > 0, exact("1"), exact("2"))

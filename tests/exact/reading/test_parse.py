@@ -105,6 +105,8 @@ def test_rational_numbers(text, value):
         ("abs(1 - sqrt(2))", root(2) - ONE),
         ("abs(w)", build("abs", w)),
         ("abs(e^w)", algebra.exp(w)),
+        ("abs(w^2 + 1)", w * w + ONE),
+        ("abs(-w^2)", w * w),
         ("sigmoid(w)", ONE / (ONE + algebra.exp(-w))),
         ("erf(w)", build("erf", w)),
         ("euler_gamma", constant("euler")),

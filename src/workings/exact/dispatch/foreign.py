@@ -11,7 +11,7 @@ from fractions import Fraction
 from typing import Any
 
 import torch
-from torch.utils._pytree import tree_map
+from torch.utils._pytree import tree_flatten, tree_map
 
 from workings.exact.tensor.exact_tensor import HOOKS, ExactTensor
 from workings.exact.tensor.lift import is_library_number, library_of
@@ -55,8 +55,10 @@ for _name in _OPERATORS:
 ExactTensor.__hash__ = torch.Tensor.__hash__  # type: ignore[method-assign]  # a class that says __eq__ loses it
 
 
-def _run_again(func: Any, args: Any, kwargs: Any) -> Any:
-    """The call with its long integers exact: PyTorch takes a tensor in the place of a number."""
+def _run_again(func: Any, args: Any, kwargs: Any, error: Exception) -> Any:
+    """The call with its long integers exact: PyTorch takes a tensor in the place of a number. Without any, it fails."""
+    if not any(type(x) is int and x.bit_length() > _LONGEST for x in tree_flatten((args, kwargs))[0]):
+        raise error
     lifted = tree_map(_operand, (args, kwargs))
     return func(*lifted[0], **lifted[1])
 

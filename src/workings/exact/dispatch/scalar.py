@@ -21,6 +21,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.assume import assume
 from workings.exact.numbers.build import build
 from workings.exact.numbers.infinite import ARITHMETIC, arithmetic
+from workings.exact.numbers.proof import rational_value
 from workings.exact.numbers.ranges import possible_signs
 from workings.exact.numbers.rounding import floor_of, to_float
 from workings.exact.numbers.sign import compare, decided, sign
@@ -216,11 +217,17 @@ def _round(x: Value) -> Value:
 
 
 def _remainder(a: Value, b: Value) -> Value:
-    return a - _floor(a / b) * b
+    return _short(a - _floor(a / b) * b)
 
 
 def _fmod(a: Value, b: Value) -> Value:
-    return a - _trunc(a / b) * b
+    return _short(a - _trunc(a / b) * b)
+
+
+def _short(v: Value) -> Value:
+    """The rest of a long number, which its formula does not show: 10^(10^6) − 7·⌊10^(10^6)/7⌋ is 2."""
+    q = None if v.kind == "q" else rational_value(v)
+    return v if q is None else rational(q)
 
 
 def _copysign(a: Value, b: Value) -> Value:

@@ -65,6 +65,8 @@ _FUNCTIONS = {
     "erfc": _Range(Fraction(0), Fraction(2), True, True),
 }
 """The range of a function of any real number."""
+_RISING = {"exp": (0, 1), "log": (1, 0), **dict.fromkeys("sinh tanh asinh atan asin atanh erf".split(), (0, 0))}
+"""Functions that rise, and a point of each: log(1) is 0, so log is positive right of 1."""
 
 
 def _range_of(v: Value) -> _Range:
@@ -94,7 +96,17 @@ def _range(x: Value, done: dict[Value, _Range]) -> _Range:
         for a, b in zip(*x.args, strict=True):
             total = _sum(total, _power(done[a], 2) if a is b else _product(done[a], done[b]))
         return total
-    return _FUNCTIONS.get(x.kind, _REALS)
+    found = _FUNCTIONS.get(x.kind, _REALS)
+    return _risen(found, done[x.args[0]], *_RISING[x.kind]) if x.kind in _RISING else found
+
+
+def _risen(found: _Range, x: _Range, at: int, value: int) -> _Range:
+    """The range of a function that rises through a point, for arguments on one side of it."""
+    if x.low >= at:
+        found = found._replace(low=Fraction(value), low_open=x.low > at or x.low_open)
+    if x.high <= at:
+        found = found._replace(high=Fraction(value), high_open=x.high < at or x.high_open)
+    return found
 
 
 def _of_number(x: Value) -> _Range:

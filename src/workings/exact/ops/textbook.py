@@ -145,7 +145,15 @@ def to_copy(x: Any, dtype: torch.dtype | None = None, **options: Any) -> Any:
         return comparison("ne", x, 0)
     if dtype.is_complex:
         raise DomainError("Exact values are real: x.to(complex) is outside the exact domain. Use x.float64() first.")
-    return apply("trunc", x).float64().to(dtype)
+    return _integers(apply("trunc", x), dtype)
+
+
+def _integers(x: ExactTensor, dtype: torch.dtype) -> torch.Tensor:
+    """Whole values as integers of 64 bits, then of this type, as PyTorch converts them; one that does not fit is refused."""
+    for v in x.elements():
+        if v.special or abs(v.args[0]) >= 2**63:
+            raise DomainError(f"{v.text()} is no integer of 64 bits, the longest that x.to({dtype}) can give.")
+    return torch.tensor([v.args[0] for v in x.elements()], dtype=torch.int64).reshape(x.shape).to(dtype)
 
 
 @rule("to", "type_as")

@@ -16,6 +16,7 @@ from workings.exact.numbers import algebra
 from workings.exact.numbers.ball import enclosure
 from workings.exact.numbers.build import build
 from workings.exact.numbers.functions import FUNCTIONS
+from workings.exact.numbers.ranges import possible_signs
 from workings.exact.numbers.roots import root_of
 from workings.exact.numbers.sign import sign
 from workings.exact.numbers.value import HALF, LARGE, ONE, ZERO, Rational, Value, rational
@@ -104,9 +105,10 @@ def square_root(x: Value) -> Value:
 
 def _absolute(x: Value) -> Value:
     """|x|, without the bars where the sign is known."""
-    if x.free:
-        return x if algebra.is_known_positive(x) else build("abs", x)
-    return algebra.scale(x, -1) if _sign(x) == -1 else x
+    signs = possible_signs(x) if x.free else {_sign(x)}
+    if -1 not in signs:
+        return x
+    return build("abs", x) if 1 in signs else algebra.scale(x, -1)
 
 
 def _sigmoid(x: Value) -> Value:

@@ -57,7 +57,7 @@ class _Hooks:
     dispatch: Callable[[Any, Any, Any], Any]
     substitute: Callable[[ExactTensor, dict[str, Any]], ExactTensor]
     before_write: Callable[[Any, Any, Any], None]
-    run_again: Callable[[Any, Any, Any], Any]
+    run_again: Callable[[Any, Any, Any, Exception], Any]
     run_with_exact_targets: Callable[[Any, Any, Any, PlainTargetError], Any]
     unpickled: Callable[[str, bool, bool], ExactTensor]
 
@@ -127,8 +127,8 @@ class ExactTensor(torch.Tensor):
         with torch._C.DisableTorchFunctionSubclass():
             try:
                 result = func(*args, **(kwargs or {}))
-            except OverflowError:  # an integer that PyTorch's own numbers cannot hold
-                result = HOOKS.run_again(func, args, kwargs or {})
+            except (OverflowError, ValueError) as error:  # it may be an integer that PyTorch's own numbers cannot hold
+                result = HOOKS.run_again(func, args, kwargs or {}, error)
             except PlainTargetError as error:
                 result = HOOKS.run_with_exact_targets(func, args, kwargs or {}, error)
             finally:
@@ -214,6 +214,10 @@ class ExactTensor(torch.Tensor):
 
         found = self.nested(to_sympy)
         return found if self.dim() == 0 else sympy.ImmutableDenseNDimArray(found, tuple(self.shape))
+
+    def _sympy_(self) -> Any:
+        """What SymPy takes it for, as in sympy.sqrt(x)."""
+        return self.sympy()
 
     def fraction(self) -> Any:
         """Python fractions in nested lists; an error where a value is not rational."""

@@ -25,6 +25,10 @@ class _NotedTensor(torch.Tensor):
         """What these booleans or integers rest on."""
         return tuple(sorted(self.notes))
 
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
+        written = repr(self.as_subclass(torch.Tensor))
+        return f"{written.removesuffix(')')}, assumptions={len(self.notes)})"
+
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
