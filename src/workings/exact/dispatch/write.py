@@ -66,8 +66,8 @@ def _turn_exact(name: str, y: Any) -> None:
     owner = y if base is None else base
     if any(t.requires_grad and (torch.is_grad_enabled() or not t.is_leaf) for t in (y, owner)):
         raise refusal(name, y, "autograd follows it")
-    if _is_shared(owner, y):
-        raise refusal(name, y, "a tensor or an array shares its memory, and would not follow")
+    if held := _held_by(owner, y):
+        raise refusal(name, y, f"{held}, and would not follow")
     whole = _like(owner, exact(owner))
     pairs = [(owner, whole)]
     if base is not None:
@@ -83,13 +83,15 @@ def _turn_exact(name: str, y: Any) -> None:
         raise refusal(name, y, "something else holds on to it") from None
 
 
-def _is_shared(owner: torch.Tensor, y: torch.Tensor) -> bool:
-    """Whether another tensor, a graph or an array holds on to this tensor or its memory."""
-    views = owner is not y
+def _held_by(owner: torch.Tensor, y: torch.Tensor) -> str:
+    """What else holds on to this tensor, or to its memory."""
+    view = owner is not y
     storage = owner.untyped_storage()
-    held = torch._C._storage_Use_Count(storage._cdata) - 1  # the question holds it too
-    tensors = owner._use_count() - views, y._use_count()  # type: ignore[attr-defined]
-    return held > _ALONE + views or max(tensors) > _ALONE or not storage.resizable()
+    memory = torch._C._storage_Use_Count(storage._cdata) - 1  # the question holds it too
+    if memory > _ALONE + view or not storage.resizable():
+        return "a tensor or an array shares its memory"
+    tensors = owner._use_count() - view, y._use_count()  # type: ignore[attr-defined]
+    return "a computed result leads back to it" if max(tensors) > _ALONE else ""
 
 
 def _like(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:

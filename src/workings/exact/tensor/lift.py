@@ -154,6 +154,10 @@ def _format(t: torch.Tensor) -> str:
 def _flat(t: torch.Tensor) -> list[Any]:
     if t.is_complex():
         raise DomainError(f"Exact values are real: a complex tensor of shape {[*t.shape]} has no exact form.")
+    if t.is_nested:
+        raise DomainError(
+            "Nested tensors have no exact form: use rows of one length, as pad_sequence makes them, and a mask."
+        )
     return [0.0] * t.numel() if t._is_zerotensor() else t.reshape(-1).tolist()
 
 
