@@ -2,9 +2,12 @@
 
 import io
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from workings import cli
 from workings.cli.output import print_json, say
 from workings.train.process.progress import ProgressLines
 
@@ -32,3 +35,15 @@ def test_json_keeps_the_text_in_escapes_of_its_own(capsys):
     printed = capsys.readouterr().out
     assert json.loads(printed) == {"text": EVIL}
     assert not any(c in printed for c in "\x1b\x07\x9b\u202e\r")
+
+
+OWN_WORDS = {"__init__.py": 1, "check.py": 1, "output.py": 2}
+"""Where the command line prints past `say`: its version, the sequence that clears the screen, and `say` itself."""
+
+
+def test_everything_is_printed_through_one_door():
+    folder = Path(cli.__file__).parent
+    found = {
+        path.name: len(re.findall(r"typer\.echo\(|(?<![\w.>])print\(", path.read_text())) for path in folder.rglob("*.py")
+    }
+    assert {name: count for name, count in found.items() if count} == OWN_WORDS

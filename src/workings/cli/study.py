@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from workings.cli.command import check_option
-from workings.cli.output import one_form, option, say, write_page
+from workings.cli.output import one_form, option, say, say_json, write_page
 from workings.cli.study_help import FLAGS, VALUES, listed, manual
 from workings.errors import WorkingsError
 
@@ -33,12 +33,12 @@ def study(context: typer.Context) -> None:
     words = list(context.args)
     name = words.pop(0) if words and not words[0].startswith("-") else ""
     if not name and (not words or {"--help", "-h"} & {*words}):
-        typer.echo(manual())
+        say(manual())
         return
     made = _find(name) if name else None
     given = _read(words, made)
     if given.get("help"):
-        typer.echo(manual(made))
+        say(manual(made))
     elif made is None:
         _without_name(given)
     else:
@@ -49,7 +49,7 @@ def _without_name(given: dict[str, Any]) -> None:
     if "new" in given:
         _write_new(given["new"])
     elif "list" in given:
-        typer.echo(listed(given.get("row")))
+        say(listed(given.get("row")))
     elif "all" in given:
         _run_all(given)
     else:
@@ -126,12 +126,12 @@ def _run_one(made: Study, given: dict[str, Any]) -> None:
     result, known = _result(made, given)
     if "html" in given:
         write_page(Path(given["html"]), result.html())
-        typer.echo(f"wrote {given['html']}", err=True)
+        say(f"wrote {given['html']}", err=True)
     if "pictures" in given:
         _write_pictures(Path(given["pictures"]), result)
     _print(result, form, standalone="standalone" in given, quiet="html" in given and not form)
     if known:
-        typer.echo("(from an earlier run with the same parameters and code; --fresh runs it again)", err=True)
+        say("(from an earlier run with the same parameters and code; --fresh runs it again)", err=True)
     broken = bool(result.settings["broken"])
     if (result.verdict is Verdict.FAILS) != broken:
         raise typer.Exit(1)
@@ -146,7 +146,7 @@ def _result(made: Study, given: dict[str, Any]) -> tuple[Result, bool]:
             made, parameters, thorough="thorough" in given, controls="no_control" not in given, fresh="fresh" in given
         )
     except KeyboardInterrupt:
-        typer.echo("Stopped; nothing was kept of it.", err=True)
+        say("Stopped; nothing was kept of it.", err=True)
         raise typer.Exit(130) from None
 
 
@@ -155,15 +155,17 @@ def _print(result: Result, form: str, *, standalone: bool, quiet: bool) -> None:
     import sys
 
     if form == "latex":
-        typer.echo(result.latex(standalone=standalone))
+        say(result.latex(standalone=standalone))
+    elif form == "json":
+        say_json(result.json())
     elif form:
-        typer.echo(getattr(result, form)())
+        say(getattr(result, form)())
     elif quiet:
         say(f"{result.name}: {result.verdict}")
     else:
         terminal = sys.stdout.isatty()
         width = shutil.get_terminal_size().columns if terminal else 100
-        typer.echo(result.text(width=width, colour=terminal))
+        say(result.text(width=width, colour=terminal), coloured=True)
 
 
 def _run_all(given: dict[str, Any]) -> None:
@@ -187,7 +189,7 @@ def _run_all(given: dict[str, Any]) -> None:
         took = "kept" if known else f"{result.seconds:.1f} s"
         say(f"{i + 1:3}/{len(chosen)}  {result.verdict:9}  {result.name:28} {took:>8}  {result.title}")
     if folder is not None:
-        typer.echo(f"wrote {write_book(folder, results)}")
+        say(f"wrote {write_book(folder, results)}")
     failed = [result.name for result in results if result.verdict is Verdict.FAILS]
     if failed:
         say(f"{len(failed)} of {len(results)} fail: {', '.join(failed)}")
@@ -207,7 +209,7 @@ def _write_pictures(folder: Path, result: Result) -> None:
         write_text(path.with_suffix(".svg"), svg(picture))
         with replacing(path.with_suffix(".png")) as partial:
             partial.write_bytes(png(picture))
-    typer.echo(f"wrote {len(pictures)} pictures to {folder}", err=True)
+    say(f"wrote {len(pictures)} pictures to {folder}", err=True)
 
 
 # ---- a new one
@@ -219,4 +221,4 @@ def _write_new(name: str) -> None:
     if path.exists():
         raise WorkingsError(f"{path} is there already; choose another name, or delete it first.")
     write_text(path, skeleton(name))
-    typer.echo(f"wrote {path}. Run it: workings study {path}:{path.stem}")
+    say(f"wrote {path}. Run it: workings study {path}:{path.stem}")

@@ -39,6 +39,7 @@ from workings.exact.tensor.arena import ARENA
         (lambda x: torch.full((2,), x[0]), "was given where PyTorch takes a plain one"),
         (lambda x: torch.arange(x[0]), "was given where PyTorch takes a plain one"),
         (lambda x: torch.ones(2).add(torch.ones(2), alpha=x[0]), "was given where PyTorch takes a plain one"),
+        (lambda x: x.apply_(lambda v: v + 1), "does not hand its numbers to a function that takes floats"),
         (lambda x: memoryview(x), "bytes-like object is required"),
     ],
 )

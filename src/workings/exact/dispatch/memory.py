@@ -36,6 +36,7 @@ _NO_DLPACK = _refuse("is not shared by DLPack: it has no memory of numbers")
 _NOT_SHARED = _refuse("is not put into shared memory; it goes to another process by pickling")
 _REFUSED: dict[str, Callable[..., NoReturn]] = {
     **dict.fromkeys(("data_ptr", "const_data_ptr", "untyped_storage", "storage", "_typed_storage"), NO_POINTER),
+    **dict.fromkeys(("apply_", "map_", "map2_"), _refuse("does not hand its numbers to a function that takes floats")),
     **dict.fromkeys(("__dlpack__", "__dlpack_device__"), _NO_DLPACK),
     **dict.fromkeys(("share_memory_", "pin_memory"), _NOT_SHARED),
 }
