@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from workings import exact
+from workings import exact, show
 
 X = exact("1/3 sqrt(2); w 4")
 
@@ -68,6 +68,25 @@ def test_a_view_alone_brings_its_base_along():
     column = y[:, 1]
     column.copy_(X[:, 0])
     assert y.text() == "⎡0  1/3  0⎤\n⎣0    w  0⎦" and column._base is y and y.dtype == torch.float32
+
+
+def test_a_copy_that_somebody_keeps_is_seen_to_be_old():
+    def f(x):
+        layer = torch.nn.Linear(2, 2)
+        with torch.no_grad():
+            layer.weight.copy_(x)
+        return layer.weight * 1
+
+    work = show(f, X)
+    assert "layer.weight.copy_(x) = ⎡1/3  √2⎤" in work.text() and work.matches
+
+
+def test_in_inference_mode():
+    with torch.inference_mode():
+        assert (2 * X)[0].text() == "[2/3  2√2]" and X[1].text() == "[w  4]"
+        y = torch.zeros(2, 2)
+        y[0] += X[1]
+        assert exact.equal(y, torch.stack([X[1], 0 * X[1]]))
 
 
 def test_out():

@@ -8,6 +8,7 @@ from torch import nn
 from torch.nn import functional as F
 
 from workings import exact
+from workings.errors import ShapeError
 
 
 def same(x, text):
@@ -63,6 +64,11 @@ def test_zeta_of_negative_places():
 # ---- histograms
 def test_histc_puts_the_right_end_into_the_last_bin():
     assert same(torch.histc(exact("0 1/3 2/3 1 2"), bins=3, min=0, max=1), "1 1 2")
+
+
+def test_no_bins_are_refused():
+    with pytest.raises(ShapeError, match="A histogram needs at least 1 bin; 0 were asked for"):
+        torch.histc(exact("1 2"), 0)
 
 
 def test_histogram_as_a_density():

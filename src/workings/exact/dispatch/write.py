@@ -99,7 +99,12 @@ def _like(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
 
 
 def _exchange(a: Any, b: Any) -> None:
-    """Let two Python objects change their tensors. As `torch.utils.swap_tensors`, which refuses tensors that have a view."""
+    """Let two Python objects change their tensors. As `torch.utils.swap_tensors`, which refuses tensors that have a view.
+
+    The versions by which PyTorch, and whoever keeps a copy, sees that a tensor has changed, go on.
+    """
+    if not a.is_inference() and not b.is_inference() and a._version >= b._version:
+        torch._C._autograd._unsafe_set_version_counter((b,), (a._version + 1,))
     torch._C._swap_tensor_impl(a, b)
     a.__class__, b.__class__ = b.__class__, a.__class__
     a.__dict__, b.__dict__ = b.__dict__, a.__dict__

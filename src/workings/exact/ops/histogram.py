@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from flint import fmpq
 
+from workings.errors import ShapeError
 from workings.exact.dispatch.operation import rule, wrap
 from workings.exact.dispatch.scalar import scalar
 from workings.exact.dispatch.sums import sum_of
@@ -27,6 +28,8 @@ _ORDERED = functools.cmp_to_key(compare)
 
 def _edges(low: Value, high: Value, bins: int) -> list[Value]:
     """bins + 1 evenly spaced edges."""
+    if bins < 1:
+        raise ShapeError(f"A histogram needs at least 1 bin; {bins} were asked for.")
     return [low + algebra.scale(high - low, fmpq(i, bins)) for i in range(bins + 1)]
 
 

@@ -100,6 +100,11 @@ class ExactTensor(torch.Tensor):
         requires_grad: bool = False,
         shared: SharedNotes | None = None,
     ) -> ExactTensor:
+        if (
+            torch.is_inference_mode_enabled()
+        ):  # a view of an ordinary tensor is one there too; PyTorch cannot make it of another
+            with torch.inference_mode(False):
+                return ExactTensor(payload, dtype=dtype, requires_grad=requires_grad, shared=shared)
         self: ExactTensor = torch.Tensor._make_wrapper_subclass(
             cls,
             payload.shape,
