@@ -24,26 +24,26 @@ from workings.studies.pictures.kinds import Curves, Line
 Rule = Callable[[Tensor, Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
-def l2_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
+def _l2_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
     """The step of (λ/2) ‖w‖₂²: every weight shrinks."""
     return w - η * (logistic_gradient(w, x, y) + λ * w)
 
 
-def l1_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
+def _l1_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
     """The step of (λ/2) ‖w‖₁²: every weight shrinks by the same amount."""
     return w - η * (logistic_gradient(w, x, y) + λ * w.abs().sum() * torch.sign(w))
 
 
-def turned_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
+def _turned_step(w: Tensor, x: Tensor, y: Tensor, λ: Tensor, η: Tensor) -> Tensor:
     """The step with (y − P) in the place of (P − y): it raises the loss."""
     return w - η * (-logistic_gradient(w, x, y) + infinity_gradient(w, λ))
 
 
 RULES: dict[str, Rule] = {
     "w ← w − η ((P − y) x + λ w ⊙ e)": penalised_step,
-    "w ← w − η ((P − y) x + λ w)": l2_step,
-    "w ← w − η ((P − y) x + λ ‖w‖₁ sign w)": l1_step,
-    "w ← w − η ((y − P) x + λ w ⊙ e)": turned_step,
+    "w ← w − η ((P − y) x + λ w)": _l2_step,
+    "w ← w − η ((P − y) x + λ ‖w‖₁ sign w)": _l1_step,
+    "w ← w − η ((y − P) x + λ w ⊙ e)": _turned_step,
 }
 
 
@@ -66,7 +66,7 @@ def largest_weight(
     """The squared ∞-norm pulls the largest weight only, and shares the pull where several are largest."""
     g = torch.Generator().manual_seed(seed)
     W, X, Y, λ, η = exact(w), exact(x), exact(y), exact(penalty), exact(rate)
-    rule = l2_step if broken == "every weight is marked" else penalised_step
+    rule = _l2_step if broken == "every weight is marked" else penalised_step
     true_step = W - η * _autograd(W, X, Y, λ)
     moved, data = rule(W, X, Y, λ, η) - W, -η * logistic_gradient(W, X, Y)
     e = largest(W)
