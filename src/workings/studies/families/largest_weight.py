@@ -47,7 +47,7 @@ RULES: dict[str, Rule] = {
 }
 
 
-def objective(w: Tensor, x: Tensor, y: Tensor, λ: Tensor) -> Tensor:
+def _objective(w: Tensor, x: Tensor, y: Tensor, λ: Tensor) -> Tensor:
     """The cross-entropy of one example of class y, 0 or 1, and the penalty."""
     θ = w @ x
     return torch.log(1 + torch.exp(θ)) - y * θ + infinity_penalty(w, λ)
@@ -109,7 +109,7 @@ def largest_weight(
 
 def _autograd(w: Tensor, x: Tensor, y: Tensor, λ: Tensor) -> Tensor:
     leaf = w.clone().requires_grad_()
-    return torch.autograd.grad(objective(leaf, x, y, λ), leaf)[0]
+    return torch.autograd.grad(_objective(leaf, x, y, λ), leaf)[0]
 
 
 def _decimals(w: Tensor) -> str:
