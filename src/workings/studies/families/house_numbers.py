@@ -33,7 +33,7 @@ def house_numbers(
     broken: Literal["", "label 10 kept", "labels counted from 0", "bytes not scaled"] = "",
 ) -> list[Part]:
     """House numbers are grey pictures of 32×32 in ten classes, where SVHN's label 10 is the digit 0."""
-    x, y, written = _read(folder, pictures, seed)
+    x, y, written = read_pictures(folder, pictures, seed)
     if broken == "label 10 kept":
         y = torch.where(y == 0, 10, y)
     if broken == "labels counted from 0":
@@ -55,13 +55,9 @@ def house_numbers(
             f"labels {int(y.amin())} to {int(y.amax())}; in the files {written}",
             "SVHN's label 10 is the digit 0",
         ),
-        _labels_fit(x, y),
+        labels_fit(x, y),
         Table("How many of each digit", ["digit", "pictures"], [[k, n] for k, n in enumerate(counts)]),
-        Images(
-            "Three pictures of each digit",
-            [[_nth(x, y, k, i).tolist() for k in range(10)] for i in range(3)],
-            captions=[[str(k) for k in range(10)] for _ in range(3)],
-        ),
+        sample_grid(x, y),
         Text(
             f"These are the pictures of {folder}."
             if folder
@@ -71,7 +67,7 @@ def house_numbers(
     ]
 
 
-def _read(folder: str, count: int, seed: int) -> tuple[Tensor, Tensor, str]:
+def read_pictures(folder: str, count: int, seed: int) -> tuple[Tensor, Tensor, str]:
     """Grey pictures, their digits, and which labels the files have."""
     if folder:
         data = images(folder, seed)
@@ -83,7 +79,7 @@ def _read(folder: str, count: int, seed: int) -> tuple[Tensor, Tensor, str]:
     return data.x.mean(dim=1).double(), data.y, raw
 
 
-def _labels_fit(x: Tensor, y: Tensor) -> Claim:
+def labels_fit(x: Tensor, y: Tensor) -> Claim:
     """The label beside the digit whose mean picture is most like the middle of the picture, dark on light or the reverse."""
     known = digits()
     means = torch.stack([known.x[known.y == k].mean(dim=0) for k in range(10)]).double()
@@ -94,6 +90,12 @@ def _labels_fit(x: Tensor, y: Tensor) -> Claim:
         "The label is the digit in the picture: the most similar mean digit has it, at least twice as often as by chance"
     )
     return judged(sentence, right, Bounds(low=0.2), what="share", bounds=(0, 1), reference="by chance one in ten")
+
+
+def sample_grid(x: Tensor, y: Tensor, rows: int = 3) -> Images:
+    """A few pictures of each digit."""
+    pictures = [[_nth(x, y, k, i).tolist() for k in range(10)] for i in range(rows)]
+    return Images("House numbers: a column for each digit", pictures, captions=[[str(k) for k in range(10)]] * rows)
 
 
 def _standard(rows: Tensor) -> Tensor:
