@@ -42,7 +42,7 @@ ROOMS = {
     "capture follow gradient",
     "show": "options write formula value outline printers ask work",
     "nn": "fits activations temperature norms transformer vision recurrent objectives update",
-    "models": "autoencoder smoothing mlp averaging bigram cnn vae vectors vit clip transformer bert language_model "
+    "models": "autoencoder smoothing ngrams mlp averaging bigram cnn vae vectors vit clip transformer bert language_model "
     "character character_transformer decoding weights",
     "course": "constructions conv_heads convention counts dedupe_task dedupe discrete logistic penalty perturbation "
     "scalar_rnn selection temporal examples",

@@ -91,12 +91,16 @@ class KneserNey:
         c, λ, P_1 = self.context[v], self.D * self.followers[v], self.continuation[w]
         return torch.where(c > 0, ((C - self.D).clamp(min=0) + λ * P_1) / c.clamp(min=1), P_1)
 
-    def perplexity(self, tokens: Int[Tensor, " m"]) -> float:
-        """Per token of a text, the first left out; infinite if the text holds a pair of probability 0."""
-        check_shapes(KneserNey.perplexity, self, tokens)
+    def log_probabilities(self, tokens: Int[Tensor, " m"]) -> Float[Tensor, " n"]:
+        """log P(next token) at each place of a text, the first left out."""
+        check_shapes(KneserNey.log_probabilities, self, tokens)
         if len(tokens) < 2:
             raise DomainError(f"The perplexity of bigrams needs at least 2 tokens; this text has {len(tokens)}.")
-        return perplexity_from_log(self.probabilities(tokens[:-1], tokens[1:]).log()).item()
+        return self.probabilities(tokens[:-1], tokens[1:]).log()
+
+    def perplexity(self, tokens: Int[Tensor, " m"]) -> float:
+        """Per token of a text, the first left out; infinite if the text holds a pair of probability 0."""
+        return perplexity_from_log(self.log_probabilities(tokens)).item()
 
 
 def estimated_discount(counts: Int[Tensor, " pairs"]) -> float:
