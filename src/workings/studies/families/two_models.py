@@ -20,7 +20,7 @@ from workings.studies.definition import Seed, study
 from workings.studies.families.corpus import ENCYCLOPEDIA, PLAYS, TextName, source_text
 from workings.studies.families.text_models import Cost, Spelling, character_model, cost, word_model
 from workings.studies.parameters import Range
-from workings.studies.parts import Part, Table, Text
+from workings.studies.parts import Cell, Part, Table, Text
 from workings.studies.pictures.kinds import Bars
 
 _REPORTED = {"word bigram": (1.75278, 3.2066), "character model": (1.93118, 2.76278)}
@@ -155,7 +155,7 @@ def _row(k: Cost) -> list[float]:
 
 def _reported_table() -> Table:
     """The figures of the course: what can be said of them, and what not."""
-    rows = [
+    rows: list[list[Cell]] = [
         [name, *map(exp, nats), *(float(bits(one)) for one in nats), exp(nats[1] - nats[0])]
         for name, nats in _REPORTED.items()
     ]
