@@ -6,14 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import pairwise
 
-from workings.check.argument.clause import Clause, clause_of, continues_list, is_choice
+from workings.check.argument.clause import Clause, Cue, clause_of, continues_list, is_choice
 from workings.check.argument.contexts import Context, Contexts, Form
 from workings.check.argument.levels import cautious_level
 from workings.check.argument.lines import EQUAL, Line, has_scale, lines
 from workings.check.argument.notation import Notation, features, is_usual
+from workings.check.argument.printed import Printed, is_telling
 from workings.check.argument.references import link_references
+from workings.check.argument.roles import names_in
 from workings.check.argument.stance import Stance
 from workings.check.argument.support import Support, support_text, supports_in
 from workings.check.argument.values import Values, View
@@ -28,7 +31,7 @@ from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
 from workings.check.latex.syntax import Big, Node, Script, Symbol
 from workings.check.latex.weights import plain
-from workings.check.value.names import is_closed, is_name
+from workings.check.value.names import is_closed, is_name, letters_of
 from workings.check.value.scope import Rule, Scope
 from workings.check.value.value import Reason
 
@@ -41,6 +44,8 @@ DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDI
 _SURE = ("error", "likely")
 _OWN_RULES = ("course",)
 """What rests on rules that know their notation."""
+_OF_DOCUMENT = {Support.NOTATION, Support.DOCUMENT, Support.FORM, Support.FIXED}
+"""What the whole document shows of a finding."""
 _BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
 
 
@@ -84,6 +89,8 @@ class Argument:
     """Where the formulas begin of which only pieces could be read."""
     doubtful: set[int] = field(default_factory=set)
     """The lines in whose clause a word stands that may deny them, or change what their numbers mean."""
+    concluded: set[int] = field(default_factory=set)
+    """The lines whose words say that they follow from what stands before them."""
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     """By line (its number in `lines`) and relation."""
 
@@ -149,7 +156,14 @@ class Argument:
             clause = replace(clause, stance=Stance.DENIED)
         if clause.is_doubtful:
             self.doubtful.add(line.number)
+        if clause.cue in (Cue.THEN, Cue.ANSWER):
+            self.concluded.add(line.number)
         return clause
+
+    @cached_property
+    def printed(self) -> Printed:
+        """The numbers of the document, and the letters that vary."""
+        return Printed(self.lines)
 
     def view(self, line: Line) -> View:
         """What is known where a line stands."""
@@ -250,7 +264,11 @@ class Argument:
             basis = "a limit"
         sides = line.sides[first], line.sides[last]
         supports = {*support, *_by_notation(features(*sides))}
-        best = cautious_level(level, kind, basis, {*supports, Support.NOTATION, Support.DOCUMENT})
+        if any(map(is_telling, sides)):
+            supports.add(Support.COMPUTED)
+        if line.number in self.concluded:
+            supports.add(Support.CONCLUDED)
+        best = cautious_level(level, kind, basis, {*supports, *_OF_DOCUMENT})
         found = Finding(
             start, min(end, len(self.document.text)), best, kind, says, truth, why, reading, basis, support_text(supports)
         )
@@ -304,18 +322,45 @@ class Argument:
 
     def _weighed(self, stated: Stated, notation: Notation) -> Finding:
         found, used = stated.found, features(*stated.sides)
-        supports = supports_in(found.support) - {Support.NOTATION, Support.DOCUMENT}
+        supports = supports_in(found.support) - _OF_DOCUMENT
         if found.basis in _OWN_RULES:
             return found
         if used and notation.is_confirmed(used):
             supports.add(Support.NOTATION)
         if notation.is_sound:
             supports.add(Support.DOCUMENT)
+        if notation.knows_form(stated.sides):
+            supports.add(Support.FORM)
+        if self._is_fixed(stated.sides):
+            supports.add(Support.FIXED)
         level = cautious_level(stated.level, found.kind, found.basis, supports)
         doubtful = notation.is_doubtful and Support.USUAL not in supports
         if used and level in _SURE and (doubtful or notation.contradicted(used)):
             level = "likely" if supports & {Support.SLIP, Support.ENTRIES} else "note"
         return replace(found, level=level, support=support_text(supports))
+
+    def _is_fixed(self, sides: tuple[Node, Node]) -> bool:
+        """Whether there are letters in a claim, and each has one value in the whole document and never varies."""
+        names = {self.values.name(name) for side in sides for name in names_in(side)}
+        return bool(names) and all(map(self._has_one_value, names))
+
+    def _has_one_value(self, name: Node) -> bool:
+        values = {str(held.stated.value) for every in self.values.held.get(name, {}).values() for held in every}
+        return len(values) == 1 and not (letters_of(name) | {name}) & self._varying
+
+    @cached_property
+    def _varying(self) -> set[Node]:
+        """The letters that vary: under an operator, as arguments of functions, as unknowns of equations."""
+        rules = [placed.what for every in self.values.rules.values() for placed in every]
+        arguments = {plain(name) for rule in rules if isinstance(rule, Rule) for name in rule.names}
+        unknown = {
+            plain(letter)
+            for reading in self.readings.values()
+            if reading.role is Role.EQUATION
+            for side in reading.line.sides[reading.index : reading.index + 2]
+            for letter in letters_of(side)
+        }
+        return self.printed.varying | arguments | unknown
 
     def _relation(self, reading: Reading) -> Relation:
         line, index = reading.line, reading.index

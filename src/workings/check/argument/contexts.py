@@ -194,6 +194,7 @@ _CALLED_WRONG = re.compile(
     re.IGNORECASE,
 )
 """A heading whose noun is a mistake, or that calls a way wrong; not «Mistake rate»."""
+_NEXT_ARGUMENT = re.compile(r"\}[ \t]*(?:%[^\n]*)?\n?[ \t]*\{")
 _LONG_ARGUMENT = 60
 """Characters from which on the argument of a macro is a text."""
 DEEPEST_SECTION = 5
@@ -347,10 +348,22 @@ def _latex_blocks(text: str, closing: dict[int, int]) -> Iterator[_Span]:
                 if name == found[2]:
                     break
     for found in _MACRO.finditer(text):
-        end = closing.get(found.end() - 1, found.end())
+        end = _last_brace(text, closing, found.end() - 1)
         is_text = end - found.end() > _LONG_ARGUMENT and re.search(r"[$.]", text[found.end() : end]) is not None
         if is_text and not _FONT.fullmatch(found[1]):
             yield found.start(), end, Form.BLOCK, found[1]
+
+
+def _last_brace(text: str, closing: dict[int, int], opening: int) -> int:
+    r"""Where the last argument of a macro ends: \example{label}{title}{statement} is one text."""
+    end = opening + 1
+    while opening in closing:
+        end = closing[opening]
+        following = _NEXT_ARGUMENT.match(text, end)
+        if following is None:
+            break
+        opening = following.end() - 1
+    return end
 
 
 def _markdown_blocks(text: str) -> Iterator[_Span]:

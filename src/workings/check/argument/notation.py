@@ -31,6 +31,10 @@ from workings.check.latex.syntax import (
 from workings.check.value.names import CONSTANTS, DIFFERENTIALS, is_capital, is_number, running_letter
 from workings.check.value.units import has_units
 
+_RENAMED = "a number for a number"
+"""1 = 0: two states, two names, the end of a contradiction. No other claim can confirm it."""
+_ANY = Number("0")
+"""What stands for every number in a form."""
 _TIMES = ("×", "·", "*")
 _USUAL = {
     "e as a number",
@@ -74,7 +78,7 @@ def features(*nodes: Node) -> frozenset[str]:
     """
     found: set[str] = set()
     if len(nodes) > 1 and all(map(is_number, nodes)):
-        found.add("a number for a number")  # 1 = 0: two states, two names, the end of a contradiction
+        found.add(_RENAMED)
     elif _is_of_bits(nodes):
         found.add("bits")  # 1 + 1 = 1
     for node in nodes:
@@ -172,6 +176,29 @@ def _is_telling(*sides: Node) -> bool:
     return sum(digits) > 1 or any(isinstance(part, Symbol) for part in last.walk())
 
 
+def form(node: Node) -> Node | None:
+    """A calculation with its numbers left out, and the indices of its letters; none if hardly anything is left.
+
+    >>> from workings.check.latex.parse import parse
+    >>> form(parse("1 - 0.9^3 / 2")) == form(parse("1 - 0.75^2 / 5"))
+    True
+    >>> form(parse("2 + 3")) is None
+    True
+    """
+    return _without_numbers(node) if sum(1 for part in node.walk() if part.children()) > 1 else None
+
+
+def _without_numbers(node: Node) -> Node:
+    match node:
+        case Number():
+            return _ANY
+        case Script(base=Symbol() as base, below=below, above=None) if below is not None:
+            return base
+        case Script(base=Symbol() as base, below=below, above=above) if below is not None and above is not None:
+            return Script(base, None, _without_numbers(above))
+    return node.rebuilt(_without_numbers)
+
+
 @dataclass
 class Notation:
     """How often each feature stood in claims that were right, and in claims that were wrong."""
@@ -179,16 +206,25 @@ class Notation:
     right: Counter[str] = field(default_factory=Counter)
     wrong: Counter[str] = field(default_factory=Counter)
     decided: Counter[bool] = field(default_factory=Counter)
+    forms: set[Node] = field(default_factory=set)
+    """The calculations that were right, without their numbers."""
 
     def count(self, sides: tuple[Node, ...], right: bool) -> None:
         """A claim was decided."""
         self.decided[right] += 1
         if not right or _is_telling(*sides):
             (self.right if right else self.wrong).update(features(*sides))
+            if right and (found := form(sides[0])) is not None:
+                self.forms.add(found)
+
+    def knows_form(self, sides: tuple[Node, ...]) -> bool:
+        """Whether the calculation of a claim was right with other numbers."""
+        found = form(sides[0])
+        return found is not None and found in self.forms
 
     def is_confirmed(self, found: Iterable[str]) -> bool:
         """Whether each of these features is understood in this document."""
-        return all(self.right[name] > 0 for name in found)
+        return all(self.right[name] > 0 and name != _RENAMED for name in found)
 
     def contradicted(self, found: Iterable[str]) -> list[str]:
         """The features that are wrong too often for us to be right about them; usual ones get the benefit of the doubt."""

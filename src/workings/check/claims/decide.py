@@ -35,6 +35,7 @@ from workings.check.claims.other_meanings import (
     with_other_marks,
 )
 from workings.check.document.relation import Outcome
+from workings.check.latex.calls import SIGMOID
 from workings.check.latex.one_line import one_line
 from workings.check.latex.syntax import (
     Chain,
@@ -77,6 +78,8 @@ _MODULUS = re.compile(
 )
 """Arithmetic of remainders: ℤ_5, GF(2), modulo 7."""
 _MOST_MODULI = 8
+_SIGMOID = re.compile(r"sigmoid|logistic|activation|neuron|neural|\\sigma *\(.{1,12}\) *=.{0,12}\\frac *\{? *1", re.I)
+"""Words, or a formula, that make σ the logistic function."""
 
 
 @dataclass
@@ -322,6 +325,12 @@ class Decider:
         letters = [part for part in _LETTERS_TOO if part in self.argument.lone_letters or part in self.argument.values.held]
         return any(part in letters and id(part) not in powers for part in node.walk())
 
+    def has_other_sigma(self, claim: Claim) -> bool:
+        """Whether σ is called, and neither words nor a formula of the document make it the logistic function."""
+        if not any(part == SIGMOID for side in _sides(claim) for part in side.walk()):
+            return False
+        return _SIGMOID.search(self.argument.document.text) is None
+
     def is_renamed(self, node: Node, scope: Scope) -> bool:
         """Whether e or π stands in it, and has been given another meaning here."""
         return any(part in _LETTERS_TOO and scope.definition(part) is not None for part in node.walk())
@@ -424,6 +433,7 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.has_other_marks(claim), Outcome.RIGHT),
+    _Meaning(lambda decider, claim, _: decider.has_other_sigma(claim), Outcome.UNDECIDED, "σ may be another function here"),
     _Meaning(lambda _, claim, verdict: not has_comparable_units(claim), Outcome.UNDECIDED, "units whose worth is not known"),
 )
 """For numbers alone, in this order."""

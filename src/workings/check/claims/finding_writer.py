@@ -32,6 +32,8 @@ _EXPANSION = 200
 """Two calculations that differ by less than this part of their value may be an approximation on purpose."""
 _FLOAT, _FLOAT_DIGITS = arb("1e-9"), 12
 """How near a number of that many digits is to the truth if a computer printed it."""
+_NEAR = arb("0.25")
+"""The part of the truth by which a printed value may differ from it and still be near."""
 _ROUNDED = 5
 """Units of the last printed place within which rounding may explain a difference."""
 _GRADES = {
@@ -153,6 +155,9 @@ class FindingWriter:
             kind = "brackets" if kind == "number" and slip.family == "brackets" else kind
             why = f"{why} {slip.sentence}".rstrip()
             support |= {Support.SLIP} if slip.is_support else set()
+        support |= self.by_value(
+            claim.line, *(entries(v)[judgement.entry] for v in _right_and_wrong(judgement, wrong is other))
+        )
         if place and len(entries(judgement.left)) > 3 and 3 * judgement.off <= len(entries(judgement.left)):
             support.add(Support.ENTRIES)
         truth = f"{truth} in {place}" if place else truth
@@ -162,6 +167,18 @@ class FindingWriter:
             claim.line, *indices, level, kind, truth, why, _read_as(claim, verdict), target, decision.basis, support
         )
         return found if kind != "rounding" else None
+
+    def by_value(self, line: Line, truth: arb, written: arb) -> set[str]:
+        """What supports a finding by its numbers: the truth is near, or printed elsewhere."""
+        found: set[str] = set()
+        if not truth.is_finite() or not written.is_finite() or truth.contains(0):
+            return found
+        if abs(truth - written) < abs(truth) * _NEAR:
+            found.add(Support.NEAR)
+        is_small = truth.is_integer() and abs(truth) < 100
+        if not is_small and self.argument.printed.is_elsewhere(float(truth), line.number):
+            found.add(Support.ELSEWHERE)
+        return found
 
     def is_forgivable(self, claim: Claim, judgement: Judgement) -> bool:
         """Whether a plain difference may be meant: rounded to a whole number, or a rough ≈."""
@@ -217,14 +234,15 @@ class FindingWriter:
             truth = f"{size(judgement.left)} by the formula of line {place}"
             why = f"The formula of line {place} gives another shape{names}."
             return self.argument.add(line, *sides, "likely", "shape", truth, why, basis="formula")
-        x = entries(judgement.left)[judgement.entry]
+        x, y = (entries(v)[judgement.entry] for v in (judgement.left, judgement.right))
         unit = max_unit([units(printed)], judgement.entry)
         at = where(judgement.left, judgement.entry)
         truth = decimal(x, unit) + (f" in {at}" if at else "")
         why = f"The formula of line {place} gives {truth}{names}."
         kind, reading = "matrix" if at else "number", choices_text(verdict.reading, (printed,))
         node = entry_node(printed, judgement.entry)
-        return self.argument.add(line, *sides, "likely", kind, truth, why, reading, node, "formula")
+        support = self.by_value(line, x, y)
+        return self.argument.add(line, *sides, "likely", kind, truth, why, reading, node, "formula", support)
 
     def origins(self, line: Line, used: frozenset[Node]) -> str:
         """Where the names that were used got their values."""
@@ -235,6 +253,11 @@ class FindingWriter:
         places = sorted({self.argument.document.place(start).line for start in starts})
         numbers = ", ".join(map(str, places))
         return f" (with the values of line{'s' if len(places) > 1 else ''} {numbers})"
+
+
+def _right_and_wrong(judgement: Judgement, is_right_wrong: bool) -> tuple[Value, Value]:
+    """The side that is taken for right, and the one that is called wrong."""
+    return (judgement.left, judgement.right) if is_right_wrong else (judgement.right, judgement.left)
 
 
 def _complex_text(value: Value, letter: str) -> str:

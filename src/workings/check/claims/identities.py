@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from workings.check.argument.argument import DROPPED, Argument
 from workings.check.argument.contexts import Context
@@ -60,8 +61,11 @@ _WHYS = {
 }
 """What is said of a wrong step."""
 _SEEDS = (0, 1, 2, 3)
-_ORTHOGONAL = re.compile(r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral", re.IGNORECASE)
-"""Conditions on matrices that make a transpose an inverse, or nothing."""
+_SPECIAL = re.compile(
+    r"orthogon|orthonorm|unitar|rotation|symmetric|SVD|singular value|spectral|project|idempotent", re.IGNORECASE
+)
+"""Conditions on matrices that make a transpose an inverse, or nothing, or a square the matrix itself."""
+_EXPECTS = re.compile(r"expect(?:ed|ation)|random variable|variance", re.IGNORECASE)
 _CHANGES = (Symbol("Delta"), Symbol("delta"))
 """Δx is one name."""
 _COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
@@ -282,12 +286,14 @@ class Identities:
     def is_conditioned(self, line: Line) -> bool:
         """Whether transposes stand in a line, and the text speaks of matrices for which they are special."""
         turned = any(map(has_transpose, line.sides))
-        return turned and _ORTHOGONAL.search(self.argument.window(line)) is not None
+        return turned and _SPECIAL.search(self.argument.window(line)) is not None
 
     def is_testable(self, one: Node, other: Node, kind: str) -> bool:
         """Whether both sides are formulas in the same free letters."""
         sides = self.with_forms((self.of_function(one), other))
         factors = set[Node]().union(*map(uncalled_letters, sides))
+        if any(map(_has_operator, sides)) and _EXPECTS.search(self.argument.document.text):
+            return False
         for side in sides:
             for part in side.walk():
                 if isinstance(part, OPAQUE) or (isinstance(part, Labelled) and kind == "identity"):
@@ -441,3 +447,16 @@ class Identities:
                     self.memory.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)
+
+
+def _has_operator(node: Node) -> bool:
+    """Whether E stands before something without a sign between them, as an expectation does: E X, E_y(a + b)."""
+    return any(
+        isinstance(part, Product) and any(_is_e(one) and not sign for (_, one), (sign, _) in pairwise(part.factors))
+        for part in node.walk()
+    )
+
+
+def _is_e(node: Node) -> bool:
+    base = node.base if isinstance(node, Script) else node
+    return isinstance(base, Symbol) and base.name == "E"

@@ -83,7 +83,7 @@ class _Expansion:
     def replace(self, token: _Token) -> bool:
         """Put what `token` stands for on the stack, if it is a macro."""
         name = token[0][1:]
-        macro = self.macros.at(name, self.start) or (_usual_macro(name, self.macros))
+        macro = self.macros.at(name, self.start) or self.usual(name)
         if self.environments and name in {"begin", "end"}:
             macro = self.environment(name) or macro
         if macro is None:
@@ -97,6 +97,12 @@ class _Expansion:
             return False
         self.push(macro, arguments, token[1])
         return True
+
+    def usual(self, name: str) -> Macro | None:
+        """The usual meaning of a name that the document does not define; with an argument behind it, it is another."""
+        macro = _usual_macro(name, self.macros)
+        takes_more = macro is not None and not macro.count and bool(self.stack) and self.stack[-1][0] == "{"
+        return None if takes_more else macro
 
     def environment(self, edge: str) -> Macro | None:
         """An environment of the document's own: its name's tokens are dropped."""

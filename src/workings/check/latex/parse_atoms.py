@@ -115,6 +115,9 @@ def _named_derivative(reader: Reader, name: str, start: int, primes: int) -> Nod
     return node
 
 
+_VARIABLES = frozenset(("x", "y", "z", "t", "n", "k", "m", "a", "b", "c", "theta", "alpha", "beta", "omega", "varphi"))
+
+
 def _arguments(reader: Reader) -> tuple[tuple[Node, ...], bool]:
     """The arguments, and whether they stand in brackets. Without, one factor is taken; `p(x)` counts as one."""
     kind, value, start, _ = reader.tokens[reader.at]
@@ -150,10 +153,24 @@ def _factor_with_bracket(reader: Reader) -> Node:
     kind, value, start, _ = reader.tokens[reader.at]
     named = isinstance(first, Symbol | Postfix) or (isinstance(first, Script) and isinstance(first.base, Symbol | Postfix))
     if named and kind == "open" and value in "([" and not reader.text[first.span[1] : start].strip(" ").strip("\\left"):
-        if reader.text[first.span[1] : start].startswith(" "):
+        before = reader.at
+        inside = reader.factor()
+        if reader.text[first.span[1] : start].startswith(" ") or (_is_variable(first) and _is_calculation(inside)):
+            reader.at = before
             return first
-        return product([("", first), ("", reader.factor())])
+        return product([("", first), ("", inside)])
     return first
+
+
+def _is_variable(node: Node) -> bool:
+    """A letter that hardly anybody uses for a function."""
+    return isinstance(node, Symbol) and node.name in _VARIABLES
+
+
+def _is_calculation(node: Node) -> bool:
+    """(1 + 2 sin x), which is no argument of a letter before it, as (t) and (x, y) may be."""
+    inner = node.items[0] if isinstance(node, Group) and len(node.items) == 1 else None
+    return isinstance(inner, Sum)
 
 
 def _nabla(reader: Reader, token: Token) -> Node:

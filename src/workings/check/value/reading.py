@@ -10,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from workings.check.latex.syntax import (
+    Big,
     Function,
     Group,
     Matrix,
@@ -96,6 +97,7 @@ ANGLES = {"arcsin", "arccos", "arctan", "asin", "acos", "atan"}
 def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     """The choices that make a difference to these formulas."""
     found: dict[str, None] = {}
+    has_radians = any(map(_tells_radians, nodes))
     for top in nodes:
         for node in top.walk():
             match node:
@@ -113,9 +115,7 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
                     found["mixed"] = None
                 case Product(factors=((_, Postfix(sign="%")), ("", _))):
                     found["percent"] = None
-                case Function(name=name, arguments=(angle,)) if name in ANGLES or (
-                    name in TURNS and Symbol("pi") not in angle.walk()
-                ):
+                case Function(name=name) if name in ANGLES or (name in TURNS and not has_radians):
                     found["angle"] = None
                 case Function(name="argmax" | "argmin"):
                     found["first"] = None
@@ -153,6 +153,11 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
     if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
         found["base"] = None
     return found
+
+
+def _tells_radians(node: Node) -> bool:
+    """Whether π or an integral stands in it: then its angles are in radians."""
+    return any(part == Symbol("pi") or (isinstance(part, Big) and part.operator == "∫") for part in node.walk())
 
 
 def _adds_percent(node: Node) -> bool:

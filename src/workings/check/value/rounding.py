@@ -267,6 +267,8 @@ def _grade(x: arb, y: arb, unit: arb, about: bool, sides: tuple[Node, Node]) -> 
         return Grade.WRONG
     if unit > 0 and distance < (unit + slack if both else unit - slack):
         return Grade.LAST_DIGIT
+    if unit > 0 and 2 * distance <= 3 * unit and unit < scale / 1000:
+        return Grade.LAST_DIGIT  # one unit of a place that hardly matters: 0.57734 for 1/√3
     if unit > 0 and distance <= 10 * unit and distance < scale / 200 and any(map(_calculates_with_decimals, sides)):
         return Grade.IMPRECISE
     if about and distance < scale / 200 and any(map(_calculates_with_decimals, sides)):
