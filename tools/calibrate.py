@@ -1,6 +1,7 @@
-"""How sure a finding is: count the judged findings of each class, and write the table that the checker reads.
+"""How sure a finding is: learn it from judged findings, and write the weights that the checker reads.
 
-    make calibrate
+    make calibrate                        writes src/workings/check/argument/levels.toml
+    python tools/calibrate.py --compare   each set left out in turn: these weights, a table of classes, the levels of that day
 
 `bench/judged/*.tsv` has a row for each finding that somebody judged by computing it anew, on documents of others:
 
@@ -10,15 +11,25 @@
 had contexts and roles, 2 for the one since. `blind` is 1 if the checker had never been run on the document, nor changed
 after looking at it: these rows are a record, printed by `make bench-check`. The rows with 0 (`current….tsv`) are findings of
 the checker as it is on the same documents. `support` says why a finding could be believed (`none` for no reason); rows from
-before it was noted have no such column and make no class. The others make the table.
+before it was noted have no such column and teach nothing. `LATER` says of each newer reason which sets do not know it.
+
+    log p/(1 − p) = w₀ + w_kind + w_basis + Σ w_support        p: that a finding is real
+
+The weights are those of a ridge regression (a normal prior around 0, so that a class nobody judged is an average one). The
+levels begin where left-out findings earned them: the set that is scored is never among those that were learnt from.
 """
 
 from __future__ import annotations
 
+import argparse
 import csv
-from collections.abc import Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
 
 ROOT = Path(__file__).parents[1]
 JUDGED = ROOT / "bench" / "judged"
@@ -26,7 +37,18 @@ TABLE = ROOT / "src" / "workings" / "check" / "argument" / "levels.toml"
 COLUMNS = ("set", "document", "line", "kind", "basis", "support", "level", "design", "blind", "real")
 UNKNOWN, NONE = "-", "none"
 """The support of findings that were judged before it was noted, and of those that have no support."""
-HEAD = "# Written by `make calibrate` from bench/judged/: judged and real findings by basis, kind and support.\n"
+LATER = ("computed", "near", "elsewhere", "concluded", "fixed", "form")
+OLD_SETS = ("L", "M", "N", "O")
+"""Reasons that were not noted yet when these sets were judged: there they count as on average."""
+RIDGE = 1.0
+"""The precision of the prior of each weight."""
+NEEDED = {"error": 0.95, "likely": 0.8, "note": 0.2}
+"""The share of real findings, among those left out, that a level asks for."""
+NO_CLASS = ("rounding",)
+"""Kinds that are notes by nature."""
+HEAD = "# Written by `make calibrate` from bench/judged/: log-odds that a finding is real, and where its levels begin.\n"
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,6 +65,11 @@ class Row:
     design: int
     is_blind: bool
     is_real: bool
+
+    @property
+    def supports(self) -> frozenset[str]:
+        """Why it could be believed."""
+        return frozenset() if self.support == NONE else frozenset(self.support.split(", "))
 
 
 def rows(folder: Path = JUDGED) -> Iterator[Row]:
@@ -64,31 +91,159 @@ def rows(folder: Path = JUDGED) -> Iterator[Row]:
                 )
 
 
-def table(judged: Iterable[Row]) -> str:
-    """The table of classes as TOML."""
-    counts: dict[str, dict[str, dict[str, list[int]]]] = {}
-    for row in judged:
-        if row.design == 2 and row.support != UNKNOWN:
-            support = "" if row.support == NONE else row.support
-            count = counts.setdefault(row.basis, {}).setdefault(row.kind, {}).setdefault(support, [0, 0])
-            count[0] += 1
-            count[1] += row.is_real
-    parts = [HEAD]
-    for basis, kinds in sorted(counts.items()):
-        for kind, supports in sorted(kinds.items()):
-            parts.append(f'\n["{basis}".{kind}]\n')
-            parts += [
-                f'"{support}" = {{ judged = {n}, real = {real} }}\n' for support, (n, real) in sorted(supports.items())
-            ]
+def learnable(judged: Iterable[Row]) -> list[Row]:
+    """The rows with known support, one for each place: as it is now rather than as it was."""
+    found = {(row.document, row.line): row for row in sorted(judged, key=lambda row: not row.is_blind) if _teaches(row)}
+    return list(found.values())
+
+
+def _teaches(row: Row) -> bool:
+    return row.design == 2 and row.support != UNKNOWN and row.kind not in NO_CLASS
+
+
+@dataclass(frozen=True)
+class Model:
+    """Weights by name: `kind number`, `basis closed`, `support slip`."""
+
+    weights: dict[str, float]
+
+    def score(self, row: Row) -> float:
+        """The log-odds that a finding is real; what was not noted counts as on average, which is in the intercept."""
+        return sum(self.weights.get(name, 0.0) * value for name, value in self.features(row))
+
+    def features(self, row: Row) -> Iterator[tuple[str, float]]:
+        """The names of what is known of a finding, each with 1; of a reason not noted in its set, with its mean."""
+        yield "intercept", 1.0
+        yield f"kind {row.kind}", 1.0
+        yield f"basis {row.basis}", 1.0
+        yield from ((f"support {name}", 1.0) for name in row.supports)
+        if row.set in OLD_SETS:
+            yield from ((f"support {name}", self.weights.get(f"mean {name}", 0.0)) for name in LATER)
+
+
+def fit(judged: Sequence[Row]) -> Model:
+    """The weights that explain the judged findings; many of one class in one document count as their square root."""
+    newer = [row for row in judged if row.set not in OLD_SETS]
+    means = {f"mean {name}": float(np.mean([name in row.supports for row in newer])) if newer else 0.0 for name in LATER}
+    empty = Model(means)
+    named = [dict(empty.features(row)) for row in judged]
+    names = sorted({name for each in named for name in each})
+    x: Array = np.array([[each.get(name, 0.0) for name in names] for each in named])
+    real: Array = np.array([float(row.is_real) for row in judged])
+    like = Counter((row.document, row.kind, row.basis, row.support) for row in judged)
+    count: Array = np.array([like[row.document, row.kind, row.basis, row.support] for row in judged]) ** -0.5
+    prior: Array = np.diag([1e-3 if name == "intercept" else RIDGE for name in names])
+    w: Array = np.zeros(len(names))
+    for _ in range(100):  # Newton
+        p = 1 / (1 + np.exp(-x @ w))
+        step = np.linalg.solve((x.T * (count * p * (1 - p))) @ x + prior, x.T @ (count * (real - p)) - prior @ w)
+        w = w + step
+        if np.abs(step).max() < 1e-9:
+            break
+    return Model({**dict(zip(names, map(float, w), strict=True)), **means})
+
+
+Scored = list[tuple[float, Row]]
+
+
+def left_out(judged: Sequence[Row], score: Callable[[Sequence[Row]], Callable[[Row], float]]) -> Scored:
+    """Each finding with the score that the other sets give it, the surest first."""
+    found: Scored = []
+    for name in sorted({row.set for row in judged}):
+        scorer = score([row for row in judged if row.set != name])
+        found += [(scorer(row), row) for row in judged if row.set == name]
+    return sorted(found, key=lambda pair: -pair[0])
+
+
+def cuts(scored: Scored) -> dict[str, float]:
+    """The score from which on each level holds: as low as its share of real findings allows."""
+    found: dict[str, float] = {}
+    begin = 0
+    for level, needed in NEEDED.items():
+        real, end = 0, begin
+        for index in range(begin, len(scored)):
+            real += scored[index][1].is_real
+            is_last = index + 1 == len(scored) or scored[index + 1][0] < scored[index][0]
+            if is_last and real >= needed * (index + 1 - begin):
+                end = index + 1
+        found[level] = scored[end - 1][0] if end > begin else float("inf")
+        begin = end
+    return found
+
+
+def class_score(judged: Sequence[Row]) -> Callable[[Row], float]:
+    """A plain table: the share of real findings of each class, with half a finding for and one against it."""
+    count = Counter((row.kind, row.basis, row.supports - {"document"}) for row in judged)
+    real = Counter((row.kind, row.basis, row.supports - {"document"}) for row in judged if row.is_real)
+
+    def score(row: Row) -> float:
+        key = row.kind, row.basis, row.supports - {"document"}
+        return (real[key] + 0.5) / (count[key] + 1.5)
+
+    return score
+
+
+def _counts(scored: Scored, levels: dict[str, float], sets: Sequence[str]) -> str:
+    """Real of all at error and at likely, by set and in all."""
+    parts = []
+    for chosen in [*((name,) for name in sets), tuple(sets)]:
+        mine = [(score, row.is_real) for score, row in scored if row.set in chosen]
+        top = [real for score, real in mine if score >= levels["error"]]
+        next_ = [real for score, real in mine if levels["likely"] <= score < levels["error"]]
+        name = chosen[0] if len(chosen) == 1 else "all"
+        parts.append(f"{name}: {sum(top)} of {len(top)}, {sum(next_)} of {len(next_)}")
+    return "; ".join(parts)
+
+
+def compare(judged: Sequence[Row]) -> None:
+    """Print what each way to give levels would have said of sets that it did not learn from."""
+    sets = sorted({row.set for row in judged})
+    for name, score in (
+        ("weights", lambda rest: fit(rest).score),
+        ("classes", class_score),
+    ):
+        found: Scored = []
+        levels: dict[str, list[float]] = {level: [] for level in NEEDED}
+        for out in sets:  # the cuts, too, come from the other sets
+            rest = [row for row in judged if row.set != out]
+            inner = cuts(left_out(rest, score))
+            scorer = score(rest)
+            for row in (row for row in judged if row.set == out):
+                value = scorer(row)
+                level = next((level for level in NEEDED if value >= inner[level]), "possible")
+                found.append((float(-list((*NEEDED, "possible")).index(level)), row))
+            for level, at in inner.items():
+                levels[level].append(at)
+        print(f"{name:8} {_counts(found, {'error': 0.0, 'likely': -1.0}, sets)}")
+    day = [(float(-list((*NEEDED, "possible")).index(row.level)), row) for row in judged]
+    print(f"{'that day':8} {_counts(day, {'error': 0.0, 'likely': -1.0}, sets)}")
+
+
+def table(judged: Sequence[Row]) -> str:
+    """The weights and the cuts as TOML."""
+    model = fit(judged)
+    levels = cuts(left_out(judged, lambda rest: fit(rest).score))
+    parts = [HEAD, f"judged = {len(judged)}\nreal = {sum(row.is_real for row in judged)}\n"]
+    parts.append(f"intercept = {model.weights['intercept']:.2f}\n\n[levels]\n")
+    parts += [f"{level} = {at:.2f}\n" for level, at in levels.items()]
+    for group in ("kind", "basis", "support"):
+        parts.append(f"\n[{group}]\n")
+        named = {name.removeprefix(f"{group} "): w for name, w in model.weights.items() if name.startswith(f"{group} ")}
+        parts += [f'"{name}" = {w:.2f}\n' for name, w in sorted(named.items())]
     return "".join(parts)
 
 
 def main() -> None:
-    text = table(rows())
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--compare", action="store_true")
+    judged = learnable(rows())
+    if parser.parse_args().compare:
+        compare(judged)
+        return
     temporary = TABLE.with_suffix(".new")
-    temporary.write_text(text, encoding="utf-8")
+    temporary.write_text(table(judged), encoding="utf-8")
     temporary.replace(TABLE)
-    print(f"wrote {TABLE.relative_to(ROOT)}")
+    print(f"wrote {TABLE.relative_to(ROOT)} from {len(judged)} judged findings")
 
 
 if __name__ == "__main__":

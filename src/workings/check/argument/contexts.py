@@ -29,6 +29,8 @@ class Form(StrEnum):
     """(a), (b), (c); the items of a list."""
     STEP = "step"
     """A paragraph with a bold head, a cell: it divides the text, and hides nothing."""
+    FENCE = "fence"
+    """A block of code with the words that lead to it: it hides nothing."""
     ASIDE = "aside"
     """A caption, a footnote: it sees what is around it, and nobody sees what it says."""
 
@@ -93,7 +95,7 @@ class Context:
     def home(self) -> Context:
         """The nearest context that keeps its values to itself: not a step, not a solution beside its problem."""
         here = self
-        while here.form is Form.STEP and here.continues is None and here.parent is not None:
+        while here.form in (Form.STEP, Form.FENCE) and here.continues is None and here.parent is not None:
             here = here.parent
         return here.continues.home if here.continues is not None else here
 
@@ -130,7 +132,8 @@ class Context:
     @property
     def is_called_wrong(self) -> bool:
         """Whether a heading calls what stands below it wrong."""
-        return any(here.form is Form.SECTION and _CALLED_WRONG.search(here.title) for here in self.path())
+        heads = (here.title for here in self.path() if here.form in (Form.SECTION, Form.FENCE))
+        return any(map(_CALLED_WRONG.search, heads))
 
 
 def visibility(here: Context, there: Context) -> Visibility:
@@ -180,6 +183,11 @@ _RUN_IN = re.compile(
     re.MULTILINE,
 )
 _BULLET = re.compile(r"^([ \t]*)(?:[-*+]|\d{1,2}[.)])[ \t]+\S", re.MULTILINE)
+_FENCE = re.compile(
+    r"(?:^[ \t>]*(?P<head>[^\n`]{1,60})\n(?:[ \t>]*\n)?)?^[ \t>]*(?P<fence>```+|~~~+)(?P<info>[^\n`]*)\n.*?"
+    r"^[ \t>]*(?P=fence)[ \t]*$",
+    re.MULTILINE | re.DOTALL,
+)
 _QUOTE = re.compile(r"(?:^[ \t]*>.*\n?)+", re.MULTILINE)
 _MARKS = re.compile(r"^(?:[ \t]*>)+", re.MULTILINE)
 _COLONS = re.compile(r"^(:{3,}) *\{?([^\n]*)\n.*?^\1 *$", re.MULTILINE | re.DOTALL)
@@ -371,6 +379,10 @@ def _markdown_blocks(text: str) -> Iterator[_Span]:
     for found in _QUOTE.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[0].strip("> \t\n[!*")[:30]
         yield from ((start, end, Form.BLOCK, "") for start, end in _inner_quotes(found[0], found.start()))
+    for found in _FENCE.finditer(text):
+        titles = [title for title in (found["head"], found["info"]) if title and _CALLED_WRONG.search(title)]
+        if titles:
+            yield found.start("fence"), found.end(), Form.FENCE, titles[0]
     for found in _COLONS.finditer(text):
         yield found.start(), found.end(), Form.BLOCK, found[2]
     items = list(_BULLET.finditer(text))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from workings.check.argument.contexts import Context, Form
 from workings.check.document.document import Formula
-from workings.check.latex.syntax import Chain, Items, Node, Nothing, Product, Script, Sum, Words
+from workings.check.latex.syntax import Chain, Group, Items, Node, Nothing, Product, Script, Sum, Words
 from workings.check.value.names import is_closed
 
 _UNIT = re.compile(r"[A-Za-zµμ°%]{1,7}(?:/[A-Za-z]{1,3})?|bytes?|(?:thousand|million|billion) ?\w*")
@@ -19,6 +19,7 @@ _SCALING = r"[kKMGTB]|[kKMGTP]i?B|[kMGTP]?FLOPs?|[kMG]Hz|[mµμn]s|(?:thousand|m
 _SCALED = re.compile(rf"[\s~$]*(?:{_SCALING})(?![A-Za-z])")
 _SCALE = re.compile(rf"\$?[ \t~]*(?:{_SCALING}|km|hours?|h|min|minutes?)(?![A-Za-z])")
 """What stands right behind a formula as the unit of its last number."""
+_OR = re.compile(r"\s*(?:or|and|oder|und|ou|y|或)\s*")
 EQUAL = {"=", "≈", ":="}
 ORDER = {"<", ">", "≤", "≥", "≠"}
 
@@ -129,6 +130,18 @@ def _number_and_name(side: Node) -> tuple[Node | None, Node | None]:
     return None, None
 
 
+def _has_roots(line: Line) -> bool:
+    """x = a ± b = c: the value with one of the signs is last."""
+    if len(line.sides) < 2 or not is_closed(line.sides[-1]) or isinstance(line.sides[-1], Group):
+        return False
+    return any(isinstance(part, Sum) and any(sign == "±" for sign, _ in part.terms) for part in line.sides[-2].walk())
+
+
+def _is_other_root(line: Line, part: Node) -> bool:
+    """Whether a number behind x = a ± b = c is the value with the other sign."""
+    return _has_roots(line) and not isinstance(part, Chain | Words | Group) and is_closed(part)
+
+
 def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line]:
     """The lines of a formula. `before` is the line that a leading `= …` continues."""
     found: list[Line] = []
@@ -136,7 +149,13 @@ def lines(node: Node, formula: Formula, before: Line | None = None) -> list[Line
     words = ""
     for part in _parts(node):
         behind, words = words, part.text if isinstance(part, Words) else ""
+        if last is not None and _is_other_root(last, part):
+            first = last.sides[-1]
+            last.sides[-1] = Group("{", (first, part), "}", span=(first.span[0], part.span[1]))
+            continue
         if isinstance(part, Words):
+            if last is not None and _has_roots(last) and _OR.fullmatch(part.text):
+                continue
             if last is not None and _UNIT.fullmatch(part.text.strip(" .,~")):
                 last.units[len(last.sides) - 1] = part.text.strip(" .,~")
             else:

@@ -417,7 +417,9 @@ _CLOSED_MEANINGS = (
         "two tables, which may be steps of an elimination or a determinant",
     ),
     _Meaning(
-        lambda _, claim, verdict: verdict.sets is None and len(set(map(is_set, _sides(claim)))) == 2,
+        lambda _, claim, verdict: (
+            verdict.sets is None and not _is_pair(verdict) and len(set(map(is_set, _sides(claim)))) == 2
+        ),
         Outcome.UNDECIDED,
         "a set beside a number: its size or its probability",
     ),
@@ -437,6 +439,11 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda _, claim, verdict: not has_comparable_units(claim), Outcome.UNDECIDED, "units whose worth is not known"),
 )
 """For numbers alone, in this order."""
+
+
+def _is_pair(verdict: Verdict) -> bool:
+    """Whether a ± b was compared with both of its values."""
+    return verdict.judgement is not None and isinstance(verdict.judgement.left, Table)
 
 
 def _is_number_beside_table(judgement: Judgement | None) -> bool:

@@ -21,7 +21,7 @@ from workings.check.claims.orders import Orders
 from workings.check.claims.restated import Restated
 from workings.check.document.finding import Finding
 from workings.check.document.relation import Outcome, Role
-from workings.check.latex.syntax import Labelled
+from workings.check.latex.syntax import Dots, Labelled
 from workings.check.value.compare import Side, compare, value_of
 from workings.check.value.imaginary import imaginary_unit
 from workings.check.value.names import is_closed, is_name, is_number
@@ -159,7 +159,7 @@ class Numbers:
         The result is where the error stands that the last side goes back to: the first one of the run, or one that it
         follows from; −1 for none. The side that its two neighbours contradict is blamed, otherwise the first break.
         """
-        claims = [Claim(line, one, other) for one, other in pairwise(known)]
+        claims = [Claim(line, one, other) for one, other in pairwise(known) if not _leaves_out(line, one, other)]
         decisions = [self.decider.decide(claim) for claim in claims]
         cause, found, is_confirmed, skipped = -1, False, False, False
         for i, (claim, decision) in enumerate(zip(claims, decisions, strict=True)):
@@ -223,3 +223,8 @@ class Numbers:
             if not found.contradicts_itself():
                 self.decider.aligned[line.number, other] = Side(general, ""), found.scope()
                 self.carrier.learn(line, other, found, clause)
+
+
+def _leaves_out(line: Line, one: Known, other: Known) -> bool:
+    """a = … = b: what is left out between two sides may be a list, not a chain."""
+    return any(isinstance(side, Dots) for side in line.sides[one.index + 1 : other.index])

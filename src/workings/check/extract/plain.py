@@ -18,6 +18,9 @@ from workings.check.latex.units import is_measure
 
 GUARD = "\ue000"
 """Stands at both ends of every formula that has delimiters: a number beside it is a part of something else."""
+_COMPOUND = r"\d+ ?(?:h|hrs?|hours?|min|minutes?|km|m|kg|ft|lbs?) \d+ ?(?:min|minutes?|sec|seconds?|s|m|cm|g|in|oz)\b"
+"""2 h 30 min: one amount in two units."""
+_RATIO = r"(?<![\d:.])\d+ ?: ?\d+(?![\d:.]| ?[ap]m\b)"
 _NUMBER = (
     r"(?:\\?\$|[€£])?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?: \d{3})+(?![\d.,])|\d*[¼½¾⅓⅔]"
     r"|(?:\d+(?:\.\d+)?|(?<![\w.])\.\d+)(?:[eE][-+]?\d+(?!\w))?)"
@@ -31,7 +34,8 @@ _CALLED = "|".join(
     sorted((name for name in (*FUNCTIONS, "log2", "log10") if name.isalnum() and len(name) > 1), key=len)[::-1]
 )
 _TOKEN = re.compile(
-    rf"(?P<number>{_NUMBER})|(?P<times>(?:(?<=[\d)%])|(?<=[\d)%] ))(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())"
+    rf"(?P<ratio>{_RATIO})|(?P<number>{_COMPOUND}|{_NUMBER})|(?P<rest>(?<=\d )(?:R|r|rem|remainder)(?= \d))"
+    r"|(?P<times>(?:(?<=[\d)%])|(?<=[\d)%] ))(?<!\b0)x(?=[ \t]?[\d($€£])(?!\())"
     r"|(?P<modulus>\(mod \d+\))"
     rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥≠]|<=|>=|!=|(?<=\s)[<>](?=\s))"
     rf"|(?P<function>(?<![A-Za-z])(?:{_CALLED})(?=\())|(?P<name>(?<![A-Za-z_.]){_NAME})"
@@ -126,7 +130,7 @@ def _tokens(text: str, start: int, end: int, letters: frozenset[str] | None) -> 
         if kind == "space":
             spaced = True
             continue
-        if kind == "times":
+        if kind in ("times", "rest"):
             kind = "operator"
         elif kind in ("name", "function") and letters is None:
             kind = "word"
@@ -181,6 +185,8 @@ def _measure(words: list[_Token], run: list[_Token]) -> list[_Token]:
         for before, token in pairwise(run)
         if token.kind == "unit" or (token.kind == "name" and before.kind == "number" and is_measure(token.text))
     }
+    if any(token.kind == "number" and token.text[-1].isalpha() for token in run):
+        counted.add("")
     if not words or not counted or not (is_measure(words[0].text) or words[0].text.rstrip("s") in counted):
         return []
     return [_Token("unit", "", words[0].start, words[0].end, True)]
@@ -222,8 +228,8 @@ def _partners(tokens: list[_Token]) -> dict[int, int]:
     return partner
 
 
-_OPERANDS = ("number", "name", "function", "open", "root")
-_ENDS = ("number", "name", "close", "after", "unit")
+_OPERANDS = ("number", "ratio", "name", "function", "open", "root")
+_ENDS = ("number", "ratio", "name", "close", "after", "unit")
 _GOES_ON = ("operator", "relation", "after", "close")
 
 
@@ -252,10 +258,13 @@ def _equation(text: str, part: list[_Token], alone: bool, unread: list[Span] | N
     while first < last and part[last - 1].kind in ("relation", "comma"):
         last -= 1
     part = part[first:last]
-    if not part or not _is_equation(part) or _is_range(text, part[0].start):
+    if not part or not _is_equation(part):
         return
     span = part[0].start, part[-1].end
-    if alone and _is_apart(text, part):
+    if _is_range(text, part[0].start):
+        if unread is not None:
+            unread.append(span)
+    elif alone and _is_apart(text, part):
         yield span
     elif unread is not None and not any(token.kind == "name" for token in part):
         unread.append(span)
@@ -281,9 +290,11 @@ def _is_equation(part: list[_Token]) -> bool:
     kinds = {token.kind for token in part}
     for token in part:
         match token.kind:
-            case "number" | "name" | "function" | "operand":
+            case "number" | "ratio" | "name" | "function" | "operand":
                 operand = token.kind != "function"
-                computes |= token.kind == "number" and "e" in token.text.lower()
+                computes |= token.kind == "ratio" or (
+                    token.kind == "number" and not token.text.isalpha() and _computes(token.text)
+                )
             case "relation" | "comma" if not operand:
                 return False
             case "relation" | "comma":
@@ -301,6 +312,8 @@ def _is_equation(part: list[_Token]) -> bool:
                 if token.kind == "root" and operand:
                     return False
                 computes = True
+    if "ratio" in kinds and kinds - {"ratio", "relation"}:
+        return False  # 10:30 is a time, unless ratios alone are compared
     if "comma" in kinds and not _is_called(part):
         return False
     measured = sum(token.kind == "unit" for token in part) > 1
@@ -311,6 +324,11 @@ def _is_equation(part: list[_Token]) -> bool:
         and relation
         and (computes or named or "function" in kinds or "modulus" in kinds or (measured and not has_order))
     )
+
+
+def _computes(number: str) -> bool:
+    """Whether something is computed in what is written as one number: 1e3, 2 h 30 min."""
+    return "e" in number.lower() or (" " in number and number[-1].isalpha())
 
 
 def _is_called(part: list[_Token]) -> bool:
@@ -355,6 +373,15 @@ _UNIT = re.compile(
     r"(?=[ \t]*(?:[-+−–*/×·∙⋅÷=≈≡≤≥<>)\]]|$))"
 )
 _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(r"(?P<divided>(?:/|÷|divided by) ?(?P<by>\d+) ?= ?)(?P<whole>\d+) (?:R|r|rem|remainder) (?P<rest>\d+)"),
+        lambda found: rf"{found['divided']}({found['whole']}+\frac{{{found['rest']}}}{{{found['by']}}})",
+    ),
+    (re.compile(_RATIO), lambda found: found[0].replace(":", "÷")),
+    (
+        re.compile(rf"{_COMPOUND}"),
+        lambda found: re.sub(r"(\d+) ?([a-z]+) (\d+) ?([a-z]+)", r"(\1\\text{ \2}+\3\\text{ \4})", found[0]),
+    ),
     (re.compile(r"(?<![A-Za-z])log(2|10)(?=\()"), lambda found: rf"\log_{{{found[1]}}}"),
     (re.compile(r"(?<=[\w)])\*\*(?=[\w(-])"), lambda _: "^"),
     (re.compile(r"\*\*|__"), lambda _: "  "),

@@ -10,6 +10,8 @@ from dataclasses import replace
 from workings.check.latex.syntax import Chain, Group, Items, Node, Number, Product, Script, Symbol
 from workings.check.latex.weights import plain
 
+_EULER = Symbol("e")
+
 
 def layer_bases(tree: Node) -> set[Node]:
     """The bases that stand on the left of an equation with the superscript 0 or 1."""
@@ -21,7 +23,7 @@ def layer_bases(tree: Node) -> set[Node]:
             waiting += node.parts
         elif isinstance(node, Chain):
             match node.items[0]:
-                case Script(base=Symbol() as base, above=Number(text="0" | "1")):
+                case Script(base=Symbol() as base, above=Number(text="0" | "1")) if base != _EULER:
                     found.add(plain(base))
     return found
 

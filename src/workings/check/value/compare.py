@@ -121,8 +121,9 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
     if are_sets(left.node, right.node, scope):
         return _compare_sets(left, right, scope)
     if _has_both_signs(left.node) or _has_both_signs(right.node):
-        if interval := _as_interval(left, right) or _as_interval(right, left):
-            return compare(*interval, scope, about)
+        if pairs := _as_pairs(left, right) or _as_pairs(right, left):
+            both = [verdict for pair in pairs if (verdict := compare(*pair, scope, about)) is not None]
+            return min(both, key=lambda verdict: rank(verdict)[:3], default=None)
         found = [
             compare(Side(_with_sign(left.node, upper), ""), Side(_with_sign(right.node, upper), ""), scope, about)
             for upper in (True, False)
@@ -183,12 +184,14 @@ def _compare_sets(left: Side, right: Side, scope: Scope) -> Verdict | None:
     return Verdict(Grade.RIGHT if same else Grade.WRONG, USUAL, sets=found)
 
 
-def _as_interval(left: Side, right: Side) -> tuple[Side, Side] | None:
-    """a ± b beside a pair: (a − b, a + b), and the pair."""
+def _as_pairs(left: Side, right: Side) -> list[tuple[Side, Side]]:
+    """a ± b beside a pair: (a − b, a + b), and the pair; beside a set of two, in either order."""
     if not _has_both_signs(left.node) or not isinstance(right.node, Group) or len(right.node.items) != 2:
-        return None
+        return []
+    pair = Side(replace(right.node, open="(", close=")"), "")
     ends = tuple(_with_sign(left.node, upper) for upper in (False, True))
-    return Side(Group("(", ends, ")", span=left.node.span), ""), Side(replace(right.node, open="(", close=")"), "")
+    orders = (ends, ends[::-1]) if right.node.open == "{" else (ends,)
+    return [(Side(Group("(", order, ")", span=left.node.span), ""), pair) for order in orders]
 
 
 def _compare_complex(left: Side, right: Side, letter: Symbol, scope: Scope, about: bool) -> Verdict | None:
