@@ -1,7 +1,7 @@
 """How sure a finding is: learn it from judged findings, and write the weights that the checker reads.
 
     make calibrate                        writes src/workings/check/argument/levels.toml
-    python tools/calibrate.py --compare   each set left out in turn: these weights, a table of classes, the levels of that day
+    python tools/calibrate.py --compare   each set left out in turn: these weights, a table of classes, the levels of the day
 
 `bench/judged/*.tsv` has a row for each finding that somebody judged by computing it anew, on documents of others:
 
@@ -37,7 +37,7 @@ TABLE = ROOT / "src" / "workings" / "check" / "argument" / "levels.toml"
 COLUMNS = ("set", "document", "line", "kind", "basis", "support", "level", "design", "blind", "real")
 UNKNOWN, NONE = "-", "none"
 """The support of findings that were judged before it was noted, and of those that have no support."""
-LATER = ("computed", "near", "elsewhere", "concluded", "fixed", "form")
+LATER = ("computed", "near", "elsewhere", "concluded", "fixed", "form", "doubted", "contradicted")
 OLD_SETS = ("L", "M", "N", "O")
 """Reasons that were not noted yet when these sets were judged: there they count as on average."""
 RIDGE = 1.0

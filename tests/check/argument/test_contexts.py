@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.check.said import report
 from workings.check.argument.contexts import Contexts, Form, Visibility, visibility
 from workings.check.extract import read_text
 
@@ -42,6 +43,10 @@ x DISPLAY
 \item second ITEM-2
 \end{enumerate}
 \sol{This is a long argument of a macro of the author, with a sentence. It says MACRO here and goes on.}
+\example{label}{A title}{
+A statement with a sentence. It gives GIVEN here.}
+{The worked solution says WORKED.
+}\\
 \section{Two}
 And TWO.
 """
@@ -85,11 +90,24 @@ def test_form_makes_a_context(text, word, form):
         (BOOK, "ONE", "ASIDE", Visibility.HIDDEN),
         (BOOK, "ITEM-2", "ITEM-1", Visibility.SIBLING),
         (BOOK, "TWO", "HEAD", Visibility.HIDDEN),
+        (BOOK, "WORKED", "GIVEN", Visibility.OWN),  # the arguments of one macro
+        (BOOK, "MACRO", "GIVEN", Visibility.HIDDEN),
     ],
 )
 def test_what_is_seen(text, here, there, how):
     at = look(text, here)
     assert visibility(at(here), at(there)) is how
+
+
+@pytest.mark.parametrize("head", ["WRONG:", "**Wrong:**", "Common mistake", "The wrong way:"])
+def test_a_fence_that_is_called_wrong_claims_nothing(head):
+    assert report(f"{head}\n\n```\n12 + 13 = 27\n```\n").counts.wrong == 0
+    assert report(f"{head}\n\n```\n12 + 13 = 27\n```\n\n$12 + 13 = 27$").counts.wrong == 1
+
+
+@pytest.mark.parametrize("head", ["Mistake rate:", "The result:"])
+def test_other_fences_claim(head):
+    assert report(f"{head}\n\n```\n12 + 13 = 27\n```\n").counts.wrong == 1
 
 
 def test_labels_count_up_or_are_none():

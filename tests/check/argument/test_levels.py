@@ -4,38 +4,44 @@ import pytest
 
 from tests.check.said import report
 from workings.check.argument import levels
-from workings.check.argument.levels import ENOUGH, NEEDED, cautious_level, interval, judged, measured_level
-from workings.check.argument.notation import features
+from workings.check.argument.levels import cautious_level, log_odds, measured_level, weights
+from workings.check.argument.notation import features, form
+from workings.check.argument.printed import digits
 from workings.check.argument.support import support_text, supports_in
 from workings.check.document.finding import LEVELS
 from workings.check.latex.parse import parse
 
-
-def test_levels_are_what_judged_findings_earned():
-    for (basis, kind, support), (count, real) in judged().items():
-        assert 0 <= real <= count
-        if count >= ENOUGH:
-            level = measured_level(kind, basis, supports_in(support))
-            assert level == "possible" or interval(real, count)[1] >= NEEDED[level]
+TABLE = {
+    "intercept": -1.0,
+    "levels": {"error": 2.0, "likely": 0.5, "note": -2.0},
+    "kind": {"number": 0.5},
+    "basis": {"closed": 1.0, "letters": -2.0},
+    "support": {"slip": 1.5, "notation": 0.25},
+}
 
 
 @pytest.mark.parametrize(
-    "rows, level",
+    "kind, basis, support, odds, level",
     [
-        ({("closed", "number", "usual"): (200, 200)}, "error"),  # proved
-        ({("closed", "number", "usual"): (30, 30)}, "likely"),  # not enough to prove 97 %
-        ({("closed", "number", "usual"): (30, 27)}, "likely"),
-        ({("closed", "number", "usual"): (30, 20)}, "note"),  # 85 % is contradicted
-        ({("closed", "number", "usual"): (30, 8)}, "possible"),
-        ({("closed", "number", "usual"): (10, 2)}, "likely"),  # too few: what is expected
-        ({("closed", "number", "usual"): (19, 19), ("closed", "rounding", "usual"): (10, 0)}, "likely"),  # another kind
-        ({("letters", "number", "usual"): (30, 10)}, "likely"),  # another basis
-        ({("closed", "number", "slip"): (30, 10)}, "likely"),  # another support
+        ("number", "closed", {"slip"}, 2.0, "error"),
+        ("number", "closed", {"notation"}, 0.75, "likely"),
+        ("number", "closed", set(), 0.5, "likely"),
+        ("matrix", "closed", set(), 0.0, "note"),  # a kind that nobody judged is an average one
+        ("number", "letters", set(), -2.5, "possible"),
+        ("number", "letters", {"slip"}, -1.0, "note"),
+        ("number", "course", set(), -0.5, "error"),  # rules that know their notation say themselves how sure they are
+        ("number", "an equation alone", {"slip"}, 1.0, "possible"),  # it may be no claim at all
     ],
 )
-def test_a_class_earns_its_level(monkeypatch, rows, level):
-    monkeypatch.setattr(levels, "judged", lambda: rows)
-    assert measured_level("number", "closed", {"usual"}) == level
+def test_a_finding_earns_its_level(monkeypatch, kind, basis, support, odds, level):
+    monkeypatch.setattr(levels, "weights", lambda: TABLE)
+    assert log_odds(kind, basis, support) == odds
+    assert measured_level(kind, basis, support) == level
+
+
+def test_the_levels_of_the_table_go_down():
+    error, likely, note = (weights()["levels"][name] for name in LEVELS[:3])
+    assert error > likely > note
 
 
 def test_the_less_sure_level_counts():
@@ -73,6 +79,56 @@ def test_the_notation_of_a_formula(text, found):
 def supports(text: str) -> list[tuple[str, str]]:
     """The level and the support of each finding."""
     return [(found.level, found.support) for found in report(text).findings]
+
+
+@pytest.mark.parametrize("text, count", [("0.0250", 3), ("1200", 2), ("7", 1), ("-3.14", 3), ("x", 0)])
+def test_digits_that_matter(text, count):
+    assert digits(parse(text)) == count
+
+
+@pytest.mark.parametrize(
+    "one, other, same",
+    [
+        (r"1 - 0.9^3 / 2", r"1 - 0.75^2 / 5", True),
+        (r"\sum_{i=0}^{10} \frac{\lambda_2^i}{i!}", r"\sum_{i=0}^{10} \frac{\lambda_3^i}{i!}", True),
+        (r"1 - 0.9^3 / 2", r"1 + 0.75^2 / 5", False),
+        (r"3 \cdot (4 + 1)", r"3 \cdot (4 - 1)", False),
+    ],
+)
+def test_the_form_of_a_calculation(one, other, same):
+    assert (form(parse(one)) == form(parse(other))) is same
+
+
+@pytest.mark.parametrize(
+    "text, support",
+    [
+        (r"$12 \cdot 13 = 151$", "computed"),
+        (r"$12 \cdot 13 = 150$", "near"),
+        (r"$12.5 \cdot 13.5 = 18$. The area is $A = 168.75$.", "elsewhere"),
+        (r"So $12 \cdot 13 = 150$.", "concluded"),
+        (r"$1 - 0.9^3 / 2 = 0.6355$ and $1 - 0.75^2 / 5 = 0.6$", "form"),
+        (r"Given $n = 40$, we have $3n = 150$.", "fixed"),
+    ],
+)
+def test_reasons_to_believe_a_finding(text, support):
+    [found] = report(text).findings
+    assert support in supports_in(found.support)
+
+
+@pytest.mark.parametrize(
+    "text, support",
+    [
+        (r"$12 \cdot 13 = 1200$", "computed"),
+        (r"$12 \cdot 13 = 70$", "near"),
+        (r"$2 \cdot 3 = 18$. The area is $A = 6.00$.", "elsewhere"),  # small whole numbers are everywhere
+        (r"$12 \cdot 13 = 150$", "concluded"),
+        (r"$1 - 0.9^3 / 2 = 0.6$ and $1 - 0.75^2 / 5 = 0.6$", "form"),  # neither is right
+        (r"Given $n = 40$, we have $3n = 150$; $\sum_{n=1}^3 n = 6$.", "fixed"),
+        (r"$12 \cdot 13 = 150$", "fixed"),
+    ],
+)
+def test_no_reasons_to_believe_a_finding(text, support):
+    assert all(support not in supports_in(found.support) for found in report(text).findings)
 
 
 def test_numbers_alone_need_nothing():

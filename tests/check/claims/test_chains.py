@@ -177,6 +177,53 @@ def test_no_real_value():
     assert said(r"$1/0 = \infty$") == []
 
 
+@pytest.mark.parametrize("text, wrong", [("$e^0 = 1$", 0), ("$e^0 = 0$", 1), ("So $e^1 = 2.718$.", 0), ("$e^{1} = 3.7$", 1)])
+def test_powers_of_e_are_numbers(text, wrong):
+    assert report(text).counts.wrong == wrong
+
+
+def test_what_is_left_out_of_a_chain_may_be_a_list():
+    assert report(r"$P = 2 = \ldots = \frac{1}{6}$").findings == []
+    assert report(r"$P = 2 = Q = \frac{1}{6}$").counts.wrong == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"$512^3 \approx 1$ GB",  # eight bytes each
+        r"So $\sigma(0) = 0$.",  # nobody speaks of a sigmoid
+    ],
+)
+def test_what_is_not_said_is_left_undecided(text):
+    found = report(text)
+    assert found.findings == [] and [relation.outcome for relation in found.relations] == ["undecided"]
+
+
+def test_a_sigmoid_is_one_where_the_text_says_so():
+    assert report(r"The logistic function has $\sigma(0) = 0$.").counts.wrong == 1
+
+
+def test_angles_are_in_radians_where_pi_or_an_integral_stands():
+    [found] = report(r"$\int_{-\pi/3}^{\pi/3} 2\cos t \, dt = 7.5$").findings
+    assert found.why.startswith("You wrote 7.5; correct is 3.46")
+    assert report(r"$\sin 30 = 0.5$").findings == []
+
+
+def test_one_unit_of_a_fifth_digit_is_a_rounding():
+    assert [f.kind for f in report(r"$0.57734 = 1/\sqrt3$").findings] == ["rounding"]
+    assert [f.kind for f in report("$1 - 0.2 = 0.7$").findings] == ["number"]
+
+
+def test_the_size_of_a_table_is_no_product():
+    assert said(r"The $3 \times 3$ determinant: $3 \times 3 = 6$.", "likely") == []
+    assert len(said(r"$3 \times 3 = 6$", "likely")) == 1
+
+
+def test_an_example_that_asks_for_its_errors_is_only_noted():
+    example = r"\begin{example} A student writes $12 \cdot 13 = 150$. Spot \emph{all} the errors. \end{example}"
+    assert said(example, "likely", "a.tex") == [] and len(said(example, "note", "a.tex")) == 1
+
+
 def test_both_signs():
     assert report(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 1}{2}$").counts.right == 1
     assert said(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 2}{2}$") == ["1 number: 3"]

@@ -13,6 +13,7 @@ RIGHT = [
     r"$L = \sum_{i=1}^n (w x_i - y_i)^2$ has $\frac{\partial L}{\partial w} = 2\sum_{i=1}^n (w x_i - y_i) x_i$",
     r"$f(x) = x^2$, $\frac{df}{dx} = 2x$",
     r"$\frac{d}{dz}\frac{1}{1+e^{-z}} = \frac{e^{-z}}{(1+e^{-z})^2}$",
+    r"$$2\cos x(-\sin x + 1) = 2\cos x - 2\sin x\cos x = 2\cos x - \sin 2x$$",
 ]
 
 WRONG = {
@@ -45,6 +46,8 @@ def test_wrong(text, finding):
         r"$$f(x + y) = f(x) + f(y) = 2f(x)$$",
         r"$$x = y = z$$",
         r"Let $$x^2 = 4 = 2 + x$$",
+        r"The expected value: $$c = E_y (a^2 y + a u + v) = y E_y a^2 + E_y a E_y u + E_y v$$",
+        r"With the projection $P$: $$c = (Px)^T (Py) = x^T P y$$",
     ],
 )
 def test_no_identity(text):

@@ -33,10 +33,20 @@ UNITS = [
     ("1 h = 60 min", "1 h = 50 min"),
     (r"$0.90\text{ eV} = 1.442\times10^{-19}\text{ J}$", r"$0.90\text{ eV} = 2.442\times10^{-19}\text{ J}$"),
     (r"$x=\frac{5\pm1}{2}=3, 2$", r"$x=\frac{5\pm1}{2}=4, 2$"),
+    (r"$x=\frac{5\pm1}{2}=2, 3$", r"$x=\frac{5\pm1}{2}=3, 1$"),
+    (r"$x=\frac{5\pm1}{2}=3 \text{ or } 2$", r"$x=\frac{5\pm1}{2}=3 \text{ or } 1$"),
+    ("2 h 30 min = 150 min", "2 h 30 min = 160 min"),
+    ("90 min = 1 h 30 min", "90 min = 1 h 20 min"),
+]
+REMAINDERS_AND_RATIOS = [
+    ("17 / 5 = 3 R 2", "17 / 5 = 4 R 2"),
+    ("17 ÷ 5 = 3 remainder 2", "17 ÷ 5 = 3 remainder 1"),
+    ("12:18 = 2:3", "12:18 = 2:4"),
+    ("the ratio is 3 : 6 = 1 : 2", "the ratio is 3 : 6 = 1 : 3"),
 ]
 
 
-@pytest.mark.parametrize(("right", "wrong"), SIGNS + PERCENTAGES + ROUNDINGS + UNITS)
+@pytest.mark.parametrize(("right", "wrong"), SIGNS + PERCENTAGES + ROUNDINGS + UNITS + REMAINDERS_AND_RATIOS)
 def test_right_and_wrong(right, wrong):
     assert said(right, "possible") == []
     assert len(said(wrong)) == 1
@@ -57,7 +67,20 @@ def test_right_and_wrong(right, wrong):
     ],
 )
 def test_ranges_dates_and_codes_are_no_subtractions(text):
-    assert said(text, "possible") == []
+    found = report(text)
+    assert found.findings == []
+    assert found.unread  # nothing is passed over in silence
+
+
+def test_a_range_is_told_to_be_left_alone():
+    [unread] = report("Pages 3-5 = 3 pages").unread
+    assert unread.why == "This looks like a range, a date or a code, not like a calculation."
+    assert unread.why in check("Pages 3-5 = 3 pages").text(undecided=True)
+
+
+@pytest.mark.parametrize("text", ["10:30 = 10.5 h", "At 9:15 = 1 hour later"])
+def test_times_are_no_ratios(text):
+    assert report(text).findings == []
 
 
 @pytest.mark.parametrize("text", ["10-3 = 6", "100-20-30 = 40", "3 - 5 = 2", "3-5 = -3", "x = 3-5 = 2"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,17 +12,16 @@ from workings.check.argument.clause import Clause, Cue, clause_of, continues_lis
 from workings.check.argument.contexts import Context, Contexts, Form
 from workings.check.argument.levels import cautious_level
 from workings.check.argument.lines import EQUAL, Line, has_scale, lines
-from workings.check.argument.notation import Notation, features, is_usual
+from workings.check.argument.notation import features, is_usual
 from workings.check.argument.printed import Printed, is_telling
 from workings.check.argument.references import link_references
-from workings.check.argument.roles import names_in
 from workings.check.argument.stance import Stance
-from workings.check.argument.support import Support, support_text, supports_in
+from workings.check.argument.support import DOUBTS, OF_DOCUMENT, Support, support_text
 from workings.check.argument.values import Values, View
 from workings.check.argument.words import source
 from workings.check.document.document import Document, Formula
-from workings.check.document.finding import LEVELS, Finding, Results, Unread
-from workings.check.document.relation import Outcome, Relation, Role
+from workings.check.document.finding import Finding, Results, Unread
+from workings.check.document.relation import Outcome, Role
 from workings.check.latex.calls import SIGMOID, function_letters, powers_of_calls
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.pieces import read_pieces
@@ -31,9 +29,8 @@ from workings.check.latex.spoken import letters_alone, words_as_names
 from workings.check.latex.superscripts import as_indices, layer_bases, on_last_factor
 from workings.check.latex.syntax import Big, Node, Script, Symbol
 from workings.check.latex.weights import plain
-from workings.check.value.names import is_closed, is_name, letters_of
+from workings.check.value.names import is_closed, is_name
 from workings.check.value.scope import Rule, Scope
-from workings.check.value.value import Reason
 
 CLAIMING = (Role.CLAIM, Role.INSTANTIATION)
 """Roles that can be wrong."""
@@ -41,11 +38,11 @@ _DOUBTFUL = (Role.HYPOTHETICAL, Role.CONDITION, Role.EQUATION, Role.GOAL, Role.F
 """Roles in which nothing is stated as true."""
 DROPPED = (Role.HYPOTHETICAL, Role.GOAL, Role.RULE, Role.DECLARATION, Role.CONDITION, Role.EQUATION)
 """Roles that say nothing about the sides as they stand."""
-_SURE = ("error", "likely")
-_OWN_RULES = ("course",)
-"""What rests on rules that know their notation."""
-_OF_DOCUMENT = {Support.NOTATION, Support.DOCUMENT, Support.FORM, Support.FIXED}
-"""What the whole document shows of a finding."""
+_FIND_ERRORS = re.compile(
+    r"\b(?:find|spot|identify|locate|correct|explain)\b[^.?!\n]{0,40}\b(?:errors?|mistakes?)\b"
+    r"|\bwhat (?:is|went|'s) wrong\b",
+    re.IGNORECASE,
+)
 _BETWEEN = re.compile(r"[\s$.,;]|\\[\[\]]|\\(?:begin|end)\{\w+\*?\}")
 
 
@@ -91,10 +88,12 @@ class Argument:
     """The lines in whose clause a word stands that may deny them, or change what their numbers mean."""
     concluded: set[int] = field(default_factory=set)
     """The lines whose words say that they follow from what stands before them."""
+    _asking: dict[Context, bool] = field(default_factory=dict)
     readings: dict[tuple[int, int], Reading] = field(default_factory=dict)
     """By line (its number in `lines`) and relation."""
 
     def __post_init__(self) -> None:
+        self.results.unread += self.document.unread
         self.contexts = Contexts(self.document)
         link_references(self.contexts, self.document.text)
         formulas = [formula for formula in self.document.formulas if any(map(str.isalnum, formula.text))]
@@ -154,11 +153,20 @@ class Argument:
         clause = clause_of(formula, text, line.context.is_solution, handed_on if goes_on else None)
         if line.context.is_called_wrong or line.number in self.alternatives:
             clause = replace(clause, stance=Stance.DENIED)
-        if clause.is_doubtful:
+        if clause.is_doubtful or self._asks_for_errors(line.context):
             self.doubtful.add(line.number)
         if clause.cue in (Cue.THEN, Cue.ANSWER):
             self.concluded.add(line.number)
         return clause
+
+    def _asks_for_errors(self, context: Context) -> bool:
+        """Whether the example or exercise that a context belongs to asks the reader to find what is wrong in it."""
+        block = next((here for here in context.path() if here.form is Form.BLOCK), None)
+        if block is None:
+            return False
+        if block not in self._asking:
+            self._asking[block] = _FIND_ERRORS.search(self.document.text[block.start : block.end]) is not None
+        return self._asking[block]
 
     @cached_property
     def printed(self) -> Printed:
@@ -268,7 +276,7 @@ class Argument:
             supports.add(Support.COMPUTED)
         if line.number in self.concluded:
             supports.add(Support.CONCLUDED)
-        best = cautious_level(level, kind, basis, {*supports, *_OF_DOCUMENT})
+        best = cautious_level(level, kind, basis, {*supports, *(OF_DOCUMENT - DOUBTS)})
         found = Finding(
             start, min(end, len(self.document.text)), best, kind, says, truth, why, reading, basis, support_text(supports)
         )
@@ -288,112 +296,10 @@ class Argument:
         """The source of one side."""
         return source(line.formulas[index], *line.sides[index].span)
 
-    def close(self) -> None:
-        """The report is complete: the relations in the order of the text, counted, and one finding for a place."""
-        self._weigh()
-        self.results.findings = _without_repeats(self.results.findings)
-        readings = sorted(self.readings.values(), key=lambda reading: (reading.line.number, reading.index))
-        self.results.relations = [self._relation(reading) for reading in readings]
-        counts, outcomes = self.results.counts, Counter(reading.outcome for reading in readings)
-        counts.right = outcomes[Outcome.RIGHT] + outcomes[Outcome.FOLLOWS]
-        counts.wrong = outcomes[Outcome.WRONG]
-        counts.decided = counts.right + counts.wrong
-        counts.claims = counts.decided + outcomes[Outcome.UNDECIDED]
-
-    def _weigh(self) -> None:
-        """The level of each finding, by what the whole document shows of its notation."""
-        notation = self._notation()
-        weighed = {id(stated.found): self._doubted(stated, self._weighed(stated, notation)) for stated in self.stated}
-        self.results.findings = [weighed.get(id(found), found) for found in self.results.findings]
-        self.stated = [replace(stated, found=weighed[id(stated.found)]) for stated in self.stated]
-
-    def _notation(self) -> Notation:
-        """How often the notation of the document stood in claims that are right, and in claims that are wrong."""
-        notation = Notation()
-        for reading in self.readings.values():
-            if reading.outcome in (Outcome.RIGHT, Outcome.WRONG):
-                sides = reading.line.sides[reading.index : reading.index + 2]
-                notation.count(tuple(sides), reading.outcome is Outcome.RIGHT)
-        return notation
-
-    def _doubted(self, stated: Stated, found: Finding) -> Finding:
-        """A finding where the words leave it open what is claimed is a note at most: a doubt lowers, it never hides."""
-        return replace(found, level="note") if stated.line in self.doubtful and found.level in _SURE else found
-
-    def _weighed(self, stated: Stated, notation: Notation) -> Finding:
-        found, used = stated.found, features(*stated.sides)
-        supports = supports_in(found.support) - _OF_DOCUMENT
-        if found.basis in _OWN_RULES:
-            return found
-        if used and notation.is_confirmed(used):
-            supports.add(Support.NOTATION)
-        if notation.is_sound:
-            supports.add(Support.DOCUMENT)
-        if notation.knows_form(stated.sides):
-            supports.add(Support.FORM)
-        if self._is_fixed(stated.sides):
-            supports.add(Support.FIXED)
-        level = cautious_level(stated.level, found.kind, found.basis, supports)
-        doubtful = notation.is_doubtful and Support.USUAL not in supports
-        if used and level in _SURE and (doubtful or notation.contradicted(used)):
-            level = "likely" if supports & {Support.SLIP, Support.ENTRIES} else "note"
-        return replace(found, level=level, support=support_text(supports))
-
-    def _is_fixed(self, sides: tuple[Node, Node]) -> bool:
-        """Whether there are letters in a claim, and each has one value in the whole document and never varies."""
-        names = {self.values.name(name) for side in sides for name in names_in(side)}
-        return bool(names) and all(map(self._has_one_value, names))
-
-    def _has_one_value(self, name: Node) -> bool:
-        values = {str(held.stated.value) for every in self.values.held.get(name, {}).values() for held in every}
-        return len(values) == 1 and not (letters_of(name) | {name}) & self._varying
-
-    @cached_property
-    def _varying(self) -> set[Node]:
-        """The letters that vary: under an operator, as arguments of functions, as unknowns of equations."""
-        rules = [placed.what for every in self.values.rules.values() for placed in every]
-        arguments = {plain(name) for rule in rules if isinstance(rule, Rule) for name in rule.names}
-        unknown = {
-            plain(letter)
-            for reading in self.readings.values()
-            if reading.role is Role.EQUATION
-            for side in reading.line.sides[reading.index : reading.index + 2]
-            for letter in letters_of(side)
-        }
-        return self.printed.varying | arguments | unknown
-
-    def _relation(self, reading: Reading) -> Relation:
-        line, index = reading.line, reading.index
-        start = line.formulas[index].position(line.sides[index].span[0])
-        last = line.formulas[index + 1]
-        end = last.position(max(line.sides[index + 1].span[0], line.sides[index + 1].span[1] - 1)) + 1
-        says = self.quote(line, index, index + 1)
-        return Relation(
-            min(start, end),
-            min(max(start, end), len(self.document.text)),
-            says,
-            reading.role.value,
-            reading.evidence,
-            reading.outcome.value,
-            reading.reason or (Reason.NOTATION.value if reading.outcome is Outcome.UNDECIDED else ""),
-            reading.values,
-            reading.cause,
-        )
-
 
 def _by_notation(used: frozenset[str]) -> set[Support]:
     """What supports a finding by its notation alone."""
     return {Support.USUAL if used else Support.ARITHMETIC} if is_usual(used) else set()
-
-
-def _without_repeats(findings: list[Finding]) -> list[Finding]:
-    """In the order of the text, one finding for a place: the surest, and of equals the first."""
-    best: dict[tuple[int, int], Finding] = {}
-    for finding in findings:
-        place = finding.start, finding.end
-        if place not in best or LEVELS.index(finding.level) < LEVELS.index(best[place].level):
-            best[place] = finding
-    return sorted(best.values(), key=lambda finding: (finding.start, finding.end))
 
 
 def _alternatives(found: list[Line], text: str) -> set[int]:

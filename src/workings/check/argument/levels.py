@@ -16,8 +16,10 @@ from typing import Any
 from workings.check.document.finding import LEVELS
 
 _TABLE = Path(__file__).with_name("levels.toml")
-_OWN_RULES = ("course",)
+OWN_RULES = ("course",)
 """What rests on rules that know their notation: the rule itself says how sure it is."""
+_ANOTHER_ROLE = ("an equation alone", "letters, a power", "letters of another section")
+"""What may as well be no claim: an equation to be solved, σ² with a value of its own, a name that means something else."""
 
 
 @cache
@@ -41,8 +43,10 @@ def measured_level(kind: str, basis: str, support: Collection[str] = ()) -> str:
     >>> measured_level("number", "an equation alone")
     'possible'
     """
-    if basis in _OWN_RULES:
+    if basis in OWN_RULES:
         return LEVELS[0]
+    if basis in _ANOTHER_ROLE:
+        return LEVELS[-1]
     odds = log_odds(kind, basis, support)
     return next((level for level, least in weights()["levels"].items() if odds >= least), LEVELS[-1])
 

@@ -31,8 +31,10 @@ from workings.check.latex.syntax import (
 from workings.check.value.names import CONSTANTS, DIFFERENTIALS, is_capital, is_number, running_letter
 from workings.check.value.units import has_units
 
-_RENAMED = "a number for a number"
-"""1 = 0: two states, two names, the end of a contradiction. No other claim can confirm it."""
+_RENAMED, _BITS, _REFERENCE = "a number for a number", "bits", "a number alone in brackets"
+NO_ARITHMETIC = frozenset({_RENAMED, _BITS, _REFERENCE})
+"""What looks like arithmetic and may be none, whatever else is right: 1 = 0 (two names, the end of a contradiction),
+1 + 1 = 1 (truth values), (1) + (2) (formulas by their numbers)."""
 _ANY = Number("0")
 """What stands for every number in a form."""
 _TIMES = ("×", "·", "*")
@@ -80,7 +82,7 @@ def features(*nodes: Node) -> frozenset[str]:
     if len(nodes) > 1 and all(map(is_number, nodes)):
         found.add(_RENAMED)
     elif _is_of_bits(nodes):
-        found.add("bits")  # 1 + 1 = 1
+        found.add(_BITS)  # 1 + 1 = 1
     for node in nodes:
         if has_units(node):
             found.add("units")
@@ -147,7 +149,7 @@ def _references(*nodes: Node) -> Iterator[str]:
     """(1) + (2): brackets that change nothing; the numbers may be those of formulas."""
     for node in nodes:
         if isinstance(node, Group) and node.open == "(" and len(node.items) == 1 and isinstance(node.items[0], Number):
-            yield "a number alone in brackets"
+            yield _REFERENCE
 
 
 def _side_by_side(one: Node, other: Node) -> str:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Support(StrEnum):
-    """One reason to believe a finding."""
+    """One reason to believe a finding; the last two are reasons to doubt it."""
 
     ARITHMETIC = "arithmetic"
     """Nothing but numbers, the four operations, powers, roots and round brackets: there is no notation to misread."""
@@ -35,6 +35,17 @@ class Support(StrEnum):
     """The rest of its notation stands in claims of this document that are right."""
     DOCUMENT = "document"
     """Nearly all that was decided in this document is right."""
+    DOUBTED = "doubted"
+    """Words or its form leave it open whether it is claimed at all."""
+    CONTRADICTED = "contradicted"
+    """Its notation is wrong in this document again and again: rather we misread it."""
+
+
+OF_DOCUMENT = frozenset(
+    {Support.NOTATION, Support.DOCUMENT, Support.FORM, Support.FIXED, Support.DOUBTED, Support.CONTRADICTED}
+)
+"""What only the whole document shows."""
+DOUBTS = frozenset({Support.DOUBTED, Support.CONTRADICTED})
 
 
 def support_text(supports: Collection[str]) -> str:

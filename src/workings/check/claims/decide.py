@@ -78,6 +78,7 @@ _MODULUS = re.compile(
 )
 """Arithmetic of remainders: ℤ_5, GF(2), modulo 7."""
 _MOST_MODULI = 8
+_BYTES = re.compile(r"(?:[kKMGTP]?i?B|[Bb]ytes?)(?![A-Za-z])")
 _SIGMOID = re.compile(r"sigmoid|logistic|activation|neuron|neural|\\sigma *\(.{1,12}\) *=.{0,12}\\frac *\{? *1", re.I)
 """Words, or a formula, that make σ the logistic function."""
 
@@ -216,7 +217,7 @@ class Decider:
         of_tables = any(isinstance(value.stated.value, Table) for value in held)
         if not of_tables and claim.one.index == 0 and len(claim.line.sides) == 2 and self.may_be_solved(claim, held):
             return "an equation alone"
-        if isinstance(claim.one.side.node, Script) and claim.one.index == 0 and not of_tables:
+        if _may_be_named(claim.one.side.node) and claim.one.index == 0 and not of_tables:
             return "letters, a power"  # σ² may have a value of its own
         return self.letters_basis(claim.used, view)
 
@@ -344,6 +345,11 @@ class Decider:
         )
 
 
+def _may_be_named(node: Node) -> bool:
+    """σ², χ², x_1^*: a script that may make another name; a third power does not."""
+    return isinstance(node, Script) and not (isinstance(node.above, Number) and node.above.text not in ("0", "1", "2"))
+
+
 def _has_own_notation(node: Node, scope: Scope) -> bool:
     """Whether something stands in it that the author gave a meaning of their own."""
     if not scope.notations:
@@ -383,6 +389,12 @@ def _says_scale(claim: Claim) -> bool:
     words = [part.text for known in (claim.one, claim.other) for part in known.side.node.walk() if isinstance(part, Words)]
     behind = claim.line.formulas[claim.other.index].after
     return any(map(says_scale, (*words, behind)))
+
+
+def _is_in_bytes(claim: Claim) -> bool:
+    """Whether a number of things is said to be so many bytes: 512³ ≈ 1 GB."""
+    units = [claim.line.units.get(known.index, "") for known in (claim.one, claim.other)]
+    return len([unit for unit in units if _BYTES.match(unit)]) == 1 and not all(units)
 
 
 def _is_in_another_unit(claim: Claim, verdict: Verdict) -> bool:
@@ -435,6 +447,9 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.has_other_marks(claim), Outcome.RIGHT),
+    _Meaning(
+        lambda _, claim, verdict: _is_in_bytes(claim), Outcome.UNDECIDED, "how many bytes each number takes is not said"
+    ),
     _Meaning(lambda decider, claim, _: decider.has_other_sigma(claim), Outcome.UNDECIDED, "σ may be another function here"),
     _Meaning(lambda _, claim, verdict: not has_comparable_units(claim), Outcome.UNDECIDED, "units whose worth is not known"),
 )

@@ -41,6 +41,7 @@ _RESULT = re.compile(
     r"(?![\d.]*[\w$%\\(^/*+×·-]|[ \t]*[-+−–*/×·^(=≈<>$%\\]|[.,]\d|[ \t]+[b-zB-Z](?![A-Za-z]))"
 )
 _BESIDE = "This calculation is a part of something else: a letter or a sign stands right beside it."
+_RANGE = "This looks like a range, a date or a code, not like a calculation."
 _SIGNS = "This looks like a calculation, but its signs are not read outside of formulas: write it between dollars."
 _DOLLARS = re.compile(r"(?<!\\)\$|\\[()]")
 _QUOTED = re.compile(r"[ \t]*>[>\t ]*")
@@ -163,12 +164,14 @@ def _outside(layout: Layout, clean: str, found: list[Region], unread: list[Unrea
     titles = [span for heading in layout.headings if heading.depth < 6 for span in [_line_of(gaps, heading)]]
     guarded = _guard(covered(gaps, titles), [*hidden, *bare])
     beside: list[Span] = []
-    spans = [*bare, *equations(guarded, beside)]
+    ranges: list[Span] = []
+    spans = [*bare, *equations(guarded, beside, ranges=ranges)]
     if not layout.strict:
         unreadable: list[Span] = []
         spans += list(formulas_of_signs(guarded, [*spans, *beside], unreadable))
         unread += [Unread(start, end, _SIGNS) for start, end in unreadable]
     unread += [Unread(start, end, _BESIDE) for start, end in beside]
+    unread += [Unread(start, end, _RANGE) for start, end in ranges]
     for start, end in layout.plain:
         spans += [(start + a, start + b) for a, b in plain_equations(layout.text[start:end])]
     return [Region(start, end, (start, end), False) for start, end in spans]

@@ -81,8 +81,12 @@ class _Token:
     spaced: bool = False
 
 
-def equations(text: str, unread: list[Span] | None = None, letters: bool = True) -> Iterator[Span]:
-    """Where equations stand; `unread` gets those that are a part of something else. Without `letters`, of numbers alone.
+def equations(
+    text: str, unread: list[Span] | None = None, letters: bool = True, ranges: list[Span] | None = None
+) -> Iterator[Span]:
+    """Where equations stand; `unread` gets those that are a part of something else, `ranges` what is no calculation.
+
+    Without `letters`, of numbers alone.
 
     >>> text = "so 3 × 3 × 16 = 144 weights; with x = 3 we get x + 2 = 5, and 6 birds * 2/3 = 4 birds; 1.2.3 = 4"
     >>> [text[a:b] for a, b in equations(text)]
@@ -98,7 +102,7 @@ def equations(text: str, unread: list[Span] | None = None, letters: bool = True)
             named = given if letters and not is_code(line) else None
             for run in _runs(_tokens(shown, position, position + len(line.rstrip()), named)):
                 for part, alone in _parts(run):
-                    yield from _equation(shown, part, alone, unread)
+                    yield from _equation(shown, part, alone, unread, ranges)
         position += len(line)
 
 
@@ -250,7 +254,9 @@ def _is_apart_from(before: _Token, tokens: list[_Token], index: int) -> bool:
     return token.text in _ARTICLES or following is None or following.kind not in _GOES_ON
 
 
-def _equation(text: str, part: list[_Token], alone: bool, unread: list[Span] | None) -> Iterator[Span]:
+def _equation(
+    text: str, part: list[_Token], alone: bool, unread: list[Span] | None, ranges: list[Span] | None
+) -> Iterator[Span]:
     """The equation of a part, if it is one and stands apart."""
     first, last = 0, len(part)
     while first < last and part[first].kind in ("relation", "comma"):
@@ -262,8 +268,8 @@ def _equation(text: str, part: list[_Token], alone: bool, unread: list[Span] | N
         return
     span = part[0].start, part[-1].end
     if _is_range(text, part[0].start):
-        if unread is not None:
-            unread.append(span)
+        if ranges is not None:
+            ranges.append(span)
     elif alone and _is_apart(text, part):
         yield span
     elif unread is not None and not any(token.kind == "name" for token in part):

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from workings.check.argument.argument import Argument
+from workings.check.argument.weigh import close
 from workings.check.claims.answers import check_answers
 from workings.check.claims.identities import Identities
 from workings.check.claims.laws import check_laws
@@ -91,10 +92,10 @@ def examine(document: Document, options: Options, watch: Watch | None = None) ->
         claims_in_prose(argument)
     if options.run_code:
         run_listings(argument)
-    argument.close()
+    close(argument)
     return argument
 
 
 def _so_far(argument: Argument) -> Results:
-    argument.close()
+    close(argument)
     return argument.results
