@@ -13,10 +13,8 @@ after looking at it: these rows are a record, printed by `make bench-check`. The
 the checker as it is on the same documents. `support` says why a finding could be believed (`none` for no reason); rows from
 before it was noted have no such column and teach nothing. `LATER` says of each newer reason which sets do not know it.
 
-    log p/(1 − p) = w₀ + w_kind + w_basis + Σ w_support        p: that a finding is real
-
-The weights are those of a ridge regression (a normal prior around 0, so that a class nobody judged is an average one). The
-levels begin where left-out findings earned them: the set that is scored is never among those that were learnt from.
+The formula stands in `argument/levels.py`. The weights are those of a logistic regression with a ridge: a normal prior around
+0, so that a class that nobody judged is an average one, and few findings move a weight little.
 """
 
 from __future__ import annotations
@@ -26,10 +24,13 @@ import csv
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from math import log
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+
+from workings.check.argument.levels import NEEDED, group
 
 ROOT = Path(__file__).parents[1]
 JUDGED = ROOT / "bench" / "judged"
@@ -38,15 +39,13 @@ COLUMNS = ("set", "document", "line", "kind", "basis", "support", "level", "desi
 UNKNOWN, NONE = "-", "none"
 """The support of findings that were judged before it was noted, and of those that have no support."""
 LATER = ("computed", "near", "elsewhere", "concluded", "fixed", "form", "doubted", "contradicted")
-OLD_SETS = ("L", "M", "N", "O")
-"""Reasons that were not noted yet when these sets were judged: there they count as on average."""
-RIDGE = 1.0
+OLD = frozenset({("L", False), *((name, True) for name in "MNOP")})
+"""Reasons that were not noted yet in these tables (set, blind): there they count as on average."""
+RIDGE = 2.0
 """The precision of the prior of each weight."""
-NEEDED = {"error": 0.95, "likely": 0.8, "note": 0.2}
-"""The share of real findings, among those left out, that a level asks for."""
 NO_CLASS = ("rounding",)
 """Kinds that are notes by nature."""
-HEAD = "# Written by `make calibrate` from bench/judged/: log-odds that a finding is real, and where its levels begin.\n"
+HEAD = "# Written by `make calibrate` from bench/judged/: what adds to the log-odds that a finding is real.\n"
 
 Array = NDArray[np.float64]
 
@@ -70,6 +69,11 @@ class Row:
     def supports(self) -> frozenset[str]:
         """Why it could be believed."""
         return frozenset() if self.support == NONE else frozenset(self.support.split(", "))
+
+    @property
+    def is_old(self) -> bool:
+        """Whether the newer reasons were not noted for it."""
+        return (self.set, self.is_blind) in OLD
 
 
 def rows(folder: Path = JUDGED) -> Iterator[Row]:
@@ -116,14 +120,15 @@ class Model:
         yield "intercept", 1.0
         yield f"kind {row.kind}", 1.0
         yield f"basis {row.basis}", 1.0
-        yield from ((f"support {name}", 1.0) for name in row.supports)
-        if row.set in OLD_SETS:
-            yield from ((f"support {name}", self.weights.get(f"mean {name}", 0.0)) for name in LATER)
+        for part in ("support", group(row.basis)):
+            yield from ((f"{part} {name}", 1.0) for name in row.supports)
+            if row.is_old:
+                yield from ((f"{part} {name}", self.weights.get(f"mean {name}", 0.0)) for name in LATER)
 
 
 def fit(judged: Sequence[Row]) -> Model:
     """The weights that explain the judged findings; many of one class in one document count as their square root."""
-    newer = [row for row in judged if row.set not in OLD_SETS]
+    newer = [row for row in judged if not row.is_old]
     means = {f"mean {name}": float(np.mean([name in row.supports for row in newer])) if newer else 0.0 for name in LATER}
     empty = Model(means)
     named = [dict(empty.features(row)) for row in judged]
@@ -144,91 +149,56 @@ def fit(judged: Sequence[Row]) -> Model:
 
 
 Scored = list[tuple[float, Row]]
+Scorer = Callable[[Row], float]
 
 
-def left_out(judged: Sequence[Row], score: Callable[[Sequence[Row]], Callable[[Row], float]]) -> Scored:
-    """Each finding with the score that the other sets give it, the surest first."""
+def left_out(judged: Sequence[Row], learn: Callable[[Sequence[Row]], Scorer]) -> Scored:
+    """Each finding with the log-odds that the other sets give it."""
     found: Scored = []
     for name in sorted({row.set for row in judged}):
-        scorer = score([row for row in judged if row.set != name])
-        found += [(scorer(row), row) for row in judged if row.set == name]
-    return sorted(found, key=lambda pair: -pair[0])
-
-
-def cuts(scored: Scored) -> dict[str, float]:
-    """The score from which on each level holds: as low as its share of real findings allows."""
-    found: dict[str, float] = {}
-    begin = 0
-    for level, needed in NEEDED.items():
-        real, end = 0, begin
-        for index in range(begin, len(scored)):
-            real += scored[index][1].is_real
-            is_last = index + 1 == len(scored) or scored[index + 1][0] < scored[index][0]
-            if is_last and real >= needed * (index + 1 - begin):
-                end = index + 1
-        found[level] = scored[end - 1][0] if end > begin else float("inf")
-        begin = end
+        score = learn([row for row in judged if row.set != name])
+        found += [(score(row), row) for row in judged if row.set == name]
     return found
 
 
-def class_score(judged: Sequence[Row]) -> Callable[[Row], float]:
+def class_score(judged: Sequence[Row]) -> Scorer:
     """A plain table: the share of real findings of each class, with half a finding for and one against it."""
     count = Counter((row.kind, row.basis, row.supports - {"document"}) for row in judged)
     real = Counter((row.kind, row.basis, row.supports - {"document"}) for row in judged if row.is_real)
 
     def score(row: Row) -> float:
         key = row.kind, row.basis, row.supports - {"document"}
-        return (real[key] + 0.5) / (count[key] + 1.5)
+        return log((real[key] + 0.5) / (count[key] - real[key] + 1.0))
 
     return score
 
 
-def _counts(scored: Scored, levels: dict[str, float], sets: Sequence[str]) -> str:
-    """Real of all at error and at likely, by set and in all."""
-    parts = []
-    for chosen in [*((name,) for name in sets), tuple(sets)]:
-        mine = [(score, row.is_real) for score, row in scored if row.set in chosen]
-        top = [real for score, real in mine if score >= levels["error"]]
-        next_ = [real for score, real in mine if levels["likely"] <= score < levels["error"]]
-        name = chosen[0] if len(chosen) == 1 else "all"
-        parts.append(f"{name}: {sum(top)} of {len(top)}, {sum(next_)} of {len(next_)}")
-    return "; ".join(parts)
+def day_score(judged: Sequence[Row]) -> Scorer:
+    """The level that a finding had when it was judged."""
+    return lambda row: {"error": 9.0, "likely": 1.0}.get(row.level, -9.0)
 
 
 def compare(judged: Sequence[Row]) -> None:
-    """Print what each way to give levels would have said of sets that it did not learn from."""
-    sets = sorted({row.set for row in judged})
-    for name, score in (
-        ("weights", lambda rest: fit(rest).score),
-        ("classes", class_score),
-    ):
-        found: Scored = []
-        levels: dict[str, list[float]] = {level: [] for level in NEEDED}
-        for out in sets:  # the cuts, too, come from the other sets
-            rest = [row for row in judged if row.set != out]
-            inner = cuts(left_out(rest, score))
-            scorer = score(rest)
-            for row in (row for row in judged if row.set == out):
-                value = scorer(row)
-                level = next((level for level in NEEDED if value >= inner[level]), "possible")
-                found.append((float(-list((*NEEDED, "possible")).index(level)), row))
-            for level, at in inner.items():
-                levels[level].append(at)
-        print(f"{name:8} {_counts(found, {'error': 0.0, 'likely': -1.0}, sets)}")
-    day = [(float(-list((*NEEDED, "possible")).index(row.level)), row) for row in judged]
-    print(f"{'that day':8} {_counts(day, {'error': 0.0, 'likely': -1.0}, sets)}")
+    """Print what each way to give levels says of sets that it did not learn from: real of all at error, at likely."""
+    error, likely = (log(p / (1 - p)) for p in (NEEDED["error"], NEEDED["likely"]))
+    for name, learn in (("weights", lambda rest: fit(rest).score), ("classes", class_score), ("that day", day_score)):
+        scored, parts = left_out(judged, learn), []
+        for chosen in [*sorted({row.set for row in judged}), "all"]:
+            mine = [(score, row.is_real) for score, row in scored if chosen in (row.set, "all")]
+            top = [real for score, real in mine if score >= error]
+            next_ = [real for score, real in mine if likely <= score < error]
+            parts.append(f"{chosen}: {sum(top)} of {len(top)}, {sum(next_)} of {len(next_)}")
+        print(f"{name:8} {'; '.join(parts)}")
 
 
 def table(judged: Sequence[Row]) -> str:
-    """The weights and the cuts as TOML."""
-    model = fit(judged)
-    levels = cuts(left_out(judged, lambda rest: fit(rest).score))
+    """The weights as TOML."""
+    weights = fit(judged).weights
     parts = [HEAD, f"judged = {len(judged)}\nreal = {sum(row.is_real for row in judged)}\n"]
-    parts.append(f"intercept = {model.weights['intercept']:.2f}\n\n[levels]\n")
-    parts += [f"{level} = {at:.2f}\n" for level, at in levels.items()]
-    for group in ("kind", "basis", "support"):
-        parts.append(f"\n[{group}]\n")
-        named = {name.removeprefix(f"{group} "): w for name, w in model.weights.items() if name.startswith(f"{group} ")}
+    parts.append(f"intercept = {weights['intercept']:.2f}\n")
+    for part in ("kind", "basis", "support", "numbers", "letters"):
+        parts.append(f"\n[{part}]\n")
+        named = {name.removeprefix(f"{part} "): w for name, w in weights.items() if name.startswith(f"{part} ")}
         parts += [f'"{name}" = {w:.2f}\n' for name, w in sorted(named.items())]
     return "".join(parts)
 

@@ -224,6 +224,44 @@ def test_an_example_that_asks_for_its_errors_is_only_noted():
     assert said(example, "likely", "a.tex") == [] and len(said(example, "note", "a.tex")) == 1
 
 
+@pytest.mark.parametrize(
+    "right, wrong",
+    [
+        (r"$1.10011 \times 2^5 = 110011$", r"$1.10011 \times 2^5 = 110111$"),  # the binary point moves
+        (r"$0.1592_{10} \approx 0.00101_2$", r"$0.1592_{10} = 0.01101_2$"),  # rounded to five binary places
+    ],
+)
+def test_binary_numerals(right, wrong):
+    assert report(right).counts.right == 1 and report(right).findings == []
+    assert report(wrong).counts.wrong == 1
+
+
+@pytest.mark.parametrize("text", ["$4 = 0100$", r"$111 \cdot 111 = 010$"])
+def test_digits_with_a_zero_before_them_are_a_code(text):
+    assert [relation.outcome for relation in report(text).relations] == ["undecided"]
+
+
+def test_pi_of_several_states_is_a_distribution():
+    text = r"So $\pi(2) = \pi(1) \cdot \frac{0.45}{0.1}$ and so $\pi(3) = \frac{60}{116}$."
+    assert report(text).findings == []
+    assert report(r"The area is $A = \pi(2) = 6.9$.").counts.wrong == 1
+
+
+@pytest.mark.parametrize("sign", [r"\rightarrow\leftarrow", r"\Rightarrow\Leftarrow", r"\lightning"])
+def test_the_sign_of_a_contradiction(sign):
+    assert report(rf"This gives $a = \frac{{1}}{{\sqrt 2}} = 0 {sign}$.").counts.wrong == 0
+
+
+def test_a_plain_error_behind_another_one_is_one_more():
+    assert len(said(r"$(57 \cdot 71 + 2) \cdot 11 = 41978 - 109642 = -67655$")) == 2
+    assert len(said(r"$12 \cdot 13 = 150 = 150$")) == 1
+
+
+def test_a_coarse_operand_explains_a_rough_result():
+    assert [f.kind for f in report(r"$\frac{0.08}{0.0093} \approx 8.67$").findings] == ["rounding"]
+    assert [f.kind for f in report(r"$\frac{0.0807}{0.0093} \approx 9.67$").findings] == ["number"]
+
+
 def test_both_signs():
     assert report(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 1}{2}$").counts.right == 1
     assert said(r"$\frac{5 \pm \sqrt{25 - 24}}{2} = \frac{5 \pm 2}{2}$") == ["1 number: 3"]

@@ -13,6 +13,7 @@ RIGHT = [
     r"$L = \sum_{i=1}^n (w x_i - y_i)^2$ has $\frac{\partial L}{\partial w} = 2\sum_{i=1}^n (w x_i - y_i) x_i$",
     r"$f(x) = x^2$, $\frac{df}{dx} = 2x$",
     r"$\frac{d}{dz}\frac{1}{1+e^{-z}} = \frac{e^{-z}}{(1+e^{-z})^2}$",
+    r"$$\sum_{k=0}^{n-1} h(akh+b) = \sum_{k=0}^{n-1} akh^2+bh = \frac{n(n-1)}{2}ah^2 + nbh$$",
     r"$$2\cos x(-\sin x + 1) = 2\cos x - 2\sin x\cos x = 2\cos x - \sin 2x$$",
 ]
 
@@ -47,6 +48,8 @@ def test_wrong(text, finding):
         r"$$x = y = z$$",
         r"Let $$x^2 = 4 = 2 + x$$",
         r"The expected value: $$c = E_y (a^2 y + a u + v) = y E_y a^2 + E_y a E_y u + E_y v$$",
+        r"$$z = e^{ix} = \cos x + i\sin x$$",
+        r"$$z = \frac{1}{R + jX} = \frac{R}{R^2 + X^2} - j\frac{X}{R^2 + X^2}$$",
         r"With the projection $P$: $$c = (Px)^T (Py) = x^T P y$$",
     ],
 )

@@ -36,6 +36,9 @@ UNITS = [
     (r"$x=\frac{5\pm1}{2}=2, 3$", r"$x=\frac{5\pm1}{2}=3, 1$"),
     (r"$x=\frac{5\pm1}{2}=3 \text{ or } 2$", r"$x=\frac{5\pm1}{2}=3 \text{ or } 1$"),
     ("2 h 30 min = 150 min", "2 h 30 min = 160 min"),
+    ("1 eV = 1.602 × 10⁻¹⁹ J", "1 eV = 1.702 × 10⁻¹⁹ J"),
+    ("500 nm = 500 × 10⁻⁹ m", "500 nm = 500 × 10⁻⁸ m"),
+    ("2⁴ = 16", "2⁴ = 17"),
     ("90 min = 1 h 30 min", "90 min = 1 h 20 min"),
 ]
 REMAINDERS_AND_RATIOS = [

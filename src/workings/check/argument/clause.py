@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
-from workings.check.argument.stance import Stance, stance
+from workings.check.argument.stance import CLASH, Stance, stance
 from workings.check.document.document import Formula
 
 
@@ -131,11 +131,18 @@ def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | 
     return Clause(
         cue,
         is_conditional=bool(conjunctions) and conjunctions[-1] is Cue.IF,
-        stance=Stance.DENIED if _OPTION.search(formula.before[-40:]) else stance(sentence, formula.before, formula.after),
+        stance=Stance.DENIED if _is_rejected(formula) else stance(sentence, formula.before, formula.after),
         has_other_arithmetic=bool(_OTHER_ARITHMETIC.search(sentence) or _OTHER_ARITHMETIC.search(formula.after[:30])),
         is_asked=bool(_QUESTION.match(formula.after) or _ASKED_BEFORE.search(formula.before)),
         is_fragment=_is_fragment(formula, text),
         is_answer=is_answer,
+    )
+
+
+def _is_rejected(formula: Formula) -> bool:
+    """Whether it is an answer that is not chosen, or ends in a contradiction."""
+    return bool(
+        _OPTION.search(formula.before[-40:]) or CLASH.search(formula.text) or CLASH.match(formula.after.lstrip(" $"))
     )
 
 

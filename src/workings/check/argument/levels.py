@@ -1,8 +1,10 @@
 """How sure a finding is: how likely findings like it were real on judged documents.
 
-`levels.toml` holds the log-odds that a finding is real, as a sum of what its kind, its basis and each of its supports add to
-them, and the sums from which on it is called an error, likely or a note. `make calibrate` learns both from `bench/judged/`:
-findings in documents that nobody here wrote, each judged by computing it anew.
+    log p/(1 − p) = w₀ + w_kind + w_basis + Σ (w_support + w_group,support)
+
+p is the probability that a finding is real; the group says whether it rests on numbers alone or on letters, because a reason
+weighs more for one than for the other. `make calibrate` learns the weights from `bench/judged/` (findings in documents that
+nobody here wrote, each judged by computing it anew) and writes them to `levels.toml`.
 """
 
 from __future__ import annotations
@@ -10,11 +12,15 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Collection
 from functools import cache
+from math import log
 from pathlib import Path
 from typing import Any
 
 from workings.check.document.finding import LEVELS
 
+NEEDED = {"error": 0.9, "likely": 0.62, "note": 0.08}
+"""The probability from which on a finding has a level; docs/log.md has what that came to on sets left out."""
+_NUMBERS = ("closed", "a unit behind it", "units", "below a brace")
 _TABLE = Path(__file__).with_name("levels.toml")
 OWN_RULES = ("course",)
 """What rests on rules that know their notation: the rule itself says how sure it is."""
@@ -24,14 +30,20 @@ _ANOTHER_ROLE = ("an equation alone", "letters, a power", "letters of another se
 
 @cache
 def weights() -> dict[str, Any]:
-    """The table: `intercept`, `levels`, and the weights by `kind`, `basis` and `support`."""
+    """The table: `intercept`, and the weights by `kind`, `basis` and `support`, and of supports by `numbers` and `letters`."""
     return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
+
+
+def group(basis: str) -> str:
+    """Whether a finding rests on numbers alone, or on letters."""
+    return "numbers" if basis in _NUMBERS else "letters"
 
 
 def log_odds(kind: str, basis: str, support: Collection[str] = ()) -> float:
     """log p/(1 − p) of the probability p that such a finding is real; a class that nobody judged is an average one."""
     table = weights()
-    known = sum(table["support"].get(name, 0.0) for name in support)
+    mine = table[group(basis)]
+    known = sum(table["support"].get(name, 0.0) + mine.get(name, 0.0) for name in support)
     return float(table["intercept"] + table["kind"].get(kind, 0.0) + table["basis"].get(basis, 0.0) + known)
 
 
@@ -48,7 +60,7 @@ def measured_level(kind: str, basis: str, support: Collection[str] = ()) -> str:
     if basis in _ANOTHER_ROLE:
         return LEVELS[-1]
     odds = log_odds(kind, basis, support)
-    return next((level for level, least in weights()["levels"].items() if odds >= least), LEVELS[-1])
+    return next((level for level, p in NEEDED.items() if odds >= log(p / (1 - p))), LEVELS[-1])
 
 
 def cautious_level(level: str, kind: str, basis: str, support: Collection[str] = ()) -> str:

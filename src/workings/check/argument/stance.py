@@ -82,6 +82,12 @@ _STRUCK = re.compile(r"[✗✘❌][^\n]{0,40}$|\\(?:[bx]?cancel|sout|st)\{[\s$]*
 """A mark at the beginning of the line, or a macro that strikes it out."""
 
 
+CLASH = re.compile(
+    r"\\(?:long)?(?:right|Right)arrow\s*\\(?:long)?(?:left|Left)arrow|\\(?:lightning|contradiction|blitza?)\b|↯|⨳"
+)
+"""The sign of a contradiction."""
+
+
 def stance(sentence: str, before: str, after: str) -> Stance:
     """What is thought of a formula: `sentence` is its own up to it, `before` and `after` the text on either side.
 

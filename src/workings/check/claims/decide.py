@@ -332,6 +332,12 @@ class Decider:
             return False
         return _SIGMOID.search(self.argument.document.text) is None
 
+    def has_called_pi(self, claim: Claim) -> bool:
+        """Whether π(2) stands in a claim, and this or another π(…) is a whole side of several lines, as a function is."""
+        if not any(map(_calls_pi, (part for side in _sides(claim) for part in side.walk()))):
+            return False
+        return len({side for line in self.argument.lines for side in line.sides if _calls_pi(side)}) > 1
+
     def is_renamed(self, node: Node, scope: Scope) -> bool:
         """Whether e or π stands in it, and has been given another meaning here."""
         return any(part in _LETTERS_TOO and scope.definition(part) is not None for part in node.walk())
@@ -391,6 +397,20 @@ def _says_scale(claim: Claim) -> bool:
     return any(map(says_scale, (*words, behind)))
 
 
+def _has_code(claim: Claim) -> bool:
+    """Whether a whole number begins with a zero: 0100, which is no decimal number."""
+    numbers = (part.text for side in _sides(claim) for part in side.walk() if isinstance(part, Number))
+    return any(text.isdigit() and len(text) > 1 and text.startswith("0") for text in numbers)
+
+
+def _calls_pi(node: Node) -> bool:
+    """π(2), where π may be a distribution or a policy."""
+    match node:
+        case Product(factors=((_, Symbol(name="pi")), ("", Group(open="(", items=(_,))))):
+            return True
+    return False
+
+
 def _is_in_bytes(claim: Claim) -> bool:
     """Whether a number of things is said to be so many bytes: 512³ ≈ 1 GB."""
     units = [claim.line.units.get(known.index, "") for known in (claim.one, claim.other)]
@@ -447,6 +467,8 @@ _CLOSED_MEANINGS = (
     _Meaning(lambda _, claim, verdict: is_loose(claim, verdict), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.is_meant(claim), Outcome.RIGHT),
     _Meaning(lambda decider, claim, _: decider.has_other_marks(claim), Outcome.RIGHT),
+    _Meaning(lambda _, claim, verdict: _has_code(claim), Outcome.UNDECIDED, "digits with a zero before them: a code"),
+    _Meaning(lambda decider, claim, _: decider.has_called_pi(claim), Outcome.UNDECIDED, "π is a function here"),
     _Meaning(
         lambda _, claim, verdict: _is_in_bytes(claim), Outcome.UNDECIDED, "how many bytes each number takes is not said"
     ),

@@ -189,6 +189,8 @@ class FindingWriter:
             return True
         if not isinstance(judgement.left, Table) and y.is_integer() and not x.is_integer() and abs(x - y) < 1 and abs(x) > 2:
             return any(isinstance(part, Quotient | Root | Number) for part in claim.one.side.node.walk())
+        if claim.about and abs(x - y) < abs(x) * _coarsest(claim.one.side.node):
+            return True  # 0.08/0.0093 ≈ 8.67: computed with more digits than are shown
         return bool(claim.about and abs(x - y) < abs(x) / 10 and _digits(claim.other.side.node) < 3)
 
     def is_approximated(self, claim: Claim, x: arb, y: arb) -> bool:
@@ -300,6 +302,17 @@ def _is_rounded_to_zeros(x: arb, printed: Node) -> bool:
         return False
     zeros = len(printed.text) - len(printed.text.rstrip("0"))
     return zeros > 1 and bool(abs(x - arb(int(printed.value))) <= arb(10) ** zeros / 2)
+
+
+def _coarsest(node: Node) -> arb:
+    """By what part of itself the coarsest decimal of a calculation may be rounded."""
+    decimals = [part for part in node.walk() if isinstance(part, Number) and part.places is not None and part.value]
+    shares = (arb(10) ** -(part.places or 0) / 2 / abs(_exact(part)) for part in decimals)
+    return max(shares, key=float, default=arb(0))
+
+
+def _exact(number: Number) -> arb:
+    return arb(fmpq(number.value.numerator, number.value.denominator))
 
 
 def _digits(node: Node) -> int:

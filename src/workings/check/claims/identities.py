@@ -37,6 +37,7 @@ from workings.check.latex.calls import SIGMOID, called_letters, uncalled_letters
 from workings.check.latex.one_line import one_line
 from workings.check.latex.parse import ParseError, parse
 from workings.check.latex.syntax import (
+    Big,
     Derivative,
     Group,
     Labelled,
@@ -45,11 +46,12 @@ from workings.check.latex.syntax import (
     Postfix,
     Product,
     Script,
+    Sum,
     Symbol,
 )
 from workings.check.latex.weights import plain
 from workings.check.value.brackets import with_brackets
-from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of
+from workings.check.value.names import CONSTANTS, is_closed, is_name, letters_of, running_letter
 from workings.check.value.recurrences import Recurrence, index_of, is_turn, recurrence, turn
 from workings.check.value.sample import Sample, differ, upper_ends
 from workings.check.value.scope import Scope
@@ -66,6 +68,7 @@ _SPECIAL = re.compile(
 )
 """Conditions on matrices that make a transpose an inverse, or nothing, or a square the matrix itself."""
 _EXPECTS = re.compile(r"expect(?:ed|ation)|random variable|variance", re.IGNORECASE)
+_IMAGINARY = (Symbol("i"), Symbol("j"), Symbol("i", ("rm",)), Symbol("j", ("rm",)))
 _CHANGES = (Symbol("Delta"), Symbol("delta"))
 """Δx is one name."""
 _COMPLEMENT = (Symbol("c"), Symbol("C"), Symbol("complement"))
@@ -262,7 +265,7 @@ class Identities:
         return bool(beside) and all(self.argument.reading(line, i).outcome is Outcome.RIGHT for i in beside)
 
     def reads_otherwise(self, line: Line, index: int) -> bool:
-        """Whether the step holds with another reach of a slash or of a function: log 2a² as log(2a²)."""
+        """Whether the step holds with another reach of a slash, a function or a sum: log 2a² as log(2a²)."""
         for wide, long in ((False, True), (True, False), (True, True)):
             try:
                 one, other = (
@@ -273,7 +276,9 @@ class Identities:
                 continue
             if all(self.differs(self.of_function(one), other, seed) is False for seed in _SEEDS):
                 return True
-        return False
+        one, other = line.sides[index - 1], line.sides[index]
+        readings = {(_to_the_end(one), other), (one, _to_the_end(other)), (_to_the_end(one), _to_the_end(other))}
+        return any(self.agree(self.of_function(a), b) for a, b in readings - {(one, other)})
 
     def of_function(self, node: Node) -> Node:
         """df/dx with f(x) declared is the derivative of its formula."""
@@ -292,6 +297,8 @@ class Identities:
         """Whether both sides are formulas in the same free letters."""
         sides = self.with_forms((self.of_function(one), other))
         factors = set[Node]().union(*map(uncalled_letters, sides))
+        if any(map(_is_complex, (one, other))):
+            return False
         if any(map(_has_operator, sides)) and _EXPECTS.search(self.argument.document.text):
             return False
         for side in sides:
@@ -447,6 +454,27 @@ class Identities:
                     self.memory.bound_names |= {plain(one)} if not is_closed(other) else set()
             elif index == 1 and len(line.sides) == 2 and not is_name(one) and not self.is_identity(one, other):
                 self.memory.bound_names |= self.free_letters(one) | self.free_letters(other)
+
+
+def _to_the_end(node: Node) -> Node:
+    """Σ a + b as Σ(a + b): a sum that reaches over the terms behind it."""
+    node = node.rebuilt(_to_the_end)
+    if not isinstance(node, Sum):
+        return node
+    for index, (sign, term) in enumerate(node.terms[:-1]):
+        if isinstance(term, Big) and term.operator == "∑":
+            body = replace(term, body=Sum((("+", term.body), *node.terms[index + 1 :]), span=term.body.span))
+            return replace(node, terms=(*node.terms[:index], (sign, body)))
+    return node
+
+
+def _is_complex(node: Node) -> bool:
+    """Whether i or j stands in it as a factor or in an exponent, as the imaginary unit does; not as an index."""
+    running = {letter for part in node.walk() if isinstance(part, Big) and (letter := running_letter(part)) is not None}
+    indices = {
+        id(part) for script in node.walk() if isinstance(script, Script) and script.below for part in script.below.walk()
+    }
+    return any(part in _IMAGINARY and part not in running and id(part) not in indices for part in node.walk())
 
 
 def _has_operator(node: Node) -> bool:

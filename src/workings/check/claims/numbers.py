@@ -9,6 +9,7 @@ from workings.check.argument.align import align
 from workings.check.argument.argument import DROPPED, Argument, Reading
 from workings.check.argument.clause import Clause
 from workings.check.argument.lines import ORDER, Line
+from workings.check.argument.notation import features
 from workings.check.argument.roles import DECIDED, SUPPOSED, is_literal, names_in, role
 from workings.check.argument.roles import Known as KnownHere
 from workings.check.argument.words import decimal
@@ -173,7 +174,8 @@ class Numbers:
             else:
                 skipped = i + 1 < len(claims) and self.is_equal(claim.one, claims[i + 1].other, line)
                 written = None
-                if not found or skipped:
+                is_plain = not features(claim.one.side.node, claim.other.side.node)  # wrong whatever stands before it
+                if not found or skipped or is_plain:
                     others = [other.outcome for j, other in enumerate(decisions) if j != i and not (skipped and j == i + 1)]
                     in_chain = skipped or (Outcome.RIGHT in others and Outcome.WRONG not in others)
                     written = self.writer.write(claim, decision, is_confirmed or skipped, in_chain)

@@ -7,6 +7,7 @@ like a formula, with a relation and something on both sides of it, and nothing t
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, takewhile
@@ -40,7 +41,7 @@ _TOKEN = re.compile(
     rf"|(?P<operator>{_OPERATOR}|\*\*(?=[\w(-])|[+−–*/×·∙⋅÷^-])|(?P<relation>[=≈≡≤≥≠]|<=|>=|!=|(?<=\s)[<>](?=\s))"
     rf"|(?P<function>(?<![A-Za-z])(?:{_CALLED})(?=\())|(?P<name>(?<![A-Za-z_.]){_NAME})"
     r"|(?P<word>[A-Za-z][A-Za-z'’-]*)|(?P<open>[(\[])|(?P<close>[)\]])|(?P<comma>,)"
-    r"|(?P<after>[²³%!])|(?P<root>√)|(?P<space>[ \t]+)|(?P<break>.)"
+    r"|(?P<after>[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+|[%!])|(?P<root>√)|(?P<space>[ \t]+)|(?P<break>.)"
 )
 _CODE = re.compile(
     r"==|\b0x|[-+*/]=|:=|;[ \t]*$|\{[ \t]*$|\w\(\)|=>|->|<-|</?\w+|^[ \t]*(?:def|for|if|while|return|import|print)\b.*:?$"
@@ -248,7 +249,7 @@ def _is_apart_from(before: _Token, tokens: list[_Token], index: int) -> bool:
         return [other.text for other in tokens[index + 1 : index + 2]] != ["/"]
     if token.kind != "name" or before.kind == "unit":
         return True
-    if before.kind == "number" and is_measure(token.text) and index + 1 == len(tokens):
+    if before.kind in ("number", "after") and is_measure(token.text) and index + 1 == len(tokens):
         return not any(other.kind == "unit" or is_measure(other.text) for other in tokens[:index])
     following = next((other for other in tokens[index + 1 :] if other.kind != "name" or not other.spaced), None)
     return token.text in _ARTICLES or following is None or following.kind not in _GOES_ON
@@ -374,7 +375,7 @@ def _is_sign(text: str, part: list[_Token]) -> bool:
 
 
 _UNIT = re.compile(
-    rf"(?P<number>{_NUMBER}%?)(?P<space>[ \t]*)"
+    rf"(?P<number>{_NUMBER}%?(?:\^\{{-?\d+\}})?)(?P<space>[ \t]*)"
     rf"(?P<word>(?!(?:mod|plus|minus|times|of)\b){_LETTER}+(?:[ \t/-]+[A-Za-z'’]{{2,}})*)"
     r"(?=[ \t]*(?:[-+−–*/×·∙⋅÷=≈≡≤≥<>)\]]|$))"
 )
@@ -392,6 +393,7 @@ _TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     (re.compile(r"(?<=[\w)])\*\*(?=[\w(-])"), lambda _: "^"),
     (re.compile(r"\*\*|__"), lambda _: "  "),
     (re.compile(r"!="), lambda _: "≠"),
+    (re.compile(r"[⁺⁻]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+"), lambda found: f"^{{{unicodedata.normalize('NFKC', found[0]).replace('−', '-')}}}"),
     (re.compile(r"(?<=\d) / (?=\d+/\d)"), lambda _: " ÷ "),
     (
         re.compile(r"(?<![\d.,/])(\d+)[ \t]+(\d+)/(\d+)(?![\d.,])"),

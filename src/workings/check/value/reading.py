@@ -40,7 +40,7 @@ _CHOICES: dict[str, dict[Any, str]] = {
     "congruent": {False: "mod is a remainder", True: "equal modulo n"},
     "turned": {False: "* slides the kernel", True: "* turns the kernel and slides it"},
     "mixed": {False: "1 1/2 is a product", True: "1 1/2 is one and a half"},
-    "base": {10: "digits are decimal", 2: "digits are binary"},
+    "base": {10: "digits are decimal", 2: "digits are binary", "long": "long numbers of 0 and 1 are binary"},
     "first": {1: "indices count from 1", 0: "indices count from 0"},
     "entrywise": {"last": "A ⊙ B C is A ⊙ (B C)", "first": "A ⊙ B C is (A ⊙ B) C"},
     "bars": {"length": "|x| is the length of x", "entries": "|x| is taken of each entry"},
@@ -66,7 +66,7 @@ class Reading:
     congruent: bool = False
     turned: bool = False
     mixed: bool = False
-    base: int = 10
+    base: int | str = 10
     first: int = 1
     entrywise: str = "last"
     bars: str = "length"
@@ -149,10 +149,17 @@ def _open_choices(nodes: tuple[Node, ...]) -> dict[str, None]:
         found["relative"] = None
         if not all(any(isinstance(part, Postfix) and part.sign == "%" for part in top.walk()) for top in nodes):
             found.pop("percent", None)  # 80 + 25 % is not 105
-    digits = [node.text for top in nodes for node in top.walk() if isinstance(node, Number)]
-    if all(set(text) <= {"0", "1"} for text in digits) and any(len(text) > 2 for text in digits):
+    digits = [[node.text for node in top.walk() if isinstance(node, Number)] for top in nodes]
+    every = [text for texts in digits for text in texts]
+    all_binary = all(set(text) <= {"0", "1"} for text in every) and any(len(text) > 2 for text in every)
+    if all_binary or all(any(map(is_long_binary, texts)) for texts in digits):
         found["base"] = None
     return found
+
+
+def is_long_binary(text: str) -> bool:
+    """1.1001, 110011: a number that hardly anybody would write in tens."""
+    return set(text) <= {"0", "1", "."} and len(text) > 4
 
 
 def _tells_radians(node: Node) -> bool:

@@ -75,6 +75,8 @@ def units(node: Node) -> list[arb] | None:
     match node:
         case Number(places=places):
             return [_ZERO if places is None else arb(10) ** -places]
+        case Script(base=Number(text=text), below=Number(text=base), above=None) if base.isdigit() and "." in text:
+            return [arb(int(base)) ** -len(text.partition(".")[2])]
         case Sum(terms=((_, term),)):
             return units(term)
         case Postfix(body=Number(places=places), sign="%"):

@@ -15,6 +15,7 @@ from flint import arb, fmpq
 from workings.check.latex.syntax import Big, Derivative, Node, Script, Symbol
 from workings.check.latex.weights import plain
 from workings.check.value.evaluate import EvaluationContext, evaluate
+from workings.check.value.evaluation.context import Budget
 from workings.check.value.names import CONSTANTS, is_name
 from workings.check.value.recurrences import MOST_TURNS, Recurrence, turn
 from workings.check.value.rounding import one_shape
@@ -23,6 +24,8 @@ from workings.check.value.value import Table, Value, entries
 
 DEEPEST = 12
 """How many definitions may stand one upon the other."""
+_MOST_STEPS = 20_000
+"""Steps in one sample: an identity is asked at several, and once more for every slip that may explain it."""
 
 
 @dataclass
@@ -40,6 +43,8 @@ class Sample(Scope):
     drawn_before: dict[Node, arb] = field(default_factory=dict)
     given: Scope | None = None
     """If given, names keep the values that they have there."""
+    budget: Budget = field(default_factory=lambda: Budget(_MOST_STEPS))
+    """The steps that are left for everything that is computed in this sample: formulas may stand in formulas."""
 
     def value(self, node: Node, decimals: Decimals = Decimals.PRINTED) -> Value | None:
         """The value of a name: bound, by its formula, or at random."""
@@ -70,16 +75,16 @@ class Sample(Scope):
         step = turn(name, self.letters, self.recurrences) if form is None and self.recurrences else None
         if step is not None and step[1] > 0 and self.depth < MOST_TURNS:
             inner = replace(self, depth=self.depth + 1, letters={**self.letters, step[0].letter: arb(step[1])})
-            return evaluate(step[0].body, EvaluationContext(inner))
+            return evaluate(step[0].body, EvaluationContext(inner, budget=self.budget))
         if form is not None and self.depth < DEEPEST:
-            return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1)))
+            return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1), budget=self.budget))
         if isinstance(name, Symbol) and self.function(name) is not None:
             return None
         return self.random_value(name)
 
     def _by(self, form: Node, decimals: Decimals) -> Value:
         """The value of a name by its formula."""
-        return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1), decimals=decimals))
+        return evaluate(form, EvaluationContext(replace(self, depth=self.depth + 1), decimals=decimals, budget=self.budget))
 
     def random_value(self, name: Node) -> Value:
         """A number between a half and two, the same whenever this name is asked for."""
@@ -113,7 +118,7 @@ def upper_ends(nodes: tuple[Node, ...]) -> frozenset[Node]:
 
 def differ(one: Node, other: Node, sample: Sample) -> bool | None:
     """Whether two formulas certainly differ at this sample; none if one has no value there."""
-    context = EvaluationContext(sample)
+    context = EvaluationContext(sample, budget=sample.budget)
     pair = one_shape(evaluate(one, context), evaluate(other, context))
     if pair is None:
         return None

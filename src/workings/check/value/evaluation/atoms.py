@@ -11,6 +11,7 @@ from flint import arb, fmpq
 
 from workings.check.latex.syntax import Items, Labelled, Nothing, Number, Symbol, Words
 from workings.check.value.evaluation.context import EvaluationContext, rule, value
+from workings.check.value.reading import is_long_binary
 from workings.check.value.scope import EVERY, Decimals
 from workings.check.value.value import Reason, Undecided, Value
 
@@ -48,8 +49,10 @@ def _digits(printed: Number) -> int:
 @rule(Number)
 def printed_number(node: Number, context: EvaluationContext) -> Value:
     """0.33 in the sense that is asked for; 101 in base two if it is read so."""
-    if context.reading.base == 2 and set(node.text) <= {"0", "1"}:
-        return arb(int(node.text, 2))
+    base = context.reading.base
+    if (base == 2 and set(node.text) <= {"0", "1"}) or (base == "long" and is_long_binary(node.text)):
+        whole, _, part = node.text.partition(".")
+        return arb(int(whole + part, 2)) / arb(2) ** len(part)
     if context.decimals is Decimals.PRINTED or node.places is None:
         return _number(node.text)
     if context.decimals is Decimals.BEHIND:
