@@ -13,8 +13,8 @@ after looking at it: these rows are a record, printed by `make bench-check`. The
 the checker as it is on the same documents. `support` says why a finding could be believed (`none` for no reason); rows from
 before it was noted have no such column and teach nothing. `LATER` says of each newer reason which sets do not know it.
 
-The formula stands in `argument/levels.py`. The weights are those of a logistic regression with a ridge: a normal prior around
-0, so that a class that nobody judged is an average one, and few findings move a weight little.
+The formula stands in `argument/levels.py`. The weights are those of a logistic regression with a ridge: a normal prior
+around 0, so that a class that nobody judged is an average one, and few findings move a weight little.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ class Row:
 
     @property
     def supports(self) -> frozenset[str]:
-        """Why it could be believed."""
-        return frozenset() if self.support == NONE else frozenset(self.support.split(", "))
+        """Why it could be believed; a near miss is one by its slip, which tells nothing more."""
+        found = frozenset() if self.support == NONE else frozenset(self.support.split(", "))
+        return found - {"slip"} if self.basis == "near miss" else found
 
     @property
     def is_old(self) -> bool:

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.check.said import report
+from tools.calibrate import fit, learnable, rows
 from workings.check.argument import levels
-from workings.check.argument.levels import cautious_level, log_odds, measured_level, weights
+from workings.check.argument.levels import NEEDED, cautious_level, log_odds, measured_level, weights
 from workings.check.argument.notation import features, form
 from workings.check.argument.printed import digits
 from workings.check.argument.support import support_text, supports_in
@@ -13,24 +14,25 @@ from workings.check.latex.parse import parse
 
 TABLE = {
     "intercept": -1.0,
-    "levels": {"error": 2.0, "likely": 0.5, "note": -2.0},
     "kind": {"number": 0.5},
-    "basis": {"closed": 1.0, "letters": -2.0},
+    "basis": {"closed": 1.0, "letters": -3.0},
     "support": {"slip": 1.5, "notation": 0.25},
+    "numbers": {"slip": 0.5},
+    "letters": {"slip": -0.5},
 }
 
 
 @pytest.mark.parametrize(
     "kind, basis, support, odds, level",
     [
-        ("number", "closed", {"slip"}, 2.0, "error"),
+        ("number", "closed", {"slip"}, 2.5, "error"),  # p = 0.92
         ("number", "closed", {"notation"}, 0.75, "likely"),
         ("number", "closed", set(), 0.5, "likely"),
         ("matrix", "closed", set(), 0.0, "note"),  # a kind that nobody judged is an average one
-        ("number", "letters", set(), -2.5, "possible"),
-        ("number", "letters", {"slip"}, -1.0, "note"),
+        ("number", "letters", set(), -3.5, "possible"),
+        ("number", "letters", {"slip"}, -2.5, "note"),  # a slip weighs less between letters
         ("number", "course", set(), -0.5, "error"),  # rules that know their notation say themselves how sure they are
-        ("number", "an equation alone", {"slip"}, 1.0, "possible"),  # it may be no claim at all
+        ("number", "an equation alone", {"slip"}, 0.5, "possible"),  # it may be no claim at all
     ],
 )
 def test_a_finding_earns_its_level(monkeypatch, kind, basis, support, odds, level):
@@ -39,9 +41,23 @@ def test_a_finding_earns_its_level(monkeypatch, kind, basis, support, odds, leve
     assert measured_level(kind, basis, support) == level
 
 
-def test_the_levels_of_the_table_go_down():
-    error, likely, note = (weights()["levels"][name] for name in LEVELS[:3])
-    assert error > likely > note
+def test_the_levels_go_down():
+    assert list(NEEDED) == list(LEVELS[:3]) and sorted(NEEDED.values(), reverse=True) == list(NEEDED.values())
+
+
+def test_the_weights_are_those_of_judged_findings():
+    judged = learnable(rows())
+    learnt = fit(judged)
+    assert weights()["judged"] == len(judged)
+    for row in judged:
+        if not row.is_old:
+            assert log_odds(row.kind, row.basis, row.supports) == pytest.approx(learnt.score(row), abs=0.2)
+
+
+def test_what_explains_a_finding_weighs():
+    for basis in ("closed", "identity", "letters"):
+        assert log_odds("number", basis, {"slip"}) > log_odds("number", basis) + 0.5
+    assert log_odds("number", "closed", {"arithmetic"}) > log_odds("number", "letters", {"usual"}) + 1
 
 
 def test_the_less_sure_level_counts():
@@ -81,7 +97,7 @@ def supports(text: str) -> list[tuple[str, str]]:
     return [(found.level, found.support) for found in report(text).findings]
 
 
-@pytest.mark.parametrize("text, count", [("0.0250", 3), ("1200", 2), ("7", 1), ("-3.14", 3), ("x", 0)])
+@pytest.mark.parametrize("text, count", [("0.0250", 3), ("1200", 2), ("7", 1), ("-3.14", 3), ("x", 0), ("(1, 2, 30)", 3)])
 def test_digits_that_matter(text, count):
     assert digits(parse(text)) == count
 
@@ -132,22 +148,23 @@ def test_no_reasons_to_believe_a_finding(text, support):
 
 
 def test_numbers_alone_need_nothing():
-    assert supports("$12 \\cdot 13 = 150$") == [("error", "arithmetic")]
-    assert supports("$12 \\cdot 13 = 165$") == [("error", "arithmetic, slip")]
-    assert supports("$12 \\cdot 13 = 150 = 156$") == [("error", "arithmetic, chain")]
+    assert supports("$12 \\cdot 13 = 150$") == [("likely", "arithmetic, near")]
+    assert supports("$12 \\cdot 13 = 165$") == [("error", "arithmetic, slip, computed, near")]
+    assert supports("$12 \\cdot 13 = 150 = 156$") == [("error", "arithmetic, chain, near")]
 
 
 def test_other_notation_is_confirmed_by_claims_that_are_right():
     wrong = "$[7] + [9] = [12]$"
     assert supports(wrong) == [("note", "")]
-    assert supports(f"{wrong} and $[12] + [13] = [25]$") == [("likely", "notation")]
+    assert supports(f"{wrong} and $[12] + [13] = [25]$") == [("note", "form, notation")]
     assert supports(f"{wrong} and $[1] + [1] = [2]$") == [("note", "")]  # which may be an accident
 
 
 def test_notation_that_is_wrong_again_and_again_is_not_understood():
     right = "$[12] + [13] = [25]$ and $[14] + [15] = [29]$."
-    assert supports(f"{right} Then $[3] + [4] = [2]$.") == [("likely", "notation")]
-    assert supports(f"{right} Then $[3] + [4] = [2]$ and $[4] + [4] = [3]$.") == [("note", "notation")] * 2
+    assert supports(f"{right} Also $[3] + [4] = [2]$.") == [("note", "concluded, form, notation")]
+    doubted = [("note", "concluded, form, notation, contradicted")] * 2
+    assert supports(f"{right} Also $[3] + [4] = [2]$ and $[4] + [4] = [3]$.") == doubted
 
 
 def test_what_looks_like_arithmetic_and_is_none():
@@ -158,6 +175,6 @@ def test_what_looks_like_arithmetic_and_is_none():
 
 def test_a_document_full_of_errors_is_misread_but_for_plain_arithmetic():
     rows = [rf"$\log {n} = 7$" for n in (11, 12, 13, 14)]
-    assert [level for level, _ in supports(rows[0])] == ["likely"]
-    assert [level for level, _ in supports("\n\n".join(rows))] == ["note"] * 4
-    assert [level for level, _ in supports("\n\n".join([*rows, "$11 + 12 = 27$"]))] == ["note"] * 4 + ["error"]
+    assert supports(rows[0]) == [("note", "usual")]
+    assert supports("\n\n".join(rows)) == [("note", "usual, contradicted")] * 4
+    assert supports("\n\n".join([*rows, "$11 + 12 = 27$"]))[4] == ("likely", "arithmetic, near")

@@ -46,7 +46,7 @@ def test_a_notebook_shows_the_page_without_tools_and_scripts():
     assert '<main class="check">' in shown["text/html"] and 'class="tools"' not in shown["text/html"]
     rules = shown["text/html"].partition("</style>")[0].split("}\n")
     assert all(".workings" in rule or ".check" in rule or "@" in rule for rule in rules if rule.strip() and rule[0] != " ")
-    assert r"\item line 1, error: \texttt{2 + 2 = 5}" in shown["text/latex"]
+    assert r"\item line 1, likely: \texttt{2 + 2 = 5}" in shown["text/latex"]
 
 
 def test_a_level_that_is_none():

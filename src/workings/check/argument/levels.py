@@ -18,7 +18,7 @@ from typing import Any
 
 from workings.check.document.finding import LEVELS
 
-NEEDED = {"error": 0.9, "likely": 0.62, "note": 0.08}
+NEEDED = {"error": 0.85, "likely": 0.6, "note": 0.04}
 """The probability from which on a finding has a level; docs/log.md has what that came to on sets left out."""
 _NUMBERS = ("closed", "a unit behind it", "units", "below a brace")
 _TABLE = Path(__file__).with_name("levels.toml")
@@ -30,7 +30,7 @@ _ANOTHER_ROLE = ("an equation alone", "letters, a power", "letters of another se
 
 @cache
 def weights() -> dict[str, Any]:
-    """The table: `intercept`, and the weights by `kind`, `basis` and `support`, and of supports by `numbers` and `letters`."""
+    """The table: `intercept`, the weights by `kind`, `basis`, `support`, and of supports in `numbers` and `letters`."""
     return tomllib.loads(_TABLE.read_text(encoding="utf-8"))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from workings.check.argument.lines import Line
-from workings.check.latex.syntax import Big, Derivative, Node, Number, Sum
+from workings.check.latex.syntax import Big, Derivative, Group, Matrix, Node, Number, Sum
 from workings.check.latex.weights import plain
 from workings.check.value.names import letters_of, running_letter
 
@@ -16,13 +16,18 @@ _TELLING = 3
 
 
 def digits(node: Node) -> int:
-    """How many digits of a printed number matter; 0 for anything else.
+    """How many digits of a printed number matter, or of the numbers of a table; 0 for anything else.
 
     >>> digits(Number("0.0250")), digits(Number("1200"))
     (3, 2)
     """
-    if isinstance(node, Sum) and len(node.terms) == 1:
-        node = node.terms[0][1]
+    match node:
+        case Sum(terms=((_, term),)):
+            return digits(term)
+        case Matrix(rows=rows):
+            return sum(digits(entry) for row in rows for entry in row)
+        case Group(open="(" | "[", items=items) if len(items) > 1:
+            return sum(map(digits, items))
     if not isinstance(node, Number):
         return 0
     mantissa = node.text.lower().partition("e")[0]

@@ -224,7 +224,6 @@ class Identities:
                     one_line(repaired),
                     why,
                     basis="near miss",
-                    support={Support.SLIP},
                 )
                 return
 

@@ -37,7 +37,7 @@ def check(source: str | Path, *, kind: str | None = None, run_code: bool = False
 
     >>> [found] = check("The mean is $(1 + 2 + 5)/3 = 4$.").findings()
     >>> found.says, found.level
-    ('(1 + 2 + 5)/3 = 4', 'error')
+    ('(1 + 2 + 5)/3 = 4', 'likely')
     >>> found.why
     'You wrote 4; correct is 8/3 ≈ 2.66667.'
 

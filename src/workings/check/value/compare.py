@@ -121,8 +121,8 @@ def compare(left: Side, right: Side, scope: Scope, about: bool = False) -> Verdi
     if are_sets(left.node, right.node, scope):
         return _compare_sets(left, right, scope)
     if _has_both_signs(left.node) or _has_both_signs(right.node):
-        if pairs := _as_pairs(left, right) or _as_pairs(right, left):
-            both = [verdict for pair in pairs if (verdict := compare(*pair, scope, about)) is not None]
+        if roots := _as_pairs(left, right) or _as_pairs(right, left):
+            both = [verdict for pair in roots if (verdict := compare(*pair, scope, about)) is not None]
             return min(both, key=lambda verdict: rank(verdict)[:3], default=None)
         found = [
             compare(Side(_with_sign(left.node, upper), ""), Side(_with_sign(right.node, upper), ""), scope, about)
