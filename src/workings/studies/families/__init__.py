@@ -1,1 +1,1 @@
-"""The studies of the course, one file for each family of claims."""
+"""The studies of the course, a room for each subject, a file for each family of claims."""

@@ -1,0 +1,1 @@
+"""Studies of one attention: softmax and its scale, selection hard and soft, keys and queries that move."""

@@ -1,0 +1,1 @@
+"""Studies of the exam's questions and of the course's figures."""

@@ -1,0 +1,1 @@
+"""Studies of several values and several heads: projections, averages, spread, counts, ablation."""

@@ -1,0 +1,1 @@
+"""Studies of what attention can be: equivariance, positions, constructions, windows, patches, cost, streaming."""

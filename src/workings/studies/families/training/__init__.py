@@ -1,0 +1,1 @@
+"""Studies of descent and depth: learning rates, momentum, batches, residuals, norms, gradients through time."""
