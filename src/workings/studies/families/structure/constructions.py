@@ -62,7 +62,7 @@ def identity_and_permutation(
         equal(
             "With K Qᵀ = I the weight of each token on itself is e^β/(e^β + n − 1), below 1 for every finite β",
             diagonal,
-            torch.stack([identity_diagonal(b, 4)] * 4),  # type: ignore[arg-type]
+            torch.stack([identity_diagonal(b, 4)] * 4),
             "softmax of one β and n − 1 zeros",
         ),
         compared(

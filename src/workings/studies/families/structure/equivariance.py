@@ -76,7 +76,7 @@ def equivariance(
         equal(
             "The mean of the outputs is the same for every order: a pooled read-out is invariant",
             pooled,
-            torch.stack([Z.mean(0)] * 6),  # type: ignore[arg-type]
+            torch.stack([Z.mean(0)] * 6),
             "a mean does not see an order",
         ),
         proved(

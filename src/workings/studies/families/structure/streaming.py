@@ -73,7 +73,7 @@ def streaming(
         equal(
             "With tokens as rows the weights are lower triangular",
             rows.triu(1),
-            torch.zeros_like(rows),  # type: ignore[arg-type]
+            torch.zeros_like(rows),
             "j ≤ i",
         ),
         equal(
