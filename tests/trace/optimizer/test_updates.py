@@ -25,12 +25,27 @@ OPTIMIZERS = [
     (torch.optim.AdamW, {"lr": 0.1}),
     (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0.5, "amsgrad": True}),
     (torch.optim.AdamW, {"lr": 0.1, "weight_decay": 0}),
+    (torch.optim.RMSprop, {"lr": 0.1}),
+    (torch.optim.RMSprop, {"lr": 0.1, "alpha": 0.5, "momentum": 0.9, "centered": True, "weight_decay": 0.2}),
+    (torch.optim.RMSprop, {"lr": 0.1, "maximize": True}),
+    (torch.optim.Adagrad, {"lr": 0.1}),
+    (torch.optim.Adagrad, {"lr": 0.1, "lr_decay": 0.5, "weight_decay": 0.2, "initial_accumulator_value": 0.25}),
+    (torch.optim.Adadelta, {"lr": 0.5, "rho": 0.75, "eps": 0.01}),
+    (torch.optim.Adadelta, {"weight_decay": 0.2, "maximize": True, "lr": 1.0}),
+    (torch.optim.Adamax, {"lr": 0.1, "weight_decay": 0.2}),
+    (torch.optim.NAdam, {"lr": 0.1}),
+    (torch.optim.NAdam, {"lr": 0.1, "weight_decay": 0.2}),
+    (torch.optim.NAdam, {"lr": 0.1, "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    (torch.optim.RAdam, {"lr": 0.1, "weight_decay": 0.2}),
+    (torch.optim.RAdam, {"lr": 0.1, "weight_decay": 0.2, "decoupled_weight_decay": True}),
+    (torch.optim.Rprop, {"lr": 0.1}),
+    (torch.optim.Rprop, {"lr": 5.0, "etas": (0.25, 2.0), "step_sizes": (0.5, 8.0), "maximize": True}),
 ]
 
 
-def three_steps(optimizer, parameters):
-    """The update steps of three turns on a bowl whose bottom is at 3."""
-    for _ in range(3):
+def some_steps(optimizer, parameters):
+    """The update steps of some turns on a bowl whose bottom is at 3; RAdam changes its equation at the sixth."""
+    for _ in range(7 if isinstance(optimizer, torch.optim.RAdam) else 3):
         optimizer.zero_grad()
         sum(((p - 3) ** 2).sum() for p in parameters.values()).backward()
         with watch(optimizer, parameters) as steps:
@@ -46,7 +61,7 @@ def test_the_equations_end_where_the_optimizer_does(kind, options, dtype):
     if dtype == torch.float32 and isinstance(options["lr"], torch.Tensor):
         options = {"lr": torch.tensor(0.1)}
     tolerance = 1e-13 if dtype == torch.float64 else 1e-5
-    for steps in three_steps(kind(parameters.values(), **options), parameters):
+    for steps in some_steps(kind(parameters.values(), **options), parameters):
         assert [step.name for step in steps] == ["W", "b"]
         for step in steps:
             assert step.kind == "update" and step.note.startswith("update checked: largest difference ")
@@ -59,7 +74,7 @@ def test_the_equations_end_where_the_optimizer_does(kind, options, dtype):
 def test_exact_parameters(kind, options):
     options = {**options, "foreach": False}
     parameters = {"w": torch.nn.Parameter(exact("1, 1/2"))}
-    for steps in three_steps(kind(parameters.values(), **options), parameters):
+    for steps in some_steps(kind(parameters.values(), **options), parameters):
         assert steps[0].note.startswith("update checked: largest difference ")
 
 
@@ -94,6 +109,39 @@ def test_adams_first_step_by_hand():
     assert list(found) == ["g", "m", "v", "m̂", "v̂", "w"]
     last = steps[0].children[-1]
     assert last.formula.args[0] == Leaf("w") and last.operands["η"] == 0.1 and float(last.operands["w"]) == 1
+
+
+def lines_of(optimizer, name, w, turns=1):
+    for _ in range(turns):
+        optimizer.zero_grad()
+        (w * w).backward()
+        with watch(optimizer, {name: w}) as steps:
+            optimizer.step()
+    return {line.name: float(line.result) for line in steps[0].children}
+
+
+def test_rmsprop_and_adagrad_by_hand():
+    # L = w² at w = 1: g = 2, g² = 4. RMSprop: v = 4/4 = 1, w = 1 − 0.1·2/1. Adagrad: G = 4, w = 1 − 0.1·2/2.
+    w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    found = lines_of(torch.optim.RMSprop([w], lr=0.1, alpha=0.75, eps=0), "w", w)
+    assert found == pytest.approx({"g": 2, "v": 1, "w": 0.8}) and list(found) == ["g", "v", "w"]
+    w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    found = lines_of(torch.optim.Adagrad([w], lr=0.1, eps=0), "w", w)
+    assert found == pytest.approx({"g": 2, "G": 4, "w": 0.9})
+
+
+def test_rprop_halves_its_step_where_the_gradient_changed_its_sign():
+    # w = 1, Δ = 3: w = −2. There g = −4, the sign changed: Δ = 3/2, and w stays. Then Δ stays: w = −2 + 3/2.
+    w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.Rprop([w], lr=3.0)
+    assert [lines_of(optimizer, "w", w)["w"] for _ in range(3)] == pytest.approx([-2, -2, -0.5])
+
+
+def test_radam_is_rectified_when_its_mean_is_long_enough():
+    w = torch.tensor(1.0, dtype=torch.float64, requires_grad=True)
+    optimizer = torch.optim.RAdam([w], lr=0.1)
+    rectified = [("r" in found, found["ρ"] > 5) for found in (lines_of(optimizer, "w", w) for _ in range(7))]
+    assert rectified == [(False, False)] * 5 + [(True, True)] * 2
 
 
 def test_adamw_decays_apart_from_the_gradient():
@@ -206,12 +254,12 @@ def test_parameters_without_any_name_are_counted():
 
 def test_an_optimizer_without_equations_says_so():
     w = torch.nn.Parameter(torch.ones(2))
-    optimizer = torch.optim.RMSprop([w], lr=0.1)
+    optimizer = torch.optim.ASGD([w], lr=0.1)
     w.sum().backward()
     with watch(optimizer, {"w": w}) as steps:
         optimizer.step()
     (step,) = steps
-    assert (step.note, step.children) == ("the equations of RMSprop are not written out", [])
+    assert (step.note, step.children) == ("the equations of ASGD are not written out", [])
     assert torch.equal(step.operands["w"], torch.ones(2)) and torch.equal(step.result, w)
 
 

@@ -7,7 +7,7 @@ optimizer whose equations are not written out shows the parameter before and aft
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -19,17 +19,11 @@ from torch.optim import Optimizer
 from workings.errors import WorkingsError
 from workings.exact.tensor.exact_tensor import ExactTensor
 from workings.trace.formula.evaluate import evaluate
-from workings.trace.formula.tree import Leaf, leaves
-from workings.trace.optimizer.equations import Equations, adam, sgd
+from workings.trace.formula.tree import leaves
+from workings.trace.optimizer.equations import OPTIONS, STATE, Equations, equations
 from workings.trace.optimizer.names import better, names_around
 from workings.trace.step import UPDATE_CHECKED, Step
 from workings.trace.tensors.difference import doubles, is_rounding, largest_difference
-
-_EQUATIONS: dict[type[Optimizer], Callable[[Leaf, Mapping[str, Any], Mapping[str, Any]], Equations]] = {
-    torch.optim.SGD: sgd,
-    torch.optim.Adam: adam,
-    torch.optim.AdamW: adam,
-}
 
 _ROUNDED = " (the optimizer rounds 1 − βᵗ to a double)"
 
@@ -92,35 +86,49 @@ def _update(kind: type[Optimizer], name: str, before: Snapshot, after: Snapshot)
     step = Step("update", name, kind.__name__, operands={name: before.value}, result=after.value)
     if before.gradient is None:
         step.note = "no gradient, no update"
-    elif kind not in _EQUATIONS:
+    elif (lines := _equations(kind, name, before)) is None:
         step.note = f"the equations of {kind.__name__} are not written out"
     else:
-        _work_out(kind, step, before, after)
+        _work_out(step, lines, before, after)
     return step
 
 
-def _work_out(kind: type[Optimizer], step: Step, before: Snapshot, after: Snapshot) -> None:
+def _equations(kind: type[Optimizer], name: str, before: Snapshot) -> Equations | None:
+    """The lines of an update; a parameter whose name is one of their letters is θ in them."""
+    lines = equations(kind, "θ", before.options, before.state)
+    if lines is None or name in _letters(lines):
+        return lines
+    return equations(kind, name, before.options, before.state)
+
+
+def _work_out(step: Step, lines: Equations, before: Snapshot, after: Snapshot) -> None:
     """The lines of the update as steps inside, and how the last of them compares with the parameter."""
-    given = {**before.options, **({"decoupled_weight_decay": True} if kind is torch.optim.AdamW else {})}
-    θ = Leaf("θ" if step.name in _letters(_EQUATIONS[kind](Leaf("θ"), given, before.state)) else step.name)
-    known = _letter_values(θ, before, given)
+    θ = lines[-1][0]
+    known = {**_letter_values(before), θ: before.value, f"{θ}.grad": before.gradient}
     try:
         with torch.no_grad():
-            for name, formula in _EQUATIONS[kind](θ, given, before.state):
-                value = evaluate(formula, known)
+            for name, formula in lines:
+                value = _rounded_as_kept(name, evaluate(formula, known), after.state)
                 operands = {text: known[text] for text in leaves(formula)}
                 step.children.append(Step("update", name, formula=formula, operands=operands, result=value))
                 known[name] = value
     except WorkingsError as reason:
         step.note = f"the equations could not be computed: {reason}"
         return
-    step.note = _compare(known[θ.text], before, after)
+    step.note = _compare(known[θ], before, after)
     step.children[-1].result = after.value
 
 
-def _letters(equations: Equations) -> set[str]:
-    """The letters of the equations: a parameter of one of these names is θ in them."""
-    return {text for name, formula in equations for text in (name, *leaves(formula))}
+def _rounded_as_kept(name: str, value: Any, state: Mapping[str, Any]) -> Any:
+    """A plain number as the optimizer keeps it from step to step: NAdam's product in single precision."""
+    kept = next((state[key] for key, letter in STATE.items() if letter == name and key in state), None)
+    if not isinstance(value, float) or not isinstance(kept, Tensor):
+        return value
+    return kept.item() if is_rounding(abs(value - kept.item()), kept) else value
+
+
+def _letters(lines: Equations) -> set[str]:
+    return {text for name, formula in lines for text in (name, *leaves(formula))}
 
 
 def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
@@ -131,26 +139,20 @@ def _compare(ours: Tensor, before: Snapshot, after: Snapshot) -> str:
     return f"the equations give other numbers than the optimizer (largest difference {difference:.2g}); its own are shown"
 
 
-def _letter_values(θ: Leaf, before: Snapshot, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The letters of the equations: options, state (zero before the first step), the parameter and its gradient."""
-    state, zero = before.state, torch.zeros_like(before.value)
-    β1, β2 = given.get("betas", (0, 0))
-    return {
-        "η": given["lr"],
-        "λ": given.get("weight_decay", 0),
-        "μ": given.get("momentum", 0),
-        "τ": given.get("dampening", 0),
-        "ε": given.get("eps", 0),
-        "β₁": β1,
-        "β₂": β2,
-        "t": int(state.get("step", 0)) + 1,
-        "b": state.get("momentum_buffer"),
-        "m": state.get("exp_avg", zero),
-        "v": state.get("exp_avg_sq", zero),
-        "v_max": state.get("max_exp_avg_sq", zero),
-        θ.text: before.value,
-        f"{θ.text}.grad": before.gradient,
-    }
+def _letter_values(before: Snapshot) -> dict[str, Any]:
+    """The letters of the equations: what the optimizer keeps (before its first step mostly zeros), options, the step."""
+    values: dict[str, Any] = dict.fromkeys(STATE.values(), torch.zeros_like(before.value))
+    values |= {"M": 1.0, "Δ": torch.full_like(before.value, float(before.options["lr"]))}
+    values |= {STATE[key]: value for key, value in before.state.items() if key in STATE}
+    values["M"] = float(values["M"])
+    for key, letter in OPTIONS.items():
+        if key in before.options:
+            letters, given = (
+                (letter, before.options[key]) if isinstance(letter, tuple) else ((letter,), (before.options[key],))
+            )
+            values |= dict(zip(letters, given, strict=True))
+    values["t"] = int(before.state.get("step", 0)) + 1
+    return values
 
 
 def _copy(value: Any) -> Any:
