@@ -273,6 +273,10 @@ CASES |= {
         (op("scaled_dot_product_attention", Q_, K_, V_, is_causal=True), {**HEADS, "Q": normal(2, 5, 4)}),
         (op("scaled_dot_product_attention", Q_, K_, V_, Leaf("m")), {**HEADS, "m": normal(3, 5) > -1}),
     ],
+    "attention_with_dropout": [
+        (op("attention_with_dropout", Q_, K_, V_, Leaf("m"), scale=0.3), {**HEADS, "m": 2.0 * (normal(3, 5) > 0)}),
+        (op("attention_with_dropout", Q_, K_, V_, Leaf("m"), Leaf("v")), {**HEADS, "m": positive(3, 5), "v": normal(3, 5)}),
+    ],
     # losses
     "nll_loss": [
         (op("nll_loss", a, b), {"a": ROWS, "b": CODES}),

@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 
+from workings.trace.capture.dropout import write_dropout_mask
 from workings.trace.capture.loops import STATEMENTS, Loops, assigned_names, given_names, number_of_turns, unfold
 from workings.trace.code.look_up import MISSING, look_up
 from workings.trace.code.statement import CALLED, Statement
 from workings.trace.formula.arguments import FormulaError, index_value
-from workings.trace.formula.from_python import with_axes
+from workings.trace.formula.completion import completed
 from workings.trace.formula.tree import Index
 from workings.trace.shapes.layer_text import layer_call
 from workings.trace.step import CONTAINERS, Step
@@ -52,6 +53,7 @@ class Statements(Loops):
         self.watching = 0  # in a function that is run only to see whether it changes something outside
         self.pending = ""  # the effect a call alone would be, until it is known which function is called
         self.deciding: dict[int, tuple[Statement, dict[int, bool]]] = {}
+        self.drawing: dict[int, torch.Tensor] = {}  # the random state before a statement that may forget numbers by chance
         self.terse = 0  # inside a written-out definition: its equations only
         self.paths: dict[int, str] = {}  # of modules, by their identity
         self.known: list[torch.nn.Module] = []  # the modules that were called from outside any other
@@ -77,6 +79,8 @@ class Statements(Loops):
         self._read(step, known, here)  # now: the statement itself may change what it reads
         if known.undecided is not None:
             self.deciding[id(step)] = known, {}
+        if known.draws_mask:
+            self.drawing[id(step)] = torch.get_rng_state()
         if self.stack[-1].kind == "turn":
             self._give_turns(here)
         self.file(step)
@@ -89,8 +93,8 @@ class Statements(Loops):
             while self.stack.pop() is not step:  # what a caught exception, or a generator given up, left open inside it
                 pass
             self.keep(step, value)
-            if self.deciding:
-                self._decide(step)
+            if self.deciding or self.drawing:
+                self.complete_formula(step)
         return value
 
     def hold(self, step: Step | None, value: Any) -> Any:
@@ -184,11 +188,18 @@ class Statements(Loops):
             entry[1][number] = found
         return found
 
+    def complete_formula(self, step: Step) -> None:
+        """What is known of a formula when its statement is over: the branches it took, what it forgot by chance."""
+        self._decide(step)
+        random_state = self.drawing.pop(id(step), None)
+        if random_state is not None:
+            write_dropout_mask(step, random_state)
+
     def _decide(self, step: Step) -> None:
         known, choices = self.deciding.pop(id(step), (None, {}))
         if known is not None and choices:
             taken = known.decide(choices)
-            step.formula, step.note = with_axes(taken.formula, step.operands), taken.note
+            step.formula, step.note = completed(taken.formula, step.operands), taken.note
             step.operands = {text: step.operands[text] for text in taken.texts if text in step.operands}
             step.lives = {text: step.lives[text] for text in taken.texts if text in step.lives}
 
@@ -286,8 +297,9 @@ class Statements(Loops):
                     step.lives[wanted.text] = copy.copy(value)  # its entries may be others by then
         for whole, index in known.entries:
             self._read_entry(step.operands, whole, index)
-        if known.named_axis and step.formula is not None:
-            step.formula = with_axes(step.formula, step.operands)
+        if known.needs_values and step.formula is not None:
+            arrays = {wanted.text for wanted in known.reads if isinstance(look_up(wanted, here, outside), np.ndarray)}
+            step.formula = completed(step.formula, step.operands, arrays)
 
     def _read_entry(self, operands: dict[str, Any], whole: str, index: Index) -> None:
         """The value of x[t], where t is a whole number."""

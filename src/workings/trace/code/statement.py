@@ -7,7 +7,8 @@ import copy
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from workings.trace.formula.from_python import formula_of, has_named_axis, is_library, is_path
+from workings.trace.formula.completion import draws_mask, needs_values
+from workings.trace.formula.from_python import formula_of, is_library, is_path
 from workings.trace.formula.targets import Target, target_of
 from workings.trace.formula.tree import Formula, Index, Leaf, Slice, leaves, place_of, walk
 from workings.trace.step import NO_SYNTAX, Syntax, Where
@@ -57,12 +58,14 @@ class Statement:
     state: EFFECT if it does, CALLED if that depends on the function it calls."""
     entries: tuple[tuple[str, Index], ...] = ()
     """The entries it reads, by what they are entries of and what stands in the brackets: x[t]."""
-    named_axis: bool = False
-    """Whether it names an axis, as in softmax(x, dim)."""
+    needs_values: bool = False
+    """Whether the values say what its formula means: it names an axis, as in softmax(x, dim), or has a variance."""
     undecided: ast.expr | None = None
     """The expression, where it has an `a if test else b` in it."""
     leaves: bool = False
     """Of a loop: whether it may end before it comes to the end, by break or return."""
+    draws_mask: bool = False
+    """Whether it may forget some numbers by chance, which its formula should say."""
     syntax: Syntax = NO_SYNTAX
     beside: tuple[str, ...] = ()
     """What the place that is assigned to is found by, and in: i, j and out of `out[i, j] = e`."""
@@ -117,8 +120,9 @@ def statement(
         tuple(reads.values()),
         effect,
         tuple(_entries_of(formula)),
-        has_named_axis(formula),
+        needs_values(formula),
         undecided=copy.deepcopy(shown) if choice else None,
+        draws_mask=any(map(draws_mask, walk(formula))),
         syntax=syntax,
         beside=beside,
     )

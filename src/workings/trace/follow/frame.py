@@ -236,7 +236,7 @@ class Follower:
             step.note = UNREAD
         else:
             step.live, step.result = value, self.recorder.snapshot(value)
-        self.recorder._decide(step)
+        self.recorder.complete_formula(step)
 
     def _on_caught(self, node: ast.stmt | None) -> None:
         """Where the frame goes on after an exception, it was caught; a `finally` may run before that is known."""

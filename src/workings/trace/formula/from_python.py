@@ -10,11 +10,12 @@ from __future__ import annotations
 import ast
 import builtins
 import copy
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import torch
 
+from workings.trace.formula.completion import numpys
 from workings.trace.formula.operation import OPERATIONS, TENSORS, Operation
 from workings.trace.formula.tree import (
     Apply,
@@ -28,7 +29,6 @@ from workings.trace.formula.tree import (
     Sequence,
     Slice,
     entry,
-    walk,
 )
 
 LIBRARIES = frozenset("torch F nn math np numpy functional special linalg init einops optim".split())
@@ -223,7 +223,8 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
     root = func.value
     if is_library(root):
         node = _in_order(node, func.attr)
-        return _named_call(node, func.attr, [formula_of(a) for a in node.args])
+        found = _named_call(node, func.attr, [formula_of(a) for a in node.args])
+        return numpys(found) if found is not None and _module(root).partition(".")[0] in ("np", "numpy") else found
     if _module(root):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a function of another module
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
@@ -351,38 +352,6 @@ def _option(node: ast.expr) -> Any:
     found = argument(node)
     plain = isinstance(found, Number) and (found.value is None or isinstance(found.value, (int, float, complex)))
     return found.value if plain and isinstance(found, Number) else found
-
-
-def with_axes(formula: Formula, values: Mapping[str, Any]) -> Formula:
-    """The formula with the axes that were given by name: softmax(x, dim=d) is softmax(x, dim=-1) where d is −1.
-
-    >>> with_axes(Apply("sum", (Leaf("x"),), (("dim", Leaf("d")),)), {"d": 1})
-    Apply(op='sum', args=(Leaf(text='x'),), options=(('dim', 1),))
-    """
-    match formula:
-        case Apply(op, args, options):
-            return Apply(op, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
-        case Call(name, args, options):
-            return Call(name, tuple(with_axes(arg, values) for arg in args), _with_axes(options, values))
-        case Sequence(items, is_list):
-            return Sequence(tuple(with_axes(item, values) for item in items), is_list)
-    return formula
-
-
-def _with_axes(options: Options, values: Mapping[str, Any]) -> Options:
-    known = {key: values[str(value)] for key, value in options if _is_named_axis(key, value) and str(value) in values}
-    axes = {key: value for key, value in known.items() if isinstance(value, (int, tuple, list)) or value is None}
-    return tuple((key, axes.get(key, value)) for key, value in options)
-
-
-def has_named_axis(formula: Formula) -> bool:
-    """Whether an axis is given by a name, whose value is known when the statement runs."""
-    options = (option for part in walk(formula) if isinstance(part, (Apply, Call)) for option in part.options)
-    return any(_is_named_axis(key, value) for key, value in options)
-
-
-def _is_named_axis(key: str, value: Any) -> bool:
-    return key == "dim" and isinstance(value, (Leaf, Code))
 
 
 _RULES: dict[type[ast.expr], Callable[[Any], Formula | None]] = {

@@ -177,6 +177,10 @@ class Script(ABC):
         if name in ("dim", "axis") and value is not None:
             axes = axes_of(value)
             return f"{plain.words('axis ' if len(axes) == 1 else 'axes ')}{', '.join(map(plain.option, axes))}"
+        if (name, value) in _DIVISORS:
+            less = _DIVISORS[name, value]
+            n = plain.infix(plain.name("n"), "−", plain.decimal(less)) if less else plain.name("n")
+            return f"{plain.words('over ')}{n}"
         return f"{plain.words(name)}={plain.option(value)}"
 
     def option(self, value: object) -> str:
@@ -192,6 +196,8 @@ _WORDS = {"σ": "sigmoid", "Φ": "normal cdf", "φ": "normal pdf", "Σ": "sum", 
 _RAISED = str.maketrans("0123456789−⊤", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻ᵀ")
 _TIGHT = {"": " ", "·": "·"}
 """Signs without blanks around them; a matrix product is the blank."""
+_DIVISORS: dict[tuple[str, object], int] = {(name, value): value for name in ("correction", "unbiased") for value in (0, 1)}
+"""Of a variance that divides by n − c, the c."""
 _UNREAD = ("keepdim", "keepdims", "relation", "device")
 """Options that the shape, the sign or nothing in the mathematics tells of."""
 

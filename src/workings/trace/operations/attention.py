@@ -17,17 +17,28 @@ from torch import Tensor, nn
 
 from workings import equations
 from workings.trace.definitions.definition import Definition, refuse
-from workings.trace.formula.operation import Args, Layer, Operation, captured
+from workings.trace.formula.arguments import argument_value
+from workings.trace.formula.evaluate import evaluate
+from workings.trace.formula.operation import OPERATIONS, Args, Layer, Operation, captured
 from workings.trace.formula.simplify import linear, minus, over, plus, times, transposed
-from workings.trace.formula.tree import Apply, Formula, Leaf, Number, Options
+from workings.trace.formula.tree import Apply, Code, Formula, Leaf, Number, Options
 from workings.trace.operations.node import Gradients, Node, RuleError, f
 from workings.trace.shapes.arithmetic import Size, heads
 
 
 def _attention(node: Node) -> Gradients:
-    Q, K, V = node.args[:3]
     if node.plain("dropout_p", 0.0):
         raise RuleError("there is no rule for attention with dropout")
+    return _through_attention(node, None)
+
+
+def _attention_with_mask(node: Node) -> Gradients:
+    """The weights that were forgotten have no gradient, the others are enlarged as they were."""
+    return _through_attention(node, node.args[3])
+
+
+def _through_attention(node: Node, kept: Formula | None) -> Gradients:
+    Q, K, V = node.args[:3]
     mask = node.argument("attn_mask")
     if mask is not None and node.varies(mask):
         raise RuleError("there is no rule for the mask of attention")
@@ -37,14 +48,15 @@ def _attention(node: Node) -> Gradients:
     S = over(S, below) if below is not None else times(Number(scale), S)
     A = node.let("A", Apply("softmax", (_masked_scores(node, S, mask),), (("dim", -1),)))
     shape = (*node.shape()[:-2], node.shape(Q)[-2], node.shape(K)[-2])
-    to_A = node.let_gradient("A", node.matrix_product(node.G, transposed(V)))
+    through = node.matrix_product(node.G, transposed(V))
+    to_A = node.let_gradient("A", through if kept is None else times(through, kept))
     to_S = node.let_gradient("S", times(A, minus(to_A, linear("rowsum", times(A, to_A)))))
     by = (lambda a: over(a, below)) if below is not None else (lambda a: times(Number(scale), a))
-    batch = shape[:-2]
+    batch, weights = shape[:-2], A if kept is None else times(A, kept)
     return (
         node.fit(lambda: by(node.matrix_product(to_S, K)), Q, (*batch, *node.shape(Q)[-2:])),
         node.fit(lambda: by(node.matrix_product(transposed(to_S), Q)), K, (*batch, *node.shape(K)[-2:])),
-        node.fit(lambda: node.matrix_product(transposed(A), node.G), V, (*batch, *node.shape(V)[-2:])),
+        node.fit(lambda: node.matrix_product(transposed(weights), node.G), V, (*batch, *node.shape(V)[-2:])),
         *(None for _ in node.args[3:]),
     )
 
@@ -62,16 +74,76 @@ def _masked_scores(node: Node, S: Formula, mask: Formula | None) -> Formula:
 
 
 def _spelled_attention(args: Args, options: Options) -> Formula | None:
-    args = tuple(a for a in args if a != Number(None))
     if len(args) < 3:
         return None
-    Q, K, V, *mask = args
-    S: Formula = f("div", f("matmul", Q, f("transpose", K)), f("sqrt", Leaf("d")))
-    named = dict(options)
-    shift: Formula | None = mask[0] if mask else Leaf(str(named["attn_mask"])) if named.get("attn_mask") else None
-    shift = f("causal_mask") if named.get("is_causal") in (True, "True") else shift
-    S = S if shift is None else f("add", S, shift)
-    return f("matmul", f("softmax", S), V)
+    given = dict(zip(("attn_mask", "dropout_p", "is_causal", "scale"), args[3:], strict=False)) | dict(options)
+    return f("matmul", _spelled_weights(args[0], args[1], given), args[2])
+
+
+def _spelled_with_mask(args: Args, options: Options) -> Formula | None:
+    if len(args) < 4:
+        return None
+    Q, K, V, kept, *mask = args
+    given = {"attn_mask": mask[0] if mask else None, **dict(options)}
+    return f("matmul", f("mul", _spelled_weights(Q, K, given), kept), V)
+
+
+def _spelled_weights(Q: Formula, K: Formula, given: dict[str, Any]) -> Formula:
+    given = {key: value.value if isinstance(value, Number) else value for key, value in given.items()}
+    scale, mask, S = given.get("scale"), given.get("attn_mask"), f("matmul", Q, f("transpose", K))
+    if scale is None:
+        S = f("div", S, f("sqrt", Leaf("d")))
+    else:
+        S = f("mul", scale if isinstance(scale, Formula) else Number(scale), S)
+    if str(given.get("is_causal")) == "True":
+        S = f("add", S, f("causal_mask"))
+    elif mask is not None:
+        S = f("add", S, mask if isinstance(mask, Formula) else Leaf(str(mask)))
+    return f("softmax", S)
+
+
+def _with_mask(Q: Tensor, K: Tensor, V: Tensor, kept: Tensor, attn_mask: Tensor | None = None, **options: Any) -> Tensor:
+    return (_weights(Q, K, attn_mask=attn_mask, **options) * kept) @ V
+
+
+def _weights(Q: Tensor, K: Tensor, **options: Any) -> Tensor:
+    """A of Z = A V: attention to the rows of the identity."""
+    I = torch.eye(K.shape[-2], dtype=K.dtype).expand(*K.shape[:-1], -1)
+    return F.scaled_dot_product_attention(Q, K, I, **options)
+
+
+def _value(part: Any, values: dict[str, Any]) -> Any:
+    return (
+        argument_value(part, values)
+        if isinstance(part, Code)
+        else evaluate(part, values)
+        if isinstance(part, Formula)
+        else part
+    )
+
+
+def with_dropout_mask(
+    formula: Apply, name: str, values: dict[str, Any], random_state: Tensor
+) -> tuple[Formula, Tensor] | None:
+    """The formula of an attention that forgot some of its weights, and which: 0 at those, 1/(1 − p) at the others.
+
+    The same random numbers are drawn again, for values that show the weights themselves. None where nothing was forgotten.
+    """
+    row = OPERATIONS["scaled_dot_product_attention"]
+    given = dict(zip(row.parameters, formula.args, strict=False)) | dict(formula.options)
+    known = {key: _value(part, values) for key, part in given.items()}
+    rate = known.pop("dropout_p", 0.0)
+    if not rate:
+        return None
+    Q, K, _ = (known.pop(key) for key in row.parameters[:3])
+    with torch.no_grad(), torch.random.fork_rng(devices=[]):
+        torch.set_rng_state(random_state)
+        seen = _weights(Q, K, dropout_p=rate, **known)
+    kept = torch.where(seen == 0, 0.0, 1 / (1 - rate)).to(seen.dtype)
+    mask = given.pop("attn_mask", Number(None))
+    masks = (mask,) if isinstance(mask, Formula) and mask != Number(None) else ()
+    options = tuple((key, value) for key, value in given.items() if key in ("is_causal", "scale"))
+    return Apply("attention_with_dropout", (*formula.args[:3], Leaf(name), *masks), options), kept
 
 
 # ---- definitions
@@ -154,10 +226,17 @@ def _define_transformer_encoder_layer(
 
 ROWS = (
     captured(
-        "scaled_dot_product_attention(query key value attn_mask dropout_p is_causal scale): softmax(Q Kᵀ/√d) V",
+        "scaled_dot_product_attention(query key value attn_mask? dropout_p is_causal scale): softmax(Q Kᵀ/√d) V",
         spelled=_spelled_attention,
         gradient=_attention,
         definitions={F.scaled_dot_product_attention: _define_attention},
+    ),
+    Operation(
+        "attention_with_dropout(query key value kept attn_mask? is_causal scale): (softmax(Q Kᵀ/√d) ⊙ m) V; m is 0 at the "
+        "weights that were forgotten, 1/(1 − p) at the others",
+        compute=_with_mask,
+        spelled=_spelled_with_mask,
+        gradient=_attention_with_mask,
     ),
     Operation(
         "multi_head_attention: attention of several heads, between projections",

@@ -97,9 +97,12 @@ class Node:
         """An argument by PyTorch's name for it, wherever it stands; None where it is not given or None."""
         place, options = OPERATIONS.signature(self.formula.op).index(name), dict(self.formula.options)
         if place < len(self.args):
-            return None if self.args[place] == Number(None) else self.args[place]
+            return None if self._is_none(self.args[place]) else self.args[place]
         value = options.get(name)
         return value if value is None or isinstance(value, Apply) else Number(self.options[name])
+
+    def _is_none(self, part: Formula) -> bool:
+        return part == Number(None) or (isinstance(part, Leaf) and self.context.operands.get(part.text, part) is None)
 
     def plain(self, name: str, default: Any = None) -> Any:
         """The value of an argument that is no tensor: a number, an axis, a word."""
