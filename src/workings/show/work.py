@@ -143,8 +143,13 @@ class Work(Trace):
 
         target = backward(self, loss)
         if loss is None and not isinstance(self.result, torch.Tensor) and self.result is not None:
-            self.notes.append(f"differentiated: {target.name}; loss='name' chooses another number")
+            others = " or ".join(f"loss={name!r}" for name in target.others[:_FEW]) or "loss='name'"
+            self.notes.append(f"differentiated: {target.name}; {others} chooses another number")
         return self
+
+
+_FEW = 3
+"""Numbers that are offered in place of the one that was differentiated."""
 
 
 def _options_with(options: Options, choices: Mapping[str, Any]) -> Options:

@@ -200,7 +200,7 @@ def test_of_several_results_the_one_that_was_chosen_is_named():
 
     x = torch.tensor([1.0, 2.0])
     work = workings.show(f, x, backward=True)
-    assert work["∂a/∂x"].tolist() == [1, 1] and "differentiated: a; loss='name' chooses another number" in work.notes
+    assert work["∂a/∂x"].tolist() == [1, 1] and "differentiated: a; loss='b' chooses another number" in work.notes
     assert workings.show(f, x, backward=True, loss="b")["∂b/∂x"].tolist() == [2, 4]
 
 

@@ -14,6 +14,7 @@ from workings.trace.address import address
 from workings.trace.capture.capture import capture
 from workings.trace.formula.tree import Apply, Call, Leaf, Sequence
 from workings.trace.gradient.backward import backward
+from workings.trace.gradient.choice import is_called_loss, is_number
 from workings.trace.gradient.loss import GradientError
 from workings.trace.record import Trace
 from workings.trace.step import Step
@@ -30,7 +31,7 @@ def add_sum(trace: Trace) -> str | None:
     )
     if isinstance(result, (tuple, list)):
         varying = [(i, x) for i, x in enumerate(result) if isinstance(x, torch.Tensor) and x.requires_grad]
-        if not varying or any(x.numel() == 1 for _, x in varying):
+        if not varying or any(x.numel() == 1 for _, x in varying) or _computes_loss(trace):
             return None
         (place, result), count = varying[0], len(result)
         name = _part_name(trace, place) or f"{name}[{place}]"
@@ -87,6 +88,12 @@ def _result_name(trace: Trace) -> str:
     top = trace.root.children[0]
     last = top.children[-1] if top.children else top
     return last.formula.text if isinstance(last.formula, Leaf) else "output"
+
+
+def _computes_loss(trace: Trace) -> bool:
+    """Whether the function has a number of its own that it calls a loss."""
+    made = ((step.name, step.live) for step in trace.root.children[0].children)
+    return any(is_called_loss(name) and isinstance(live, torch.Tensor) and is_number(live) for name, live in made)
 
 
 def _part_name(trace: Trace, place: int) -> str:

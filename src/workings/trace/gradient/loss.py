@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.utils._pytree import tree_leaves, tree_map
 
 from workings.errors import WorkingsError, did_you_mean
+from workings.trace.gradient.choice import Candidate, assigned_candidates, candidates, chosen
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.tensors.dense import dense
 
@@ -35,6 +36,8 @@ class Loss:
     """The parameters by their paths, and what layers inside a library's modules gave."""
     inner: dict[int, Scope] = field(default_factory=dict)
     """The insides of calls, by the identity of the call's step."""
+    others: list[str] = field(default_factory=list)
+    """Numbers that the code returned and that could have been differentiated in its place."""
 
     def symbol(self, name: str) -> str:
         """∂L/∂name"""
@@ -75,19 +78,20 @@ _Named = list[tuple[str, Value]]
 
 
 def find_loss(found: list[Scope], name: str | Tensor | None, result: Any = None) -> Loss:
-    """The loss of this name, or this tensor; or the `loss` of what the code returned; or the last result of the outermost
-    scope that is one number."""
+    """The loss of this name, or this tensor; or the one among what the code returned or calls a loss (`choice.py`); or the
+    last result of the outermost scope that is one number."""
     if isinstance(name, Tensor):
         value = value_of(name)
         return Loss(_name_of(found, value) or "L", value)
     results = [pair for scope in found for statement in scope.statements for pair in statement.made]
-    returned = _returned_loss(result)
+    returned = _returned_loss(found, result)
     if not results and returned is None:
         raise GradientError("Backward needs a loss, but no statement was recorded that made a tensor.")
     if name:
         loss = _named_loss(found, results, name)
     elif returned is not None and (not results or not isinstance(result, Tensor)):
-        loss = Loss(_name_of(found, returned) or _no_name(result), returned)
+        loss = Loss(_name_of(found, returned.value) or returned.name, returned.value)
+        loss.others = [name for name in _returned_names(found, result) if name != loss.name]
     else:
         loss = _last_number(found[0], results)
     tensor = loss.value.tensor
@@ -112,20 +116,21 @@ def _is_complex(found: list[Scope]) -> bool:
     return any(v.tensor.is_complex() for scope in found for statement in scope.statements for v in statement.read.values())
 
 
-def _returned_loss(result: Any) -> Value | None:
-    """The loss in what the code returned: itself if it is a tensor, or what it calls `loss`, or the first number."""
-    if not isinstance(result, Tensor):
-        named = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
-        numbers = (t for t in tree_leaves(result) if isinstance(t, Tensor) and t.numel() == 1 and t.requires_grad)
-        result = named if named is not None else next(numbers, None)
-    return value_of(result) if isinstance(result, Tensor) and result.is_floating_point() else None
-
-
-def _no_name(result: Any) -> str:
+def _returned_loss(found: list[Scope], result: Any) -> Candidate | None:
+    """What the code returned, if it is a tensor; else the loss among it, or the one that the code computed on the way."""
     if isinstance(result, Tensor):
-        return "L" if result.numel() == 1 else "the result"
-    named = result.get("loss") if isinstance(result, Mapping) else getattr(result, "loss", None)
-    return "L" if named is None else "loss"
+        name = "L" if result.numel() == 1 else "the result"
+        return Candidate(name, value_of(result)) if result.is_floating_point() else None
+    given = chosen(candidates(result, found)) or chosen(
+        assigned_candidates(found[0]) if found and result is not None else []
+    )
+    return given and Candidate(given.name or "L", given.value)
+
+
+def _returned_names(found: list[Scope], result: Any) -> list[str]:
+    """What the code calls the numbers that it returned."""
+    names = (_name_of(found, one.value) for one in candidates(result, found))
+    return [name for name in dict.fromkeys(names) if name]
 
 
 def _name_of(found: list[Scope], value: Value) -> str:
