@@ -79,6 +79,17 @@ class Syntax:
 NO_SYNTAX = Syntax()
 
 
+@dataclass(frozen=True)
+class Numbers:
+    """Which value of a name a statement reads and makes, where gradients tell several apart: h#3 = h#2 + 1."""
+
+    read: dict[str, int] = field(default_factory=dict)
+    made: dict[str, int] = field(default_factory=dict)
+
+
+NO_NUMBERS = Numbers()
+
+
 @dataclass(slots=True)
 class Step:
     """One step.
@@ -103,6 +114,7 @@ class Step:
     count: int = 0
     is_stopped: bool = False
     """Whether an exception, which was caught, kept it from having a value."""
+    numbers: Numbers = NO_NUMBERS
     syntax: Syntax = field(default=NO_SYNTAX, repr=False, compare=False)
     live: Any = field(default=None, repr=False, compare=False)
     lives: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)

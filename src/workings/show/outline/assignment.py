@@ -67,7 +67,10 @@ def separate(step: Step) -> list[Step]:
             return []
         source = f"{place.text} = {code}" if (code := _reshaping(item)) else step.source
         syntax = Syntax((Target(place.text),))
-        found.append(Step("assign", place.text, source, item, step.operands, value, step.where, syntax=syntax))
+        again = Step(
+            "assign", place.text, source, item, step.operands, value, step.where, syntax=syntax, numbers=step.numbers
+        )
+        found.append(again)
     return found
 
 

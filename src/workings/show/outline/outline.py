@@ -20,6 +20,7 @@ from typing import Any
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment, is_renaming, separate, unpacks
+from workings.show.outline.numbered import numbered
 from workings.show.outline.plumbing import has_error, inside_of, is_about_arguments, is_aside, is_ours, is_plumbing
 from workings.show.outline.turns import heading, tall
 from workings.show.outline.window import first_window
@@ -55,7 +56,7 @@ class Line:
 def outline(trace: Trace, options: Options) -> list[Line]:
     """The lines of a trace."""
     taken = letters_of(trace)
-    return [replace(line, taken=taken) for line in _lines(trace.root, options)]
+    return [replace(line, step=numbered(line.step), taken=taken) for line in _lines(trace.root, options)]
 
 
 def letters_of(trace: Trace) -> frozenset[str]:

@@ -9,6 +9,7 @@ import torch
 
 from workings.control import plain
 from workings.show.options import Options
+from workings.show.outline.numbered import numbered
 from workings.show.value.value import INLINE, inline_of, text_of
 from workings.show.write.names import text_name
 from workings.trace.step import Step
@@ -23,14 +24,14 @@ def heading(turn: Step, options: Options) -> str:
     >>> heading(Step("turn", "1", operands={"t": 0, "x": torch.tensor([1.0, 2.0])}), Options())
     't = 0, x = [1, 2]'
     """
-    short = {name: _short(value, options) for name, value in turn.operands.items()}
+    short = {name: _short(value, options) for name, value in numbered(turn).operands.items()}
     parts = [f"{plain(text_name(name))} = {text}" for name, text in short.items() if text]
     return ", ".join([*parts, *([plain(turn.source)] if turn.source else [])])
 
 
 def tall(turn: Step, options: Options) -> list[Step]:
     """The values that the heading has no room for, as steps of their own."""
-    return [Step("input", name, result=v) for name, v in turn.operands.items() if not _short(v, options)]
+    return [Step("input", name, result=v) for name, v in numbered(turn).operands.items() if not _short(v, options)]
 
 
 def _short(value: Any, options: Options) -> str:

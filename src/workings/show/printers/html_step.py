@@ -21,6 +21,7 @@ from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
 from workings.show.outline.equation import entries_of, entry_of
+from workings.show.outline.numbered import numbered
 from workings.show.outline.outline import note_of
 from workings.show.outline.rows import Row
 from workings.show.printers.text import truth
@@ -64,7 +65,7 @@ def _above(row: Row) -> str:
 
 
 def _line(step: Step, place: ValueOptions, taken: frozenset[str]) -> str:
-    name, pieces = _shortened(step, place, taken)
+    name, pieces = _shortened(numbered(step), place, taken)
     if step.kind in _HEADED:
         heading = _heading(step, place.options)
         name = element("code", escaped(heading)) if heading else ""

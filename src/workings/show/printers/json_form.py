@@ -22,13 +22,17 @@ from workings.show.write.brief import short_repr
 from workings.trace.formula.targets import Target
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Sequence, Slice
 from workings.trace.record import Trace
-from workings.trace.step import KINDS, Step, Syntax, Where
+from workings.trace.step import KINDS, NO_NUMBERS, Numbers, Step, Syntax, Where
 
 _FORMAT, _VERSION = "workings.trace", 2
 _TEXTS = ("name", "source", "note", "address")
 """Fields of a step that are text; empty ones are left out."""
 _SYNTAX = ("count", "stopped", "targets", "augmented")
 """Fields of a step that are left out where there is nothing to say."""
+
+
+_NUMBERS = ("read", "made")
+"""Which value of a name a step reads and makes, where there are several."""
 
 
 def to_json(trace: Trace, most: int | None = MOST_SAVED) -> str:
@@ -88,6 +92,7 @@ def _step(step: Step, parent: int | None, writer: Writer) -> dict[str, Any]:
     out |= {"stopped": True} if step.is_stopped else {}
     out |= {"targets": [_target(target, writer) for target in step.syntax.targets]} if step.syntax.targets else {}
     out |= {"augmented": True} if step.syntax.is_augmented else {}
+    out |= {key: numbers for key in _NUMBERS if (numbers := getattr(step.numbers, key))}
     if step.formula is not None:
         out["formula"] = _formula(step.formula, writer)
     if step.operands:
@@ -203,13 +208,14 @@ def _steps(rows: Any, reader: Reader) -> list[Step]:
 
 def _read_step(row: Any, reader: Reader) -> Step:
     check(isinstance(row, dict), f"{short_repr(row)} is no step")
-    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *_TEXTS, *_SYNTAX}
+    unknown = set(row) - {"kind", "parent", "formula", "operands", "result", "where", *_TEXTS, *_SYNTAX, *_NUMBERS}
     check(not unknown, f"no field of a step is called {', '.join(sorted(map(repr, unknown)))}")
     check(row.get("kind") in KINDS, f"{row.get('kind')!r} is no kind of step")
     operands, count, targets = row.get("operands", {}), row.get("count", 0), row.get("targets", [])
     check(isinstance(operands, dict), f"{short_repr(operands)} are no operands")
     check(type(count) is int, f"{short_repr(count)} is no count")
     check(isinstance(targets, list), f"{short_repr(targets)} is no list of targets")
+    numbered = any(key in row for key in _NUMBERS)
     texts: dict[str, Any] = {key: word(row.get(key, "")) for key in _TEXTS}
     return Step(
         row["kind"],
@@ -221,7 +227,14 @@ def _read_step(row: Any, reader: Reader) -> Step:
         operands={text: reader.value(value) for text, value in operands.items()},
         result=reader.value(row.get("result")),
         where=_read_where(row["where"]) if "where" in row else None,
+        numbers=Numbers(*(_read_numbers(row[key]) if key in row else {} for key in _NUMBERS)) if numbered else NO_NUMBERS,
     )
+
+
+def _read_numbers(row: Any) -> dict[str, int]:
+    valid = isinstance(row, dict) and all(type(number) is int and number > 1 for number in row.values())
+    check(valid, f"{short_repr(row)} are no numbers of values")
+    return dict(row)
 
 
 def _read_target(row: Any, reader: Reader) -> Target:

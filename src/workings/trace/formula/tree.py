@@ -173,7 +173,7 @@ def substitute(formula: Formula, letters: Mapping[str, Formula]) -> Formula:
 def rename(formula: Formula, names: Mapping[str, str]) -> Formula:
     """The formula with other names for some of its leaves."""
     if isinstance(formula, Leaf):
-        return Leaf(names.get(formula.text, formula.text))
+        return Leaf(names[formula.text]) if formula.text in names else formula
     return map_parts(formula, lambda part: rename(part, names))
 
 

@@ -25,7 +25,7 @@ from workings.trace.gradient.hidden import HiddenParameters
 from workings.trace.gradient.loss import Loss, find_loss, gradients, origins
 from workings.trace.gradient.scope import Scope, Value, value_of
 from workings.trace.record import Trace
-from workings.trace.step import Step
+from workings.trace.step import NO_NUMBERS, Numbers, Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
 _ELSEWHERE = "elsewhere"
@@ -65,6 +65,8 @@ def backward(trace: Trace, loss: str | Tensor | None = None) -> Loss:
         if total is not None:
             _file_hidden(trace.root, name, value, total, found, parameters)
     _copy_parameters(trace.root, target)
+    for scope in found:
+        _number(scope)
     address_gradients(trace.root)
     trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
     return target
@@ -73,7 +75,29 @@ def backward(trace: Trace, loss: str | Tensor | None = None) -> Loss:
 def _forget(root: Step) -> None:
     """Steps of an earlier backward pass are replaced, not repeated."""
     for step in root.walk():
+        step.numbers = NO_NUMBERS
         step.children = [child for child in step.children if child.kind != "gradient"]
+
+
+def _number(scope: Scope) -> None:
+    """Number the values of a name in the statements as in the gradients."""
+    for statement in scope.statements:
+        read = {text: scope.number(text, value) for text, value in statement.read.items()}
+        made = {text: scope.number(text, value) for text, value in statement.made if text}
+        again = Numbers(*({text: n for text, n in counts.items() if n > 1} for counts in (read, made)))
+        statement.step.numbers = again if again.read or again.made else NO_NUMBERS
+    own = {id(statement.step) for statement in scope.statements}
+    for statement in scope.statements:
+        if statement.step.kind == "loop":
+            _number_turns(statement.step, own)
+
+
+def _number_turns(loop: Step, own: Collection[int]) -> None:
+    """What a turn gives a name is the value of it that the statements of the turn read."""
+    for turn in loop.children:
+        given = [(name, step.numbers.read) for name in turn.operands for step in turn.walk() if id(step) in own]
+        first = {name: read[name] for name, read in reversed(given) if name in read}
+        turn.numbers = Numbers(made=first) if first else NO_NUMBERS
 
 
 # ---- what the recorded statements add

@@ -92,6 +92,11 @@ class Scope:
         """Whether a statement made a value, rather than hand on one that was there."""
         return self.makers.get(value.key) is statement
 
+    def number(self, name: str, value: Value) -> int:
+        """Which of the values of a name this is, from 1."""
+        called = self.called.get(name.removeprefix("self."), [])
+        return called.index(value.key) + 1 if value.key in called else 1
+
     @property
     def constants(self) -> list[Hashable]:
         """The values that do not vary."""
