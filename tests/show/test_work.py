@@ -518,10 +518,15 @@ def test_a_decorator_is_folded():
             return z
 
     work = workings.show(Outer(), torch.ones(1))
-    assert work.text().startswith("… a decorator around Outer: 3 steps are not shown\nx = [1]  (1)\nz = inner(x)")
+    assert work.text().startswith(
+        "… a decorator around Outer: 3 steps (complete=True shows them)\nx = [1]  (1)\nz = inner(x)"
+    )
     assert "y = 2·x" in work.text()
     assert "kwargs" not in work.text()
     assert "kwargs" not in work.html()
+    assert "output = func(self, *args, **kwargs)" in work.text(complete=True)
+    assert "output = func(self, *args, **kwargs)" in work.html(complete=True)
+    assert "complete=True" not in work.text(complete=True)
 
 
 def test_what_a_call_keeps_is_shown():

@@ -47,6 +47,9 @@ def show(
     standalone: Annotated[
         bool, typer.Option("--standalone", help="Print LaTeX as a document of its own, ready to compile.")
     ] = False,
+    complete: Annotated[
+        bool, typer.Option("--complete", help="Print every recorded step: all turns of loops, decorators, checks, settings.")
+    ] = False,
     no_checks: Annotated[
         bool, typer.Option("--no-checks", help="Leave out that rules were checked and that the run matches.")
     ] = False,
@@ -74,7 +77,7 @@ def show(
 
     check_whole("--depth", depth, 1, DEEPEST)
     check_whole("--digits", digits, 1, MOST_DIGITS)
-    options = Options(digits=digits, only=frozenset(only or ()), checks=not no_checks)
+    options = Options(digits=digits, only=frozenset(only or ()), checks=not no_checks, complete=complete)
     form = one_form(latex=latex_form(latex, standalone, markdown=markdown, json=json), markdown=markdown, json=json)
 
     from workings.cli.show_run import is_run, show_run

@@ -28,7 +28,8 @@ class Options:
     `colour` whether to use ANSI colours; `most` entries of a tensor that are shown one by one, beyond it a one-line summary;
     `labels` name the entries of axes in heatmaps: −1 the columns, −2 the rows of every matrix that has as many; `checks`
     whether to say that a rule of differentiation was checked and that the run matches the unmodified one (what does not
-    match is always said).
+    match is always said); `complete` whether to print every recorded step: each turn of a loop, decorators, checks and
+    settings too.
     """
 
     digits: int = 4
@@ -42,6 +43,7 @@ class Options:
     most: int = 64
     labels: Labels = ()
     checks: bool = True
+    complete: bool = False
 
     def __post_init__(self) -> None:
         check_whole("digits", self.digits, 1, MOST_DIGITS)
@@ -74,6 +76,7 @@ class Formatting(TypedDict, total=False):
     most: int
     labels: Mapping[int, Iterable[Any]] | Iterable[Any]
     checks: bool
+    complete: bool
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:

@@ -47,8 +47,9 @@ def unbounded(x):
 def test_the_last_turn_of_a_long_loop_is_kept(function, folded, last, value):
     work = workings.show(function, torch.zeros(2))
     assert work["x"].tolist() == [value, value] == work.result.tolist()
-    assert titles(work)[3:5] == ["… 47 turns like these", folded]
+    assert titles(work)[3:5] == ["… 47 turns like these (complete=True shows them)", folded]
     assert titles(work)[5].endswith(last)
+    assert sum(": turn " in line for line in work.text(complete=True).split("\n")) == 51  # those that were recorded
     shown = work.text().split("\n")
     assert shown[-3].startswith("return x")
     assert any(f"= [{value}  {value}]" in line for line in shown[-6:])

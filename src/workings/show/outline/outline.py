@@ -98,7 +98,7 @@ def _lines(root: Step, options: Options) -> list[Line]:
 def note_of(step: Step, options: Options) -> str:
     """The remark on a step, as far as the reader wants it."""
     unwanted = not options.checks and step.note.startswith(CHECKED)
-    return "" if unwanted or is_about_arguments(step) else step.note
+    return "" if unwanted or (is_about_arguments(step) and not options.complete) else step.note
 
 
 def agreement(trace: Trace, options: Options) -> str:
@@ -162,10 +162,13 @@ class _Outline:
 
     def inside_lines(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: dict[str, Any] = {}
-        for step in inside_of(parent):
-            if not (self.is_named(step, self.options.hide) or is_plumbing(step) or is_renaming(step, known)):
+        for step in inside_of(parent, self.options.complete):
+            if not (self.is_named(step, self.options.hide) or self.is_left_out(step, known)):
                 yield from _RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
+
+    def is_left_out(self, step: Step, known: dict[str, Any]) -> bool:
+        return not self.options.complete and (is_plumbing(step) or is_renaming(step, known))
 
     # ---- a row for each kind of step
     def step(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:
@@ -197,7 +200,7 @@ class _Outline:
         """What is inside a statement: open to the reader's depth, always down to an error; gradients always show."""
         gradients = [c for c in step.children if c.kind == "gradient"]
         others = [c for c in step.children if c.kind != "gradient" and not repeats(step, c)]
-        if self.options.depth is None:
+        if self.options.depth is None and not self.options.complete:
             others = [c for c in others if not is_aside(c)]
         if not others or self.options.opens(depth) or has_error(step):
             for child in others:
@@ -240,7 +243,7 @@ class _Outline:
         turns = [c for c in step.children if c.kind == "turn"]
         unrecorded = sum(c.count for c in step.children if c.kind == "folded")
         total, header = len(turns) + unrecorded, (step.source or step.name).rstrip(":")
-        many = len(turns) > _MANY_TURNS
+        many = len(turns) > _MANY_TURNS and not self.options.complete
         shown = [*turns[:_FIRST_TURNS], *turns[-1:]] if many else turns
         for turn in shown:
             if turn is shown[-1]:
@@ -260,7 +263,7 @@ class _Outline:
     def unshown_turn_lines(self, step: Step, unshown: int, level: int) -> Iterator[Line]:
         """The turns before the last: those like the first ones, and those that were not kept."""
         if unshown:
-            yield Line(level, "fold", step, f"… {unshown} turns like these")
+            yield Line(level, "fold", step, f"… {unshown} turns like these (complete=True shows them)")
         for folded in step.children[:-1]:
             if folded.kind == "folded":
                 yield from self.folded_lines(folded, level, 0, {})

@@ -180,17 +180,19 @@ def _has_tensor(value: object) -> bool:
     return isinstance(value, torch.Tensor) or any(map(_has_tensor, parts))
 
 
-def inside_of(step: Step) -> list[Step]:
+def inside_of(step: Step, complete: bool = False) -> list[Step]:
     """What a reader wants to see inside a step: of a decorator around a function, what the function did.
 
     A decorator passes all arguments on, `output = func(self, *args, **kwargs)`, and does its own work around that.
+    `complete` asks for that too.
     """
-    if step.kind in ("call", "module"):
+    if not complete and step.kind in ("call", "module"):
         for child in step.children:
             if child.children and any(map(_passes_all_on, _parts(child.formula))) and not has_error(step):
                 inputs = [c for c in step.children if c.kind == "input"]
                 around = len(step.children) - len(inputs) - 1
-                note = f"a decorator around {step.name or step.source}: {around} steps are not shown"
+                count, them = ("1 step", "it") if around == 1 else (f"{around} steps", "them")
+                note = f"a decorator around {step.name or step.source}: {count} (complete=True shows {them})"
                 inner = child.children[0] if [c.kind for c in child.children] == ["call"] else child
                 inputs = inputs if inner is child else []
                 return [*inputs, *([Step("folded", note=note)] if around else []), *inner.children]

@@ -67,8 +67,8 @@ class Rows:
 def rows_of(trace: Trace, options: Options) -> Rows:
     """What the page of a trace shows."""
     root = top_of(trace.root)
-    helpers = _helpers(root)
-    rows = _Builder(options, frozenset(helpers), trace.first_bad).rows(inside_of(root), 0)
+    helpers = {} if options.complete else _helpers(root)
+    rows = _Builder(options, frozenset(helpers), trace.first_bad).rows(inside_of(root, options.complete), 0)
     found = Rows(rows, helpers, {id(row.step): row for top in rows for row in top.walk()})
     _number(found)
     return found
@@ -88,8 +88,12 @@ class _Builder:
     first_bad: Step | None
 
     def rows(self, steps: list[Step], level: int) -> list[Row]:
-        wanted = [step for step in steps if _is_wanted(step, self.options) and not is_plumbing(step)]
+        wanted = [step for step in steps if _is_wanted(step, self.options) and (self.complete or not is_plumbing(step))]
         return [row for step in wanted if not self.is_counted(step) for row in self.row(step, level)]
+
+    @property
+    def complete(self) -> bool:
+        return self.options.complete
 
     def is_counted(self, step: Step) -> bool:
         return step.kind == "call" and step.name in self.helpers
@@ -97,8 +101,8 @@ class _Builder:
     def row(self, step: Step, level: int) -> list[Row]:
         """A step; `a, b = x + 1, y` are two, and under a convolution stands its first window with its numbers."""
         gradients = [child for child in step.children if child.kind == "gradient"]
-        inside = [c for c in inside_of(step) if c.kind != "gradient" and not is_aside(c) and not self.is_counted(c)]
-        inside = [c for c in inside if not repeats(step, c)]
+        inside = [c for c in inside_of(step, self.complete) if c.kind != "gradient" and not self.is_counted(c)]
+        inside = [c for c in inside if not repeats(step, c) and (self.complete or not is_aside(c))]
         *parts, whole = separate(step) or [step] if not has_error(step) else [step]
         row = Row(whole, gradients=self.rows(gradients, level + 1) if level < _NESTED else [])
         if level >= _NESTED:
@@ -121,7 +125,7 @@ class _Builder:
             and steps[0].children
             and not self.is_remarkable(steps[0])
         ):
-            called, steps = steps[0].name, [step for step in inside_of(steps[0]) if not self.is_counted(step)]
+            called, steps = steps[0].name, [step for step in inside_of(steps[0], self.complete) if not self.is_counted(step)]
         return called, steps
 
     def is_remarkable(self, step: Step) -> bool:
