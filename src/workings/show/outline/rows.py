@@ -125,7 +125,8 @@ class _Builder:
             and steps[0].children
             and not self.is_remarkable(steps[0])
         ):
-            called, steps = steps[0].name, [step for step in inside_of(steps[0], self.complete) if not self.is_counted(step)]
+            own = f"{steps[0].name}, {steps[0].source}" if steps[0].kind == "call" and steps[0].source else steps[0].name
+            called, steps = own, [step for step in inside_of(steps[0], self.complete) if not self.is_counted(step)]
         return called, steps
 
     def is_remarkable(self, step: Step) -> bool:

@@ -16,7 +16,7 @@ from workings.trace.capture.recorder import Recorder
 from workings.trace.capture.substitute import copy_function, substitute_method
 from workings.trace.capture.training import record_training
 from workings.trace.code.decorated import inmost, with_inmost
-from workings.trace.code.functions import is_library
+from workings.trace.code.functions import call_name, is_library
 from workings.trace.code.rewrite import Rewritten, rewrite
 from workings.trace.step import Step
 
@@ -180,8 +180,6 @@ def _open_module(recorder: Recorder, original: Any, module: Any, known: _Kind, n
     forward, title, thread = module.forward, known.title, get_ident()
     if not _has_hooks(module):
         return _run(recorder, module, known, forward, name, args, kwargs)
-    for hooks in (module._forward_pre_hooks, module._forward_hooks):
-        recorder.callbacks.open_all(hooks.values())
     own = {"forward": module.__dict__["forward"]} if "forward" in module.__dict__ else {}
 
     def reporting(*a: Any, **k: Any) -> Any:
@@ -192,7 +190,8 @@ def _open_module(recorder: Recorder, original: Any, module: Any, known: _Kind, n
     # module, and the hooks run around it as ever.
     module.__dict__["forward"] = reporting
     try:
-        return original(module, *args, **kwargs)
+        with _named_hooks(recorder, module, name):
+            return original(module, *args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise
@@ -220,6 +219,21 @@ def _reporting_forward(recorder: Recorder, forward: Any, name: str, title: str) 
     return with_inmost(forward, reporting)
 
 
+@contextlib.contextmanager
+def _named_hooks(recorder: Recorder, module: Any, path: str) -> Iterator[None]:
+    """The author's forward hooks of a module report, and their steps say what they are."""
+    kinds = {"forward pre-hook": module._forward_pre_hooks, "forward hook": module._forward_hooks}
+    titles = {call_name(hook): f"{kind} of {path}" for kind, hooks in kinds.items() for hook in hooks.values()}
+    for hooks in kinds.values():
+        recorder.callbacks.open_all(hooks.values())
+    around = recorder.stack[-1].children
+    before = len(around)
+    yield
+    for step in around[before:]:
+        if step.kind == "call" and step.name in titles:
+            step.source = titles[step.name]
+
+
 def _has_hooks(module: Any) -> bool:
     """Whether calling the module does more than its forward, as PyTorch itself asks before it takes the short way."""
     own = module._backward_hooks or module._backward_pre_hooks or module._forward_hooks or module._forward_pre_hooks
@@ -244,7 +258,8 @@ def _leaf_module(recorder: Recorder, original: Any, module: Any, name: str, titl
     recorder.stack.append(step)
     recorder.closed = True
     try:
-        value = original(module, *args, **kwargs)
+        with _named_hooks(recorder, module, name) if _has_hooks(module) else contextlib.nullcontext():
+            value = original(module, *args, **kwargs)
     except Exception:
         recorder.failed = recorder.failed or (module, args, kwargs)
         raise

@@ -24,6 +24,7 @@ from workings.trace.gradient.gates import Gates
 from workings.trace.gradient.hidden import HiddenParameters
 from workings.trace.gradient.loss import Loss, find_loss, gradients, origins
 from workings.trace.gradient.scope import Scope, Value, value_of
+from workings.trace.gradient.tensor_hooks import TensorHooks
 from workings.trace.record import Trace
 from workings.trace.step import NO_NUMBERS, Numbers, Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
@@ -43,9 +44,23 @@ def backward(trace: Trace, loss: str | Tensor | None = None) -> Loss:
     target = find_loss(found, loss, trace.result)
     hidden = _unrecorded_values(trace, found, target)
     values = {value.key: value for scope in found for value in scope.values.values()}
-    target.totals = gradients(target, [*values.values(), *hidden.values()])
+    target.hooks = TensorHooks([*values.values(), *hidden.values()])
+    with target.hooks:
+        _differentiate(trace, found, target, list(values.values()), hidden)
+    _copy_parameters(trace.root, target)
+    for scope in found:
+        _number(scope)
+    address_gradients(trace.root)
+    trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
+    return target
+
+
+def _differentiate(trace: Trace, found: list[Scope], target: Loss, values: list[Value], hidden: dict[str, Value]) -> None:
+    """The gradients of all values, each filed under the statement that it comes from."""
+    target.totals = gradients(target, [*values, *hidden.values()])
+    target.totals |= target.hooks.after
     target.names = {key: name for scope in reversed(found) for key, name in scope.names.items()}
-    target.paths = _parameter_names(trace)
+    target.paths, target.modules = _parameter_names(trace), trace.modules
     parameters = HiddenParameters(target, _leaves_without_reader(found) | hidden)
     filed: set[Hashable] = {target.value.key}
     for scope in reversed(found):  # the inside of a call before the statement that makes it
@@ -64,12 +79,6 @@ def backward(trace: Trace, loss: str | Tensor | None = None) -> Loss:
         total = target.total(value)
         if total is not None:
             _file_hidden(trace.root, name, value, total, found, parameters)
-    _copy_parameters(trace.root, target)
-    for scope in found:
-        _number(scope)
-    address_gradients(trace.root)
-    trace.notes += [note for note in _skipped_notes(found[0], target) if note not in trace.notes] if found else []
-    return target
 
 
 def _forget(root: Step) -> None:
@@ -120,11 +129,27 @@ def _file(parts: list[Contribution], scope: Scope, key: Hashable, loss: Loss, is
         return
     total = loss.totals[key]
     assert total is not None
-    rest = _remainder(total, [part.value for part in parts])
     name, note = scope.names[key], ""
+    symbol = loss.symbol(name)
+    is_hooked = loss.hooks.changed(key)
+    if is_hooked:
+        total, symbol = loss.hooks.before[key], f"{symbol} from its uses"
+    rest = _remainder(total, [part.value for part in parts])
     if rest is not None and not is_outermost and scope.makers.get(key) is None:
         total, rest, note = scope.flows[key], None, f"this call's part: {name} is used elsewhere too"
-    symbol = loss.symbol(name)
+    _file_parts(parts, symbol, name, total, rest, note)
+    if is_hooked and (is_outermost or scope.makers.get(key) is not None):
+        _file_hook(parts[0].step, loss.symbol(name), symbol, key, scope, loss)
+
+
+def _file_hook(under: Step, symbol: str, given: str, key: Hashable, scope: Scope | None, loss: Loss) -> None:
+    """What the hooks of a value make of the gradient that arrives, under the statement that registered them."""
+    home, formula, note = loss.hooks.line(scope, key, given)
+    _add(home or under, symbol, formula, {given: loss.hooks.before[key]}, loss.hooks.after[key], note)
+
+
+def _file_parts(parts: list[Contribution], symbol: str, name: str, total: Tensor, rest: Tensor | None, note: str) -> None:
+    """The contributions, and their sum where they are several."""
     if len(parts) == 1 and rest is None:
         _add_part(parts[0], symbol, total, note)
         return
@@ -173,9 +198,15 @@ def _file_hidden(
             explain_hidden(given, rule)
             if given.formula is not None:
                 _add_part(given, symbol, gradient)
+    symbol = loss.symbol(name)
+    is_hooked = loss.hooks.changed(value.key)
+    if is_hooked:
+        total, symbol = loss.hooks.before[value.key], f"{symbol} from its uses"
     part = Contribution(home, name, "", None, {}, total, UNRECORDED)
     explain_hidden(part, lambda: parameters.rule(name, value, scope))
-    _add_part(part, loss.symbol(name), total)
+    _add_part(part, symbol, total)
+    if is_hooked:
+        _file_hook(home, loss.symbol(name), symbol, value.key, scope, loss)
 
 
 def _add_part(part: Contribution, name: str, value: Tensor, note: str = "") -> None:

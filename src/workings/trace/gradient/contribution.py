@@ -22,6 +22,7 @@ from workings.trace.gradient.loss import Loss
 from workings.trace.gradient.own_backward import own_steps
 from workings.trace.gradient.reading import gives, hidden_names
 from workings.trace.gradient.scope import Scope, Statement, Value
+from workings.trace.gradient.tensor_hooks import backward_hooks
 from workings.trace.operations.node import RuleError
 from workings.trace.step import RULE_CHECKED, Step
 from workings.trace.tensors.difference import is_rounding, largest_difference
@@ -87,7 +88,8 @@ def _explain(
             continue
         _write(found, formula, known, letters, note)
         return
-    found.operands, found.note = given, f"{_UNWRITTEN}: {reasons[0]}{_inside(statement.step)}"
+    why = backward_hooks(statement.step, loss.modules) or reasons[0]
+    found.operands, found.note = given, f"{_UNWRITTEN}: {why}{_inside(statement.step)}"
 
 
 def explain_hidden(found: Contribution, rule: Callable[[], GraphRule]) -> None:

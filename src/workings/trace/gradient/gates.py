@@ -52,11 +52,12 @@ class Gates:
         # Autograd starts from all results at once: where one result is made of another, what arrives there on the way is
         # replaced by its own total, so nothing is counted twice.
         self.given = {v.key: total for v in made if (total := loss.total(v)) is not None}
+        loss.hooks.silent = self.scope.values.keys()
         try:
             (found,) = autograd_gradients(made, [value], list(self.given.values()), loss.name)
             nothing = found is not None and _is_zero(found) and not self._leads(made)
         finally:
-            self.statement = None
+            self.statement, loss.hooks.silent = None, ()
         return None if nothing else found
 
     def _leads(self, made: list[Value]) -> bool:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
 from workings.errors import WorkingsError, did_you_mean
 from workings.trace.gradient.choice import Candidate, assigned_candidates, candidates, chosen
 from workings.trace.gradient.scope import Scope, Value, value_of
+from workings.trace.gradient.tensor_hooks import TensorHooks
 from workings.trace.tensors.dense import dense
 
 _FREED = "backward through the graph a second time"
@@ -36,6 +37,10 @@ class Loss:
     """The parameters by their paths, and what layers inside a library's modules gave."""
     inner: dict[int, Scope] = field(default_factory=dict)
     """The insides of calls, by the identity of the call's step."""
+    modules: Mapping[str, nn.Module] = field(default_factory=dict)
+    """The modules that were called, by their paths."""
+    hooks: TensorHooks = field(default_factory=lambda: TensorHooks(()))
+    """The hooks of tensors that change gradients on their way."""
     others: list[str] = field(default_factory=list)
     """Numbers that the code returned and that could have been differentiated in its place."""
 

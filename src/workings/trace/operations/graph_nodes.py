@@ -176,6 +176,12 @@ def _permuted(i: _Inputs, dims: list[int]) -> Formula:
     return f("reshape", i(0), by=Call("permute", tuple(map(Number, dims))))
 
 
+def _handed_on(i: _Inputs) -> Formula:
+    """Where PyTorch calls the backward hooks of a module: what comes in goes out, unless a hook changes it."""
+    count = len(i.node.next_functions)
+    return i(0) if count == 1 else Sequence(tuple(i(number) for number in range(count)))
+
+
 def _swapped(i: _Inputs) -> Formula:
     dims = list(range(len(shape_of(i.node, 0))))
     a, b = i.saved("dim0"), i.saved("dim1")
@@ -454,6 +460,7 @@ _NODES: dict[str, _Make] = {
     "Baddbmm": lambda i: f("add", i(0), f("matmul", i(1, "batch1"), i(2, "batch2"))),
     **dict.fromkeys("View UnsafeView ReshapeAlias Unsqueeze Squeeze Alias ViewAs".split(), _shape),
     **dict.fromkeys("Clone ToCopy Contiguous Detach Identity Copy".split(), lambda i: i(0)),
+    "BackwardHookFunction": _handed_on,
     "T": lambda i: f("transpose", i(0)),
     "Transpose": _swapped,
     "Permute": lambda i: _permuted(i, [dim % len(i.saved("dims")) for dim in i.saved("dims")]),
