@@ -25,7 +25,7 @@ from workings.trace.tensors.difference import is_rounding, largest_difference
 
 _OURS = -1
 """The number of our own hook among those of a tensor; PyTorch counts from 0."""
-REGISTER = ".register_hook"
+_REGISTER = ".register_hook"
 
 
 class TensorHooks:
@@ -75,7 +75,7 @@ class TensorHooks:
         """The statement that registered the hook, if it is recorded, the formula of what it gives, and a remark."""
         for statement in scope.statements if scope is not None else ():
             call = statement.step.formula
-            if isinstance(call, Call) and call.name.endswith(REGISTER) and key in {v.key for v in statement.read.values()}:
+            if isinstance(call, Call) and call.name.endswith(_REGISTER) and key in {v.key for v in statement.read.values()}:
                 return statement.step, *self._formula(key, call, given, statement.step)
         functions = [getattr(function, "__name__", type(function).__name__) for function in self.own[key].values()]
         return (
