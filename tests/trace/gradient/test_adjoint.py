@@ -277,6 +277,19 @@ CASES |= {
         (op("attention_with_dropout", Q_, K_, V_, Leaf("m"), scale=0.3), {**HEADS, "m": 2.0 * (normal(3, 5) > 0)}),
         (op("attention_with_dropout", Q_, K_, V_, Leaf("m"), Leaf("v")), {**HEADS, "m": positive(3, 5), "v": normal(3, 5)}),
     ],
+    "rearrange": [
+        (op("rearrange", a, pattern="b (h d) -> h b d", h=2), {"a": normal(3, 4)}),
+        (op("rearrange", a, pattern="... (p q) 1 -> q ... p", p=2), {"a": normal(2, 3, 6, 1)}),
+    ],
+    "repeat_along": [
+        (op("repeat_along", a, pattern="h d -> (h r) b d", r=2, b=3), {"a": normal(2, 3)}),
+        (op("repeat_along", a, pattern="d -> d 3"), {"a": normal(4)}),
+    ],
+    "reduce": [
+        (op("reduce", a, pattern="b (g k) -> g", k=2, reduction=reduction), {"a": normal(3, 4)})
+        for reduction in ("sum", "mean", "max", "min")
+    ]
+    + [(op("reduce", a, pattern="b c h w -> b c 1 1", reduction="mean"), {"a": normal(2, 3, 2, 2)})],
     # losses
     "nll_loss": [
         (op("nll_loss", a, b), {"a": ROWS, "b": CODES}),

@@ -14,6 +14,7 @@ from workings.show.formula.shapes import Shapes
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Number, map_parts, walk
 from workings.trace.gradient.reading import read_call
+from workings.trace.operations.patterns import read_pattern
 
 _FROBENIUS = ("p", "fro")
 
@@ -30,6 +31,10 @@ def with_notation(formula: Formula, shapes: Shapes, source: str) -> Formula:
     if not any(isinstance(part, Call) or (isinstance(part, Apply) and part.op == "norm") for part in walk(formula)):
         return formula
     found = map_parts(formula, lambda part: with_notation(part, shapes, source))
+    if isinstance(found, Call) and (
+        patterned := read_pattern(found.name.removeprefix("einops."), found.args, found.options)
+    ):
+        return patterned
     if isinstance(found, Call) and _is_of_library(found.name, shapes, source) and _has_notation(found.name):
         found = _read(found, shapes)
     return _norm_of_matrix(found, shapes) if isinstance(found, Apply) and found.op == "norm" else found

@@ -13,6 +13,8 @@ import torch
 
 from workings.show.formula.shapes import Shape, Shapes
 from workings.trace.formula.arguments import FormulaError, call_values
+from workings.trace.formula.evaluate import option
+from workings.trace.formula.pattern import PatternError, pattern_of
 from workings.trace.formula.tree import Apply, Call, Formula
 from workings.trace.operations.reshaping import PERMUTED, REPEATED, SAME_ORDER, UNCHANGED
 
@@ -25,6 +27,8 @@ def with_words(formula: Formula, shapes: Shapes) -> Formula:
     >>> with_words(swapped, Shapes({"x": torch.ones(2, 3, 4)}))
     Apply(op='rearranged', args=(Leaf(text='x'),), options=(('words', 'axes 0 and 1 swapped'),))
     """
+    if isinstance(formula, Apply) and formula.op in ("rearrange", "repeat_along"):
+        return _by_pattern(formula, shapes)
     inner, calls = formula, list[Call]()
     while isinstance(inner, Apply) and inner.op == "reshape" and isinstance(by := dict(inner.options).get("by"), Call):
         inner, calls = inner.args[0], [by, *calls]
@@ -43,6 +47,17 @@ def with_words(formula: Formula, shapes: Shapes) -> Formula:
     if said == [_TURNED]:
         return Apply("transpose", (inner,))
     return Apply("rearranged", (inner,), (("words", ", ".join(_plainly(word, len(shape)) for word in said)),))
+
+
+def _by_pattern(formula: Apply, shapes: Shapes) -> Formula:
+    """A rearrangement of einops by what its pattern means."""
+    (inner,), shape = formula.args, shapes.of(formula.args[0])
+    try:
+        pattern, sizes = pattern_of({key: option(value, shapes.operands) for key, value in formula.options})
+        said = pattern.words(shape, sizes) if shape is not None else []
+    except (FormulaError, PatternError, TypeError, ValueError):
+        return formula
+    return Apply("rearranged", (inner,), (("words", ", ".join(said)),)) if said else formula
 
 
 _TURNED = "the last two axes swapped"

@@ -188,7 +188,7 @@ def _is_in_words(formula: Formula) -> bool:
 
 def code_beside(step: Step) -> str:
     """The Python of a change of shape, which the formula says in words: `x.view(B, T, 2, 4)`; nothing for other steps."""
-    if not isinstance(step.formula, Apply) or step.formula.op != "reshape":
+    if not isinstance(step.formula, Call) and not (isinstance(step.formula, Apply) and step.formula.op == "reshape"):
         return ""
     code = step.source.removeprefix("return ") if step.kind == "return" else step.source.partition(" = ")[2]
     return plain(without_self(code)) if _is_in_words(as_shown(step.formula, step.operands, step.source)) else ""

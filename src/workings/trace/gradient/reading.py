@@ -20,6 +20,7 @@ from workings.trace.formula.from_python import LIBRARIES, formula_of, is_pair, i
 from workings.trace.formula.operation import OPERATIONS, TENSORS
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Index, Leaf, Number, Options, Sequence, Slice, walk
 from workings.trace.gradient.entries import assigned_entry, entry_target
+from workings.trace.operations.patterns import read_pattern
 from workings.trace.step import Step
 
 _CASTS = frozenset({"half", "bfloat16"})
@@ -177,9 +178,11 @@ def read_call(name: str, args: tuple[Formula, ...], options: Options) -> Formula
     path, _, method = name.rpartition(".")
     if path and method in _CASTS and not args:
         return Apply("reshape", (Leaf(path),), (("by", Call(method, ())),))
+    if path in ("", "einops") and (patterned := read_pattern(method, args, options)) is not None:
+        return patterned
     op = _operation(method)
     words = any(isinstance(arg, Code) and arg.text[:1] in "\"'" for arg in args)
-    if op is None or path in ("self", "cls") or (op == "repeat" and words):  # repeat(x, "n -> 2 n") is einops'
+    if op is None or path in ("self", "cls") or (op == "repeat" and words):  # a pattern that is not known
         return Call(name, args, options)
     own = path and path.split(".")[0] not in LIBRARIES
     return _apply(op, (Leaf(path), *args) if own else args, options)
