@@ -80,6 +80,7 @@ exponential = _with(
 root = _with(1, lambda s, a: s.root(a))
 transpose = _with(1, lambda s, a: s.superscript(a, "⊤"))
 inverse = _with(1, lambda s, a: s.superscript(a, "−1"))
+conjugate = _with(1, lambda s, a: s.superscript(a, "∗"))
 subscript = _with(2, lambda s, a, b: s.subscript(a, b))
 entry = _with(2, lambda s, a, b: Piece(s.entry(s.bracketed(a, ATOM), b.string)))
 """a[b]"""

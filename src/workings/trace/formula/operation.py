@@ -114,6 +114,8 @@ class Operation:
     """Whether the result is one number, unless an axis is given."""
     moves: bool = False
     """Whether it moves data only: no number is changed."""
+    knows_complex: bool = False
+    """Whether its gradient rule holds for complex numbers as it is; in others the factors are conjugated for them."""
     linear: bool = False
     """Whether it is linear in each operand (or the one with a gradient), with no negative coefficient."""
     reach: Reach | None = None

@@ -16,6 +16,7 @@ import torch
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.simplify import plus
 from workings.trace.formula.tree import Apply, Call, Code, Formula, Leaf, Sequence, leaves
+from workings.trace.operations.complex_numbers import conjugate_factors, is_complex, real_part
 from workings.trace.operations.node import Context, Gradients, Node, RuleError
 
 
@@ -87,4 +88,16 @@ def _gradients(op: str, node: Node) -> Gradients:
         return tuple(None for _ in node.args)
     if row is None or row.gradient is None:
         raise RuleError(f"there is no rule for {op}")
-    return row.gradient(node)
+    found = row.gradient(node)
+    if row.knows_complex or not _has_complex(node):
+        return found
+    return tuple(
+        None if gradient is None else real_part(node, arg, conjugate_factors(node, gradient))
+        for arg, gradient in zip(node.args, found, strict=True)
+    )
+
+
+def _has_complex(node: Node) -> bool:
+    """Whether complex numbers are among the values of a statement; most have none."""
+    values = (*node.context.operands.values(), *(value for _, value in node.context.known.values()))
+    return any(isinstance(value, torch.Tensor) and value.is_complex() for value in values) and is_complex(node)

@@ -281,12 +281,13 @@ class _Reader:
             leaf = self._leaf(key, edge, reading.values.get(f"#{number}"))
             ways[leaf.text] = key
             return leaf
-        if key not in self.names.names and (moved := self._moved(edge)) is not None:
+        value = reading.values.get(f"#{number}")
+        if key not in self.names.names and (moved := self._moved(edge, value)) is not None:
             return moved
-        return self._leaf(key, edge, reading.values.get(f"#{number}"))
+        return self._leaf(key, edge, value)
 
-    def _moved(self, edge: Edge) -> Formula | None:
-        """The transpose of something that has a name, as the weight of a linear layer is read."""
+    def _moved(self, edge: Edge, value: Any) -> Formula | None:
+        """The transpose of something that has a name, as the weight of a linear layer is read; its value, if it was kept."""
         if hasattr(edge[0], "variable"):
             return None
         try:
@@ -297,7 +298,8 @@ class _Reader:
             case Apply(op="transpose", args=(Leaf("#0"),)):
                 below = edge[0].next_functions[0]
                 if key_of(below) in self.names.names and key_of(below) != self.wanted:
-                    return Apply("transpose", (self._leaf(key_of(below), below),))
+                    own = value.mT if isinstance(value, Tensor) and value.dim() > 1 else None
+                    return Apply("transpose", (self._leaf(key_of(below), below, own),))
         return None
 
     def _leaf(self, key: Hashable, edge: Edge | None = None, value: Any = None) -> Leaf:

@@ -27,6 +27,8 @@ _LIGHT = frozenset(
     """.split()
 )
 """Nodes that only move numbers: the operation that uses a parameter is behind them."""
+_PARAMETRIZATIONS = ".parametrizations."
+"""In the path of the parameter that a tensor is computed from: lin.weight from lin.parametrizations.weight.original0."""
 _MOST_USES = 6
 _MOST_STEPS = 60
 """Operations between a layer and the next value that has a name."""
@@ -42,10 +44,11 @@ class HiddenParameters:
         self.named = {*loss.paths.values(), *loss.names.values()}
         for name, value in hidden.items():
             self.uses[value.key] = uses = sorted(dict.fromkeys(self._uses(value.key)), key=_when)
-            owner = name.rpartition(".")[0] or name
+            owner = name.rpartition(".")[0].replace(_PARAMETRIZATIONS, ".") or name
             nodes = list(dict.fromkeys(node for node, _ in uses))
             for edge in uses:
-                label = owner if len(nodes) == 1 else f"{owner} ({nodes.index(edge[0]) + 1})"
+                is_whole = len(nodes) == 1 or (_PARAMETRIZATIONS in name and edge[0] is nodes[-1])
+                label = owner if is_whole else f"{owner} ({nodes.index(edge[0]) + 1})"
                 self._name(key_of(edge), f"{label}[{edge[1]}]" if edge[1] else label)
                 for given in _data_inputs(edge[0], value):
                     self._name(key_of(given), f"{label}.input")

@@ -154,6 +154,8 @@ def entry(step: Step) -> tuple[str, Index] | None:
 
 def _read_formula(formula: Formula, known: Collection[str]) -> Formula:
     match formula:
+        case Leaf(text) if text.endswith((".real", ".imag")) and text[:-5] in known:
+            return Apply(text[-4:], (Leaf(text[:-5]),))
         case Apply("index", (Leaf(name),), ((_, at),)) if f"{name}[{at}]" in known:
             return Leaf(f"{name}[{at}]")
         case Apply(op=op, args=args, options=options):

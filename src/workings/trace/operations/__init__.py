@@ -12,6 +12,7 @@ from workings.trace.operations import (
     arithmetic,
     attention,
     backward,
+    complex_numbers,
     constants,
     elementwise,
     entries,
@@ -44,6 +45,7 @@ FAMILIES = (
     linear_maps,
     recurrent,
     losses,
+    complex_numbers,
     constants,
     backward,
 )

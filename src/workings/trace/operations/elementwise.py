@@ -181,9 +181,15 @@ ROWS = (
     entrywise("atan: arctan a", CALL, gradient=_divide_by(lambda a: plus(ONE, f("square", a)))),
     # sizes and steps
     entrywise(
-        "abs: |a|", FORMULA, lambda a, y: f("sign", a), calls="absolute", compute=abs, notation=notation.fence("|", "|")
+        "abs: |a|",
+        FORMULA,
+        lambda a, y: f("sign", a),
+        knows_complex=True,
+        calls="absolute",
+        compute=abs,
+        notation=notation.fence("|", "|"),
     ),
-    entrywise("sign: sign(a): −1, 0 or 1", constant=True),
+    entrywise("sign: sign(a): −1, 0 or 1; of a complex number a/|a|", compute=torch.sgn, constant=True),
     entrywise("round: a rounded to a whole number", CALL, constant=True),
     entrywise(
         "floor: ⌊a⌋",

@@ -385,6 +385,14 @@ def _lstm(i: _Inputs) -> Formula:
     return f("lstm_layer", *args, **({"reverse": True} if i.saved("reverse") else {}))
 
 
+def _fourier(i: _Inputs, forward: bool) -> Formula:
+    """A Fourier transform, by how PyTorch divides its result: not at all, by √n or by n."""
+    if i.saved("onesided"):
+        raise RuleError("there is no rule for a Fourier transform of one side")
+    norms = ("backward", "ortho", "forward") if forward else ("forward", "ortho", "backward")
+    return f("fftn" if forward else "ifftn", i(0), dim=i.saved("dim"), norm=Number(norms[i.saved("normalization")]))
+
+
 def _resized(mode: str) -> _Make:
     def make(i: _Inputs) -> Formula:
         given: dict[str, Any] = {"size": tuple(i.saved("output_size")), "mode": Number(mode)}
@@ -528,6 +536,16 @@ _NODES: dict[str, _Make] = {
     "LinalgSlogdet": lambda i: f("slogdet", i(0, "A")),
     "LinalgInvEx": _inverse,
     "Trace": lambda i: f("trace", i(0)),
+    "Conj": lambda i: f("conj", i(0)),
+    "ResolveConj": lambda i: i(0),
+    "Angle": _of_self("angle"),
+    "ViewAsReal": lambda i: f("view_as_real", i(0)),
+    "ViewAsComplex": lambda i: f("view_as_complex", i(0)),
+    "Complex": _pair("complex", "real", "imag"),
+    "Polar": lambda i: f("polar", i(0), i(1)),
+    "FftC2C": lambda i: _fourier(i, i.saved("forward")),
+    "FftR2C": lambda i: _fourier(i, True),
+    "WeightNormInterface": lambda i: f("weight_norm", i(0, "v"), i(1, "g"), Number(i.saved("dim"))),
     "NativeLayerNorm": _layer_norm,
     "NativeBatchNorm": _batch_norm,
     "NativeGroupNorm": _group_norm,

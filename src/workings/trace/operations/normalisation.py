@@ -282,6 +282,17 @@ _BATCH_NORM: dict[str, Any] = {
     "arguments": "num_features",
 }
 
+
+def _weight_norm(node: Node) -> Gradients:
+    """W = g v/‖v‖: ∂L/∂g is the part of ∂L/∂W along v/‖v‖, ∂L/∂v what is left beside it."""
+    v, g, dim = node.args[0], node.args[1], node.plain("dim", 0)
+    others = tuple(axis for axis in range(len(node.shape(v))) if dim < 0 or axis != dim)
+    n = node.let("n", f("norm", v, dim=others, keepdim=True))
+    along = over(linear("sum", times(node.G, v), dim=others, keepdim=True), n)
+    to_v = times(over(g, n), minus(node.G, times(v, over(along, n))))
+    return to_v if node.varies(v) else None, along if node.varies(g) else None, *(None for _ in node.args[2:])
+
+
 ROWS = (
     captured(
         "layer_norm(input normalized_shape weight? bias? eps): (a − μ)/√(σ² + ε) ⊙ γ + β",
@@ -349,7 +360,13 @@ ROWS = (
             ),
         ),
     ),
-    Operation("weight_norm: g v/‖v‖: a weight by its length and its direction", others="_weight_norm"),
+    called(
+        "weight_norm(v g dim): g v/‖v‖: a weight by its length and its direction",
+        calls="_weight_norm",
+        compute=lambda v, g, dim=0: torch._weight_norm(v, g, dim),
+        spelled=lambda args, options: f("div", f("mul", args[1], args[0]), f("norm", args[0])) if len(args) > 1 else None,
+        gradient=_weight_norm,
+    ),
     called("normalize(input p dim eps): a/‖a‖", gradient=_normalize),
     called("cosine_similarity(x1 x2 dim eps): a·b/(‖a‖ ‖b‖)", gradient=_cosine_similarity),
 )
