@@ -210,6 +210,9 @@ class _Outline:
                     yield from _RULES.get(child.kind, _Outline.step)(self, child, level, depth + 1, {})
         elif fold := self.fold_text(others, depth):
             yield Line(level, "fold", step, fold)
+        if step.kind == "gradient" and gradients and not self.options.complete:
+            yield Line(level, "fold", step, f"… {len(gradients)} lines lead to it (complete=True shows them)")
+            return
         for child in gradients:
             yield from self.step(child, level, depth, {})
 

@@ -104,6 +104,8 @@ class _Builder:
         inside = [c for c in inside_of(step, self.complete) if c.kind != "gradient" and not self.is_counted(c)]
         inside = [c for c in inside if not repeats(step, c) and (self.complete or not is_aside(c))]
         *parts, whole = separate(step) or [step] if not has_error(step) else [step]
+        if step.kind == "gradient":  # the lines that lead to it are folded inside it
+            inside, gradients = [*inside, *gradients], []
         row = Row(whole, gradients=self.rows(gradients, level + 1) if level < _NESTED else [])
         if level >= _NESTED:
             row.deeper = sum(1 for _ in step.walk()) - 1

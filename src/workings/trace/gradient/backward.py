@@ -32,6 +32,8 @@ from workings.trace.tensors.difference import is_rounding, largest_difference
 _ELSEWHERE = "elsewhere"
 _MOST_TERMS = 6
 """Terms of a sum over calls that are written out."""
+_MOST_LINES = 12
+"""Lines of a chain rule that stand above the gradient they lead to; more of them are folded inside it."""
 UNRECORDED = "autograd's numbers: no statement shown here has a rule for it"
 
 
@@ -66,7 +68,7 @@ def _differentiate(trace: Trace, found: list[Scope], target: Loss, values: list[
     for scope in reversed(found):  # the inside of a call before the statement that makes it
         with Gates(scope) as gates:
             for key in scope.uses:
-                parts = _contributions(scope, key, target, gates)
+                parts = _contributions(scope, key, target, gates, parameters)
                 if parts:
                     scope.flows[key] = _add_up([part.value for part in parts])
                 _file(parts, scope, key, target, scope is found[0])
@@ -112,11 +114,11 @@ def _number_turns(loop: Step, own: Collection[int]) -> None:
 # ---- what the recorded statements add
 
 
-def _contributions(scope: Scope, key: Hashable, loss: Loss, gates: Gates) -> list[Contribution]:
+def _contributions(scope: Scope, key: Hashable, loss: Loss, gates: Gates, layers: HiddenParameters) -> list[Contribution]:
     """What each statement of a scope adds to the gradient of one value, in the order of the statements."""
     if loss.totals.get(key) is None:
         return []
-    found = [contribution(statement, scope.values[key], scope, loss, gates) for statement in scope.uses[key]]
+    found = [contribution(statement, scope.values[key], scope, loss, gates, layers) for statement in scope.uses[key]]
     return [part for part in found if part is not None]
 
 
@@ -161,7 +163,10 @@ def _file_parts(parts: list[Contribution], symbol: str, name: str, total: Tensor
     if rest is not None:
         note = f"{_ELSEWHERE}: uses of {name} that are not among these statements"
         terms = {**terms, f"{symbol} from {_ELSEWHERE}": rest}
-    _add(parts[0].step, symbol, _sum([Leaf(text) for text in terms]), dict(terms), total, note)
+    leaves = tuple(Leaf(text) for text in terms)
+    whole = Apply("sum_of", leaves) if len(leaves) > 2 * _MOST_TERMS else _sum(leaves)
+    note = "; ".join(filter(None, (f"{len(leaves)} terms" if len(leaves) > 2 * _MOST_TERMS else "", note)))
+    _add(parts[0].step, symbol, whole, dict(terms), total, note)
 
 
 def _file_sums(found: list[Scope], root: Step, loss: Loss) -> None:
@@ -212,10 +217,17 @@ def _file_hidden(
 def _add_part(part: Contribution, name: str, value: Tensor, note: str = "") -> None:
     """The letters of a rule, each once for its statement, and the line itself."""
     shown = {child.name for child in part.step.children if child.kind == "gradient"}
-    for letter, (formula, operands, meaning) in part.letters.items():
-        if letter not in shown and isinstance(meaning, Tensor):
-            _add(part.step, letter, formula, operands, meaning, "")
-    _add(part.step, name, part.formula, part.operands, value, "; ".join(filter(None, (part.note, note))), part.inside)
+    letters = [
+        _gradient_step(part.step, letter, formula, operands, meaning, "")
+        for letter, (formula, operands, meaning) in part.letters.items()
+        if letter not in shown and isinstance(meaning, Tensor)
+    ]
+    line = _gradient_step(part.step, name, part.formula, part.operands, value, "; ".join(filter(None, (part.note, note))))
+    if len(letters) > _MOST_LINES:  # these are inside it
+        line.children, letters = letters, []
+    line.children += part.inside
+    for step in (*letters, line):
+        _put(part.step, step)
 
 
 def _sum(terms: Iterable[Formula]) -> Formula:
@@ -248,17 +260,17 @@ def _labels(names: list[str]) -> list[str]:
     return out
 
 
-def _add(
-    under: Step,
-    name: str,
-    formula: Formula | None,
-    operands: dict[str, Any],
-    value: Tensor,
-    note: str,
-    inside: Iterable[Step] = (),
-) -> None:
-    step = Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
-    step.children = list(inside)
+def _add(under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str) -> None:
+    _put(under, _gradient_step(under, name, formula, operands, value, note))
+
+
+def _gradient_step(
+    under: Step, name: str, formula: Formula | None, operands: dict[str, Any], value: Tensor, note: str
+) -> Step:
+    return Step("gradient", name, formula=formula, operands=operands, result=value.detach(), where=under.where, note=note)
+
+
+def _put(under: Step, step: Step) -> None:
     if under.kind == "loop":  # what a loop takes apart stands at the head of its first turn
         first = next(child for child in under.children if child.kind == "turn").children
         first.insert(sum(child.kind == "gradient" for child in first[: len(first)]), step)

@@ -1,7 +1,7 @@
 """The rule of a statement read off autograd's graph, where its source has no formula.
 
 The nodes between the results of the statement and a value are differentiated one after the other by the rules of the table
-(`nodes.py` says what a node means). Long intermediate gradients get a letter:
+(`graph_nodes.py` says what a node means). Long intermediate gradients get a letter:
 
     y = self.net(x)      ∂L/∂net.0 = (∂L/∂y net.2.weight) ⊙ (1 − net.1²)      ∂L/∂x = ∂L/∂net.0 net.0.weight
 
@@ -24,12 +24,17 @@ from workings.trace.formula.simplify import plus
 from workings.trace.formula.tree import Apply, Call, Formula, Index, Leaf, Number, Sequence, entry, leaves, map_parts, walk
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.own_backward import OwnBackward
+from workings.trace.gradient.rule import Rule
 from workings.trace.operations.graph_nodes import Node, NodeReading, read_node, shape_of, unknown
 from workings.trace.operations.node import RuleError
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
-_MOST_NODES = 60
-"""Nodes of the graph that a rule is read off; more of them is no rule that anybody reads."""
+MOST_NODES = 60
+"""Nodes of the graph whose lines are shown."""
+MOST_FOLDED = 600
+"""Nodes of the graph that a rule is read off, whose lines are folded."""
+_MOST_VISITED = 40
+"""Nodes that are looked at for each that a rule may have."""
 _MOST_LETTERS = 8
 _LONG = 4
 """Operations in a gradient that then gets a letter."""
@@ -74,15 +79,6 @@ class Names:
 _BELOW = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 
 
-@dataclass
-class GraphRule:
-    """A rule that was read off the graph: its formula, the values of its leaves, and its letters in order."""
-
-    formula: Formula
-    known: dict[str, Any]
-    letters: dict[str, Formula]
-
-
 def graph_rule(
     starts: Mapping[Hashable, tuple[Edge, Formula]],
     wanted: Hashable,
@@ -90,12 +86,13 @@ def graph_rule(
     names: Names,
     symbol: Callable[[str], str],
     known: Mapping[str, Any],
-) -> GraphRule:
+    most: int = MOST_NODES,
+) -> Rule:
     """The gradient of `wanted` from the gradients of the starts; the way does not lead through what is closed.
 
     A start is a place in the graph with the formula of its gradient, whose leaves are in `known`.
     """
-    return _Reader(starts, wanted, is_closed, names, symbol, dict(known)).rule()
+    return _Reader(starts, wanted, is_closed, names, symbol, dict(known), most).rule()
 
 
 class _Reader:
@@ -107,15 +104,16 @@ class _Reader:
         names: Names,
         symbol: Callable[[str], str],
         known: dict[str, Any],
+        most: int,
     ) -> None:
         self.starts, self.wanted, self.is_closed = starts, wanted, is_closed
-        self.names, self.symbol, self.known = names, symbol, known
+        self.names, self.symbol, self.known, self.most = names, symbol, known, most
         self.letters: dict[str, Formula] = {}
         self.readings: dict[Node, NodeReading] = {}
         self.values: dict[Hashable, Any] = dict(names.values)
         self.constants: dict[int, str] = {}
 
-    def rule(self) -> GraphRule:
+    def rule(self) -> Rule:
         order = self._nodes()
         if not order and self.wanted not in self.starts:
             raise RuleError("no operation of PyTorch's leads there")
@@ -128,7 +126,7 @@ class _Reader:
         if self.wanted not in found:
             raise RuleError("no operation of PyTorch's leads there")
         formula = found[self.wanted]
-        return GraphRule(formula, self.known, self._needed(formula))
+        return Rule(formula, self.known, self._needed(formula))
 
     # ---- the part of the graph
 
@@ -149,7 +147,7 @@ class _Reader:
                     elif not (self.is_closed(key) or key in self.starts or hasattr(edge[0], "variable")):
                         if edge[0] not in leads:
                             leads[edge[0]] = False
-                            if len(leads) > 40 * _MOST_NODES:
+                            if len(leads) > _MOST_VISITED * self.most:
                                 raise RuleError("it is made of too many operations to be written out")
                             stack.append((edge[0], inputs_of(edge[0])))
                             break
@@ -165,7 +163,7 @@ class _Reader:
         for (node, _), _ in self.starts.values():
             if node is not None and not hasattr(node, "variable") and node not in leads:
                 visit(node)
-        if len(order) > _MOST_NODES:
+        if len(order) > self.most:
             raise RuleError(f"{len(order)} operations of PyTorch's lead there, too many to be written out")
         return order[::-1]
 

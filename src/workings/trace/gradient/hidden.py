@@ -14,8 +14,9 @@ from typing import Any
 from torch.autograd.graph import GradientEdge
 
 from workings.trace.formula.tree import Apply, Formula, Leaf, leaves, rename
-from workings.trace.gradient.graph import Edge, GraphRule, Names, graph_rule, inputs_of, key_of
+from workings.trace.gradient.graph import Edge, Names, graph_rule, inputs_of, key_of
 from workings.trace.gradient.loss import Loss, gradients
+from workings.trace.gradient.rule import Rule
 from workings.trace.gradient.scope import Scope, Value
 from workings.trace.operations.graph_nodes import Node, node_name, unknown
 from workings.trace.operations.node import RuleError
@@ -78,7 +79,7 @@ class HiddenParameters:
         when = {name: -max(map(_when, self.uses.get(value.key, ())), default=0) for name, value in values.items()}
         return sorted(values.items(), key=lambda pair: when[pair[0]])
 
-    def rule(self, name: str, value: Value, scope: Scope | None) -> GraphRule:
+    def rule(self, name: str, value: Value, scope: Scope | None) -> Rule:
         """The rule of a parameter, in the names of the frame where it is shown."""
         uses = [edge for edge in self.uses.get(value.key, ()) if self.loss.totals.get(key_of(edge)) is not None]
         if not uses:
@@ -89,21 +90,21 @@ class HiddenParameters:
         names = self._names(scope, {value.key: name}, "" if first in self.loss.paths.values() else first)
         return self._rule(uses, value.key, names)
 
-    def _sum_of_uses(self, name: str, value: Value, uses: list[Edge], scope: Scope | None) -> GraphRule:
+    def _sum_of_uses(self, name: str, value: Value, uses: list[Edge], scope: Scope | None) -> Rule:
         """Of a parameter that is used many times, as a recurrent layer's at each step: the sum of the rules of its uses."""
         known: dict[str, Any] = {}
         formulas: list[Formula] = []
         for number, edge in enumerate(uses, start=1):
-            part = self._rule([edge], value.key, self._names(scope, {value.key: name}), {*map(key_of, uses)})
+            part = self._rule([edge], value.key, self._names(scope, {value.key: name}), {*map(key_of, uses)}.__contains__)
             if not part.letters.keys() <= part.known.keys():
                 raise RuleError(f"it is used {len(uses)} times")
             texts = [text for text in leaves(part.formula) if text in part.known]
             again = {text: f"{text} ({number})" for text in texts if text in known and known[text] is not part.known[text]}
             known |= {again.get(text, text): part.known[text] for text in texts}
             formulas.append(rename(part.formula, again))
-        return GraphRule(Apply("sum_of", tuple(formulas)), known, {})
+        return Rule(Apply("sum_of", tuple(formulas)), known, {})
 
-    def layers(self, value: Value, scope: Scope | None) -> Iterator[tuple[str, Any, Callable[[], GraphRule]]]:
+    def layers(self, value: Value, scope: Scope | None) -> Iterator[tuple[str, Any, Callable[[], Rule]]]:
         """The layers that use a parameter, from the last: the name and gradient of what each gave, and its rule."""
         for edge in reversed(self.uses.get(value.key, ())):
             key, names = key_of(edge), self._names(scope)
@@ -111,15 +112,27 @@ class HiddenParameters:
             if gradient is not None and (scope is None or key not in scope.names):
                 yield names[key], gradient, partial(self._layer_rule, key, names)
 
-    def _layer_rule(self, key: Hashable, names: Names) -> GraphRule:
+    def _layer_rule(self, key: Hashable, names: Names) -> Rule:
         return self._rule(self._next_names(key, names), key, names)
 
-    def _next_names(self, key: Hashable, names: Names) -> list[Edge]:
-        """The nearest values after this one that have a name and a gradient."""
+    def rule_from(
+        self, key: Hashable, scope: Scope, inside: Collection[Node], is_closed: Callable[[Hashable], bool]
+    ) -> Rule:
+        """The rule of a value that a statement reads, from the first layers that it reaches in there."""
+        names = self._names(scope)
+        starts = self._next_names(key, names, inside)
+        if not starts:
+            raise RuleError("it reaches no layer")
+        return self._rule(starts, key, names, is_closed)
+
+    def _next_names(self, key: Hashable, names: Names, inside: Collection[Node] | None = None) -> list[Edge]:
+        """The nearest values after this one that have a name and a gradient; `inside` are the nodes that are looked at."""
         found: list[Edge] = []
         queue, seen = [key], {key}
         while queue:
             for node in self.users.get(queue.pop(), ()):
+                if inside is not None and node not in inside:
+                    continue
                 for edge in ((node, i) for i in range(len(node._input_metadata))):
                     if edge in seen:
                         continue
@@ -140,11 +153,11 @@ class HiddenParameters:
         )
 
     def _rule(
-        self, starts: list[Edge], wanted: Hashable, names: Names, closed: Collection[Hashable] = frozenset()
-    ) -> GraphRule:
+        self, starts: list[Edge], wanted: Hashable, names: Names, is_closed: Callable[[Hashable], bool] = lambda key: False
+    ) -> Rule:
         given = {self.loss.symbol(names[key_of(edge)]): self.loss.totals[key_of(edge)] for edge in starts}
         begin = {key_of(edge): (edge, Leaf(self.loss.symbol(names[key_of(edge)]))) for edge in starts}
-        return graph_rule(begin, wanted, closed.__contains__, names, self.loss.symbol, given)
+        return graph_rule(begin, wanted, is_closed, names, self.loss.symbol, given)
 
 
 def _data_inputs(node: Node, parameter: Value) -> list[Edge]:
