@@ -27,7 +27,7 @@ def with_words(formula: Formula, shapes: Shapes) -> Formula:
     >>> with_words(swapped, Shapes({"x": torch.ones(2, 3, 4)}))
     Apply(op='rearranged', args=(Leaf(text='x'),), options=(('words', 'axes 0 and 1 swapped'),))
     """
-    if isinstance(formula, Apply) and formula.op in ("rearrange", "repeat_along"):
+    if isinstance(formula, Apply) and formula.op in ("rearrange", "repeat_along") and len(formula.args) == 1:
         return _by_pattern(formula, shapes)
     inner, calls = formula, list[Call]()
     while isinstance(inner, Apply) and inner.op == "reshape" and isinstance(by := dict(inner.options).get("by"), Call):

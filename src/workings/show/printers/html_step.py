@@ -10,6 +10,8 @@ from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
+import torch
+
 from workings.exact import ExactTensor
 from workings.show.formula import mathml
 from workings.show.formula.mathml import relation
@@ -17,6 +19,7 @@ from workings.show.formula.notation import mathml_formula
 from workings.show.formula.repeated import OFTEN, repeated_term
 from workings.show.formula.shown import as_shown
 from workings.show.formula.sizes import rewrite
+from workings.show.formula.terms import terms, widest
 from workings.show.options import Options
 from workings.show.outline import turns
 from workings.show.outline.assignment import entry_assignment
@@ -35,6 +38,8 @@ from workings.trace.step import Step
 
 _SMALL = {"short": 16, "long": 64}
 """Entries of an operand that are put into the formula."""
+_WIDEST_TERM, _WIDEST = 42, 130
+"""Characters of one term, which no line can break, and of all of a formula with its values put in."""
 _HEADED = frozenset("call module loop turn branch expansion folded error".split())
 """Kinds whose name is a heading in the author's words, not a letter of a formula."""
 _BADGES = {"assign": "", "expression": "", "operation": "", "root": "", "input": "", "gradient": "", "folded": ""}
@@ -105,9 +110,9 @@ def _equation(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[s
     pieces: list[str] = []
     if step.formula is not None:
         written = _formula(step.formula, step, taken)
-        pieces.append(mathml.math(relation("=") if name else "", written))
+        pieces.append(_breakable("=" if name else "", written))
         values = _formula_with_values(step, place, taken)
-        pieces += [mathml.math(relation("="), values)] if values and values != written else []
+        pieces += [_breakable("=", values)] if values and values != written else []
     if _has_result(step) and not _says_itself(step):
         changed = entry_assignment(step)
         if changed is not None:
@@ -116,6 +121,13 @@ def _equation(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[s
         value = value_markup(step.result, place, step.name if changed is None else changed.whole)
         pieces += [value] if value not in pieces else []  # loss = None
     return name, pieces
+
+
+def _breakable(sign: str, written: str) -> str:
+    """= formula, as an element that breaks before the signs of its terms where it is too long for its column."""
+    first, *others = terms(written)
+    first = mathml.math(relation(sign) if sign else "", first)
+    return element("span", "".join([first, *map(mathml.math, others)]), class_="terms") if others else first
 
 
 def _says_itself(step: Step) -> bool:
@@ -161,11 +173,21 @@ def _formula_with_values(step: Step, place: ValueOptions, taken: frozenset[str])
         read = [text for text in leaves(f) if text in given]
         values = {text: term(given[text], options, most, place.named) for text in read}
         known = {text: value for text, value in values.items() if value is not None}
+        most_wide, whole = widest(f, {text: _columns(given[text]) for text in known})
+        if most_wide > _WIDEST_TERM or whole > _WIDEST:
+            return ""
         if not known or (options.substitution == "short" and len(known) < len(read)):
             return ""
         return mathml_formula(f, known, _scalars(given), taken)
     except RecursionError:
         return ""
+
+
+def _columns(value: Any) -> int:
+    """About how many characters wide a value is."""
+    if not isinstance(value, torch.Tensor) or not value.dim():
+        return 6
+    return 8 * value.shape[-1] + 2
 
 
 def _below(step: Step, options: Options, error: BaseException | None) -> str:
