@@ -25,7 +25,8 @@ from workings.trace.formula.tree import Apply, Call, Formula, Index, Leaf, Numbe
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.own_backward import OwnBackward
 from workings.trace.gradient.rule import Rule
-from workings.trace.operations.graph_nodes import Node, NodeReading, read_node, shape_of, unknown
+from workings.trace.operations.graph_inputs import Node, shape_of, unknown
+from workings.trace.operations.graph_nodes import NodeReading, read_node
 from workings.trace.operations.node import RuleError
 from workings.trace.tensors.difference import is_rounding, largest_difference
 
