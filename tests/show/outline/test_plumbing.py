@@ -132,3 +132,43 @@ def test_names_that_change_places_stay_together():
         return a - b
 
     assert "a, b = (b, 2·a)" in show(f, ONE, 3 * ONE).text()
+
+
+def test_of_a_chain_of_tests_the_last_one_is_shown():
+    def f(x, mode):
+        if mode == "a":
+            y = x
+        elif mode == "b":
+            y = 2 * x
+        elif mode == "c":
+            y = 3 * x
+        else:
+            y = 4 * x
+        if mode == "d":
+            y = -y
+        else:
+            if y > 5:  # no elif: what is before it stays
+                y = y + 1
+        return y
+
+    work = show(f, torch.tensor(2.0), "c")
+    assert [line for line in work.text().split("\n") if "if " in line] == [
+        "elif mode == 'c': True",
+        "if mode == 'd': False",
+        "if y > 5: True",
+    ]
+    last = show(f, torch.tensor(2.0), "d").text()
+    assert "elif mode == 'c': False" in last and "'b'" not in last
+    assert sum(step.kind == "branch" for step in work.steps()) == 5  # all are recorded
+
+
+def test_what_says_nothing_has_no_value():
+    def f(x):
+        double = lambda v: 2 * v  # noqa: E731
+        y, _ = double(x).max(0)
+        return y
+
+    text = show(f, torch.tensor([[1.0, 2.0], [3.0, 0.0]])).text()
+    assert "double = lambda v: 2 * v\n" in text  # and not = ⟨function⟩
+    assert "⇒ y = [6  4]" in text and "_ =" not in text.replace("y, _ =", "")
+    assert "\n  double\n" in text  # a function without a name is called as the author calls it

@@ -113,7 +113,9 @@ FUNCTIONS = {
     "bounds": lambda x: hidden(lambda v: v.clamp(-0.5, 0.5) + v.clamp(min=0) + F.hardtanh(v))(x),
     "reductions": lambda x: hidden(lambda v: v.var(-1) + v.std(-1) + v.norm(dim=-1) + v.prod(-1) + v.logsumexp(-1))(x),
     "powers": lambda x: hidden(lambda v: (v.abs() + 1) ** 1.5 + 2**v + v.exp() ** v + (1 - v) / (2 + v * v))(x),
-    "activations": lambda x: hidden(lambda v: F.gelu(v) + F.silu(v) + F.softplus(v) + F.elu(v) + F.leaky_relu(v))(x),
+    "activations": lambda x: hidden(
+        lambda v: F.gelu(v) + F.silu(v) + F.softplus(v) + F.elu(v) + F.leaky_relu(v) + F.mish(v)
+    )(x),
     "moves": lambda x: hidden(lambda v: v.flip(0).roll(1, 0).repeat(2, 1).tril().cumsum(0))(x),
     "pads": lambda x: hidden(lambda v: F.pad(v, (1, 2)).unflatten(1, (7, 1)).permute(2, 0, 1).expand(2, 3, 7))(x),
     "layer norm": lambda x: hidden(F.layer_norm)(x, (4,), eps=1e-3),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -111,6 +112,8 @@ def _targets(step: Step) -> tuple[list[str], Any]:
     if not unpacks(step):
         return [], step.result
     pairs = unpack(step.syntax.target, "", step.result, step.result)
+    if any(shape_of(value) for name, value, _ in pairs if name != "_"):  # else they stand in a row, (1, 2)
+        pairs = [pair for pair in pairs if pair[0] != "_"]  # which says that nobody wants it
     names = [plain(text_name(name)) for name, _, _ in pairs]
     return (names, tuple(value for _, value, _ in pairs)) if pairs and all(names) else ([], step.result)
 
@@ -155,8 +158,13 @@ def _returns(latex: bool) -> str:
 def _has_value(line: Line) -> bool:
     """A statement such as `print(x)` has none, and of `optimizer = Adam(…)` the call says all there is."""
     silent = line.step.kind in ("expression", "return", "update") and line.step.result is None
-    made = line.step.kind == "assign" and isinstance(line.step.formula, Call) and is_opaque(line.step.result)
+    told = isinstance(line.step.formula, Call) or _is_lambda(line.step.formula) or line.step.kind == "return"
+    made = line.step.kind in ("assign", "return") and told and is_opaque(line.step.result)
     return line.valued and not (silent or made or line.step.is_stopped)
+
+
+def _is_lambda(formula: Formula | None) -> bool:
+    return isinstance(formula, Code) and isinstance(formula.node, ast.Lambda)
 
 
 def _links(line: Line, options: Options, latex: bool) -> list[str]:

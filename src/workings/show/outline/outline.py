@@ -15,13 +15,22 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import zip_longest
 from typing import Any
 
 from workings.errors import WorkingsError, did_you_mean
 from workings.show.options import Options
 from workings.show.outline.assignment import entry_assignment, is_renaming, separate, unpacks
 from workings.show.outline.numbered import numbered
-from workings.show.outline.plumbing import has_error, inside_of, is_about_arguments, is_aside, is_ours, is_plumbing
+from workings.show.outline.plumbing import (
+    has_error,
+    inside_of,
+    is_about_arguments,
+    is_aside,
+    is_ours,
+    is_passed_over,
+    is_plumbing,
+)
 from workings.show.outline.turns import heading, tall
 from workings.show.outline.window import first_window
 from workings.show.value.value import is_same
@@ -162,13 +171,15 @@ class _Outline:
 
     def inside_lines(self, parent: Step, level: int, depth: int) -> Iterator[Line]:
         known: dict[str, Any] = {}
-        for step in inside_of(parent, self.options.complete):
-            if not (self.is_named(step, self.options.hide) or self.is_left_out(step, known)):
+        steps = inside_of(parent, self.options.complete)
+        for step, after in zip_longest(steps, steps[1:]):
+            if not (self.is_named(step, self.options.hide) or self.is_left_out(step, after, known)):
                 yield from _RULES.get(step.kind, _Outline.step)(self, step, level, depth, known)
                 known |= _names(step)
 
-    def is_left_out(self, step: Step, known: dict[str, Any]) -> bool:
-        return not self.options.complete and (is_plumbing(step) or is_renaming(step, known))
+    def is_left_out(self, step: Step, after: Step | None, known: dict[str, Any]) -> bool:
+        unwanted = is_plumbing(step) or is_renaming(step, known) or is_passed_over(step, after)
+        return unwanted and not self.options.complete
 
     # ---- a row for each kind of step
     def step(self, step: Step, level: int, depth: int, known: dict[str, Any]) -> Iterator[Line]:

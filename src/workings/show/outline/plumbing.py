@@ -41,6 +41,12 @@ def is_plumbing(step: Step) -> bool:
     return not step.children and any(_asks(part, ours) for part in _parts(step.formula))
 
 
+def is_passed_over(step: Step, after: Step | None) -> bool:
+    """Whether a test was false and an `elif` comes after it: of such a chain, the last test says all."""
+    chain = after is not None and step.kind == after.kind == "branch" and after.source.startswith("elif ")
+    return chain and not isinstance(step.result, torch.Tensor) and not step.result and not step.children
+
+
 def _gives_none(formula: Formula | None) -> bool:
     """Whether a right side is None, or nothing but Nones."""
     match formula:

@@ -34,6 +34,8 @@ from workings.trace.step import Where
 RECORDER = "__w"
 _EAGER = frozenset("sum list tuple set frozenset dict max min any all sorted".split())
 """Functions that use up a generator expression before they return."""
+_ELIF = "workings_elif"
+"""The attribute of an `if` in a syntax tree that the author wrote as `elif`."""
 _SIMPLE = (
     ast.Name,
     ast.Attribute,
@@ -219,7 +221,11 @@ class Instrumenter(ast.NodeTransformer):
         return node
 
     def visit_If(self, node: ast.If) -> Any:
-        node.test = self.record("branch", node, "if", node.test, f"if {ast.unparse(node.test)}:")
+        word = "elif" if hasattr(node, _ELIF) else "if"
+        node.test = self.record("branch", node, "if", node.test, f"{word} {ast.unparse(node.test)}:")
+        match node.orelse:
+            case [ast.If(col_offset=node.col_offset) as other]:  # an if inside an else is indented
+                setattr(other, _ELIF, True)
         node.body, node.orelse = self.block(node.body), self.block(node.orelse)
         return node
 

@@ -54,6 +54,9 @@ SPECIAL_METHODS = {
     ast.Invert: "invert",
 }
 """Python's operators by their special methods, which the rows of operations name."""
+_COMPARISONS = {"lt": "<", "le": "≤", "gt": ">", "ge": "≥", "eq": "=", "ne": "≠"}
+_METHODS = frozenset({"transpose", "swapaxes", "size", "item", *_COMPARISONS})
+"""Methods of tensors that are read though no row has their name."""
 _RELATIONS = {ast.Lt: "<", ast.LtE: "≤", ast.Gt: ">", ast.GtE: "≥", ast.Eq: "=", ast.NotEq: "≠"}
 
 _FIRST = ("input", "tensors", "query", "x1", "condition")
@@ -199,7 +202,7 @@ def _of_pair(formula: Formula, which: Any) -> Formula | None:
     if which in (0, "values"):
         return formula
     places = {"max": "argmax", "min": "argmin"}.get(formula.op) if which in (1, -1, "indices") else None
-    return None if places is None else Apply(places, formula.args, formula.options)
+    return None if places is None else Call(places, formula.args, formula.options)
 
 
 def _items(node: ast.Tuple | ast.List) -> Formula:
@@ -229,7 +232,7 @@ def _dotted_call(node: ast.Call, func: ast.Attribute) -> Formula | None:
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a function of another module
     if isinstance(root, ast.Name) and root.id in ("self", "cls"):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))  # a module or method of the author's
-    if func.attr in OPERATIONS.spellings or func.attr in ("transpose", "swapaxes", "size", "item"):
+    if func.attr in OPERATIONS.spellings or func.attr in _METHODS:
         return _named_call(node, func.attr, [formula_of(root), *args], method=True)
     if is_path(func):
         return Call(ast.unparse(func), tuple(args), keywords(node.keywords))
@@ -274,6 +277,10 @@ def _in_order(node: ast.Call, name: str) -> ast.Call:
 def _named_call(node: ast.Call, name: str, args: list[Formula], method: bool = False) -> Formula | None:
     if name in ("transpose", "swapaxes") and args:
         return _swap(node, name, args, method)
+    if method and name == "item" and len(args) == 1:
+        return args[0]  # the number that a tensor of one entry is
+    if name in _COMPARISONS and len(args) == 2 and not node.keywords and not isinstance(node.func, ast.Name):
+        return Apply("compare", tuple(args), (("relation", _COMPARISONS[name]),))
     op = OPERATIONS.spellings.get(name.rstrip("_") if name.endswith("_") else name)
     bare = isinstance(node.func, ast.Name)
     if op is None or (bare and op == "reshape") or _other_meaning(OPERATIONS[op], args, node):

@@ -211,6 +211,7 @@ ROWS = (
     called("clamp_max: min(a, b)", means=lambda a, o: f("clamp", a[0], Number(None), a[1])),
     called("relu6: min(max(0, a), 6)", means=lambda a, o: f("clamp", a[0], Number(0), Number(6))),
     called("hardsigmoid: min(max(0, a + 3), 6)/6", means=lambda a, o: _ramp(a[0])),
+    called("mish: a tanh(log(1 + e^a))", means=lambda a, o: times(a[0], f("tanh", f("softplus", a[0])))),
     called("hardswish: a min(max(0, a + 3), 6)/6", means=lambda a, o: times(a[0], _ramp(a[0]))),
     # activations
     entrywise(
