@@ -1,22 +1,26 @@
 """What showing costs: `make bench-show`; `python bench/show.py --json` gives our own figures alone, for bench/against.py.
 
-One thread, processor time: a GPT of 4 layers, width 128, 64 tokens. Each measurement stands between two plain forwards, and
-its ratio is taken to these, so that a machine that slows down slows both; the table has the medians. The sides: full capture
-(every statement of the author's modules with operands and results), capture of one name, the plain forward after a capture,
-and, where installed, the peers on the same model: torch's DebugMode and TorchLens. Then the 2×2 attention with its gradients
-as text, 500 steps as HTML, and two commands with their start-up.
+One thread on one core, processor time: a GPT of 4 layers, width 128, 64 tokens. Each measurement stands between two plain
+forwards, and its ratio is taken to these, so that a machine that slows down slows both; the table has the medians. The
+sides: full capture (every statement of the author's modules with operands and results), capture of one name, the plain
+forward after a capture, and torch's DebugMode on the same model. `--environments FOLDER` measures TorchLens, TransformerLens
+and nnsight too, each installed by pip into an environment of its own below the folder, and run in a process of its own
+(TorchLens wraps PyTorch's functions for good). Then GPT-2 of 124 million parameters, shown to depth 3 with its replay, and
+its page; the 2×2 attention with its gradients as text, 500 steps as HTML, and two commands with their start-up.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-import importlib.util
 import json
 import math
-import sys
+import os
+import subprocess
 import time
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -83,9 +87,13 @@ def ours(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     }
 
 
-def peers(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
-    """After ours: TorchLens wraps PyTorch's functions for good."""
-    found: dict[str, Callable[[], Any]] = {}
+def example() -> tuple[GPT, Any]:
+    """The model and its tokens, the same in every process."""
+    torch.manual_seed(0)
+    return GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
+
+
+def debug_mode(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
     with contextlib.suppress(ImportError):
         from torch.utils._debug_mode import DebugMode
 
@@ -93,12 +101,43 @@ def peers(model: GPT, tokens: Any) -> dict[str, Callable[[], Any]]:
             with DebugMode():
                 return model(tokens)
 
-        found["torch DebugMode"] = debug
-    if importlib.util.find_spec("torchlens"):
-        import torchlens
+        return {"torch DebugMode": debug}
+    return {}
 
-        found["TorchLens"] = lambda: torchlens.trace(model, tokens)
-    return found
+
+def peers(folder: Path | None) -> dict[str, tuple[float, float]]:
+    """The peers with an environment of their own, each in a process of its own."""
+    from environment import environment
+    from show_peers import PEERS
+
+    if folder is None:
+        print(f"{', '.join(PEERS)}: not measured; --environments FOLDER installs each in an environment of its own")
+        return {}
+    table: dict[str, tuple[float, float]] = {}
+    for name, requirement in PEERS.items():
+        try:
+            python = environment(folder, requirement)
+            ran = subprocess.run([python, Path(__file__).with_name("show_peers.py"), name], capture_output=True, text=True)
+            ran.check_returncode()
+            table |= json.loads(ran.stdout.splitlines()[-1])
+        except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+            said = ran.stderr if isinstance(error, subprocess.CalledProcessError) else str(error)
+            print(f"{name}: does not run here ({said.strip().splitlines()[-1][:120]})")
+    return table
+
+
+def gpt2(rounds: int = 5) -> dict[str, float]:
+    """GPT-2 of 124 million parameters with random weights, 128 tokens: how many forwards showing it takes, and its page."""
+    from transformers import GPT2Config, GPT2LMHeadModel
+
+    import workings
+
+    model, tokens = GPT2LMHeadModel(GPT2Config()).eval(), torch.randint(0, 50257, (1, 128))
+    with torch.no_grad():
+        plain = partial(model, tokens)
+        shown = ratios({"show": lambda: workings.show(model, tokens, depth=3)}, plain, rounds)["show"][1]
+        page = workings.show(model, tokens, depth=3).html()
+    return {"GPT-2 124 M, depth 3, with replay / forward": shown, "its page in MB": len(page.encode()) / 1e6}
 
 
 def ratios(
@@ -163,21 +202,28 @@ def html_seconds() -> float:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description="What showing costs, beside the peers.")
+    parser.add_argument("--json", action="store_true", help="our own figures alone")
+    parser.add_argument("--environments", type=Path, metavar="FOLDER", help="where peers get environments of their own")
+    options = parser.parse_args()
     torch.set_num_threads(1)
-    torch.manual_seed(0)
-    model, tokens = GPT().eval(), torch.randint(0, VOCABULARY, (1, TOKENS))
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    model, tokens = example()
     plain = partial(model, tokens)
-    if sys.argv[1:] == ["--json"]:
+    if options.json:
         with torch.no_grad():
             table = ratios(ours(model, tokens), plain, rounds=20)
         print(json.dumps({f"{name} / plain forward": ratio for name, (_, ratio) in table.items()} | timed(repeats=1)))
         return
     with torch.no_grad():
-        table = ratios(ours(model, tokens), plain) | ratios(peers(model, tokens), plain)
-    for name, (seconds, ratio) in table.items():
-        print(f"{name:36s}{1e3 * seconds:9.2f} ms {ratio:8.2f}×")
+        table = ratios(ours(model, tokens), plain) | ratios(debug_mode(model, tokens), plain)
+    for name, (seconds, ratio) in (table | peers(options.environments)).items():
+        print(f"{name:48s}{1e3 * seconds:9.2f} ms {ratio:8.2f}×")
+    for name, value in gpt2().items():
+        print(f"{name:48s}{value:9.2f}")
     for name, seconds in timed(repeats=5).items():
-        print(f"{name:36s}{seconds:9.3f} s")
+        print(f"{name:48s}{seconds:9.3f} s")
 
 
 if __name__ == "__main__":
