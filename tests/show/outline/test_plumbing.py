@@ -2,7 +2,7 @@
 
 import torch
 
-from workings import exact, show
+from workings import exact, show, trace
 from workings.course import key_noise
 from workings.nn import conv_parameters, conv_size, softmax
 from workings.show.work import Work
@@ -172,3 +172,13 @@ def test_what_says_nothing_has_no_value():
     assert "double = lambda v: 2 * v\n" in text  # and not = ⟨function⟩
     assert "⇒ y = [6  4]" in text and "_ =" not in text.replace("y, _ =", "")
     assert "\n  double\n" in text  # a function without a name is called as the author calls it
+
+
+def test_a_rate_that_is_set_does_not_show_the_whole_group():
+    w = torch.ones(2, 2, requires_grad=True)
+    optimizer = torch.optim.SGD([w], lr=0.5)
+    with trace() as work:
+        for group in optimizer.param_groups:
+            group["lr"] = group["lr"] / 2
+    assert "group['lr'] = group['lr'] / 2 = 0.5 / 2 = 0.25\n" in work.text() and "momentum" not in work.text()
+    assert "momentum" not in work.html().partition("<main")[2]

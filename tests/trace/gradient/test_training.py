@@ -119,6 +119,32 @@ def test_a_function_that_runs_backward_itself_needs_no_other():
     assert lines(work)["∂loss/∂w"].result.tolist() == [2, 4] and not any("no gradients" in note for note in work.notes)
 
 
+@pytest.mark.parametrize("given", [torch.tensor([1.0, 10.0]), torch.ones(2)])
+def test_a_gradient_that_backward_is_given_is_a_line_of_its_own(given):
+    w, x = torch.tensor([1.0, 2.0], requires_grad=True), torch.tensor([3.0, 4.0])
+    with workings.trace() as work:
+        y = w * x
+        y.backward(given)
+    # L = g₁·3 + g₂·8, so ∂L/∂w = g ⊙ x
+    found = lines(work)
+    assert found["∂L/∂w"].result.tolist() == w.grad.tolist() == (given * x).tolist()
+    assert found["∂L/∂w"].note.startswith("rule checked") and found["∂L/∂y"].result.tolist() == given.tolist()
+    assert "L = Σ (g ⊙ y)" in work.text()
+
+
+def test_a_number_times_itself_backward():
+    x = torch.tensor([3.0, 4.0])
+
+    def step(w):
+        loss = (w * x).sum()
+        loss.backward(gradient=loss)
+        return w.grad
+
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    work = workings.show(step, w, backward=True)
+    assert lines(work)["∂L/∂w"].result.tolist() == work.result.tolist() == [33, 44]
+
+
 def test_nothing_stays_patched():
     functions = nn.utils.clip_grad_norm_.__wrapped__, lr_scheduler.LRScheduler.step
     before = [function.__code__ for function in functions]

@@ -39,6 +39,15 @@ def entry_assignment(step: Step) -> EntryAssignment | None:
     return EntryAssignment(target.whole.text, MISSING if isinstance(step.formula, Number) else _entry(step, target.at))
 
 
+def is_entry_of_many(step: Step) -> bool:
+    """Whether an entry of a dictionary with tensors in it was assigned, as the rate in a group of an optimizer: what else is
+    in there is no news."""
+    if not isinstance(step.result, dict):
+        return False
+    values = [item for value in step.result.values() for item in (value if isinstance(value, list | tuple) else [value])]
+    return any(isinstance(value, torch.Tensor) for value in values)
+
+
 def unpacks(step: Step) -> bool:
     """Whether a statement gives names to the parts of its result: `a, b = f(x)`."""
     return step.syntax.target is not None and bool(step.syntax.target.parts)

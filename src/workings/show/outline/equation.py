@@ -14,7 +14,7 @@ from workings.control import plain
 from workings.show.formula.notation import entry_key, latex_formula, text_formula
 from workings.show.formula.shown import as_shown
 from workings.show.options import Options
-from workings.show.outline.assignment import entry_assignment, unpacks
+from workings.show.outline.assignment import entry_assignment, is_entry_of_many, unpacks
 from workings.show.outline.outline import Line
 from workings.show.value.in_names import in_names
 from workings.show.value.value import (
@@ -75,7 +75,8 @@ def text_equation(line: Line, options: Options) -> Equation:
     place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else text_forms(place.entry, options)
-        forms = [*known, (f"⇒ {plain(text_name(place.whole))} =", forms[0][1]), *forms[1:]]
+        whole = [(f"⇒ {plain(text_name(place.whole))} =", forms[0][1]), *forms[1:]]
+        forms = known if known and is_entry_of_many(step) else [*known, *whole]
     found = _equation(
         plain(_with_tuple_brackets(step.name, text_name)),
         links,
@@ -127,7 +128,8 @@ def latex_equation(line: Line, options: Options) -> Equation:
     place = entry_assignment(step) if forms else None
     if place is not None:
         known = [] if place.entry is MISSING else latex_forms(place.entry, options)
-        forms = [*known, (rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]
+        whole = [(rf"\Rightarrow {latex_name(place.whole)} =", forms[0][1]), *forms[1:]]
+        forms = known if known and is_entry_of_many(step) else [*known, *whole]
     return _equation(
         _unpacked(_with_tuple_brackets(step.name, latex_name))
         if unpacks(step)
@@ -158,9 +160,13 @@ def _returns(latex: bool) -> str:
 def _has_value(line: Line) -> bool:
     """A statement such as `print(x)` has none, and of `optimizer = Adam(…)` the call says all there is."""
     silent = line.step.kind in ("expression", "return", "update") and line.step.result is None
-    told = isinstance(line.step.formula, Call) or _is_lambda(line.step.formula) or line.step.kind == "return"
-    made = line.step.kind in ("assign", "return") and told and is_opaque(line.step.result)
-    return line.valued and not (silent or made or line.step.is_stopped)
+    return line.valued and not (silent or says_itself(line.step) or line.step.is_stopped)
+
+
+def says_itself(step: Step) -> bool:
+    """Whether a value without numbers is what stands before it: the call that made an optimizer, a function's own text."""
+    told = isinstance(step.formula, Call) or _is_lambda(step.formula) or step.kind == "return"
+    return step.kind in ("assign", "return") and told and is_opaque(step.result)
 
 
 def _is_lambda(formula: Formula | None) -> bool:

@@ -22,14 +22,14 @@ from workings.show.formula.sizes import rewrite
 from workings.show.formula.terms import terms, widest
 from workings.show.options import Options
 from workings.show.outline import turns
-from workings.show.outline.assignment import entry_assignment
-from workings.show.outline.equation import entries_of, entry_of
+from workings.show.outline.assignment import entry_assignment, is_entry_of_many
+from workings.show.outline.equation import entries_of, entry_of, says_itself
 from workings.show.outline.numbered import numbered
 from workings.show.outline.outline import note_of
 from workings.show.outline.rows import Row
 from workings.show.printers.text import truth
 from workings.show.value.html_value import ValueOptions, facts, term, value_markup
-from workings.show.value.value import is_opaque, is_scalar
+from workings.show.value.value import is_scalar
 from workings.show.write.brief import short_repr
 from workings.show.write.markup import element, escaped
 from workings.trace.code.look_up import MISSING
@@ -117,6 +117,8 @@ def _equation(step: Step, place: ValueOptions, taken: frozenset[str]) -> tuple[s
         changed = entry_assignment(step)
         if changed is not None:
             pieces += [value_markup(changed.entry, place, step.name)] if changed.entry is not MISSING else []
+            if changed.entry is not MISSING and is_entry_of_many(step):
+                return name, pieces
             pieces.append(mathml.math(relation("⇒"), mathml.name(changed.whole)))
         value = value_markup(step.result, place, step.name if changed is None else changed.whole)
         pieces += [value] if value not in pieces else []  # loss = None
@@ -132,8 +134,8 @@ def _breakable(sign: str, written: str) -> str:
 
 def _says_itself(step: Step) -> bool:
     """Whether the value is what stands before it: the letter w of an input w, the call that made an optimizer."""
-    if isinstance(step.formula, Call) and step.kind == "assign":
-        return is_opaque(step.result)
+    if says_itself(step):
+        return True
     written = term(step.result, Options()) if step.kind == "input" else None
     return written is not None and written.string == mathml.name(step.name)
 

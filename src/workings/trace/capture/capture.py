@@ -18,6 +18,7 @@ from workings.trace.code.arguments import check_unambiguous, unwrap
 from workings.trace.code.decorated import with_inmost
 from workings.trace.code.functions import run_to_end, written_out
 from workings.trace.first_bad import first_bad, first_nan
+from workings.trace.formula.tree import Apply, Leaf
 from workings.trace.record import Trace
 from workings.trace.replay.plain_run import PlainRun
 from workings.trace.step import Step
@@ -83,11 +84,29 @@ def capture(
     return trace
 
 
-def tell(before_backward: BeforeBackward, trace: Trace, recorder: Recorder, loss: torch.Tensor) -> None:
+def tell(
+    before_backward: BeforeBackward, trace: Trace, recorder: Recorder, loss: torch.Tensor, gradient: Any = None
+) -> None:
     """The code is about to call `loss.backward()`: hand over the trace so far, with what it takes to read it."""
+    if isinstance(gradient, torch.Tensor) and loss.requires_grad and not (gradient.numel() == 1 and gradient == 1):
+        loss = _add_weighted(recorder.stack[-1], loss, gradient.detach())
     address(trace.root)
     trace.modules = recorder.modules()
     before_backward(trace, loss)
+
+
+def _add_weighted(step: Step, y: torch.Tensor, g: torch.Tensor) -> torch.Tensor:
+    """The number whose gradients `y.backward(g)` takes: L = Σ (g ⊙ y), as a line of its own under the statement."""
+    name = step.source.partition(".backward(")[0] or "output"
+    with torch.enable_grad():
+        L = (g * y).sum()
+    weighted = Apply("mul", (Leaf("g"), Leaf(name)))
+    formula = Apply("sum", (weighted,)) if y.dim() else weighted
+    line = Step("assign", "L", f"L = (g * {name}).sum()", formula, {"g": g.clone(), name: y.detach().clone()}, L.detach())
+    line.live, line.lives = L, {name: y}
+    line.note = "added here: backward() is given the gradient g, so these are the gradients of L"
+    step.children.append(line)
+    return L
 
 
 ONE_AT_A_TIME = threading.RLock()

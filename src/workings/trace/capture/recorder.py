@@ -109,7 +109,7 @@ class Recorder(Statements):
             assert self.before_backward is not None
             self.muted += 1
             try:
-                self.before_backward(function.__self__)
+                self.before_backward(function.__self__, args[0] if args else kwargs.get("gradient"))
             finally:
                 self.muted -= 1
             return function(*args, **kwargs)

@@ -59,7 +59,7 @@ class Statements(Loops):
         self.known: list[torch.nn.Module] = []  # the modules that were called from outside any other
         self.expand: Callable[..., Any] | None = None  # at depth 4: what to call in a fused function's place
         self.record_expansion: Callable[..., None] | None = None  # at depth 4: records what a fused call is made of
-        self.before_backward: Callable[[torch.Tensor], None] | None = None  # told of a loss whose `backward()` is called
+        self.before_backward: Callable[[torch.Tensor, Any], None] | None = None  # told of `loss.backward(g)`
         self.left: list[tuple[Step, Frame | None]] = []  # loops that are over, whose last turn was not recorded
 
     # ---- called by rewritten code

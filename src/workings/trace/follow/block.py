@@ -244,7 +244,7 @@ class Block:
         if self.recorder.before_backward is not None:
             self.recorder.muted += 1
             try:
-                self.recorder.before_backward(frame.f_locals["self"])
+                self.recorder.before_backward(frame.f_locals["self"], frame.f_locals.get("gradient"))
             finally:
                 self.recorder.muted -= 1
 
