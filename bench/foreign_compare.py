@@ -240,12 +240,15 @@ def _loss(name: str, ran: Ran) -> torch.Tensor | None:
         return ran.result.sum()
     parts = ran.result if isinstance(ran.result, (tuple, list)) else [getattr(ran.result, "loss", None)]
     numbers = [one for one in parts if isinstance(one, torch.Tensor) and one.numel() == 1 and one.is_floating_point()]
-    return ran.numbers.get(name, numbers[-1] if numbers else None)
+    if name in ran.numbers or numbers:
+        return ran.numbers.get(name, numbers[-1] if numbers else None)
+    varying = [one for one in parts if isinstance(one, torch.Tensor) and one.requires_grad]
+    return varying[0].sum() if name == "L" and varying else None  # as `show` does, and says
 
 
 def _gradients_of(name: str, loss: torch.Tensor, ran: Ran, parameters: dict[str, torch.Tensor]) -> list[torch.Tensor]:
     last = re.sub(r"\[.*\]$", "", name).rpartition(".")[2]
-    tensors = [value for path, value in parameters.items() if path == name or path.rpartition(".")[2] == last]
+    tensors = [value for path, value in parameters.items() if path == name or path.endswith(f".{name}")]
     if last == "output" and isinstance(ran.result, torch.Tensor):  # what has no name of its own
         tensors.append(ran.result)
     edges = [*ran.edges.get(last, {}), *(get_gradient_edge(value) for value in tensors if value.requires_grad)]

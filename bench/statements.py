@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import inspect
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator
@@ -36,6 +37,8 @@ _COUNTED = (
     ast.With,
     ast.Match,
 )
+_NEW_MEMORY = re.compile(r"empty|Tensor\((?!\[)")
+"""What makes a tensor of numbers that nobody wrote: torch.empty(2), torch.FloatTensor(2, 3)."""
 _MOST = 65_536
 """Entries of a tensor that is copied; of a larger one a few figures are kept."""
 _MOST_TIMES = 200
@@ -149,7 +152,7 @@ class _Tracer:
 
     def finish(self, statement: Statement, frame: types.FrameType) -> None:
         for name in statement.names:
-            if name in frame.f_locals and "empty" not in statement.text:  # what is in new memory is nobody's value
+            if name in frame.f_locals and not _NEW_MEMORY.search(statement.text):
                 value = frame.f_locals[name]
                 kept = self.ran.values.setdefault((statement.file, statement.line, name), [])
                 if len(kept) < _MOST_TIMES:

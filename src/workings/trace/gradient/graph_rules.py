@@ -102,7 +102,7 @@ def _start_inside(call: Scope, key: Hashable, arrived: Tensor, starts: _Starts, 
     """What arrived at an input of a call is where the rule of the statement around it goes on."""
     assert call.step is not None
     edge = call.values[key].edge
-    *_, around, module = ("", *call.step.name.split("."))
+    *_, around, module = ("", *(call.step.name or call.step.source).split("."))
     called = f"{around}.{module}".lstrip(".") if module.isdecimal() else module  # net.0, of a list of layers
     name = f"{called}.{call.names.get(key, 'input').removeprefix('self.')}"
     while loss.symbol(name) in known:
