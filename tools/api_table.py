@@ -5,8 +5,10 @@ Example: python tools/api_table.py docs/api.md
 
 from __future__ import annotations
 
+import enum
 import inspect
 import sys
+import types
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -26,14 +28,16 @@ def public(package: str) -> dict[str, Any]:
 
 
 def summary(value: Any) -> str:
-    """The first sentence of the docstring, on one line."""
+    """The first sentence of the docstring, on one line; of a type that is one of several, these."""
+    if isinstance(value, types.UnionType):
+        return " or ".join(f"`{one.__name__}`" for one in value.__args__)
     text = inspect.getdoc(value) or ""
     return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
 
 
 def call(name: str, value: Any) -> str:
     """`attention(Q, K, V, mask)`: the name with the names of its parameters."""
-    if inspect.ismodule(value) or not callable(value):
+    if inspect.ismodule(value) or not callable(value) or isinstance(value, enum.EnumType):  # Python's versions differ there
         return name
     try:
         parameters = inspect.signature(value).parameters.values()
