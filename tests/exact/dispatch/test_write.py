@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from workings import exact, show
+from workings.errors import DomainError
 
 X = exact("1/3 sqrt(2); w 4")
 
@@ -85,7 +86,7 @@ def test_in_inference_mode():
     with torch.inference_mode():
         assert (2 * X)[0].text() == "[2/3  2√2]" and X[1].text() == "[w  4]"
         y = torch.zeros(2, 2)
-        y[0] += X[1]
+        y[0] = X[1]
         assert exact.equal(y, torch.stack([X[1], 0 * X[1]]))
 
 
@@ -105,6 +106,18 @@ def test_parameters_turn_exact_where_nothing_is_followed():
     layer(exact("1 1")).sum().backward()
     optimizer.step()
     assert exact.equal(layer.bias, X[0] - 0.5)
+
+
+def test_what_a_tensor_carries_stays_with_it():
+    p = torch.nn.Parameter(torch.zeros(2))
+    p.grad, p.decay = torch.tensor([0.5, 1.0]), False
+    with torch.no_grad():
+        p.copy_(X[0])
+    assert p.decay is False and p.grad.text() == "[1/2  1]" and isinstance(p, torch.nn.Parameter)
+    q = torch.nn.Parameter(torch.zeros(2))
+    q.register_hook(lambda g: 2 * g)
+    with torch.no_grad(), pytest.raises(DomainError, match="a hook waits for its gradient"):
+        q.copy_(X[0])
 
 
 def test_a_state_of_exact_tensors_is_loaded_into_an_ordinary_module():
@@ -127,7 +140,7 @@ def test_functions_that_write_into_a_tensor_of_their_own(call, text):
 def test_a_step_of_an_ordinary_tensor_that_a_graph_holds_is_refused():
     p = torch.nn.Parameter(torch.ones(2, 2))
     y = p * 2
-    with torch.no_grad(), pytest.raises(TypeError, match=r"a computed result leads back to it.*exact.exactify\(module\)"):
+    with torch.no_grad(), pytest.raises(DomainError, match=r"a computed result leads back to it.*exact.exactify\(module\)"):
         p.copy_(X)
     assert y.requires_grad and type(p) is torch.nn.Parameter
 
@@ -135,6 +148,9 @@ def test_a_step_of_an_ordinary_tensor_that_a_graph_holds_is_refused():
 def test_integers_take_the_whole_part_as_in_pytorch():
     y = torch.zeros(2, dtype=torch.int64)
     y[0] = exact("7/2")
+    assert y.tolist() == [3, 0]
+    with pytest.raises(DomainError, match="add_ gives exact values, which a tensor of"):
+        y += exact("1/2 1")
     assert y.tolist() == [3, 0]
 
 
@@ -151,6 +167,14 @@ def test_refused(make, why):
     base = torch.zeros(2, 2)
     made = make(base)
     target = made[0] if isinstance(made, tuple) else made
-    with pytest.raises(TypeError, match=f"__setitem__ would write exact values into an ordinary .*: {why}"):
+    with pytest.raises(DomainError, match=f"__setitem__ would write exact values into an ordinary .*: {why}"):
         target[0] = X[0, 0]
     assert not isinstance(target, exact.ExactTensor)
+
+
+def test_a_sum_in_place_is_not_replaced_by_another_tensor():
+    y = torch.zeros(2, 2)
+    view = y.view(-1)
+    with pytest.raises(DomainError, match=r"add_ would write exact values.*shares its memory"):
+        y += X
+    assert y.tolist() == [[0, 0], [0, 0]] and view.tolist() == [0, 0, 0, 0]

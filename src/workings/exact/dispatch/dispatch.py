@@ -128,9 +128,17 @@ def _in_place(func: Any, args: Any, kwargs: Any) -> Any:
         target.payload.copy_(payload(result))
         if is_exact(result):
             target.shared.notes |= result.shared.notes
+    elif is_exact(result) and schema.name not in _TRUNCATING:
+        raise DomainError(
+            f"{schema.name} gives exact values, which a tensor of {target.dtype} cannot hold: use x.to(torch.float64)."
+        )
     else:
         target.copy_(_plain(result, target.dtype))
     return target
+
+
+_TRUNCATING = frozenset(("copy_", "fill_"))
+"""What writes the whole part of a number into integers, in PyTorch too."""
 
 
 def _plain(result: Any, dtype: torch.dtype) -> torch.Tensor:

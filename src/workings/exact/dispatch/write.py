@@ -90,12 +90,18 @@ def _held_by(owner: torch.Tensor, y: torch.Tensor) -> str:
     memory = torch._C._storage_Use_Count(storage._cdata) - 1  # the question holds it too
     if memory > _ALONE + view or not storage.resizable():
         return "a tensor or an array shares its memory"
+    if any(t._backward_hooks or t._post_accumulate_grad_hooks for t in (owner, y)):
+        return "a hook waits for its gradient"
     tensors = owner._use_count() - view, y._use_count()  # type: ignore[attr-defined]
     return "a computed result leads back to it" if max(tensors) > _ALONE else ""
 
 
 def _like(y: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
-    return torch.nn.Parameter(x, y.requires_grad) if isinstance(y, torch.nn.Parameter) else x
+    """x as what y is: a parameter, with its gradient, and with the attributes that somebody gave it."""
+    made = torch.nn.Parameter(x, y.requires_grad) if isinstance(y, torch.nn.Parameter) else x
+    made.grad = None if y.grad is None else exact(y.grad)
+    vars(made).update({name: value for name, value in vars(y).items() if name not in vars(made)})
+    return made
 
 
 def _exchange(a: Any, b: Any) -> None:

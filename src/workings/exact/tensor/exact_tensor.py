@@ -39,8 +39,11 @@ class SharedNotes:
         self.notes = notes
 
 
-class PlainTargetError(TypeError):
-    """Exact values would be written into this ordinary tensor."""
+class PlainTargetError(DomainError):
+    """Exact values would be written into this ordinary tensor.
+
+    Not a TypeError: Python takes one from `y += x` for a hint to compute y = y + x, and nobody else who holds y sees it.
+    """
 
     def __init__(self, message: str, target: torch.Tensor) -> None:
         super().__init__(message)
