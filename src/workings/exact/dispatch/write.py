@@ -10,6 +10,7 @@ Where that cannot be (memory that another tensor or an array shares, a tensor th
 
 from __future__ import annotations
 
+import gc
 import inspect
 from typing import Any
 
@@ -62,16 +63,14 @@ def _is_write(name: str) -> bool:
 def _turn_exact(name: str, y: Any) -> None:
     if type(y) not in (torch.Tensor, torch.nn.Parameter) or not y.is_floating_point():
         return
-    base = y._base if y._is_view() else None
-    owner = y if base is None else base
-    if any(t.requires_grad and (torch.is_grad_enabled() or not t.is_leaf) for t in (y, owner)):
+    owner = y._base if y._is_view() else y
+    views = _views(owner, y)
+    if any(t.requires_grad and (torch.is_grad_enabled() or not t.is_leaf) for t in (owner, *views)):
         raise refusal(name, y, "autograd follows it")
-    if held := _held_by(owner, y):
+    if held := _held_by(owner, views):
         raise refusal(name, y, f"{held}, and would not follow")
     whole = _like(owner, exact(owner))
-    pairs = [(owner, whole)]
-    if base is not None:
-        pairs.append((y, whole.as_strided(y.shape, y.stride(), y.storage_offset())))
+    pairs = [(owner, whole), *[(v, whole.as_strided(v.shape, v.stride(), v.storage_offset())) for v in views]]
     done = []
     try:
         for a, b in pairs:
@@ -83,16 +82,27 @@ def _turn_exact(name: str, y: Any) -> None:
         raise refusal(name, y, "something else holds on to it") from None
 
 
-def _held_by(owner: torch.Tensor, y: torch.Tensor) -> str:
-    """What else holds on to this tensor, or to its memory."""
-    view = owner is not y
-    storage = owner.untyped_storage()
-    memory = torch._C._storage_Use_Count(storage._cdata) - 1  # the question holds it too
-    if memory > _ALONE + view or not storage.resizable():
+def _views(owner: torch.Tensor, y: torch.Tensor) -> list[torch.Tensor]:
+    """The views of a tensor that are alive: y itself, or, where others hold the memory too, all that Python knows, such as
+    the y[i] of `y[i][j] += x`."""
+    views = [] if y is owner else [y]
+    if _holders(owner) > _ALONE + len(views):
+        views = [t for t in gc.get_objects() if type(t) is torch.Tensor and t._is_view() and t._base is owner]
+    return views
+
+
+def _holders(owner: torch.Tensor) -> int:
+    """How many tensors and arrays hold the memory of this one."""
+    return int(torch._C._storage_Use_Count(owner.untyped_storage()._cdata)) - 1  # the question holds it too
+
+
+def _held_by(owner: torch.Tensor, views: list[torch.Tensor]) -> str:
+    """What holds on to this tensor or to its memory, beside these views."""
+    if _holders(owner) > _ALONE + len(views) or not owner.untyped_storage().resizable():
         return "a tensor or an array shares its memory"
-    if any(t._backward_hooks or t._post_accumulate_grad_hooks for t in (owner, y)):
+    if any(t._backward_hooks or t._post_accumulate_grad_hooks for t in (owner, *views)):
         return "a hook waits for its gradient"
-    tensors = owner._use_count() - view, y._use_count()  # type: ignore[attr-defined]
+    tensors = owner._use_count() - len(views), *[v._use_count() for v in views]  # type: ignore[attr-defined]
     return "a computed result leads back to it" if max(tensors) > _ALONE else ""
 
 
