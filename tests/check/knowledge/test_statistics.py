@@ -39,6 +39,7 @@ RIGHT = [
     TABLES + r"$$\sigma^2 = \begin{bmatrix}6.67 & 4\\6.67 & 2.67\end{bmatrix}$$",
     FAMILY + r"With $\mu = 5$ and $\sigma^2 = 5$ the normalised values are $\hat x_1 = -1.342$ and $\hat x_4 = 1.34$.",
     FAMILY + r"With $\mu = 5$ and $\sigma = 2.236$ the estimate is $\hat x_1 = -1.2$.",  # nothing is normalised
+    FAMILY + r"The expected value, with these probabilities, is the mean $\mu = 5.5$.",  # each value has a weight of its own
 ]
 
 WRONG = {
