@@ -38,7 +38,7 @@ docs: $(ENV)/installed-test  ## write the generated pages: public names, operati
 	@$(BIN)/python tools/operations_table.py docs/operations.md
 	@$(BIN)/python tools/draw_plan.py docs/architecture.svg
 
-calibrate: $(ENV)/installed-test  ## count the judged findings of bench/judged, write how sure each kind of finding is
+calibrate: $(ENV)/installed-test  ## learn from the judged findings of bench/judged how sure each finding is
 	@$(BIN)/python tools/calibrate.py
 
 bench-against: $(ENV)/installed-test  ## is it slower than it was? make bench-against OLD=../old/src
