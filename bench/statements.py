@@ -138,6 +138,9 @@ class _Tracer:
             if event == "exception":
                 running = None
                 return on_event
+            if inside:
+                for name, value in frame.f_locals.items():
+                    self.keep_edges(name, value)
             now = lines.get(frame.f_lineno) if event == "line" else None
             if now is running and event == "line":
                 return on_event
