@@ -198,14 +198,14 @@ def two_heads(
         return sqrt(spread) * torch.randn(n, generator=g, dtype=torch.float64)
 
     def weights(K: Tensor) -> tuple[Tensor, Tensor]:
-        """The weight of v_a by attention itself: of one head, and of two."""
-        by_one, by_first, by_second = ((K @ q).softmax(-1)[..., 0] for q in (mixed, q_1, q_2))
+        """The weights of all values by attention itself: of one head, and of two."""
+        by_one, by_first, by_second = ((K @ q).softmax(-1) for q in (mixed, q_1, q_2))
         return by_one, (by_first + by_second) / 2
 
     def gaps(n: int) -> Tensor:
         """Half the squared differences of independent draws: of one head, less those of two heads on the same keys."""
         (a, a_two), (b, b_two) = weights(stretched(γ(n))), weights(stretched(γ(n)))
-        return ((a - b) ** 2 - (a_two - b_two) ** 2) / 2
+        return ((a - b)[:, 0] ** 2 - (a_two - b_two)[:, 0] ** 2) / 2
 
     moving = one if same else two
     var_one, var_two, var_positive = (_moments(*of)[1] for of in ((one, spread), (moving, spread), (moving, spread, -1)))
@@ -294,9 +294,19 @@ def _spread_pictures(by_one: Tensor, by_two: Tensor, keys: int, variance: float)
         Table(f"The weight of v_a, n = {keys}, by certified integrals", columns, rows),
         Histogram(
             "One head jumps between 0 and 1, two heads stay at ½",
-            {"one head": by_one.tolist(), "two heads": by_two.tolist()},
+            {"one head": by_one[:, 0].tolist(), "two heads": by_two[:, 0].tolist()},
             xlabel="weight of v_a",
             yscale="log",
+        ),
+        Scatter(
+            "Outputs c: v_a = (1, 0), v_b = (0, 1), the other values (1, 1)",
+            {
+                name: ((1 - A[:600, 1]).tolist(), (1 - A[:600, 0]).tolist())  # all weights sum to 1
+                for name, A in (("one head", by_one), ("two heads", by_two))
+            },
+            xlabel="first entry of c",
+            ylabel="second",
+            equal=True,
         ),
         Curves(
             "The variance of the weight of v_a",
