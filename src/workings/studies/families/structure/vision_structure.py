@@ -98,10 +98,10 @@ def patch_tokens(
             f"largest difference, from {old[0]} × {old[1]} to {new[0]} × {new[1]}",
             "cubic interpolation of a field with one wave along each side",
         ),
-        Heatmap("Positions that are alike: cosine with the middle place", similar.tolist(), digits=1, diverging=True),
+        Heatmap("Smooth positions: cosine of each place with the middle one", similar.tolist(), digits=1, diverging=True),
         Images(
             "A component of the position vectors before and after resampling",
-            [[_grey(E[:, 0].reshape(old)), _grey(finer[1:, 0].reshape(new))]],
+            [[_grey(E[:, 2].reshape(old)), _grey(finer[1:, 2].reshape(new))]],
             [[f"{old[0]} × {old[1]}", f"{new[0]} × {new[1]}"]],
         ),
         Worked(

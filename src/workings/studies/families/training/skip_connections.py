@@ -24,18 +24,20 @@ from workings.studies.pictures.kinds import Curves, Line
 from workings.studies.running.progress import progress
 
 _NETWORKS = 7
+_PAIRS = 14
+"""Of shallow networks: the effect is small, and twelve of fourteen decide."""
 _CLASSES = 10
 
 
 class _Stacks:
-    """Seven networks of one depth side by side. Axes: s networks, b examples, d width."""
+    """Networks of one depth side by side. Axes: s networks, b examples, d width."""
 
-    def __init__(self, depth: int, width: int, residual: bool, g: torch.Generator) -> None:
+    def __init__(self, depth: int, width: int, residual: bool, g: torch.Generator, count: int = _NETWORKS) -> None:
         def weights(i: int, o: int) -> list[Tensor]:
-            shapes = ((_NETWORKS, i, o), (_NETWORKS, 1, o))
+            shapes = ((count, i, o), (count, 1, o))
             return [((2 * torch.rand(shape, generator=g) - 1) / sqrt(i)).requires_grad_() for shape in shapes]
 
-        self.residual = residual
+        self.residual, self.count = residual, count
         self.first, self.last = weights(64, width), weights(width, _CLASSES)
         self.layers = [weights(width, width) for _ in range(depth)]
 
@@ -50,8 +52,8 @@ class _Stacks:
             f = torch.tanh(h @ W + b)
             h = h + f if self.residual else f
         logits = h @ self.last[0] + self.last[1]
-        each = F.cross_entropy(logits.flatten(0, 1), y.repeat(_NETWORKS), reduction="none")
-        return each.reshape(_NETWORKS, -1).mean(1)
+        each = F.cross_entropy(logits.flatten(0, 1), y.repeat(self.count), reduction="none")
+        return each.reshape(self.count, -1).mean(1)
 
     def gradient_lengths(self, x: Tensor, y: Tensor) -> Tensor:
         """‖∂L/∂W‖ of every hidden layer, layer × network."""
@@ -81,10 +83,10 @@ def skip_connections(
     seed: Seed = 0,
     broken: Literal["", "shortcut left out"] = "",
 ) -> list[Part]:
-    """A deep network trains with shortcuts and hardly without; that shortcuts regularise is not seen.
+    """A deep network trains with shortcuts and hardly without; a shallow one overfits a little less with them.
 
-    Seven pairs of networks with the same steps. A shallow pair, which trains either way, tests the claim that
-    shortcuts reduce overfitting: reported, not assumed.
+    Seven pairs of deep networks with the same steps. That shortcuts reduce overfitting is tested on fourteen pairs of
+    three layers, which train either way, with the same first weights and the same batches.
     """
     g = torch.Generator().manual_seed(seed)
     x, y, x_test, y_test = digit_pixels()
@@ -128,32 +130,39 @@ def skip_connections(
             "‖∂L/∂W‖",
             yscale="log",
         ),
-        *_overfitting(x[:200], y[:200], x_test, y_test, width, steps, g),
+        *_overfitting(x, y, x_test, y_test, width, 2 * steps, seed, broken),
     ]
 
 
 def _overfitting(
-    x: Tensor, y: Tensor, x_test: Tensor, y_test: Tensor, width: int, steps: int, g: torch.Generator
+    x: Tensor, y: Tensor, x_test: Tensor, y_test: Tensor, width: int, steps: int, seed: int, broken: str
 ) -> list[Part]:
-    """How much better three-layer networks, with and without shortcuts, do on the examples that they saw."""
+    """How much better networks of three layers, with and without shortcuts, do on the 200 examples that they saw."""
     rows: list[list[Cell]] = []
-    gaps = {}
-    for name, residual in (("plain", False), ("residual", True)):
-        made = _Stacks(3, width, residual, g)
-        made.train(x, y, 2 * steps, 0.003, g, f"{name}, 3 layers")
+    gaps = []
+    for name, residual in (("plain", False), ("residual", not broken)):
+        g = torch.Generator().manual_seed(seed)  # the same examples, first weights and batches for both
+        few = torch.randperm(len(x), generator=g)[:200]
+        made = _Stacks(3, width, residual, g, _PAIRS)
+        made.train(x[few], y[few], steps, 0.003, g, f"{name}, 3 layers")
         with torch.no_grad():
-            seen, unseen = made.losses(x, y), made.losses(x_test, y_test)
-        gaps[name] = unseen - seen
-        rows.append([name, float(seen.mean()), float(unseen.mean()), float(gaps[name].mean()), float(gaps[name].std())])
-    fewer = int((gaps["residual"] < gaps["plain"]).sum())
+            seen, unseen = made.losses(x[few], y[few]), made.losses(x_test, y_test)
+        gaps.append(unseen - seen)
+        rows.append([name, float(seen.mean()), float(unseen.mean()), float(gaps[-1].mean()), float(gaps[-1].std())])
     return [
+        most_trials(
+            "With three layers and 200 digits the gap between the loss on unseen and seen digits is smaller with shortcuts",
+            (gaps[0] - gaps[1]).tolist(),
+            what="gap of the plain one − gap of the residual one",
+            reference="the overfitting claim, tested: no theorem says so",
+        ),
         Table(
-            "Overfitting of three layers to 200 digits",
-            ["network", "loss on examples seen", "on unseen ones", "gap", "its standard deviation"],
+            f"Overfitting of three layers to 200 digits, means of {_PAIRS} networks",
+            ["network", "loss on digits seen", "on unseen ones", "gap", "its standard deviation"],
             rows,
         ),
         Text(
-            f"In {fewer} of {_NETWORKS} pairs the gap was smaller with shortcuts. A regularising effect of shortcuts, as "
-            "sometimes claimed, would make it smaller in nearly all; here nothing is claimed about it."
+            "This is one task and one size, after equal steps: the residual networks also fit the seen digits more closely, "
+            "so the smaller gap is no sign of a penalty. It says nothing of other tasks."
         ),
     ]
