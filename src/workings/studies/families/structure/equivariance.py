@@ -136,7 +136,7 @@ def prefix_order(
     seed: Seed = 0,
     broken: Literal["", "positions added", "no causal mask"] = "",
 ) -> list[Part]:
-    """One causal layer without positions sees the prompt as a multiset; two layers see a little of its order.
+    """One causal layer without positions sees the prompt as a multiset; two layers see its order too.
 
     The course's decoder on D A A in all orders, exactly, then random causal stacks of one to four blocks.
     """

@@ -114,7 +114,7 @@ def length_extrapolation(
     seed: Seed = 0,
     broken: Literal["", "encodings exchanged"] = "",
 ) -> list[Part]:
-    """Absolute positions find a token by its index, relative ones by its distance, also in texts longer than any seen.
+    """Absolute positions find a token by its index; relative ones by its distance, better also at twice the trained length.
 
     Two tasks, two encodings, seven networks each; accuracy at the trained length and beyond it.
     """
@@ -134,6 +134,7 @@ def length_extrapolation(
             found[task, name] = torch.stack([_accuracy(made, _texts(100, n, task, g)) for n in lengths])
     index = found["index", "absolute"][0] - found["index", "relative"][0]
     far = found["distance", "relative"][2] - found["distance", "absolute"][2]
+    far_beyond = {name: float(found["distance", name][3].median()) for name in ("relative", "absolute")}
     rows: list[list[Cell]] = [
         [task, name, *(round(float(v), 3) for v in values.median(1).values)] for (task, name), values in found.items()
     ]
@@ -172,5 +173,10 @@ def length_extrapolation(
             rows,
             f"guessing: 1/{_WORDS} and ½",
         ),
-        Text("One small layer and short texts: which encoding suits which question, not how large models extrapolate."),
+        Text(
+            f"At three times the trained length the distance task has the accuracy {far_beyond['relative']:.2f} with relative and "
+            f"{far_beyond['absolute']:.2f} with absolute positions: a learned bias stays as sharp as it was while far keys grow in "
+            "number, so it dilutes. One small layer and short texts show which encoding suits which question, not how large "
+            "models extrapolate."
+        ),
     ]

@@ -26,6 +26,8 @@ from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Worked
 from workings.studies.pictures.kinds import Bars, Heatmap
 
+_WORDS = 11
+
 
 @study(rows=("B17",))
 def streaming(
@@ -114,9 +116,10 @@ def forward_passes(
     A small decoder, counted while it runs; its logits of one pass are held against those of every prefix.
     """
     torch.manual_seed(seed)
-    model = LanguageModel(11, width=16, heads=2, depth=2, positions="rope").double()
-    model.reset_parameters(std=0.5)  # so that its answers depend on all tokens
-    text = torch.randint(11, (1, tokens + 1))
+    model = LanguageModel(_WORDS, width=16, heads=2, depth=2, positions="rope", tied=False).double()
+    model.reset_parameters(std=1.0)  # so that its answers depend on all tokens, and it does not repeat itself
+    torch.nn.init.normal_(model.embedding.E)
+    text = torch.randint(_WORDS, (1, tokens + 1))
     if broken == "mask left out":
         for block in model.blocks:
             _see_everything(block)
@@ -127,11 +130,13 @@ def forward_passes(
             else:
                 at_once = model(text[:, :tokens])
         prefixes = torch.cat([model(text[:, :t])[:, -1:] for t in range(1, tokens + 1)], 1)
+        prompts = torch.arange(_WORDS)[:, None]  # every word once, for a random model may repeat itself after some of them
         with count_passes(model) as generation:
-            written = (
-                _guessed(model, text, tokens) if broken.startswith("all") else [*greedy(model, text[0, :1].tolist(), tokens)]
-            )
-        again = _chosen_one_by_one(model, text, tokens)
+            if broken == "all tokens guessed at once":
+                written = [_guessed(model, prompt[None], tokens) for prompt in prompts]
+            else:
+                written = [[*greedy(model, prompt.tolist(), tokens)] for prompt in prompts]
+        again = [_chosen_one_by_one(model, prompt[None], tokens) for prompt in prompts]
     return [
         proved(
             "Teacher forcing gives the logits of all T places in one pass",
@@ -148,14 +153,14 @@ def forward_passes(
         ),
         proved(
             "Greedy decoding takes T passes for T tokens",
-            generation.count == tokens,
-            f"{generation.count} passes for {tokens} tokens",
+            generation.count == tokens * _WORDS,
+            f"{generation.count} passes for {tokens} tokens after each of {_WORDS} prompts",
             "each token is the next one's input",
         ),
         proved(
             "Its tokens are those that the model finds likeliest, one after the other",
             written == again,
-            f"generated {written}, chosen one by one {again}",
+            f"after word 0 generated {written[0]}, chosen one by one {again[0]}; {_WORDS} prompts",
             "greedy decoding",
         ),
         Bars(
@@ -170,7 +175,7 @@ def forward_passes(
             ["", "tokens", "passes", "a recurrent network"],
             [
                 ["training", tokens, training.count, f"1 pass, {tokens} steps in a row"],
-                ["generation", tokens, generation.count, f"{tokens} passes"],
+                ["generation", tokens, generation.count / _WORDS, f"{tokens} passes"],
             ],
         ),
     ]
