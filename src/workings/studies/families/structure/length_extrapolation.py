@@ -174,8 +174,8 @@ def length_extrapolation(
             f"guessing: 1/{_WORDS} and ½",
         ),
         Text(
-            f"At three times the trained length the distance task has the accuracy {far_beyond['relative']:.2f} with relative and "
-            f"{far_beyond['absolute']:.2f} with absolute positions: a learned bias stays as sharp as it was while far keys grow in "
+            f"Three times the trained length: accuracy {far_beyond['relative']:.2f} with relative and "
+            f"{far_beyond['absolute']:.2f} with absolute positions. A learned bias stays as it was while far keys grow in "
             "number, so it dilutes. One small layer and short texts show which encoding suits which question, not how large "
             "models extrapolate."
         ),
