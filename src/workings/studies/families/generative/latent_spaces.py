@@ -24,6 +24,7 @@ from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Text
 from workings.studies.pictures.kinds import Images, Scatter
 from workings.studies.running.progress import progress
+from workings.train.data.images import Images as Data
 from workings.train.data.images import digits
 
 _VARIANCE = 0.05
@@ -94,7 +95,7 @@ def latent_spaces(
             ],
             note=f"unseen pictures are {real:.3f} away from the nearest training picture",
         ),
-        *([] if broken else _pictures(x, data.y, unseen, code, steps, seed)),
+        *([] if broken else _pictures(data, code, steps, seed)),
         Text(
             "Interpolation does not tell the two apart here: half-way between two codes both are about equally far from "
             "real pictures (third row). What fails without the KL is drawing at random: the prior is elsewhere."
@@ -151,9 +152,11 @@ def _mean(figures: list[_Figures], name: str) -> float:
     return sum(getattr(one, name) for one in figures) / len(figures)
 
 
-def _pictures(x: Tensor, y: Tensor, unseen: Tensor, code: int, steps: int, seed: int) -> list[Part]:
+def _pictures(data: Data, code: int, steps: int, seed: int) -> list[Part]:
     """Draws and interpolations of both, and the maps of codes with two numbers."""
     torch.manual_seed(seed)
+    x, y, unseen = data.x.flatten(1), data.y, data.x_test.flatten(1)
+    zero, six = (unseen[data.y_test == digit][0] for digit in (0, 6))
     wide = {
         "auto-encoder": _trained(AutoEncoder(64, code, [64]), x, steps),
         "variational": _trained(VAE(64, code, [64], "gaussian", _VARIANCE), x, steps),
@@ -165,11 +168,11 @@ def _pictures(x: Tensor, y: Tensor, unseen: Tensor, code: int, steps: int, seed:
     z = torch.randn(10, code)
     with torch.no_grad():
         draws = [_grid(_decoded(model, z)) for model in wide.values()]
-        between = [_grid(_between(model, unseen[0], unseen[2])) for model in wide.values()]
+        between = [_grid(_between(model, zero, six)) for model in wide.values()]
         maps = [_map(name, _codes(model, x[:600])[0], y[:600]) for name, model in flat.items()]
     return [
-        Images("Ten draws of the prior, decoded", draws, labels=[*wide]),
-        Images("From one test picture to another along the line between their codes", between, labels=[*wide]),
+        Images("Ten draws of the prior, decoded", draws, labels=["AE", "VAE"]),
+        Images("From a 0 to a 6 along the line between their codes", between, labels=["AE", "VAE"]),
         *maps,
     ]
 

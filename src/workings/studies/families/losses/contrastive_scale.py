@@ -51,8 +51,8 @@ def contrastive_temperature(
 ) -> list[Part]:
     """A small temperature sharpens: the hardest rival takes the gradient, and small margins suffice.
 
-    The factor 1/τ stands before the gradient by an embedding; its length also falls as the softmax gets its pairs right, so
-    that the whole is largest at some temperature in between.
+    The factor 1/τ stands before the gradient by an embedding, but the softmax behind it gets more pairs right as τ falls; so
+    the whole rises, falls and rises again where a rival is nearer than the match.
     """
     g = torch.Generator().manual_seed(seed)
     F, G = _embeddings(pairs, width, g)
