@@ -6,7 +6,7 @@ from scipy.io import loadmat
 
 from workings.errors import WorkingsError
 from workings.studies import Table
-from workings.studies.families.vision.cnn_head import LISTING, _mends, conv_heads, wrong_linear
+from workings.studies.families.vision.cnn_head import LISTING, _mends, head_as_convolution, wrong_linear
 from workings.studies.families.vision.convolutions import _reads, conv_counts, conv_sizes
 from workings.studies.families.vision.house_numbers import house_numbers
 from workings.studies.families.vision.pooling import pooling
@@ -52,7 +52,7 @@ def test_a_head_with_features_that_fit_is_no_fault():
 
 
 def test_the_map_of_a_larger_image():
-    assert "5×3" in table(conv_heads(images=1)).note
+    assert "5×3" in table(head_as_convolution(images=1)).note
 
 
 def test_pictures_that_do_not_move_do_not_change():

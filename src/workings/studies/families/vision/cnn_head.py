@@ -131,7 +131,7 @@ def _run(features: int, padding: int) -> str:
 
 
 @study(rows=("I5",))
-def conv_heads(
+def head_as_convolution(
     images: Annotated[int, Range(1, 100, "a few show it"), "random images"] = 8,
     seed: Seed = 0,
     broken: Literal["", "weights in another order", "no division by 9", "padding inside"] = "",
