@@ -136,7 +136,7 @@ def exam_separable(
                 "The loss is not convex",
                 False,
                 bent > 1e-9,
-                f"the middle of a chord lies above the chord's middle by {bent:.2g} at most, over 2,000 chords",
+                f"the middle of a chord lies above the chord's middle by {bent:.2g} at most, over 300 chords",
             ),
             Option(
                 "Even with a penalty λ/2 ‖w‖², λ > 0, there is no minimiser",
@@ -156,7 +156,7 @@ def _directions(count: int) -> Tensor:
 
 def _largest_bend(loss: Callable[[Tensor], Tensor], g: torch.Generator) -> float:
     """By how much L at the middle of two points exceeds the mean of L at the points: never above 0 for a convex L."""
-    A, B = (4 * torch.randn(2_000, 2, generator=g, dtype=torch.float64) for _ in range(2))
+    A, B = (4 * torch.randn(300, 2, generator=g, dtype=torch.float64) for _ in range(2))
     return max(float(loss((a + b) / 2) - (loss(a) + loss(b)) / 2) for a, b in zip(A, B, strict=True))
 
 

@@ -24,6 +24,7 @@ from workings.studies.definition import Seed, study
 from workings.studies.parameters import Range
 from workings.studies.parts import Part, Table, Text
 from workings.studies.pictures.kinds import Boxes, Heatmap
+from workings.trace.shapes.report import shapes
 
 LISTING = """\
 model = nn.Sequential(
@@ -52,7 +53,7 @@ def wrong_linear(
     side = conv_size(conv_size(conv_size(32, 5) // 4, 4, P=padding), 2, S=2)
     expected = 144 if broken == "a linear layer that fits" else features
     mends = _mends(listing)
-    says, mended = _run(expected, padding), _run(144, padding)
+    says, mended, explained = _run(expected, padding), _run(144, padding), _explained(expected, padding)
     return [
         proved(
             "As printed the listing does not parse; commas after exactly two lines mend it, in one way only",
@@ -71,6 +72,12 @@ def wrong_linear(
             says != "runs",
             says,
             "144 ≠ 120",
+        ),
+        proved(
+            "The shape report names the layer, the 144 features that arrive, and the layer to use: nn.Linear(144, 10)",
+            "received 144 features" in explained and "use nn.Linear(144, 10)" in explained,
+            explained,
+            "worked out from the operands, not from torch's message",
         ),
         proved("With Linear(144, 10) it runs and gives ten logits", mended == "runs", mended, "16·3·3 = 144"),
         Boxes(
@@ -118,6 +125,12 @@ def _layers(padding: int) -> list[nn.Module]:
 
 def _features(padding: int) -> int:
     return nn.Sequential(*_layers(padding))(torch.zeros(1, 1, 32, 32)).shape[-1]
+
+
+def _explained(features: int, padding: int) -> str:
+    """What the shape report says of the model."""
+    failure = shapes(nn.Sequential(*_layers(padding), nn.Linear(features, 10)), torch.zeros(1, 1, 32, 32)).failure
+    return str(failure.explanation) if failure else "nothing fails"
 
 
 def _run(features: int, padding: int) -> str:
