@@ -7,7 +7,7 @@ from torch import nn
 
 import workings
 from workings.trace.formula.tree import Apply, Call, Leaf, leaves
-from workings.trace.operations.graph_nodes import read_node
+from workings.trace.operations.graph.nodes import read_node
 from workings.trace.operations.node import RuleError
 
 

@@ -1,7 +1,7 @@
 """The rule of a statement read off autograd's graph, where its source has no formula.
 
 The nodes between the results of the statement and a value are differentiated one after the other by the rules of the table
-(`graph_nodes.py` says what a node means). Long intermediate gradients get a letter:
+(`operations/graph/nodes.py` says what a node means). Long intermediate gradients get a letter:
 
     y = self.net(x)      ∂L/∂net.0 = (∂L/∂y net.2.weight) ⊙ (1 − net.1²)      ∂L/∂x = ∂L/∂net.0 net.0.weight
 
@@ -25,8 +25,8 @@ from workings.trace.formula.tree import Apply, Call, Formula, Index, Leaf, Numbe
 from workings.trace.gradient.adjoint import adjoints
 from workings.trace.gradient.own_backward import OwnBackward
 from workings.trace.gradient.rule import Rule
-from workings.trace.operations.graph_inputs import Node, shape_of, unknown
-from workings.trace.operations.graph_nodes import NodeReading, read_node
+from workings.trace.operations.graph.inputs import Node, shape_of, unknown
+from workings.trace.operations.graph.nodes import NodeReading, read_node
 from workings.trace.operations.node import RuleError
 from workings.trace.tensors.difference import is_rounding, largest_difference
 

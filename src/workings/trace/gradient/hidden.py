@@ -18,7 +18,7 @@ from workings.trace.gradient.graph import Edge, Names, graph_rule, inputs_of, ke
 from workings.trace.gradient.loss import Loss, gradients
 from workings.trace.gradient.rule import Rule
 from workings.trace.gradient.scope import Scope, Value
-from workings.trace.operations.graph_inputs import Node, node_name, unknown
+from workings.trace.operations.graph.inputs import Node, node_name, unknown
 from workings.trace.operations.node import RuleError
 
 _LIGHT = frozenset(

@@ -14,7 +14,7 @@ from torch import Tensor
 from workings.trace.capture.capture import capture
 from workings.trace.formula.evaluate import Recomputed, evaluate
 from workings.trace.formula.tree import Call, Formula, walk
-from workings.trace.operations.graph_inputs import Node
+from workings.trace.operations.graph.inputs import Node
 from workings.trace.step import Step
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from workings.trace.formula.tree import Formula, Number, Sequence
-from workings.trace.operations.graph_inputs import (
+from workings.trace.operations.graph.inputs import (
     Inputs,
     Make,
     node_name,

@@ -19,8 +19,8 @@ from torch import Tensor
 
 from workings.trace.formula.operation import OPERATIONS
 from workings.trace.formula.tree import Apply, Call, Formula, Number, map_parts
-from workings.trace.operations import graph_entries, graph_layers
-from workings.trace.operations.graph_inputs import (
+from workings.trace.operations.graph import entries, layers
+from workings.trace.operations.graph.inputs import (
     Inputs,
     Make,
     Node,
@@ -169,6 +169,6 @@ _NODES: dict[str, Make] = {
     "Polar": lambda i: f("polar", i(0), i(1)),
     "FftC2C": lambda i: _fourier(i, i.saved("forward")),
     "FftR2C": lambda i: _fourier(i, True),
-    **graph_entries.NODES,
-    **graph_layers.NODES,
+    **entries.NODES,
+    **layers.NODES,
 }

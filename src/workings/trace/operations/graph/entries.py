@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from torch import Tensor
 
 from workings.trace.formula.tree import Call, Formula, Index, Leaf, Number, Sequence, Slice, entry
-from workings.trace.operations.graph_inputs import (
+from workings.trace.operations.graph.inputs import (
     Inputs,
     Make,
     Node,
