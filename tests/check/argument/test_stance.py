@@ -78,6 +78,8 @@ def test_another_arithmetic_may_be_told_behind_it(behind):
         "That is not hard, so",
         "We have not only",
         "The claims are right:",
+        "Your answer should not contain roots.",
+        "(It is not wrong.)",
     ],
 )
 def test_the_authors_own_words_are_a_claim(words):

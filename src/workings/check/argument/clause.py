@@ -75,6 +75,7 @@ _SENTENCE_END = re.compile(
     r"(?<![\d(][.])(?<!e\.g\.)(?<!i\.e\.)(?:(?<=[.!?。！？；])|(?<=[.!?][)’”]))[*_]{0,2}[\s}]+|\n[ \t]*\n"
     r"|(?:^|\n)[ \t>]*(?:[-*+]|\d+[.)])[ \t]|\\item"
 )
+_FULL_STOP = re.compile(r"(?<!i\.e)(?<!e\.g)(?<=[a-z)\d])[.!?][)’”\"*_]*\s*$", re.IGNORECASE)
 _MATHEMATICS = re.compile(
     r"\$\$.*?\$\$|\$[^$]*\$|\\\\?\(.*?\\\\?\)|\\\\?\[.*?\\\\?\]|\\begin\{(\w+\*?)\}.*?\\end\{\1\}", re.DOTALL
 )
@@ -131,12 +132,19 @@ def clause_of(formula: Formula, text: str, is_answer: bool, handed_on: Clause | 
     return Clause(
         cue,
         is_conditional=bool(conjunctions) and conjunctions[-1] is Cue.IF,
-        stance=Stance.DENIED if _is_rejected(formula) else stance(sentence, formula.before, formula.after),
+        stance=Stance.DENIED
+        if _is_rejected(formula)
+        else stance(_governing(formula, sentence), formula.before, formula.after),
         has_other_arithmetic=bool(_OTHER_ARITHMETIC.search(sentence) or _OTHER_ARITHMETIC.search(formula.after[:30])),
         is_asked=bool(_QUESTION.match(formula.after) or _ASKED_BEFORE.search(formula.before)),
         is_fragment=_is_fragment(formula, text),
         is_answer=is_answer,
     )
+
+
+def _governing(formula: Formula, sentence: str) -> str:
+    """The words that can govern a formula: none of a sentence that ends before it."""
+    return "" if _FULL_STOP.search(formula.before) else sentence
 
 
 def _is_rejected(formula: Formula) -> bool:
