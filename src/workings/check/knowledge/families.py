@@ -32,7 +32,7 @@ _VARIANCE = re.compile(r"\bvariances?\b", re.I)
 _DEVIATION = re.compile(r"\b(?:standard deviations?|std)\b", re.I)
 _OTHER = re.compile(
     r"\b(?:weighted|moving|running|exponential|median|prior|gaussian|posterior|kernel|learn\w*|cluster\w*"
-    r"|class\w*|components?|population|true|initial\w*|first|trimmed|harmonic|geometric|target|desired|expect(?:ed|ation))\b",
+    r"|class\w*|components?|population|true|initial\w*|first|trimmed|harmonic|geometric|target|desired|expect\w*)\b",
     re.I,
 )
 _WORDS = {"mean": _MEAN, "variance": _VARIANCE, "deviation": _DEVIATION}
