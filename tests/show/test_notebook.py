@@ -1,5 +1,6 @@
 """Works, exact tensors, answers and reports in notebooks: executed in Jupyter and in marimo, rendered in a browser."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -72,7 +73,7 @@ def test_an_answer_is_text_that_prints_without_quotes():
 
 def test_the_latex_of_a_report_holds_no_formula_of_the_document_as_it_is():
     found = check(r"So $1/2 + 1/3 = 4/6 \text{ & } $ and $2 + 2 = 5$.", kind="markdown")._repr_mimebundle_()
-    assert r"\item line 1, error: \texttt{2 + 2 = 5}" in found["text/latex"]
+    assert re.search(r"\\item line 1, (error|likely): \\texttt\{2 \+ 2 = 5\}", found["text/latex"])
     assert found["text/html"].count('class="finding error"') >= 1
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import Any
@@ -48,7 +49,7 @@ def _parts(made: Study, settings: Mapping[str, Any]) -> list[Part]:
     import torch
 
     what = f"{made.name}, broken: {settings[BROKEN]}" if settings[BROKEN] else made.name
-    with shown(what), torch.random.fork_rng(devices=[]):
+    with shown(what), _one_thread(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings[SEED])
         parts = made.function(**settings)
     known = (Claim, Table, Worked, Text, *PICTURES)
@@ -63,6 +64,19 @@ def _parts(made: Study, settings: Mapping[str, Any]) -> list[Part]:
     if len({*sentences}) < len(sentences):
         raise WorkingsError(f"Each claim of a study has a sentence of its own; {made.name} has one twice.")
     return parts
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """PyTorch with one thread: for tensors of this size several are slower, and their sums may differ in the last bit."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _claims(parts: list[Part]) -> tuple[Claim, ...]:
