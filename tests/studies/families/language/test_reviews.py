@@ -6,8 +6,8 @@ import pytest
 import torch
 
 from workings.errors import WorkingsError
-from workings.studies.families import reviews
-from workings.studies.families.reviews import misclassified_reviews
+from workings.studies.families.language import reviews
+from workings.studies.families.language.reviews import misclassified_reviews
 
 WRITTEN = reviews._written(200, 0.3, random.Random(0))
 
