@@ -66,7 +66,7 @@ def test_every_system_of_the_course_has_a_row():
 
 
 def test_most_rows_are_there():
-    for key, least in (("runs", 115), ("shows", 114), ("verifies", 113)):
+    for key, least in (("runs", 120), ("shows", 120), ("verifies", 120)):
         assert sum(bool(getattr(row, key)) for row in ROWS.values()) >= least
 
 
@@ -100,7 +100,8 @@ def test_the_commands_of_a_row_that_trains(id, tmp_path, monkeypatch):
     }.items():
         (tmp_path / name).write_text(text)
     for command in commands(ROWS[id]):
-        check(command)
+        if not command.startswith("workings study "):  # tests/studies/test_all.py runs them
+            check(command)
 
 
 def found(name):
@@ -152,7 +153,7 @@ def test_the_table():
     assert lines[0].split() == ["id", "system", "runs", "shows", "verifies"]
     assert [line.split()[0] for line in lines[2:-3]] == list(ROWS)
     assert re.fullmatch(r"121 systems: \d+ run, \d+ are shown, \d+ are verified; the others are not yet\.", lines[-2])
-    assert max(map(len, lines)) <= 180
+    assert max(map(len, lines)) <= 190
 
 
 def test_a_family():

@@ -144,7 +144,7 @@ def _short(row: System) -> tuple[str, str, str, str, str]:
     """The cells of a line: the first of several, without what all have in common."""
     runs = [_brief(run) if " " in run else run.removeprefix("workings.") for run in row.runs]
     tests = dict.fromkeys(test.removeprefix("tests/").partition("::")[0] for test in row.tests)
-    verifies = _first_of([*(f"study {name}" for name in row.studies), *tests])
+    verifies = _first_of([*row.studies, *tests])
     return row.id, row.name, _first_of(runs), _brief(row.shows) if row.shows else NOT_YET, verifies
 
 
