@@ -136,7 +136,7 @@ def _table(rows: list[System]) -> str:
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = ["  ".join(f"{cell:{width}}" for cell, width in zip(line, widths, strict=True)).rstrip() for line in cells]
     counts = [sum(bool(getattr(row, key)) for row in rows) for key in ("runs", "shows", "verifies")]
-    end = f"{len(rows)} systems: {counts[0]} run, {counts[1]} are shown, {counts[2]} are verified; the others are not yet."
+    end = f"{len(rows)} systems: {counts[0]} run, {counts[1]} are shown, {counts[2]} are verified."
     return "\n".join([lines[0], "─" * sum([*widths, 8]), *lines[1:], "", end, "A row in full: workings systems A1"])
 
 

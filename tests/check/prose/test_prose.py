@@ -478,7 +478,7 @@ def test_the_note():
     assert note.truth == "Self-attention is equivariant: permuted tokens give equally permuted outputs."
     assert note.why == (
         "Invariant would mean that the outputs do not change at all. That holds only after pooling them, for example by "
-        "their mean. See workings.nn.Block (workings systems B8)."
+        "their mean. To see it: workings study equivariance (B8, workings.nn.Block)."
     )
 
 
