@@ -27,7 +27,7 @@ HEAD = """# Verdicts of the studies
 Written by `python bench/studies.py --write docs/verdicts.md`. Each study was run with its defaults and its negative
 controls, then with other seeds (the default seed is 0): how many claims it makes, the chance that one of its tests errs
 (summed over its claims), how many of its claims held, failed or stayed undecided over all seeds, and the seconds of
-processor time of a run without controls.
+processor time of a run without controls. Studies that train are not among them unless they were asked for.
 
 | study | rows | claims | chance to err | seeds | held | failed | undecided | seconds |
 |---|---|---|---|---|---|---|---|---|
